@@ -11,7 +11,7 @@ import { testStore, type TestStore } from '../support/store/store-rows.ts';
 
 /** A process is killed at each of so many steps. */
 const EVERY = loops(5, 1);
-const TELLER = fileURLToPath(new URL('../support/processes/alert-teller.ts', import.meta.url));
+const SENDER = fileURLToPath(new URL('../support/processes/alert-sender.ts', import.meta.url));
 const version = { serviceVersion: '1.2.3' };
 const refused = alertOfScorer('refused');
 const mates = [alertOfScorer('a', version), alertOfScorer('b', version)] as const;
@@ -59,7 +59,7 @@ describe('a process that is killed at any step of telling', () => {
       channels: channels.map((name) => ({ name, url: `${receiver.url}/${name}` })),
       killAtStep,
     };
-    const child = spawn(process.execPath, [TELLER, JSON.stringify(job)], {
+    const child = spawn(process.execPath, [SENDER, JSON.stringify(job)], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     return new Promise((resolve, reject) => {

@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
-  consuming,
+  waitForCommits,
   expectBoundedMemory,
   expectNothingLost,
-  flowing,
+  waitForTraffic,
 } from '../../support/durability/expectations.ts';
 import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
-import { carryOut, keepConsumer, needsConsumer, planKills } from '../../support/durability/kills.ts';
+import {
+  carryOutKill,
+  startConsumerKeeper,
+  needsConsumer,
+  planKills,
+} from '../../support/durability/kills.ts';
 import { startSenders } from '../../support/durability/numbered-senders.ts';
 import { reportFigures } from '../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../support/durability/request-ledger.ts';
@@ -39,19 +44,19 @@ afterAll(() => fleet?.dispose());
 async function killOverAndOver(ledger: RequestLedger): Promise<void> {
   const random = seededRandom(SEED);
   const unwritten: number[] = [];
-  const keeper = keepConsumer(fleet, ledger, (numbers) => unwritten.push(...numbers));
+  const keeper = startConsumerKeeper(fleet, ledger, (numbers) => unwritten.push(...numbers));
   for (const kill of planKills(KILLS, random, broker !== undefined)) {
-    await flowing(ledger);
+    await waitForTraffic(ledger);
     if (needsConsumer(kill)) {
       await keeper.running();
-      await consuming(fleet);
+      await waitForCommits(fleet);
     }
-    await carryOut(kill, fleet, ledger, random);
+    await carryOutKill(kill, fleet, ledger, random);
     if (needsConsumer(kill)) {
       keeper.restart();
     }
   }
-  await flowing(ledger);
+  await waitForTraffic(ledger);
   await keeper.running();
   expect(unwritten, 'records whose offset was committed before their rows were stored').toEqual([]);
 }

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
 import {
-  consuming,
+  waitForCommits,
   expectBoundedMemory,
   expectNothingLost,
-  flowing,
-  rudeAnswers,
+  waitForTraffic,
+  listInvalidAnswers,
 } from '../../support/durability/expectations.ts';
 import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
 import { startSenders } from '../../support/durability/numbered-senders.ts';
@@ -114,9 +114,9 @@ describe('a store under load over HTTP, gRPC and Kafka', () => {
     { timeout: 900_000 + HANGS_S * 1_000 },
     async (outage, away) => {
       const sending = startSenders(fleet.targets, ledger, LOAD);
-      await flowing(ledger);
+      await waitForTraffic(ledger);
       if (broker !== undefined) {
-        await consuming(fleet);
+        await waitForCommits(fleet);
       }
       await away(() =>
         until(
@@ -125,14 +125,14 @@ describe('a store under load over HTTP, gRPC and Kafka', () => {
           () => Object.fromEntries(sending.answers),
         ),
       );
-      await flowing(ledger);
+      await waitForTraffic(ledger);
       await sending.finish();
 
       const { spansAcknowledged, repeatedRows } = await expectNothingLost(fleet, ledger);
       const answers = Object.fromEntries(sending.answers);
       const peakMib = expectBoundedMemory(fleet, BOUNDS_MIB);
       reportFigures(`a store that ${outage}`, { spansAcknowledged, repeatedRows, peakMib, answers });
-      expect(rudeAnswers(sending.answers)).toEqual([]);
+      expect(listInvalidAnswers(sending.answers)).toEqual([]);
       expect(Object.keys(answers)).toEqual(expect.arrayContaining(['http 503', 'grpc 14']));
     },
   );

@@ -5,7 +5,7 @@ import type { Score } from '../../../src/domain/score.ts';
 import type { MonitorGroup } from '../../../src/monitors/rule.ts';
 import { testEngine, type TestEngine } from '../../support/store/engine.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
-import { liveToTheEnd, startMonitorLife } from '../../support/processes/monitor-lives.ts';
+import { runToTheEnd, startMonitorRun } from '../../support/processes/monitor-runs.ts';
 import type { MonitorJob } from '../../support/processes/monitor-process.ts';
 import { HOUR_MS, monitorGroup, monitorRule } from '../../support/monitors/hourly-monitors.ts';
 import { scoreRowAt, WORLD_START_MS as START } from '../../support/monitors/monitor-world.ts';
@@ -132,7 +132,7 @@ describe('a process that monitors and is killed', () => {
   async function live(world: World, killAt: (life: number) => number) {
     await world.database.forget();
     const path = newPath();
-    const killedAt = await liveToTheEnd(jobIn(world, job, path), world.gates, killAt);
+    const killedAt = await runToTheEnd(jobIn(world, job, path), world.gates, killAt);
     return { killedAt, outcome: await readOutcome(world, path) };
   }
 
@@ -192,8 +192,8 @@ describe('a process that monitors and is killed', () => {
     for (let kills = 0; kills < 3;) {
       await world.database.forget();
       const path = newPath();
-      const victim = startMonitorLife(jobIn(world, job, path));
-      const survivor = startMonitorLife(jobIn({ ...world, gates: others }, job, path));
+      const victim = startMonitorRun(jobIn(world, job, path));
+      const survivor = startMonitorRun(jobIn({ ...world, gates: others }, job, path));
       const at = 1 + Math.floor((random() * steps.length) / 2);
       world.gates.arm(at, victim.kill);
       kills += (await victim.ended).length > 0 ? 1 : 0;
@@ -256,7 +256,7 @@ describe('a serve that is killed over and over while it catches up', () => {
   it(`tells of each incident once that it began and once that it ended (seed ${SEED})`, async () => {
     const path = newPath();
     const job = jobIn(undisturbed, { groups, clocksMs: [Date.now()] }, path);
-    expect(await liveToTheEnd(job, undisturbed.gates, () => 0)).toEqual([]);
+    expect(await runToTheEnd(job, undisturbed.gates, () => 0)).toEqual([]);
     const expected = receivedWebhooks(receiver, path);
     expectOneOfEach(expected, 2 * CYCLES);
 

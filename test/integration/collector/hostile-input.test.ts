@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { callOn, framed, grpcConnection } from '../../support/collector/grpc-call.ts';
-import { allFrom, post, protobuf } from '../../support/collector/otlp-post.ts';
+import { readAll, post, protobuf } from '../../support/collector/otlp-post.ts';
 import {
   type Json,
   lengthField,
@@ -62,7 +62,7 @@ function readValue(rows: readonly Row[], key: string): unknown {
 async function raw(request: string): Promise<string> {
   const socket = connect(collector.address.port, collector.address.host);
   socket.write(request);
-  return allFrom(socket);
+  return readAll(socket);
 }
 
 describe('compressed content', () => {

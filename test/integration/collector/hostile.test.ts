@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { lengthField, requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
-import { allFrom, type Answer, post, protobuf } from '../../support/collector/otlp-post.ts';
+import { readAll, type Answer, post, protobuf } from '../../support/collector/otlp-post.ts';
 import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
@@ -188,7 +188,7 @@ describe('senders that take their time', () => {
     const socket = socketTo();
     socket.write(beginning);
     const drip = setInterval(() => socket.write(drop), 50);
-    const answer = allFrom(socket);
+    const answer = readAll(socket);
     await takesRequests();
     expect((await answer).slice(0, 12)).toBe('HTTP/1.1 408');
     clearInterval(drip);

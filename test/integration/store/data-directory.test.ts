@@ -8,21 +8,21 @@ import { describe, expect, it } from 'vitest';
 import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 import { readOwner, writeOwner } from '../../../src/store/embedded/ownership/owner-record.ts';
 import {
-  engineLives,
+  useEngineDirectory,
   firstLine,
   isProcessAlive,
   killGroup,
-  type EngineReach,
-} from '../../support/processes/engine-lives.ts';
+  type EngineAddress,
+} from '../../support/processes/engine-directory.ts';
 import { until } from '../../support/until.ts';
 
-const lives = engineLives();
+const directory = useEngineDirectory();
 const LONG_AGO = new Date(Date.now() - 60_000);
 /** A moment is enough where the holder is not going to let go. */
 const IMPATIENT = { patienceMs: 1_500 };
 
-async function answers(engine: EngineReach): Promise<boolean> {
-  return (await lives.connect(engine).ping({ select: true })).success;
+async function answers(engine: EngineAddress): Promise<boolean> {
+  return (await directory.connect(engine).ping({ select: true })).success;
 }
 
 async function listRows(client: ClickHouseClient, query: string): Promise<{ n: number }[]> {
@@ -39,15 +39,15 @@ function recordedLog() {
 /** Makes the owner look as if it had been stopped for long. */
 async function hang(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
-  lives.atEnd(async () => isProcessAlive(pid) && process.kill(pid, 'SIGCONT'));
-  await utimes(join(lives.dataDir, 'owner.json'), LONG_AGO, LONG_AGO);
+  directory.atEnd(async () => isProcessAlive(pid) && process.kill(pid, 'SIGCONT'));
+  await utimes(join(directory.dataDir, 'owner.json'), LONG_AGO, LONG_AGO);
 }
 
 describe('a directory on which a serve serves', () => {
   it('is refused to a second one at once, which names the process', async () => {
-    const { owner, address } = await lives.ownerProcess();
+    const { owner, address } = await directory.ownerProcess();
 
-    const refused = lives.start();
+    const refused = directory.start();
 
     await expect(refused).rejects.toMatchObject({ code: 'store_in_use' });
     await expect(refused).rejects.toThrow(`process ${owner.pid} serves the data directory`);
@@ -55,16 +55,16 @@ describe('a directory on which a serve serves', () => {
   });
 
   it('is refused while its engine is being started again', async () => {
-    const { owner, address } = await lives.ownerProcess();
+    const { owner, address } = await directory.ownerProcess();
     process.kill(address.pid, 'SIGKILL');
 
-    await expect(lives.start()).rejects.toThrow(`process ${owner.pid} serves the data directory`);
+    await expect(directory.start()).rejects.toThrow(`process ${owner.pid} serves the data directory`);
 
     await until(async () => answers(address));
   });
 
   it('has one owner when several processes start at the same time, and the other ones name it', async () => {
-    const rivals = [1, 2, 3].map(() => lives.spawnOwner());
+    const rivals = [1, 2, 3].map(() => directory.spawnOwner());
     const words = rivals.map(({ owner }) => (owner.stderr === null ? '' : text(owner.stderr)));
     const lines = await Promise.all(rivals.map(({ owner, ended }) => firstLine(owner, ended)));
 
@@ -78,17 +78,17 @@ describe('a directory on which a serve serves', () => {
   });
 
   it('within one process has one owner too', async () => {
-    const first = await lives.start();
+    const first = await directory.start();
     first.mark('serving');
 
-    await expect(lives.start()).rejects.toThrow(`process ${process.pid} serves`);
+    await expect(directory.start()).rejects.toThrow(`process ${process.pid} serves`);
   });
 });
 
 describe('a directory whose owner is about to release it', () => {
   it('is waited for, with its process named, and then taken', async () => {
-    const { owner, address } = await lives.ownerProcess();
-    const client = lives.connect(address);
+    const { owner, address } = await directory.ownerProcess();
+    const client = directory.connect(address);
     const running = listRows(
       client,
       'SELECT sleepEachRow(0.5) AS n FROM numbers(6) SETTINGS max_block_size = 1',
@@ -97,11 +97,11 @@ describe('a directory whose owner is about to release it', () => {
     const count = 'SELECT count() AS n FROM system.processes';
     await until(async () => Number((await listRows(client, count))[0]?.n) > 1);
     const { log, warnings } = recordedLog();
-    const state = () => readOwner(lives.dataDir)?.record.state;
+    const state = () => readOwner(directory.dataDir)?.record.state;
 
     owner.kill('SIGTERM');
     await until(() => state() === 'stopping');
-    const successor = await lives.start({ log });
+    const successor = await directory.start({ log });
 
     expect(warnings).toEqual([`waiting for process ${owner.pid} to stop`]);
     expect(isProcessAlive(address.pid)).toBe(false);
@@ -110,13 +110,13 @@ describe('a directory whose owner is about to release it', () => {
   });
 
   it('is waited for while the orphaned engine of a killed owner still runs', async () => {
-    const { owner, address } = await lives.ownerProcess();
+    const { owner, address } = await directory.ownerProcess();
     process.kill(address.pid, 'SIGSTOP');
     owner.kill('SIGKILL');
     await once(owner, 'exit');
     const { log, warnings } = recordedLog();
 
-    const starting = lives.start({ log });
+    const starting = directory.start({ log });
     await until(() => warnings.length > 0);
     process.kill(address.pid, 'SIGCONT');
     const successor = await starting;
@@ -127,12 +127,12 @@ describe('a directory whose owner is about to release it', () => {
   });
 
   it('is given up after the wait when the orphaned engine does not end', async () => {
-    const { owner, address } = await lives.ownerProcess();
+    const { owner, address } = await directory.ownerProcess();
     process.kill(address.pid, 'SIGSTOP');
     owner.kill('SIGKILL');
     await once(owner, 'exit');
 
-    const refused = lives.start(IMPATIENT);
+    const refused = directory.start(IMPATIENT);
 
     await expect(refused).rejects.toMatchObject({ code: 'store_in_use' });
     await expect(refused).rejects.toThrow(`held by process ${address.pid}`);
@@ -140,12 +140,12 @@ describe('a directory whose owner is about to release it', () => {
   });
 
   it('goes to one of two that wait; the other one names the owner', async () => {
-    const { owner } = await lives.ownerProcess();
+    const { owner } = await directory.ownerProcess();
     await hang(owner.pid ?? 0);
-    const rivals = [1, 2].map(() => lives.spawnOwner());
+    const rivals = [1, 2].map(() => directory.spawnOwner());
     const lines = rivals.map(({ owner: rival, ended }) => firstLine(rival, ended));
     const words = rivals.map(({ owner: rival }) => (rival.stderr === null ? '' : text(rival.stderr)));
-    await until(async () => (await readdir(lives.dataDir)).includes('owner-next.lock'));
+    await until(async () => (await readdir(directory.dataDir)).includes('owner-next.lock'));
 
     killGroup(owner);
     const told = await Promise.all(lines);
@@ -159,10 +159,10 @@ describe('a directory whose owner is about to release it', () => {
 
 describe('a directory whose holder does not answer', () => {
   it('cannot be taken from it: the wait ends with its number and what to do', async () => {
-    const { owner } = await lives.ownerProcess();
+    const { owner } = await directory.ownerProcess();
     await hang(owner.pid ?? 0);
 
-    const refused = lives.start(IMPATIENT);
+    const refused = directory.start(IMPATIENT);
 
     await expect(refused).rejects.toMatchObject({ code: 'store_in_use' });
     await expect(refused).rejects.toThrow(
@@ -171,11 +171,11 @@ describe('a directory whose holder does not answer', () => {
   });
 
   it('is refused like a serving one when the owner continues', async () => {
-    const { owner } = await lives.ownerProcess();
+    const { owner } = await directory.ownerProcess();
     await hang(owner.pid ?? 0);
     const { log, warnings } = recordedLog();
 
-    const starting = lives.start({ log });
+    const starting = directory.start({ log });
     await until(() => warnings.length > 0);
     process.kill(owner.pid ?? 0, 'SIGCONT');
 
@@ -183,11 +183,11 @@ describe('a directory whose holder does not answer', () => {
   });
 
   it('is taken as soon as somebody ends the holder', async () => {
-    const { owner } = await lives.ownerProcess();
+    const { owner } = await directory.ownerProcess();
     await hang(owner.pid ?? 0);
     const { log, warnings } = recordedLog();
 
-    const starting = lives.start({ log });
+    const starting = directory.start({ log });
     await until(() => warnings.length > 0);
     killGroup(owner);
 
@@ -195,22 +195,24 @@ describe('a directory whose holder does not answer', () => {
   });
 
   it('names the machine of a holder that is elsewhere', async () => {
-    const first = await lives.start();
+    const first = await directory.start();
     first.mark('serving');
-    writeOwner(lives.dataDir, { pid: 7, host: `not-${hostname()}`, command: 'serve', state: 'serving' });
+    writeOwner(directory.dataDir, { pid: 7, host: `not-${hostname()}`, command: 'serve', state: 'serving' });
 
-    await expect(lives.start()).rejects.toThrow(`process 7 on not-${hostname()} serves the data directory`);
+    await expect(directory.start()).rejects.toThrow(
+      `process 7 on not-${hostname()} serves the data directory`,
+    );
   });
 });
 
 describe('a command that hosts the engine', () => {
   it('is told that a serve waits, which starts when the command is done', async () => {
     const wanted = Promise.withResolvers<void>();
-    const command = await lives.start({ command: 'backfill', onWanted: wanted.resolve });
+    const command = await directory.start({ command: 'backfill', onWanted: wanted.resolve });
     command.mark('serving');
     const { log, warnings } = recordedLog();
 
-    const serving = lives.start({ log });
+    const serving = directory.start({ log });
     await wanted.promise;
     await command.stop();
 
@@ -219,13 +221,13 @@ describe('a command that hosts the engine', () => {
   });
 
   it('does not go before a serve that waits', async () => {
-    const first = await lives.start({ command: 'scores' });
+    const first = await directory.start({ command: 'scores' });
     first.mark('serving');
     const { log, warnings } = recordedLog();
     const order: string[] = [];
 
-    const command = lives.start({ command: 'backfill' }).then(() => order.push('backfill'));
-    const serve = lives.start({ log }).then(async (engine) => {
+    const command = directory.start({ command: 'backfill' }).then(() => order.push('backfill'));
+    const serve = directory.start({ log }).then(async (engine) => {
       order.push('serve');
       await engine.stop();
     });
@@ -237,18 +239,18 @@ describe('a command that hosts the engine', () => {
   });
 
   it('names itself to a serve that waited in vain', async () => {
-    const command = await lives.start({ command: 'migrate' });
+    const command = await directory.start({ command: 'migrate' });
     command.mark('serving');
 
-    await expect(lives.start(IMPATIENT)).rejects.toThrow('it runs spanscore migrate');
+    await expect(directory.start(IMPATIENT)).rejects.toThrow('it runs spanscore migrate');
   });
 
   it('stops waiting at its signal', async () => {
-    await lives.start();
+    await directory.start();
     const { log, warnings } = recordedLog();
     const interrupted = new AbortController();
 
-    const starting = lives.start({ command: 'scores', log, signal: interrupted.signal });
+    const starting = directory.start({ command: 'scores', log, signal: interrupted.signal });
     await until(() => warnings.length > 0);
     interrupted.abort();
 
@@ -270,15 +272,15 @@ describe('a directory with traces of the past', () => {
       '{"pid":1,"host":"x","command":"serve","state":"serving"}',
     ],
   ])('is taken over %s', async (_name, file, content) => {
-    await writeFile(join(lives.dataDir, file), content);
+    await writeFile(join(directory.dataDir, file), content);
 
-    expect(await answers(await lives.start())).toBe(true);
+    expect(await answers(await directory.start())).toBe(true);
   });
 
   it('is left with nothing but the engine, its configuration and its locks', async () => {
-    await (await lives.start()).stop();
+    await (await directory.start()).stop();
 
-    expect((await readdir(lives.dataDir)).sort()).toEqual([
+    expect((await readdir(directory.dataDir)).sort()).toEqual([
       'clickhouse',
       'engine-config.xml',
       'engine-users.xml',
@@ -288,16 +290,16 @@ describe('a directory with traces of the past', () => {
   });
 
   it('says what to do when its lock cannot be opened', async () => {
-    await mkdir(join(lives.dataDir, 'owner.lock'));
+    await mkdir(join(directory.dataDir, 'owner.lock'));
 
-    await expect(startEmbeddedEngine({ dataDir: lives.dataDir })).rejects.toMatchObject({
+    await expect(startEmbeddedEngine({ dataDir: directory.dataDir })).rejects.toMatchObject({
       code: 'config_invalid',
     });
   });
 
   it('says what to do when its lock is no file that can be locked', async () => {
-    await writeFile(join(lives.dataDir, 'owner.lock'), 'this is a text of a person');
+    await writeFile(join(directory.dataDir, 'owner.lock'), 'this is a text of a person');
 
-    await expect(startEmbeddedEngine({ dataDir: lives.dataDir })).rejects.toThrow('cannot be locked');
+    await expect(startEmbeddedEngine({ dataDir: directory.dataDir })).rejects.toThrow('cannot be locked');
   });
 });

@@ -6,15 +6,15 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { describe, expect, it } from 'vitest';
 import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 import {
-  engineLives,
+  useEngineDirectory,
   isProcessAlive,
   killGroup,
-  type EngineReach,
-} from '../../support/processes/engine-lives.ts';
+  type EngineAddress,
+} from '../../support/processes/engine-directory.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
 import { until } from '../../support/until.ts';
 
-const lives = engineLives();
+const directory = useEngineDirectory();
 
 async function answers(client: ClickHouseClient): Promise<boolean> {
   return (await client.ping({ select: true })).success;
@@ -38,22 +38,22 @@ async function insert(client: ClickHouseClient, n: number): Promise<void> {
 
 describe('an engine that is started', () => {
   it('keeps its rows from one start to the next', async () => {
-    const first = await lives.start();
-    const client = lives.connect(first);
+    const first = await directory.start();
+    const client = directory.connect(first);
     await createTable(client);
     await insert(client, 1);
     await first.stop();
 
-    const second = await lives.start();
+    const second = await directory.start();
 
-    expect(await numbersIn(lives.connect(second))).toEqual([1]);
+    expect(await numbersIn(directory.connect(second))).toEqual([1]);
   });
 
   it('publishes its address for its user only and takes it back at the end', async () => {
-    const engine = await lives.start();
-    const file = join(lives.dataDir, 'engine.json');
+    const engine = await directory.start();
+    const file = join(directory.dataDir, 'engine.json');
 
-    const published = JSON.parse(await readFile(file, 'utf8')) as EngineReach & { pid: number };
+    const published = JSON.parse(await readFile(file, 'utf8')) as EngineAddress & { pid: number };
 
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(published).toMatchObject({ url: engine.url, password: engine.password, pid: engine.pid });
@@ -65,40 +65,40 @@ describe('an engine that is started', () => {
   it('listens where it is told, for who knows what it is told', async () => {
     const [port = 0] = await freePorts(1);
 
-    const engine = await lives.start({ port, username: 'collector', password: 'known to it' });
+    const engine = await directory.start({ port, username: 'collector', password: 'known to it' });
 
     expect(engine.url).toBe(`http://127.0.0.1:${port}`);
     const told = { url: engine.url, username: 'collector', password: 'known to it' };
-    const result = await lives.connect({ ...engine, ...told }).query({
+    const result = await directory.connect({ ...engine, ...told }).query({
       query: 'SELECT 1 AS n',
       format: 'JSONEachRow',
     });
     expect(await result.json()).toEqual([{ n: 1 }]);
-    const guessed = lives.connect({ ...engine, ...told, password: '' }).query({ query: 'SELECT 1' });
+    const guessed = directory.connect({ ...engine, ...told, password: '' }).query({ query: 'SELECT 1' });
     await expect(guessed).rejects.toMatchObject({ code: '516' });
   });
 
   it('says which key to set when its port is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
-    lives.atEnd(() => once(taken.close(), 'close'));
+    directory.atEnd(() => once(taken.close(), 'close'));
 
-    const starting = lives.start({ port: (taken.address() as AddressInfo).port });
+    const starting = directory.start({ port: (taken.address() as AddressInfo).port });
 
     await expect(starting).rejects.toMatchObject({ code: 'store_unavailable' });
     await expect(starting).rejects.toThrow('Set `store.port` to a free port');
   });
 
   it('leaves no insert data behind', async () => {
-    const engine = await lives.start();
-    const client = lives.connect(engine);
+    const engine = await directory.start();
+    const client = directory.connect(engine);
     await createTable(client);
     await insert(client, 1);
     await expect(
       client.insert({ table: 'd.t', values: [{ n: 'bad' }], format: 'JSONEachRow' }),
     ).rejects.toThrow('Cannot parse');
 
-    const folders = await lives.spools();
+    const folders = await directory.spools();
     const files = await Promise.all(folders.map((folder) => readdir(folder)));
 
     expect(folders).toHaveLength(1);
@@ -107,7 +107,7 @@ describe('an engine that is started', () => {
 
   it('says what to do when chdb is not installed', async () => {
     const starting = startEmbeddedEngine({
-      dataDir: lives.dataDir,
+      dataDir: directory.dataDir,
       chdbModule: 'chdb-that-is-not-installed',
     });
 
@@ -116,7 +116,7 @@ describe('an engine that is started', () => {
   });
 
   it('says what is wrong when the data directory is no directory', async () => {
-    const file = join(lives.dataDir, 'file');
+    const file = join(directory.dataDir, 'file');
     await writeFile(file, '');
 
     await expect(startEmbeddedEngine({ dataDir: file })).rejects.toMatchObject({ code: 'config_invalid' });
@@ -126,8 +126,8 @@ describe('an engine that is started', () => {
 describe('an engine that dies', () => {
   it('comes back on the same port with the same password and its rows', async () => {
     const exits: number[] = [];
-    const engine = await lives.start({ onExit: (exit) => exits.push(exit.pid) });
-    const client = lives.connect(engine);
+    const engine = await directory.start({ onExit: (exit) => exits.push(exit.pid) });
+    const client = directory.connect(engine);
     await createTable(client);
     await insert(client, 1);
     const { url, pid } = engine;
@@ -140,13 +140,13 @@ describe('an engine that dies', () => {
     expect(await numbersIn(client)).toEqual([1]);
     // Clients may get through to the new child a moment before its pid is published.
     const published = async () =>
-      (JSON.parse(await readFile(join(lives.dataDir, 'engine.json'), 'utf8')) as { pid: number }).pid;
+      (JSON.parse(await readFile(join(directory.dataDir, 'engine.json'), 'utf8')) as { pid: number }).pid;
     await expect.poll(published, { timeout: 30_000 }).toBe(engine.pid);
   });
 
   it('fails the requests that it was serving', async () => {
-    const engine = await lives.start();
-    const client = lives.connect(engine);
+    const engine = await directory.start();
+    const client = directory.connect(engine);
     const running = client.query({
       query: 'SELECT sleepEachRow(1) FROM numbers(60) SETTINGS max_block_size = 1',
     });
@@ -156,7 +156,7 @@ describe('an engine that dies', () => {
         () => 'answered',
         () => 'failed',
       );
-    const other = lives.connect(engine);
+    const other = directory.connect(engine);
     await until(async () => {
       const found = await other.query({
         query: 'SELECT count() > 1 AS n FROM system.processes',
@@ -171,19 +171,19 @@ describe('an engine that dies', () => {
   });
 
   it('is not started again when it was stopped meanwhile', async () => {
-    const engine = await lives.start();
+    const engine = await directory.start();
     const { pid } = engine;
 
     process.kill(pid, 'SIGKILL');
     await engine.stop();
 
     expect(isProcessAlive(engine.pid)).toBe(false);
-    expect(isProcessAlive((await lives.start()).pid)).toBe(true);
+    expect(isProcessAlive((await directory.start()).pid)).toBe(true);
   });
 
   it('does not die of the signals that a terminal or a supervisor sends to the group', async () => {
-    const engine = await lives.start();
-    const client = lives.connect(engine);
+    const engine = await directory.start();
+    const client = directory.connect(engine);
 
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.kill(engine.pid, signal);
@@ -201,8 +201,8 @@ describe('kill -9 of the whole group while inserts come in', () => {
     const acknowledged: number[] = [];
     let next = 0;
     for (let round = 0; round < 10; round++) {
-      const { owner, address } = await lives.ownerProcess();
-      const client = lives.connect(address);
+      const { owner, address } = await directory.ownerProcess();
+      const client = directory.connect(address);
       await createTable(client);
       const goal = acknowledged.length + 10 + round * 3;
       const writers = Array.from({ length: 3 }, async () => {
@@ -218,9 +218,9 @@ describe('kill -9 of the whole group while inserts come in', () => {
       await ended;
     }
 
-    const survivor = await lives.start();
+    const survivor = await directory.start();
 
-    const stored = await numbersIn(lives.connect(survivor));
+    const stored = await numbersIn(directory.connect(survivor));
     expect(stored).toEqual([...new Set(stored)]);
     expect(acknowledged.filter((n) => !stored.includes(n))).toEqual([]);
     expect(acknowledged.length).toBeGreaterThanOrEqual(100);

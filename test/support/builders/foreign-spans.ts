@@ -5,7 +5,7 @@ import type { Span, TraceData } from '../../../src/domain/span.ts';
  * Adds spans of other instrumentations to a trace: an HTTP server above its roots, HTTP clients between parents and some
  * children, and a failed database call below each span.
  */
-export function amidForeignSpans(trace: TraceData): TraceData {
+export function addForeignSpans(trace: TraceData): TraceData {
   const ids = new Set(trace.spans.map((span) => span.spanId));
   const spans = trace.spans.flatMap((span, index): Span[] => {
     const isRoot = !ids.has(span.parentSpanId);

@@ -80,8 +80,8 @@ export async function startAlertmanager(binary: string, webhookUrl: string): Pro
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   // Ends the process when the test run is aborted.
-  const endWithUs = () => void child.kill('SIGKILL');
-  process.once('exit', endWithUs);
+  const killChild = () => void child.kill('SIGKILL');
+  process.once('exit', killChild);
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   await until(async () => hasEnded(child) || (await isReady(`http://${address}`)), START_TIMEOUT_MS);
@@ -96,7 +96,7 @@ export async function startAlertmanager(binary: string, webhookUrl: string): Pro
         child.kill('SIGTERM');
         await ended;
       }
-      process.off('exit', endWithUs);
+      process.off('exit', killChild);
       rmSync(folder, { recursive: true });
     },
   };

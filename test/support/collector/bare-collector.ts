@@ -1,6 +1,6 @@
 /**
- * A collector in a process of its own whose store takes everything at once, or nothing at all (`hangs`): prints its port and its
- * memory, and at the end the most memory that it ever had, in MiB.
+ * Collector in its own process. Its store accepts everything at once, or never answers (`hangs`). Prints its port and its
+ * memory, and at the end its peak memory, in MiB.
  */
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { startTestCollector } from './test-collector.ts';

@@ -46,9 +46,9 @@ export function watchCommits(durableKeys: () => ReadonlySet<unknown>): CommitWat
     return {
       ...payload,
       commitOffsetsIfNecessary: (offsets) => {
-        for (const told of offsets?.topics ?? []) {
-          for (const { partition: of, offset } of told.partitions) {
-            onCommit({ topic: told.topic, partition: of }, BigInt(offset));
+        for (const ofTopic of offsets?.topics ?? []) {
+          for (const { partition: of, offset } of ofTopic.partitions) {
+            onCommit({ topic: ofTopic.topic, partition: of }, BigInt(offset));
           }
         }
         return payload.commitOffsetsIfNecessary(offsets);

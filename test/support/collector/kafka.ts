@@ -194,9 +194,9 @@ async function startServer(jars: string, properties: string, logFile: string): P
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   // Ends the broker when the test run is aborted.
-  const endWithUs = () => void server.kill('SIGKILL');
-  process.once('exit', endWithUs);
-  server.once('exit', () => process.off('exit', endWithUs));
+  const killChild = () => void server.kill('SIGKILL');
+  process.once('exit', killChild);
+  server.once('exit', () => process.off('exit', killChild));
   let said = '';
   server.stderr?.on('data', (data: Buffer) => {
     said += data.toString();

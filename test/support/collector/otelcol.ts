@@ -55,8 +55,8 @@ export async function startOtelcol(
     env: { ...process.env, ...variables },
   });
   // Ends the process when the test run is aborted.
-  const endWithUs = () => void child.kill('SIGKILL');
-  process.once('exit', endWithUs);
+  const killChild = () => void child.kill('SIGKILL');
+  process.once('exit', killChild);
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   await until(() => said.includes('Everything is ready') || hasEnded(child), START_TIMEOUT_MS);
@@ -71,7 +71,7 @@ export async function startOtelcol(
         child.kill('SIGTERM');
         await ended;
       }
-      process.off('exit', endWithUs);
+      process.off('exit', killChild);
       rmSync(folder, { recursive: true });
     },
   };

@@ -56,7 +56,7 @@ export function post(address: Address, options: Post = {}): Promise<Answer> {
  * Reads everything from a connection until it is closed. A reset counts as closed: it happens when the peer has not read
  * all of our bytes.
  */
-export function allFrom(socket: Socket): Promise<string> {
+export function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => undefined);
   return new Promise((resolve) => socket.once('close', () => resolve(Buffer.concat(chunks).toString())));

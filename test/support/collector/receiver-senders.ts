@@ -3,7 +3,7 @@ import { jsonSpan, traceRequest } from '../builders/otlp-requests.ts';
 import { framed, grpcCall } from './grpc-call.ts';
 import { post, protobuf, type Address } from './otlp-post.ts';
 
-/** Outcome of a request, in the words that all protocols share. */
+/** Outcome of a request, the same for all protocols. */
 export type SendOutcome =
   | 'acknowledged'
   | 'unauthenticated'
@@ -12,7 +12,7 @@ export type SendOutcome =
   | 'again'
   | 'refused';
 
-/** Sends one span to a receiver of one protocol; `padding` makes the request so many bytes larger. */
+/** Sends one span to a receiver of one protocol. `padding` is the number of additional bytes in the request. */
 export type SendSpan = (
   address: Address,
   options?: { readonly token?: string; readonly padding?: number },
@@ -37,7 +37,7 @@ const GRPC: Readonly<Record<number, SendOutcome>> = {
 const buildBody = (padding = 0) => requestBytes(traceRequest([jsonSpan({ name: 'x'.repeat(padding + 1) })]));
 const buildHeaders = (token?: string) => (token === undefined ? {} : { authorization: `Bearer ${token}` });
 
-/** A sender for each receiver that listens, by the name of its definition. */
+/** A sender for each receiver that listens, by the name of the receiver's definition. */
 export const SENDERS: Readonly<Record<string, SendSpan>> = {
   'otlp-http': async (address, { token, padding } = {}) => {
     const { status } = await post(address, protobuf(buildBody(padding), buildHeaders(token)));

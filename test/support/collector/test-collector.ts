@@ -12,13 +12,13 @@ import { silentLog } from '../../../src/telemetry/log.ts';
 import { recordingLetters, type RecordingLetters } from '../fakes/recording-letters.ts';
 import { recordingSink, type RecordingSink } from '../fakes/recording-sink.ts';
 
-/** A collector with its addresses at hand. */
+/** Collector with its addresses. */
 export interface TestCollector extends Collector {
   /** Address of OTLP/HTTP. */
   readonly address: ListenAddress;
   /** Address of OTLP/gRPC; undefined without that receiver. */
   readonly grpcAddress: ListenAddress | undefined;
-  /** The reader of Kafka; undefined without that receiver. */
+  /** Reader of Kafka; undefined without that receiver. */
   readonly kafka: KafkaReceiver | undefined;
 }
 
@@ -28,7 +28,7 @@ interface TestReceivers {
   readonly kafka?: KafkaReceiverOptions;
 }
 
-/** Starts a collector; OTLP/HTTP on a free port unless said otherwise, the other receivers where they are given. */
+/** Starts a collector. OTLP/HTTP uses a free port by default. The other receivers start only when they are given. */
 export async function startTestCollector({
   http = { host: '127.0.0.1', port: 0 },
   grpc,
@@ -54,7 +54,7 @@ export async function startTestCollector({
   return { ...collector, address, grpcAddress: collector.addresses.get('otlp-grpc'), kafka: reader };
 }
 
-/** A collector on a free port over a sink in memory. Short batches, so that tests do not wait. */
+/** Starts a collector on a free port with a sink in memory. Its batches are short, so that tests do not wait. */
 export async function testCollector(
   options: Partial<Parameters<typeof startTestCollector>[0]> = {},
 ): Promise<{ collector: TestCollector; sink: RecordingSink; letters: RecordingLetters }> {

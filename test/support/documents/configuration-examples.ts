@@ -1,4 +1,4 @@
-/** An example of each part of the configuration, for docs/configuration.md; a test loads each by itself. */
+/** Examples of each part of the configuration, for docs/configuration.md. A test loads each one alone. */
 export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   store: `store:
   url: http://127.0.0.1:8123        # without it: an embedded engine, with its files under dataDir

@@ -103,17 +103,19 @@ function formatRow(emitter: Emitter): string {
     read.add('answer');
   }
   // The expected usage is that of two model calls. Emitters that make more calls send other counts.
-  if (heldIn(cases.map(([name]) => recordedSpans('spans', name))).has('usage')) {
+  if (listScorableFacts(cases.map(([name]) => recordedSpans('spans', name))).has('usage')) {
     read.add('usage');
   }
   const absent = new Set(cases.flatMap(([, expected]) => expected.absent ?? []));
   const missing = [...absent].filter((fact) => !read.has(fact) && fact !== 'toolError');
   if (cases.length === 0) {
-    heldIn(several.map(([name]) => recordedSpans('spans-multi', name))).forEach((fact) => read.add(fact));
+    listScorableFacts(several.map(([name]) => recordedSpans('spans-multi', name))).forEach((fact) =>
+      read.add(fact),
+    );
   }
-  const told = formatNames((fact) => read.has(fact));
+  const readNames = formatNames((fact) => read.has(fact));
   const count = several.length === 0 ? '–' : `${several.length} recordings`;
-  return `| ${emitter.name} | ${told} | ${formatNames((fact) => missing.includes(fact)) || '–'} | ${count} |`;
+  return `| ${emitter.name} | ${readNames} | ${formatNames((fact) => missing.includes(fact)) || '–'} | ${count} |`;
 }
 
 function formatNames(holds: (fact: string) => boolean): string {
@@ -133,7 +135,7 @@ function formatDetails(emitter: Emitter): string {
 }
 
 /** Lists the facts in the run of a described case. Such a case has a story of its own. */
-function heldBy(run: AgentRun): string[] {
+function listRunFacts(run: AgentRun): string[] {
   const { input, output } = run;
   const calls = invocationParts(output).map((part) => part.toolInvocation);
   const held: Record<string, boolean> = {
@@ -155,9 +157,9 @@ function heldBy(run: AgentRun): string[] {
 }
 
 /** Lists the facts of all scorable runs in these recordings. */
-function heldIn(recordings: readonly string[]): Set<string> {
+function listScorableFacts(recordings: readonly string[]): Set<string> {
   const runs = recordings.flatMap((recording) => readTraces(recording).flatMap((reading) => reading.runs));
-  return new Set(runs.filter((run) => run.scorable).flatMap(heldBy));
+  return new Set(runs.filter((run) => run.scorable).flatMap(listRunFacts));
 }
 
 function describedRow(emitter: DescribedEmitter): string {
@@ -165,7 +167,7 @@ function describedRow(emitter: DescribedEmitter): string {
     isRecordedBy(emitter, name) ? [name] : [],
   );
   const recordings = names.map((name) => recordedSpans('spans-spec', name));
-  const held = heldIn(recordings);
+  const held = listScorableFacts(recordings);
   const setting = formatSetting(recordings[0] ?? '');
   return `| ${emitter.name} | ${emitter.from} | ${formatNames((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
 }

@@ -2,13 +2,16 @@ import { type Config, loadConfig } from '../../../src/config/index.ts';
 import { folderWith } from '../builders/config-files.ts';
 import { CONFIGURATION_EXAMPLES } from './configuration-examples.ts';
 
-/** The value of every secret of an example. */
+/** Value of every secret in an example. */
 export const EXAMPLE_SECRET = 'a-secret-of-16-chars';
 
-/** A part of each address that `loadDocumented` leads elsewhere: like a key of a web hook, it may never be shown. */
+/**
+ * Path of each address that `loadDocumented` replaces. It is a secret, like the key of a web hook, so it must not appear in
+ * any output.
+ */
 export const SECRET_PATH = 'secret-path-of-the-hook';
 
-/** The variables that an example names. */
+/** Returns the environment variables of an example, with values. */
 export function exampleVariables(text: string): Record<string, string> {
   return Object.fromEntries(
     [...text.matchAll(/\$\{env:(\w+)/g)].map(([, name = '']) => [
@@ -18,7 +21,7 @@ export function exampleVariables(text: string): Record<string, string> {
   );
 }
 
-/** The documented example of a part of the configuration, with every web address led to `url`. */
+/** Loads the documented example of a part of the configuration, with `url` instead of every web address. */
 export async function loadDocumented<Part extends 'alerts' | 'exporters'>(
   part: Part,
   url: string,

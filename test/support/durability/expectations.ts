@@ -13,7 +13,7 @@ const FLOWING_REQUESTS = 10;
 const FLOWING_WITHIN_MS = 240_000;
 
 /** Waits until each road has carried this number of further requests. */
-export async function flowing(
+export async function waitForTraffic(
   ledger: RequestLedger,
   roads: readonly Road[] = ['http', 'grpc'],
   requests = FLOWING_REQUESTS,
@@ -23,7 +23,7 @@ export async function flowing(
 }
 
 /** Waits until the consumer commits. */
-export async function consuming(fleet: Fleet): Promise<void> {
+export async function waitForCommits(fleet: Fleet): Promise<void> {
   const sum = async () => (await fleet.committed()).reduce((total, offset) => total + offset, 0);
   const before = await sum();
   await until(async () => (await sum()) > before, FLOWING_WITHIN_MS);
@@ -57,9 +57,17 @@ export function expectBoundedMemory(fleet: Fleet, bounds: MemoryBounds): Record<
 }
 
 /** The only valid answers of a running receiver: stored, or to retry later. */
-const POLITE = new Set(['http 200', 'http 429', 'http 503', 'grpc 0', 'grpc 8', 'grpc 14', 'kafka kept']);
+const VALID_ANSWERS = new Set([
+  'http 200',
+  'http 429',
+  'http 503',
+  'grpc 0',
+  'grpc 8',
+  'grpc 14',
+  'kafka kept',
+]);
 
 /** Lists the answers that give a sender no result, or that keep it from a retry. */
-export function rudeAnswers(answers: Answers): string[] {
-  return [...answers.keys()].filter((answer) => !POLITE.has(answer));
+export function listInvalidAnswers(answers: Answers): string[] {
+  return [...answers.keys()].filter((answer) => !VALID_ANSWERS.has(answer));
 }

@@ -9,7 +9,7 @@ import { metricValue } from '../documents/metric-lines.ts';
 import { ServeFolder } from '../processes/serve-process.ts';
 import { type MemoryWatch, watchMemory } from './memory-watch.ts';
 import type { SendingTargets } from './numbered-senders.ts';
-import { patiently } from './patiently.ts';
+import { retryUntilAnswered } from './retry-until-answered.ts';
 
 const HOST = '127.0.0.1';
 const PARTITIONS = 4;
@@ -99,8 +99,9 @@ export async function makeFleet({
     memory,
     enginePid,
     signalEngine: (signal) => sendSignal(enginePid(), signal),
-    committed: () => patiently(async () => (await kafka?.world.committed(kafka.target.topic)) ?? []),
-    hasCaughtUp: () => patiently(async () => (await kafka?.world.caughtUp(kafka.target.topic)) ?? true),
+    committed: () => retryUntilAnswered(async () => (await kafka?.world.committed(kafka.target.topic)) ?? []),
+    hasCaughtUp: () =>
+      retryUntilAnswered(async () => (await kafka?.world.caughtUp(kafka.target.topic)) ?? true),
     consumerMetric: (series) => findMetric(`http://${HOST}:${api}/metrics`, series),
     dispose: async () => {
       memory.stop();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServeFolder } from '../processes/serve-process.ts';
 import { until } from '../until.ts';
 import type { Fleet } from './fleet.ts';
-import { patiently } from './patiently.ts';
+import { retryUntilAnswered } from './retry-until-answered.ts';
 import { committedUnwritten, writtenKafkaRequests } from './stored-requests.ts';
 import type { RequestLedger } from './request-ledger.ts';
 
@@ -57,7 +57,7 @@ const WRITTEN_WITHIN_MS = 120_000;
 const UP_WITHIN_MS = 240_000;
 
 /** Kills at a random moment and starts the receiver again. The keeper restarts the consumer. */
-export async function carryOut(
+export async function carryOutKill(
   kill: Kill,
   fleet: Fleet,
   ledger: RequestLedger,
@@ -138,7 +138,7 @@ export interface ConsumerKeeper {
 }
 
 /** Starts the consumer and its keeper. `onUnwritten` gets the numbers of records that were committed but are not stored. */
-export function keepConsumer(
+export function startConsumerKeeper(
   fleet: Fleet,
   ledger: RequestLedger,
   onUnwritten: (numbers: number[]) => void,
@@ -150,7 +150,7 @@ export function keepConsumer(
       starting = (async () => {
         // No process writes or commits now, so committed records must be in the store.
         const committed = await fleet.committed();
-        const unwritten = await patiently(() => committedUnwritten(fleet.store, ledger, committed));
+        const unwritten = await retryUntilAnswered(() => committedUnwritten(fleet.store, ledger, committed));
         if (unwritten.length > 0) {
           onUnwritten(unwritten);
         }

@@ -206,8 +206,8 @@ function overKafka(
           connected = true;
         }
         const partition = number % partitions;
-        const [told] = await producer.send({ topic, messages: [{ value, partition }] });
-        ledger.place(number, { partition, offset: Number(told?.baseOffset) });
+        const [metadata] = await producer.send({ topic, messages: [{ value, partition }] });
+        ledger.place(number, { partition, offset: Number(metadata?.baseOffset) });
         return { acknowledged: true, answer: 'kept' };
       } catch {
         return { acknowledged: false, answer: 'broken' };

@@ -31,25 +31,25 @@ export class RestartOrders {
   readonly figures = { orders: 0, starts: 0, refused: 0, waited: 0, acts: 0 };
   readonly #folder: string;
   readonly #random: () => number;
-  readonly #engineOf: (ownerPid: number) => number | undefined;
+  readonly #findEngine: (ownerPid: number) => number | undefined;
   readonly #all = new Map<number, RivalServe>();
   readonly #places: (RivalServe | undefined)[] = [undefined, undefined];
-  #story: string[] = [];
+  #log: string[] = [];
   #sending: Promise<void>[] = [];
 
   /** `findEngine` returns the pid of the engine of a process, from `engine.json`. */
   constructor(folder: string, random: () => number, findEngine: (ownerPid: number) => number | undefined) {
     this.#folder = folder;
     this.#random = random;
-    this.#engineOf = findEngine;
+    this.#findEngine = findEngine;
   }
 
   /** Runs one random order, in the state that the last one left. Afterwards exactly one of the two processes serves. */
   async run(): Promise<RivalServe> {
-    this.#story = [];
+    this.#log = [];
     for (let step = 0; step < STEPS; step += 1) {
       if (this.#random() < 0.6) {
-        await this.#someoneReady();
+        await this.#waitUntilReady();
       }
       this.#step(this.#random() < 0.5 ? 0 : 1);
       // Half of the steps follow without a pause.
@@ -64,7 +64,7 @@ export class RestartOrders {
     const [serving, ...more] = this.#running();
     this.#require(more.length === 0, 'one process serves');
     if (serving?.ready === undefined) {
-      throw new Error(`nobody serves: ${this.#tell()}`);
+      throw new Error(`no process serves: ${this.#describe()}`);
     }
     await this.#checkService(serving.ready);
     return serving;
@@ -78,12 +78,12 @@ export class RestartOrders {
   }
 
   /** Waits until one process is ready, or no process runs. */
-  async #someoneReady(): Promise<void> {
+  async #waitUntilReady(): Promise<void> {
     const isReady = ({ ready, endedBy }: RivalServe) => ready !== undefined && endedBy === undefined;
     await until(
       () => this.#running().length === 0 || this.#running().some(isReady),
       SETTLED_WITHIN_MS,
-      () => this.#tell(),
+      () => this.#describe(),
     );
     this.#send();
   }
@@ -100,7 +100,7 @@ export class RestartOrders {
     }
     const act = ACTS[Math.floor(this.#random() * ACTS.length)] ?? 'stop';
     this.figures.acts += 1;
-    this.#story.push(`${act} ${serve.pid}`);
+    this.#log.push(`${act} ${serve.pid}`);
     const acts: Record<Act, () => void> = {
       stop: () => serve.terminate(),
       kill: () => serve.killAlone(),
@@ -120,11 +120,11 @@ export class RestartOrders {
     this.#places[place] = serve;
     this.#all.set(serve.pid, serve);
     this.figures.starts += 1;
-    this.#story.push(`start ${serve.pid}`);
+    this.#log.push(`start ${serve.pid}`);
   }
 
   #killEngine(ownerPid: number): void {
-    const pid = this.#engineOf(ownerPid);
+    const pid = this.#findEngine(ownerPid);
     try {
       // Pid 0 would signal our own process group.
       if (pid !== undefined && pid > 0) {
@@ -154,7 +154,7 @@ export class RestartOrders {
     await until(
       () => this.#running().every((serve) => serve.ready !== undefined && serve.endedBy === undefined),
       SETTLED_WITHIN_MS,
-      () => this.#tell(),
+      () => this.#describe(),
     );
     await Promise.all(this.#sending.splice(0));
     for (const serve of this.#places) {
@@ -179,7 +179,7 @@ export class RestartOrders {
       const ends = [0, 1, 130, 'SIGTERM'];
       this.#require(
         ends.includes(exitCode ?? signalCode ?? ''),
-        `a process that is told to end does so with one of ${ends.join(', ')}`,
+        `a process that got SIGTERM ends with one of ${ends.join(', ')}`,
       );
     } else if (serve.endedBy === undefined) {
       this.figures.refused += 1;
@@ -193,7 +193,7 @@ export class RestartOrders {
     const named = this.#all.get(Number(/process (\d+) serves the data directory/.exec(refused.stderr)?.[1]));
     this.#require(named !== undefined, 'a process that is refused names the one that serves');
     if (named?.hasHung === false) {
-      this.#require(named.toldAtMs > refused.startedAtMs, 'a process that stops is waited for');
+      this.#require(named.terminatedAtMs > refused.startedAtMs, 'a process that stops is waited for');
     }
   }
 
@@ -202,7 +202,7 @@ export class RestartOrders {
     await until(
       async () => (await fetch(`${api}/readyz`)).status === 200,
       SETTLED_WITHIN_MS,
-      () => this.#tell(),
+      () => this.#describe(),
     );
     const trace = anAgentTrace().answering('It is 19 degrees in Paris.');
     const status = await sendTraces(otlpHttp, trace.request());
@@ -212,12 +212,12 @@ export class RestartOrders {
 
   #require(isSo: boolean, what: string): void {
     if (!isSo) {
-      throw new Error(`${what}; but: ${this.#tell()}`);
+      throw new Error(`${what}; but: ${this.#describe()}`);
     }
   }
 
-  #tell(): string {
+  #describe(): string {
     const serves = this.#places.map((serve) => serve?.describe() ?? 'none');
-    return `${this.#story.join(', ')}\n${serves.join('\n')}`;
+    return `${this.#log.join(', ')}\n${serves.join('\n')}`;
   }
 }

@@ -20,7 +20,7 @@ export class RivalServe {
   /** Signal that was sent to end it; undefined before. */
   endedBy: 'SIGTERM' | 'SIGKILL' | undefined;
   /** Time of the first SIGTERM. */
-  toldAtMs = Infinity;
+  terminatedAtMs = Infinity;
   hasHung = false;
   #stdout = '';
   #stderr = '';
@@ -37,9 +37,9 @@ export class RivalServe {
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
     // Ends the process when the test run is aborted.
-    const endWithUs = () => this.killGroup();
-    process.once('exit', endWithUs);
-    this.child.once('exit', () => process.off('exit', endWithUs));
+    const killChild = () => this.killGroup();
+    process.once('exit', killChild);
+    this.child.once('exit', () => process.off('exit', killChild));
   }
 
   get pid(): number {
@@ -63,7 +63,7 @@ export class RivalServe {
   /** Sends SIGTERM. The process drains first. */
   terminate(): void {
     this.endedBy ??= 'SIGTERM';
-    this.toldAtMs = Math.min(this.toldAtMs, performance.now());
+    this.terminatedAtMs = Math.min(this.terminatedAtMs, performance.now());
     this.child.kill('SIGTERM');
   }
 

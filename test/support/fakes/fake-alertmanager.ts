@@ -10,7 +10,7 @@ interface PostedAlert {
 
 interface KnownAlert extends PostedAlert {
   readonly fingerprint: string;
-  told: 'firing' | 'resolved' | 'nothing';
+  notified: 'firing' | 'resolved' | 'nothing';
 }
 
 /** Interval of the checks for ended alerts, milliseconds. */
@@ -23,12 +23,12 @@ const LOOK_EVERY_MS = 50;
 export async function startFakeAlertmanager(webhookUrl: string): Promise<Alertmanager> {
   const known = new Map<string, KnownAlert>();
 
-  async function tell(): Promise<void> {
+  async function notify(): Promise<void> {
     for (const alert of known.values()) {
       const status = Date.parse(alert.endsAt) > Date.now() ? 'firing' : 'resolved';
-      const isNews = status === 'firing' ? alert.told !== 'firing' : alert.told === 'firing';
-      if (isNews) {
-        alert.told = status;
+      const hasChanged = status === 'firing' ? alert.notified !== 'firing' : alert.notified === 'firing';
+      if (hasChanged) {
+        alert.notified = status;
         const { labels, fingerprint } = alert;
         const body = JSON.stringify({ status, alerts: [{ status, labels, fingerprint }] });
         await fetch(webhookUrl, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
@@ -51,7 +51,7 @@ export async function startFakeAlertmanager(webhookUrl: string): Promise<Alertma
         labels,
         endsAt,
         fingerprint,
-        told: known.get(fingerprint)?.told ?? 'nothing',
+        notified: known.get(fingerprint)?.notified ?? 'nothing',
       });
     }
     return 200;
@@ -74,15 +74,15 @@ export async function startFakeAlertmanager(webhookUrl: string): Promise<Alertma
     request.on('end', () => answer(request, response, Buffer.concat(chunks).toString('utf8')));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  let telling = Promise.resolve();
+  let notifying = Promise.resolve();
   const timer = setInterval(() => {
-    telling = telling.then(tell);
+    notifying = notifying.then(notify);
   }, LOOK_EVERY_MS);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stop: async () => {
       clearInterval(timer);
-      await telling;
+      await notifying;
       server.close();
       server.closeAllConnections();
     },

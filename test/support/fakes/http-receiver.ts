@@ -10,15 +10,15 @@ export interface ReceivedRequest {
 export interface HttpReceiver {
   readonly url: string;
   readonly requests: ReceivedRequest[];
-  /** Sets the answer of the next requests: a status, none at all, or a function of the request. */
+  /** Sets the answer to the next requests: a status, no answer, or a function of the request. */
   answer(next: Reply | ((request: ReceivedRequest) => Reply)): void;
   close(): Promise<void>;
 }
 
-/** A status; `never` leaves the sender waiting. */
+/** A status. `never` leaves the client without an answer. */
 type Reply = number | 'never';
 
-/** Takes POSTs on loopback, records them and answers with a status. */
+/** Starts a receiver on loopback. It records POST requests and answers with a status. */
 export async function startHttpReceiver(): Promise<HttpReceiver> {
   const requests: ReceivedRequest[] = [];
   let answer: Reply | ((request: ReceivedRequest) => Reply) = 200;

@@ -27,7 +27,7 @@ export class MemoryMonitors implements MonitorStore {
   readonly statuses = new Map<string, MonitorStatus>();
   readonly checkpoints = new Map<string, Checkpoint>();
   /** Ids of events that were written again with another content. Somebody may have received the first content. */
-  readonly retold: string[] = [];
+  readonly changedEvents: string[] = [];
   writes = 0;
   /** Number of the write, from 1, at which the process ends: the write is done, but its caller gets no confirmation. */
   endsAfterWrite = Number.POSITIVE_INFINITY;
@@ -97,7 +97,7 @@ export class MemoryMonitors implements MonitorStore {
   explain = () => Promise.resolve({ worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' });
 
   readonly alerts: MonitorStore['alerts'] = {
-    write: (events) => this.#write(() => events.forEach((event) => this.#tell(event))),
+    write: (events) => this.#write(() => events.forEach((event) => this.#recordEvent(event))),
     known: (ids) => Promise.resolve(new Set(ids.filter((id) => this.events.has(id)))),
     open: () => Promise.resolve(this.open()),
     incident: (id) => Promise.resolve([...this.events.values()].filter((event) => event.incidentId === id)),
@@ -113,16 +113,16 @@ export class MemoryMonitors implements MonitorStore {
   }
 
   /** Returns the written alert events, in order of time. */
-  told(): Pick<AlertEvent, 'id' | 'status' | 'startsAtMs' | 'endsAtMs' | 'alert'>[] {
+  writtenAlerts(): Pick<AlertEvent, 'id' | 'status' | 'startsAtMs' | 'endsAtMs' | 'alert'>[] {
     return [...this.events.values()]
       .map(({ id, status, startsAtMs, endsAtMs, alert }) => ({ id, status, startsAtMs, endsAtMs, alert }))
       .sort((a, b) => (a.endsAtMs ?? a.startsAtMs) - (b.endsAtMs ?? b.startsAtMs) || (a.id < b.id ? -1 : 1));
   }
 
-  #tell(event: AlertEvent): void {
+  #recordEvent(event: AlertEvent): void {
     const before = this.events.get(event.id);
     if (before !== undefined && !isDeepStrictEqual(before, event)) {
-      this.retold.push(event.id);
+      this.changedEvents.push(event.id);
     }
     this.events.set(event.id, event);
   }

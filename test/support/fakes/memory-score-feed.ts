@@ -1,10 +1,10 @@
 import type { Score } from '../../../src/domain/score.ts';
 import type { ScoreFeed } from '../../../src/store/contracts/stores.ts';
 
-/** The part of the score store that exporters live on, in memory. */
+/** The part of the score store that exporters use, in memory. */
 export interface MemoryScoreFeed extends ScoreFeed {
   readonly scores: Score[];
-  /** `scoreId/revision` of what an exporter confirmed. */
+  /** Returns `scoreId/revision` of each score that the exporter confirmed. */
   marked(exporter: string): string[];
 }
 

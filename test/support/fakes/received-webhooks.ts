@@ -1,10 +1,10 @@
 import type { HttpReceiver } from './http-receiver.ts';
 
 interface Body {
-  readonly alerts: readonly ToldAlert[];
+  readonly alerts: readonly ReceivedAlert[];
 }
 
-interface ToldAlert {
+interface ReceivedAlert {
   readonly status: string;
   readonly fingerprint: string;
   readonly startsAt: string;
@@ -13,7 +13,7 @@ interface ToldAlert {
 /** Requests to a web hook receiver that accepts every `webhook-id` once. */
 export interface ReceivedWebhooks {
   /** Alerts of each incident, in order of arrival. */
-  readonly incidents: Readonly<Record<string, readonly ToldAlert[]>>;
+  readonly incidents: Readonly<Record<string, readonly ReceivedAlert[]>>;
   /** Ids that arrived again with another body. */
   readonly changed: readonly string[];
 }

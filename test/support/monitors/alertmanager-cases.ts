@@ -11,7 +11,7 @@ import { startHttpReceiver, type HttpReceiver } from '../fakes/http-receiver.ts'
 import { MemoryAlertFeed } from '../fakes/memory-alert-feed.ts';
 import { until } from '../until.ts';
 
-interface Told {
+interface Notification {
   readonly status: string;
   readonly notification_reason: string;
   readonly alerts: readonly {
@@ -79,7 +79,7 @@ export function alertmanagerCases(
     return started;
   }
 
-  const told = () => receiver.requests.map(({ body }) => JSON.parse(body) as Told);
+  const readNotifications = () => receiver.requests.map(({ body }) => JSON.parse(body) as Notification);
 
   async function activeAlerts(): Promise<readonly { readonly fingerprint: string }[]> {
     const response = await fetch(`${alertmanager.url}/api/v2/alerts?active=true`);
@@ -89,18 +89,18 @@ export function alertmanagerCases(
   it('tells people once that an alert fires, however often it is reminded, and once that it is over', async () => {
     const event = anAlert({ startsAtMs: Date.now() - 60_000 });
     feed.write(event);
-    await until(() => told().length === 1);
+    await until(() => readNotifications().length === 1);
     // More reminders than an Alertmanager waits for before it ends an alert that is not repeated.
     await until(() => posts > 5);
-    expect(told().map(({ status }) => status)).toEqual(['firing']);
+    expect(readNotifications().map(({ status }) => status)).toEqual(['firing']);
     expect(await activeAlerts()).toMatchObject([{ fingerprint: labelFingerprint(buildLabels(event)) }]);
 
     feed.write(itsEnd(event, 60_000));
-    await until(() => told().length === 2);
+    await until(() => readNotifications().length === 2);
     const before = posts;
     await until(() => posts > before + 2);
-    expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
-    expect(told().flatMap(({ alerts }) => alerts.map(({ labels }) => labels))).toEqual([
+    expect(readNotifications().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+    expect(readNotifications().flatMap(({ alerts }) => alerts.map(({ labels }) => labels))).toEqual([
       buildLabels(event),
       buildLabels(event),
     ]);
@@ -108,22 +108,22 @@ export function alertmanagerCases(
     expect(loop.counts().get('alertmanager')).toEqual({ delivered: 2, dead: 0, failedAttempts: 0 });
   });
 
-  it('is told on by a process that was started again, before it takes the alert for over', async () => {
+  it('gets the alert again from a restarted process, before it considers the alert ended', async () => {
     feed.write(alertOfScorer('toxicity', { startsAtMs: Date.now() }));
-    await until(() => told().length === 1);
+    await until(() => readNotifications().length === 1);
     await loop.stop();
     loop = startLoop();
     const before = posts;
     await until(() => posts > before + 4);
-    expect(told().map(({ status }) => status)).toEqual(['firing']);
+    expect(readNotifications().map(({ status }) => status)).toEqual(['firing']);
   });
 
   it('takes an alert for over that nobody repeats', async () => {
     feed.write(anAlert({ startsAtMs: Date.now() }));
-    await until(() => told().length === 1);
+    await until(() => readNotifications().length === 1);
     await loop.stop();
-    await until(() => told().length === 2);
-    expect(told().at(-1)?.status).toBe('resolved');
+    await until(() => readNotifications().length === 2);
+    expect(readNotifications().at(-1)?.status).toBe('resolved');
   });
 
   it('knows alerts of two series by different labels', async () => {

@@ -52,9 +52,9 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   // Ends the process when the test run is aborted.
-  const endWithUs = () => void child.kill('SIGKILL');
-  process.once('exit', endWithUs);
-  child.once('exit', () => process.off('exit', endWithUs));
+  const killChild = () => void child.kill('SIGKILL');
+  process.once('exit', killChild);
+  child.once('exit', () => process.off('exit', killChild));
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));

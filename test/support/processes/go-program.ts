@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 /** Messages of Go without a module proxy, or of an old Go. Any other message means that our build is wrong. */
-const CANNOT = /dial tcp|no such host|i\/o timeout|connection refused|requires go >= [\d.]+ \(running/;
+const NO_GO_TOOLS = /dial tcp|no such host|i\/o timeout|connection refused|requires go >= [\d.]+ \(running/;
 
 /** Path of a program, or the reason why this machine has none. */
 export type Program = { readonly binary: string } | { readonly missing: string };
@@ -34,7 +34,7 @@ export async function buildProgram({ what, variable, binary, build }: GoProgram)
     await build();
     return { binary };
   } catch (error) {
-    const reason = whyNotHere(error);
+    const reason = readMissingReason(error);
     const missing = `SKIPPED, NOT PROVED: ${what}, because ${reason}; install Go 1.26, or set ${variable}`;
     process.stderr.write(`${missing}\n`);
     return { missing };
@@ -42,7 +42,7 @@ export async function buildProgram({ what, variable, binary, build }: GoProgram)
 }
 
 /** Returns the reason why the program cannot be built here. Throws the error when our build is wrong. */
-function whyNotHere(error: unknown): string {
+function readMissingReason(error: unknown): string {
   const {
     code,
     path,
@@ -52,11 +52,11 @@ function whyNotHere(error: unknown): string {
   if (code === 'ENOENT' && path === 'go') {
     return 'there is no go here';
   }
-  const told = CANNOT.exec(`${stderr}${stdout}`);
-  if (told === null) {
+  const message = NO_GO_TOOLS.exec(`${stderr}${stdout}`);
+  if (message === null) {
     throw error;
   }
-  return `go says: ${told[0]}`;
+  return `go says: ${message[0]}`;
 }
 
 /** Runs Go. Returns its output. */

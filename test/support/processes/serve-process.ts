@@ -66,7 +66,7 @@ export class ServeFolder {
       env: { ...process.env, ...environment },
     });
     this.#child = child;
-    endWithUs(child);
+    killAtExit(child);
     child.stdout.on('data', (data: Buffer) => (this.#output += data.toString()));
     child.stderr.on('data', (data: Buffer) => (this.#output += data.toString()));
     try {
@@ -142,7 +142,7 @@ export class ServeFolder {
 }
 
 /** Ends the process when the test run is aborted. */
-function endWithUs(child: ChildProcess): void {
+function killAtExit(child: ChildProcess): void {
   const end = () => {
     if (child.pid !== undefined && !hasEnded(child)) {
       process.kill(-child.pid, 'SIGKILL');

@@ -140,19 +140,19 @@ export function differences(
     ...inventedFacts(readings, expected.absent ?? [], recording).map((name) => `invented ${name}`),
     ...(codes.includes('scorable') ? [] : ['nothing scorable']),
     ...readings.flatMap((reading) =>
-      reading.runs.flatMap((run) => [...doubledCalls(run), ...doubledTexts(run)]),
+      reading.runs.flatMap((run) => [...findRepeatedCalls(run), ...findRepeatedTexts(run)]),
     ),
   ];
 }
 
 /** Lists repeated tool calls. The story calls its tool once, also when a recording repeats its spans. */
-function doubledCalls(run: AgentRun): string[] {
+function findRepeatedCalls(run: AgentRun): string[] {
   const calls = invocations(run).map((call) => `${call.toolName} ${JSON.stringify(call.args)}`);
   return calls.filter((call, index) => calls.indexOf(call) < index).map((call) => `second copy of ${call}`);
 }
 
 /** Lists texts that appear twice in the input or twice in the output of a run. */
-function doubledTexts(run: AgentRun): string[] {
+function findRepeatedTexts(run: AgentRun): string[] {
   const { systemMessages, rememberedMessages, inputMessages } = run.input;
   const given = [
     ...systemMessages.map((message) => JSON.stringify(message.content)),

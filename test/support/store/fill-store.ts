@@ -6,8 +6,8 @@ import { openConnectedStore } from '../../../src/app/open-store.ts';
 import { startTestCollector } from '../collector/test-collector.ts';
 
 /**
- * Sends NDJSON of export requests into the store of a folder, through a collector. Returns the connection: commands use its
- * engine until it is released, which saves each a start of an engine of its own.
+ * Sends NDJSON of export requests into the store of a folder, through a collector. Returns the connection. Until its
+ * release, commands use its engine and need not start their own.
  */
 export async function fillStore(
   folder: string,

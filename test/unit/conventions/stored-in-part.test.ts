@@ -5,7 +5,7 @@ import { hasUsefulContent, STUB_MARK, buildStub } from '../../../src/conventions
 import type { TraceData } from '../../../src/domain/span.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { chatSpan, said, computeSpanId, buildSpan, buildTrace } from '../../support/builders/spans.ts';
-import { amidForeignSpans } from '../../support/builders/foreign-spans.ts';
+import { addForeignSpans } from '../../support/builders/foreign-spans.ts';
 
 function stubbed(trace: TraceData): TraceData {
   return { ...trace, spans: trace.spans.map((span) => (hasUsefulContent(span) ? span : buildStub(span))) };
@@ -19,7 +19,7 @@ describe('spans of which only the place in the tree was kept', () => {
   it.each(CASES)(
     'change no reading of a recorded agent amid HTTP and database spans: %s/%s',
     (folder, name) => {
-      const traces = decodeTraces(recordedSpans(folder, name)).traces.map(amidForeignSpans);
+      const traces = decodeTraces(recordedSpans(folder, name)).traces.map(addForeignSpans);
       const kept = traces.map(stubbed);
       const spans = kept.flatMap((trace) => trace.spans);
       expect(spans.filter((span) => span.truncated?.includes(STUB_MARK)).length).toBeGreaterThan(

@@ -37,7 +37,7 @@ async function uninterrupted(): Promise<MemoryMonitors> {
 
 describe('the evaluator', () => {
   test('tells each incident of each rule once, begun and ended', async () => {
-    const told = (await uninterrupted()).told();
+    const told = (await uninterrupted()).writtenAlerts();
     expect(told.map(({ alert, status }) => `${alert} ${status}`).sort()).toEqual([
       'Low firing',
       'Low resolved',
@@ -53,8 +53,8 @@ describe('the evaluator', () => {
       store.endsAfterWrite = endsAfterWrite;
       fill(store);
       expect(await runHourly(store, GROUPS, HOURS)).toBe(1);
-      expect(store.told()).toEqual(expected.told());
-      expect(store.retold).toEqual([]);
+      expect(store.writtenAlerts()).toEqual(expected.writtenAlerts());
+      expect(store.changedEvents).toEqual([]);
       expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
     }
   });
@@ -66,18 +66,18 @@ describe('the evaluator', () => {
     await runHourly(store, GROUPS, 20);
     closeHour(store, HOURS);
     await buildEvaluator(store, GROUPS).advance();
-    expect(store.told()).toEqual(expected.told());
+    expect(store.writtenAlerts()).toEqual(expected.writtenAlerts());
     expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
   });
 
   test('comes to the same states by a replay of what is stored', async () => {
     const store = await uninterrupted();
     const before = [...store.checkpoints];
-    const told = store.told();
+    const told = store.writtenAlerts();
     store.checkpoints.clear();
     await buildEvaluator(store, GROUPS).advance();
     expect([...store.checkpoints]).toEqual(before);
-    expect(store.told()).toEqual(told);
+    expect(store.writtenAlerts()).toEqual(told);
   });
 
   test('tells nothing twice when two of them evaluate at once', async () => {
@@ -89,7 +89,7 @@ describe('the evaluator', () => {
       closeHour(store, hour);
       await Promise.all([one.advance(), hour % 3 === 0 ? two.advance() : undefined]);
     }
-    expect(store.told()).toEqual(expected.told());
+    expect(store.writtenAlerts()).toEqual(expected.writtenAlerts());
     expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
   });
 
@@ -104,16 +104,16 @@ describe('the evaluator', () => {
     // Its bucket is closed and told of, and not yet marked as done.
     store.endsAfterWrite = store.writes + 6;
     await expect(buildEvaluator(store, GROUPS).advance()).rejects.toThrow('ended here');
-    const begun = store.told();
+    const begun = store.writtenAlerts();
     expect(begun.map(({ status }) => status)).toEqual(['firing']);
     const behind = buildEvaluator(store, GROUPS);
     closeHour(store, 30);
     await behind.advance();
-    expect(store.told()).toEqual(begun);
+    expect(store.writtenAlerts()).toEqual(begun);
     closeHour(store, HOURS);
     await behind.advance();
-    expect(store.told()).toEqual((await uninterrupted()).told());
-    expect(store.retold).toEqual([]);
+    expect(store.writtenAlerts()).toEqual((await uninterrupted()).writtenAlerts());
+    expect(store.changedEvents).toEqual([]);
   });
 
   test('tells one end of an incident whose rule is gone, whichever process does', async () => {
@@ -127,8 +127,8 @@ describe('the evaluator', () => {
       store.clockMs += seenAt;
       await buildEvaluator(store, others).advance();
     }
-    expect(store.retold).toEqual([]);
-    const ends = store.told().filter(({ status }) => status === 'resolved');
+    expect(store.changedEvents).toEqual([]);
+    const ends = store.writtenAlerts().filter(({ status }) => status === 'resolved');
     expect(ends.map(({ alert }) => alert).sort()).toEqual(['Low', 'Worse']);
     expect(ends.map(({ endsAtMs }) => endsAtMs)).toEqual(ends.map(() => MEMORY_START_MS + 42 * HOUR_MS));
   });
@@ -162,7 +162,7 @@ describe('the evaluator', () => {
     };
     const whole = await lived(Number.POSITIVE_INFINITY);
     const findTimes = (status: string, time: 'startsAtMs' | 'endsAtMs') =>
-      whole.told().flatMap((event) => (event.status === status ? [event[time]] : []));
+      whole.writtenAlerts().flatMap((event) => (event.status === status ? [event[time]] : []));
     const [began, wentOn] = findTimes('firing', 'startsAtMs');
     expect(began).toBeLessThan(MEMORY_START_MS + 10 * HOUR_MS);
     expect(wentOn).toBe(MEMORY_START_MS + 11 * HOUR_MS);
@@ -172,8 +172,8 @@ describe('the evaluator', () => {
     expect(more).toEqual([]);
     for (let write = 1; write <= 12; write += 1) {
       const store = await lived(write);
-      expect(store.told()).toEqual(whole.told());
-      expect(store.retold).toEqual([]);
+      expect(store.writtenAlerts()).toEqual(whole.writtenAlerts());
+      expect(store.changedEvents).toEqual([]);
     }
   });
 
@@ -201,8 +201,8 @@ describe('the evaluator', () => {
     expect(await stand(3, false)).toBe(1);
     expect(await stand(3, true)).toBe(0);
     expect(await stand(9, false)).toBe(1);
-    expect(store.retold).toEqual([]);
-    expect(store.told().filter(({ status }) => status === 'firing')).toHaveLength(4);
+    expect(store.changedEvents).toEqual([]);
+    expect(store.writtenAlerts().filter(({ status }) => status === 'firing')).toHaveLength(4);
   });
 
   test('ends what is open when no rule is left at all', async () => {
@@ -211,7 +211,7 @@ describe('the evaluator', () => {
     await runHourly(store, GROUPS, 42);
     await buildEvaluator(store, []).advance();
     expect(store.open()).toEqual([]);
-    expect(store.told().filter(({ status }) => status === 'resolved')).toMatchObject([
+    expect(store.writtenAlerts().filter(({ status }) => status === 'resolved')).toMatchObject([
       { endsAtMs: store.clockMs },
       { endsAtMs: store.clockMs },
     ]);
@@ -228,7 +228,7 @@ describe('the evaluator', () => {
       theirs.forget();
       await ours.advance();
     }
-    expect(store.told()).toEqual(expected.told());
+    expect(store.writtenAlerts()).toEqual(expected.writtenAlerts());
   });
 
   test('tells a new rule’s incident of the past only when it is still on', async () => {
@@ -238,7 +238,7 @@ describe('the evaluator', () => {
     await buildEvaluator(store, [
       monitorGroup(monitorRule({ kind: 'no_data', afterMs: 6 * HOUR_MS })),
     ]).advance();
-    expect(store.told()).toEqual([]);
+    expect(store.writtenAlerts()).toEqual([]);
     await buildEvaluator(store, GROUPS).advance();
     expect(store.open().map(({ alert }) => alert)).toEqual(expect.arrayContaining(['Low', 'Worse']));
   });
@@ -264,7 +264,7 @@ describe('the evaluator', () => {
     closeHour(store, 120);
     await evaluator.advance();
     expect(evaluator.statuses()).toMatchObject([{ phase: 'ok', baseline: expect.closeTo(0.575, 3) }]);
-    expect(store.told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+    expect(store.writtenAlerts().map(({ status }) => status)).toEqual(['firing', 'resolved']);
   });
 
   test('comes to the same end by a replay over an acknowledgement', async () => {

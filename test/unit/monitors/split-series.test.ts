@@ -64,7 +64,7 @@ describe('series that a rule splits', () => {
       const store = filled();
       store.endsAfterWrite = endsAfterWrite;
       await runHourly(store, [monitorGroup(PLAIN, BY_MODEL)], HOURS);
-      expect(store.told()).toEqual(expected.told());
+      expect(store.writtenAlerts()).toEqual(expected.writtenAlerts());
       expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
     }
   });

@@ -3,8 +3,8 @@ import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import {
   expectBoundedMemory,
   expectNothingLost,
-  flowing,
-  rudeAnswers,
+  waitForTraffic,
+  listInvalidAnswers,
 } from '../../../support/durability/expectations.ts';
 import { type Fleet, makeFleet } from '../../../support/durability/fleet.ts';
 import { startSenders } from '../../../support/durability/numbered-senders.ts';
@@ -43,7 +43,7 @@ it.skipIf(disk === undefined)(
       return { status: reply.status, body: await reply.text() };
     };
     const sending = startSenders(fleet.targets, ledger, { senders: 4, pauseMs: 20 });
-    await flowing(ledger);
+    await waitForTraffic(ledger);
     const sinceMs = performance.now();
     const isTold = () => sending.answers.has('http 503') && sending.answers.has('grpc 14');
     await until(
@@ -57,7 +57,7 @@ it.skipIf(disk === undefined)(
     );
     const refused = await readiness();
     disk?.free();
-    await flowing(ledger);
+    await waitForTraffic(ledger);
     await sending.finish();
     await until(async () => (await readiness()).status === 200);
 
@@ -70,7 +70,7 @@ it.skipIf(disk === undefined)(
       status: 503,
       body: expect.stringMatching(/the store refuses inserts since .* MiB are free on its disks/u),
     });
-    expect(rudeAnswers(sending.answers)).toEqual([]);
+    expect(listInvalidAnswers(sending.answers)).toEqual([]);
     expect(Object.keys(answers)).toEqual(expect.arrayContaining(['http 503', 'grpc 14']));
     expect(await fleet.receiver.stop()).toBe(0);
   },

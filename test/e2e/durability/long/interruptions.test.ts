@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  consuming,
+  waitForCommits,
   expectBoundedMemory,
   expectNothingLost,
-  flowing,
+  waitForTraffic,
 } from '../../../support/durability/expectations.ts';
 import { type Fleet, makeFleet } from '../../../support/durability/fleet.ts';
 import { type Sending, startSenders } from '../../../support/durability/numbered-senders.ts';
-import { patiently } from '../../../support/durability/patiently.ts';
+import { retryUntilAnswered } from '../../../support/durability/retry-until-answered.ts';
 import { reportFigures } from '../../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../../support/durability/request-ledger.ts';
 import { committedUnwritten } from '../../../support/durability/stored-requests.ts';
@@ -59,7 +59,7 @@ function watchOffsets(): { stop(): Promise<{ looks: number; unwritten: number[] 
   const looking = (async () => {
     while (!stopping.signal.aborted) {
       const committed = await fleet.committed();
-      const unwritten = await patiently(() => committedUnwritten(fleet.store, ledger, committed));
+      const unwritten = await retryUntilAnswered(() => committedUnwritten(fleet.store, ledger, committed));
       seen.unwritten.push(...unwritten);
       seen.looks += 1;
       await sleep(50);
@@ -80,9 +80,9 @@ describe('one process under load over HTTP, gRPC and Kafka, and another that for
     const stops: { readonly code: number | null; readonly ms: number }[] = [];
     const bad: unknown[] = [];
     for (let n = 0; n < STOPS; n += 1) {
-      await flowing(ledger, ['http', 'grpc'], FULL_REQUESTS);
+      await waitForTraffic(ledger, ['http', 'grpc'], FULL_REQUESTS);
       if (broker !== undefined) {
-        await consuming(fleet);
+        await waitForCommits(fleet);
       }
       const startedMs = performance.now();
       const code = await fleet.receiver.stop();
@@ -104,13 +104,13 @@ describe('one process under load over HTTP, gRPC and Kafka, and another that for
     async () => {
       const sending = startSenders(fleet.targets, ledger, LIGHT_LOAD);
       const offsets = watchOffsets();
-      await consuming(fleet);
+      await waitForCommits(fleet);
       await broker?.kill();
-      await flowing(ledger, ['http', 'grpc']);
+      await waitForTraffic(ledger, ['http', 'grpc']);
       await sleep(BROKER_AWAY_MS);
       await broker?.restart();
-      await flowing(ledger, ['kafka', 'forward']);
-      await consuming(fleet);
+      await waitForTraffic(ledger, ['kafka', 'forward']);
+      await waitForCommits(fleet);
 
       const figures = await finish(sending);
       const { looks, unwritten } = await offsets.stop();

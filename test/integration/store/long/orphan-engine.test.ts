@@ -3,10 +3,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { EngineLog } from '../../../../src/store/embedded/engine-supervisor.ts';
-import { engineLives, isProcessAlive, type OwnerProcess } from '../../../support/processes/engine-lives.ts';
+import {
+  useEngineDirectory,
+  isProcessAlive,
+  type OwnerProcess,
+} from '../../../support/processes/engine-directory.ts';
 import { until } from '../../../support/until.ts';
 
-const lives = engineLives();
+const directory = useEngineDirectory();
 
 const recordedLog = (lines: string[]): EngineLog => {
   const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
@@ -15,7 +19,7 @@ const recordedLog = (lines: string[]): EngineLog => {
 
 /** An engine that hangs and whose owner was killed. Returns the engine's process. */
 async function hungOrphan(): Promise<{ pid: number; owner: OwnerProcess }> {
-  const owner = await lives.ownerProcess();
+  const owner = await directory.ownerProcess();
   const { pid } = owner.address;
   process.kill(pid, 'SIGSTOP');
   owner.owner.kill('SIGKILL');
@@ -27,7 +31,7 @@ it('a hung engine whose owner was killed is killed by the next start, which says
   const { pid } = await hungOrphan();
   const lines: string[] = [];
 
-  const engine = await lives.start({ log: recordedLog(lines) });
+  const engine = await directory.start({ log: recordedLog(lines) });
 
   expect(engine.pid).not.toBe(pid);
   await until(() => !isProcessAlive(pid));
@@ -38,11 +42,11 @@ it('a hung engine whose owner was killed is killed by the next start, which says
 
 it('a process that only has the number of an engine is left alone', async () => {
   const { pid } = await hungOrphan();
-  const path = join(lives.dataDir, 'engine.json');
+  const path = join(directory.dataDir, 'engine.json');
   const record = JSON.parse(await readFile(path, 'utf8')) as object;
   await writeFile(path, JSON.stringify({ ...record, startedAt: 'another start' }));
 
-  await expect(lives.start({ patienceMs: 9_000 })).rejects.toMatchObject({ code: 'store_in_use' });
+  await expect(directory.start({ patienceMs: 9_000 })).rejects.toMatchObject({ code: 'store_in_use' });
 
   expect(isProcessAlive(pid)).toBe(true);
   process.kill(pid, 'SIGKILL');
@@ -51,7 +55,7 @@ it('a process that only has the number of an engine is left alone', async () => 
 
 it('an engine that hangs at the stop is killed within the time of the stop', async () => {
   const lines: string[] = [];
-  const engine = await lives.start({ log: recordedLog(lines) });
+  const engine = await directory.start({ log: recordedLog(lines) });
   const { pid } = engine;
   process.kill(pid, 'SIGSTOP');
 

@@ -11,7 +11,7 @@ const TARGET = { target: 'the text' };
 const CASE = { ignoreCase: 'whether case counts for nothing (true)' };
 const TOOLS = 'tool calls of the output';
 
-/** The checks: yes or no, in code. */
+/** Checks: scorers in code with the result yes or no. */
 export const CHECK_PAGES: readonly ScorerPage[] = [
   check({
     name: 'includes',

@@ -1,7 +1,7 @@
 import { COSTS, NEVER, pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 
-/** Scorers that ask no judge. */
+/** Scorers without a judge. */
 export const CODE_PAGES: readonly ScorerPage[] = [
   pageOf('keyword-coverage', {
     kind: 'code',

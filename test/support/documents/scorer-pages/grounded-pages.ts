@@ -6,7 +6,7 @@ import {
 import { COSTS, pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 
-/** Scorers that hold an answer against evidence. */
+/** Scorers that compare an answer with evidence. */
 export const GROUNDED_PAGES: readonly ScorerPage[] = [
   pageOf('grounding', {
     kind: 'judged',

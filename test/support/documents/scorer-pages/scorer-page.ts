@@ -1,38 +1,41 @@
 import { PREBUILT_SCORERS } from '../../../../src/components.ts';
 
-/** Facts of a scorer for `docs/scorers.md` that its code does not have. */
+/** Facts of a scorer for `docs/scorers.md` that are not in its code. */
 export interface ScorerPage {
   /** The heading. */
   readonly title: string;
-  /** Its name in rules, where rules can name it. */
+  /** Name of the scorer in rules, if rules can name it. */
   readonly rule?: string;
-  /** `judged` takes `{ model, …, options }`, `code` its options, `check` what it looks for and then its options. */
+  /**
+   * Arguments of the factory. `judged`: `{ model, …, options }`. `code`: the options. `check`: the text or pattern to find,
+   * then the options.
+   */
   readonly kind: 'judged' | 'code' | 'check';
   readonly measures: string;
   readonly when: string;
   readonly input: string;
   readonly formula: string;
-  /** Arguments beside the options, by name. */
+  /** Arguments in addition to the options, by name. */
   readonly given?: Readonly<Record<string, string>>;
-  /** Every option by name. */
+  /** All options by name. */
   readonly options: Readonly<Record<string, string>>;
   /** Meaning of a 0.7. */
   readonly seven: string;
-  /** Questions to the judge for one run. */
+  /** Number of judge calls for one run. */
   readonly cost: string;
   readonly factory: string;
-  /** The factory's arguments in the example, as they are written. */
+  /** Arguments of the factory in the example, as source text. */
   readonly args: string;
   /** Reason of the example's score. */
   readonly because: string;
 }
 
-/** The page of a scorer that rules can name; `beside` says which of its options are arguments beside the others. */
+/** Builds the page of a scorer that rules can name. `beside` lists the options that are separate arguments of the factory. */
 export function pageOf(
   name: string,
   {
     beside = [],
-    ...told
+    ...facts
   }: Omit<ScorerPage, 'rule' | 'measures' | 'given' | 'options' | 'title'> & {
     readonly title?: string;
     readonly beside?: readonly string[];
@@ -46,7 +49,7 @@ export function pageOf(
   const given = meanings.filter(([option]) => beside.includes(option));
   return {
     title: name,
-    ...told,
+    ...facts,
     rule: name,
     measures: definition.measures,
     ...(given.length === 0 ? {} : { given: Object.fromEntries(given) }),
@@ -54,7 +57,7 @@ export function pageOf(
   };
 }
 
-/** The judge of the examples. */
+/** Judge of the examples. */
 export const EXAMPLE_JUDGE = "'openai/gpt-5-mini'";
 
 export const COSTS = {

@@ -6,19 +6,19 @@ import type { StepGates } from '../fakes/step-gates.ts';
 const PROCESS = fileURLToPath(new URL('monitor-process.ts', import.meta.url));
 
 /** A process that evaluates monitors. */
-export interface MonitorLife {
+export interface MonitorRun {
   /** kill -9. */
   readonly kill: () => void;
   /** Times that are still to be evaluated; none when the process ended by itself. */
   readonly ended: Promise<readonly number[]>;
 }
 
-export function startMonitorLife(job: MonitorJob): MonitorLife {
+export function startMonitorRun(job: MonitorJob): MonitorRun {
   const child = spawn(process.execPath, [PROCESS, JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let told = '';
-  child.stdout.on('data', (data: Buffer) => (told += data.toString()));
+  let output = '';
+  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
   const ended = new Promise<readonly number[]>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
@@ -26,7 +26,7 @@ export function startMonitorLife(job: MonitorJob): MonitorLife {
         reject(new Error(`the process ended with ${code}`));
         return;
       }
-      const atMs = Number(told.trim().split('\n').at(-1));
+      const atMs = Number(output.trim().split('\n').at(-1));
       resolve(signal === null ? [] : job.clocksMs.slice(Math.max(0, job.clocksMs.indexOf(atMs))));
     });
   });
@@ -37,17 +37,17 @@ export function startMonitorLife(job: MonitorJob): MonitorLife {
  * Runs one process after another until one ends by itself. Each process before it is killed at a step (0: at none).
  * @returns the steps at which the processes were killed
  */
-export async function liveToTheEnd(
+export async function runToTheEnd(
   { clocksMs, ...job }: MonitorJob,
   gates: StepGates,
-  killAt: (life: number) => number,
+  killAt: (count: number) => number,
 ): Promise<string[]> {
   const killedAt: string[] = [];
   let left = clocksMs;
   for (let count = 1; left.length > 0; count += 1) {
-    const life = startMonitorLife({ ...job, clocksMs: left });
-    gates.arm(killAt(count), life.kill);
-    left = await life.ended;
+    const run = startMonitorRun({ ...job, clocksMs: left });
+    gates.arm(killAt(count), run.kill);
+    left = await run.ended;
     if (left.length > 0) {
       killedAt.push(gates.steps.at(-1) ?? '');
     }

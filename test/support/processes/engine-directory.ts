@@ -14,7 +14,7 @@ import {
 } from '../../../src/store/embedded/engine.ts';
 
 /** Address of an engine. */
-export interface EngineReach {
+export interface EngineAddress {
   readonly url: string;
   readonly username: string;
   readonly password: string;
@@ -23,14 +23,14 @@ export interface EngineReach {
 /** Process with its own process group that owns an engine. */
 export interface OwnerProcess {
   readonly owner: ChildProcess;
-  readonly address: EngineReach & { readonly pid: number };
+  readonly address: EngineAddress & { readonly pid: number };
 }
 
 /**
  * Data directory of one test, and the engines and processes on it. After the test, all of them are ended and the directory
  * is removed.
  */
-export class EngineLives {
+export class EngineDirectory {
   dataDir = '';
   #cleanups: (() => Promise<unknown>)[] = [];
 
@@ -79,7 +79,7 @@ export class EngineLives {
     return engine;
   }
 
-  connect({ url, username, password }: EngineReach, database = 'default'): ClickHouseClient {
+  connect({ url, username, password }: EngineAddress, database = 'default'): ClickHouseClient {
     const client = createClient({
       url,
       username,
@@ -110,7 +110,7 @@ export class EngineLives {
     const { owner, ended } = this.spawnOwner();
     const line = await firstLine(owner, ended);
     if (line === undefined) {
-      throw new Error('the owner of an engine ended and told no address');
+      throw new Error('the owner of an engine ended without printing an address');
     }
     return { owner, address: JSON.parse(line) as OwnerProcess['address'] };
   }
@@ -121,8 +121,8 @@ export async function firstLine(child: ChildProcess, ended: Promise<unknown>): P
   if (child.stdout === null) {
     throw new TypeError('the standard output of this process is not read');
   }
-  const told = once(createInterface({ input: child.stdout }), 'line');
-  const [line] = (await Promise.race([told, ended])) as [unknown];
+  const firstOutput = once(createInterface({ input: child.stdout }), 'line');
+  const [line] = (await Promise.race([firstOutput, ended])) as [unknown];
   return typeof line === 'string' ? line : undefined;
 }
 
@@ -136,8 +136,8 @@ export function killGroup(owner: ChildProcess): void {
 }
 
 /** Creates a new directory for each test of a file. */
-export function engineLives(): EngineLives {
-  const lives = new EngineLives();
+export function useEngineDirectory(): EngineDirectory {
+  const lives = new EngineDirectory();
   beforeEach(() => lives.begin());
   afterEach(() => lives.end());
   return lives;
