@@ -1,5 +1,5 @@
 import pRetry from 'p-retry';
-import { AppError, readErrorMessage, StoreUnavailableError } from '../src/domain/errors.ts';
+import { type AppError, StoreUnavailableError, toAppError } from '../src/domain/errors.ts';
 import type { IngestTable } from '../src/store/contracts/columns.ts';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';
@@ -70,7 +70,7 @@ export class BlockInserter {
       this.#checkProof(table, found);
       return await this.#settle(table, sent, found);
     } catch (error) {
-      const unkept = asAppError(error);
+      const unkept = insertError(error);
       return sent.map(() => ({ error: unkept, setAside: 0, reasons: [] }));
     }
   }
@@ -99,7 +99,7 @@ export class BlockInserter {
       health.recordSuccess();
       return undefined;
     } catch (error) {
-      const failure = asAppError(error);
+      const failure = insertError(error);
       health.recordFailure(failure);
       counter.add('insert_failures', 1, failure.code);
       log.warn('insert failed', { table, rows: block.rows, block: token, code: failure.code, error });
@@ -199,14 +199,6 @@ async function measureInsert(
   }
 }
 
-function asAppError(error: unknown): AppError {
-  if (error instanceof AppError) {
-    return error;
-  }
-  return new AppError(`an insert failed unexpectedly: ${readErrorMessage(error)}`, {
-    code: 'bug',
-    stage: 'store',
-    retryable: false,
-    cause: error,
-  });
+function insertError(error: unknown): AppError {
+  return toAppError(error, { failed: 'an insert failed unexpectedly', stage: 'store', retryable: false });
 }

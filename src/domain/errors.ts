@@ -138,3 +138,22 @@ export function readErrorMessage(thrown: unknown): string {
   }
   return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown));
 }
+
+/**
+ * Returns an `AppError` as it is. Wraps any other thrown value in one that means a fault of ours; `failed` says which action
+ * failed, as `an insert failed unexpectedly`.
+ */
+export function toAppError(
+  thrown: unknown,
+  { failed, ...options }: { failed?: string; stage: Stage; retryable: boolean },
+): AppError {
+  if (thrown instanceof AppError) {
+    return thrown;
+  }
+  const message = readErrorMessage(thrown);
+  return new AppError(failed === undefined ? message : `${failed}: ${message}`, {
+    code: 'bug',
+    ...options,
+    cause: thrown,
+  });
+}

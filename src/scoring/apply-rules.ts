@@ -1,5 +1,5 @@
 import type { Decision } from '../domain/decision.ts';
-import { AppError, readErrorMessage } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
 import type { Cell, CellResult } from './attempt/cell.ts';
 import { resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
@@ -26,20 +26,13 @@ export async function scoreTask(
   try {
     return await applyRules(context, task, mode);
   } catch (error) {
-    return buildOutcome(task.key, { activity: task.activity, error: toAppError(error) });
+    return buildOutcome(task.key, { activity: task.activity, error: traceError(error) });
   }
 }
 
-/** Returns an error of spanscore as it is, and any other one as a defect. */
-export function toAppError(error: unknown): AppError {
-  return error instanceof AppError
-    ? error
-    : new AppError(`scoring a trace failed: ${readErrorMessage(error)}`, {
-        code: 'bug',
-        stage: 'judge',
-        retryable: true,
-        cause: error,
-      });
+/** Returns the error of a trace that could not be scored. */
+export function traceError(error: unknown): AppError {
+  return toAppError(error, { failed: 'scoring a trace failed', stage: 'judge', retryable: true });
 }
 
 /**

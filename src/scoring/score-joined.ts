@@ -1,5 +1,5 @@
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
-import { scoreTask, toAppError, type TraceContext } from './apply-rules.ts';
+import { scoreTask, traceError, type TraceContext } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
 import type { SelectContext } from './select/select-context.ts';
@@ -30,7 +30,7 @@ export async function scoreJoined(
   try {
     return await scoreMembers(context, task, mode);
   } catch (error) {
-    return buildTriggerOutcomes(task, { error: toAppError(error) });
+    return buildTriggerOutcomes(task, { error: traceError(error) });
   }
 }
 

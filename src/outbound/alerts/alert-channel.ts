@@ -1,5 +1,5 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
-import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
 import type { Post, PostReply, PostRequest } from '../http/guarded-post.ts';
 
 /** One message: beginnings or ends of incidents; never both kinds, never none. */
@@ -67,15 +67,7 @@ export async function attempt(request: PostRequest, post: Post, signal: AbortSig
     );
     return classifyReply(reply, new URL(request.url).origin);
   } catch (error) {
-    const failure =
-      error instanceof AppError
-        ? error
-        : new AppError(readErrorMessage(error), {
-            code: 'bug',
-            stage: 'alert',
-            retryable: true,
-            cause: error,
-          });
+    const failure = toAppError(error, { stage: 'alert', retryable: true });
     return { kind: 'failed', error: failure, isAway: true };
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import { type AppError, toAppError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Delivery, ScoreExporter } from './score-exporter.ts';
 import type { ScoreFeed } from '../../store/contracts/stores.ts';
@@ -140,15 +140,7 @@ async function pass(runner: Runner): Promise<{ more: boolean; failure?: AppError
     counts.rejected += delivery.rejected.length;
     return report(runner, delivery, scores.length === exporter.maxBatch);
   } catch (error) {
-    const failure =
-      error instanceof AppError
-        ? error
-        : new AppError(readErrorMessage(error), {
-            code: 'bug',
-            stage: 'export',
-            retryable: true,
-            cause: error,
-          });
+    const failure = toAppError(error, { stage: 'export', retryable: true });
     return report(runner, { delivered: [], rejected: [], failure }, false);
   }
 }

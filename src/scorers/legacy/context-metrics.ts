@@ -7,17 +7,21 @@ import { CONTEXT_AND_SCALE, checkedMetricOptions } from './metric-options.ts';
 import { explained, scoreTexts } from './metric.ts';
 import type { Metric, MetricResult } from './metric.ts';
 
+/** Checks the options of a metric by its name, and fills in their defaults. */
+function readOptions(
+  metric: string,
+  given: ContextMetricOptions,
+): Required<Pick<ContextMetricOptions, 'context' | 'scale'>> {
+  const { context = [], scale = 1 } = checkedMetricOptions(metric, given, CONTEXT_AND_SCALE, ['context']);
+  return { context, scale };
+}
+
 /** Rank of useful context: mean average precision. */
 export class ContextPrecisionMetric implements Metric {
   readonly #scorer;
 
   constructor(model: JudgeModel, options: ContextMetricOptions) {
-    const { context = [], scale = 1 } = checkedMetricOptions(
-      'ContextPrecisionMetric',
-      options,
-      CONTEXT_AND_SCALE,
-      ['context'],
-    );
+    const { context, scale } = readOptions('ContextPrecisionMetric', options);
     this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
   }
 
@@ -32,12 +36,7 @@ export class ContextPositionMetric implements Metric {
   readonly #scale: number;
 
   constructor(model: JudgeModel, options: ContextMetricOptions) {
-    const { context = [], scale = 1 } = checkedMetricOptions(
-      'ContextPositionMetric',
-      options,
-      CONTEXT_AND_SCALE,
-      ['context'],
-    );
+    const { context, scale } = readOptions('ContextPositionMetric', options);
     this.#scale = scale;
     this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
   }
@@ -59,12 +58,7 @@ export class ContextRelevancyMetric implements Metric {
   readonly #scale: number;
 
   constructor(model: JudgeModel, options: ContextMetricOptions) {
-    const { context = [], scale = 1 } = checkedMetricOptions(
-      'ContextRelevancyMetric',
-      options,
-      CONTEXT_AND_SCALE,
-      ['context'],
-    );
+    const { context, scale } = readOptions('ContextRelevancyMetric', options);
     this.#scale = scale;
     this.#scorer = createContextPrecisionScorer({ model, options: { context, scale } });
   }
@@ -82,12 +76,7 @@ export class ContextualRecallMetric implements Metric {
   readonly #scorer;
 
   constructor(model: JudgeModel, options: ContextMetricOptions) {
-    const { context = [], scale = 1 } = checkedMetricOptions(
-      'ContextualRecallMetric',
-      options,
-      CONTEXT_AND_SCALE,
-      ['context'],
-    );
+    const { context, scale } = readOptions('ContextualRecallMetric', options);
     this.#scorer = createContextRecallScorer({ model, options: { context, scale } });
   }
 
