@@ -7,12 +7,12 @@ function head(total: number, listed: number): string {
   return `# Where results differ from the recorded ones
 
 The scorers are checked against ${total} results recorded from \`@mastra/evals\` 1.10.2 with \`@mastra/core\` 1.71.0 (the legacy
-metrics: 0.14.4 with 0.24.9). All of them are compared; ${total - listed} are equal, and the ${listed} named here differ as the decision of
-their row says and in nothing else. A case that is named and has become equal, or that differs otherwise, fails the suite
-(\`npm run test:parity\`). The number is that of the decision in the specification of the scorers. After each case stands what
-was recorded and what happens here: the score, or why there is none, and how many questions the judge was asked.
+metrics: 0.14.4 with 0.24.9). All of them are compared. ${total - listed} are equal. The ${listed} cases below differ, and only as the decision of
+their row says. The suite (\`npm run test:parity\`) fails if a listed case is equal, or differs in another way. The number of a row is
+the number of the decision in the specification of the scorers. Each case shows the recorded result → the result of spanscore: the
+score or the reason for no score, and the number of questions to the judge.
 
-This page is written by \`npm run test:parity -- --update\`.
+\`npm run test:parity -- --update\` writes this page.
 
 | | decision | recorded cases that differ |
 | --- | --- | --- |
@@ -37,20 +37,21 @@ function restatedNote(listed: ReadonlySet<string>): string {
     .map(({ id }) => id)
     .filter((id) => !listed.has(id));
   return `
-## Cases that are put together anew
+## Cases with a changed run
 
-A recorded judge answers from a script, and some scripts speak of another number of things than their run holds, where nothing
-about that is being tried. As they stand, such replies are malformed here (decision 6), and the suite shows that they are
-refused. Then the run is given as many pieces, units, calls, steps, points or statements as the judge has verdicts on, and all
-of the result must be equal: the same verdicts give the same score. So it is done with the cases of decision
-6, too, but for those whose judge says nothing of what it was given (${formatNames(wordless)}). These are put together anew and
-equal: ${formatNames(names)}.
+A recorded judge answers from a script. Some scripts have more or fewer verdicts than the run has items, although the case does not
+test that. Here, such replies are malformed (decision 6), and the suite checks that they are refused. Then the suite changes the run:
+it gets as many pieces, units, calls, steps, points or statements as the judge has verdicts. Now the whole result must be equal: the
+same verdicts give the same score. The cases of decision 6 are changed in the same way, except those whose judge gives no verdict on
+the items (${formatNames(wordless)}). These cases have a changed run and are equal: ${formatNames(names)}.
 
-## What is not compared
+## Parts that are not compared
 
-Wording and length of prompts (each is held to name what the recorded one named of the run and of the judge's findings, once
-over all questions of a run), sentences made in code (held to name what the recorded one named), class names of errors, and
-the link to a score that the reference writes into its own trace store.
+- The wording and length of prompts. Over all questions of a run, the prompts must name everything of the run and of the judge's
+  findings that the recorded prompts named.
+- Sentences made in code. They must name everything that the recorded sentences named.
+- The class names of errors.
+- The link to a score, which the reference writes into its own trace store.
 `;
 }
 

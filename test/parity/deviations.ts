@@ -14,7 +14,7 @@ export interface Decision {
 export const DECISIONS: readonly Decision[] = [
   {
     number: 1,
-    says: 'what is not scorable has no score',
+    says: 'a run that is not scorable has no score',
     cases: [
       'faithfulness/none',
       'faithfulness/no-context',
@@ -27,12 +27,12 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 2,
-    says: 'nothing toxic found is 0',
+    says: 'an answer without toxic passages scores 0',
     cases: ['toxicity/empty-output', 'legacy/ToxicityMetric/none'],
   },
   {
     number: 3,
-    says: 'scores are checked: one that is no finite number, or a part of one outside what was asked for, fails the run',
+    says: 'scores are checked: a score that is not a finite number, or whose part is outside the requested range, fails the run',
     cases: [
       'framework/score-nan',
       'framework/score-stringScore',
@@ -69,7 +69,7 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 6,
-    says: 'what is numbered in code (statements, points, pieces, questions, steps) gets exactly one verdict; missing or doubled ones are a malformed reply',
+    says: 'each item that code numbers (statement, point, piece, question, step) gets exactly one verdict; a reply with missing or repeated verdicts is malformed',
     cases: [
       'hallucination/verdict-count-mismatch',
       'answer-relevancy/verdict-count-mismatch',
@@ -91,12 +91,12 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 7,
-    says: 'a failed reason step keeps the score',
+    says: 'a failed reason step does not remove the score',
     cases: ['framework/throws-reason-after-score', 'framework/reason-prompt-fails-keeps-score-in-error'],
   },
   {
     number: 8,
-    says: 'no judge call where there is nothing to judge',
+    says: 'no judge call if there is nothing to judge',
     cases: [
       'hallucination/no-claims',
       'answer-relevancy/none',
@@ -117,7 +117,7 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 12,
-    says: 'only what the assistant wrote is its answer; text that is not Latin is cut into words',
+    says: 'only text of the assistant is its answer; text that is not Latin is split into words',
     cases: [
       'keyword-coverage/cjk',
       'keyword-coverage/shape/user-echo-in-output',
@@ -128,7 +128,7 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 13,
-    says: 'an evaluation finishes and reports what failed',
+    says: 'an evaluation finishes and reports the failures',
     cases: [
       'runEvals/scorer-throws',
       'runEvals/target-throws',
@@ -138,7 +138,7 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 14,
-    says: 'the order of tools is a subsequence, arguments are compared whatever the order of their keys, patterns keep no state',
+    says: 'the order of tools is a subsequence; the order of keys in arguments does not matter; patterns keep no state',
     cases: [
       'checks.matches/global-flag-run-twice',
       'tool-call-accuracy-code/order-ab/b,a,b',

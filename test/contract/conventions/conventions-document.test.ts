@@ -3,7 +3,7 @@ import { conventionsDocument } from '../../support/documents/conventions-documen
 import { DESCRIBED_EMITTERS, EMITTERS } from '../../support/recordings/emitters.ts';
 import { listExpectations } from '../../support/recordings/recorded-spans.ts';
 
-it('docs/conventions.md says what is read of each emitter', async () => {
+it('docs/conventions.md lists the facts read from each emitter', async () => {
   await expect(conventionsDocument()).toMatchFileSnapshot('../../../docs/conventions.md');
 });
 

@@ -5,7 +5,7 @@ import { CONFIGURATION_EXAMPLES } from './configuration-examples.ts';
 const INTRODUCTION = `# Configuration
 
 \`spanscore init\` writes a commented file, \`spanscore check-config\` finds every fault in one, and
-\`spanscore config print --resolved\` prints each value with its origin. Without a file, defaults hold.
+\`spanscore config print --resolved\` prints each value with its origin. Without a file, all keys have their defaults.
 
 \`\`\`yaml
 # spanscore.config.yaml
@@ -16,19 +16,22 @@ rules:
     sample: { rate: 0.2, always: [error] }
 \`\`\`
 
-- **Files.** \`spanscore.config.yaml\` (or \`.yml\`, \`.json\`, \`.ts\`, \`.mts\`, \`.js\`, \`.mjs\`) in the working directory; another one by
-  \`--config\` or \`SPANSCORE_CONFIG\`. A module exports \`defineConfig({ … })\` from \`spanscore/config\` as its default. Relative paths
-  start from the folder of the file.
-- **Precedence.** Defaults, then the file, then \`SPANSCORE_…\` variables, then flags (\`--set store.database=x\`).
-- **Variables.** A key without a list or a name on its path has a variable: \`store.dataDir\` is \`SPANSCORE_STORE_DATA_DIR\`.
-  \`SPANSCORE_JUDGE\` is \`judges.default\`, and adds \`grounding\` to the default rule.
-- **References.** \`\${env:NAME}\` and \`\${env:NAME:-default}\` stand for a variable anywhere in the file. One that is not set and has no default is a fault.
-- **Durations** are a whole number and a unit: \`500ms\`, \`5s\`, \`15m\`, \`24h\`, \`30d\`. **Sizes** are whole numbers of bytes; where a table says size, a number and a unit: \`256MiB\`. **Money** is in USD.
+- **Files.** The file is \`spanscore.config.yaml\` (or \`.yml\`, \`.json\`, \`.ts\`, \`.mts\`, \`.js\`, \`.mjs\`) in the working directory. \`--config\`
+  or \`SPANSCORE_CONFIG\` names another file. A module exports \`defineConfig({ … })\` from \`spanscore/config\` as its default. Relative
+  paths start from the folder of the file.
+- **Precedence.** Later values replace earlier ones: defaults, the file, \`SPANSCORE_…\` variables, flags (\`--set store.database=x\`).
+- **Variables.** Each key has a variable, unless its path contains a list or a name: \`store.dataDir\` is \`SPANSCORE_STORE_DATA_DIR\`.
+  \`SPANSCORE_JUDGE\` sets \`judges.default\`, and adds \`grounding\` to the default rule.
+- **References.** \`\${env:NAME}\` and \`\${env:NAME:-default}\` are replaced by the value of a variable, anywhere in the file. A variable
+  without a value and without a default is a fault.
+- **Units.** A duration is a whole number and a unit: \`500ms\`, \`5s\`, \`15m\`, \`24h\`, \`30d\`. A size is a whole number of bytes. If the table
+  says "size", it is a number and a unit: \`256MiB\`. Money is in USD.
 - **Faults.** Unknown keys are refused, never ignored. All faults are printed at once, with file, line and column; the exit code is 78.
   \`spanscore check-config --json\` prints them as \`{ "ok": false, "issues": [{ file, line, column, path, message }] }\`.
 - **Editors.** \`schemas/json/config.schema.json\` of the package is the JSON Schema of the file. This page is made from it.
 
-In the tables, \`[]\` is an entry of a list and \`<name>\` a name of your choice. A key is required where its group is written.
+In the tables, \`[]\` is an entry of a list, and \`<name>\` is a name of your choice. A required key is required only if its group is in
+the file.
 `;
 
 /** Writes docs/configuration.md from the schema. */

@@ -22,29 +22,37 @@ const FACTS = new Map([
   ['user', 'user'],
 ]);
 
-const HEAD = `# What is read of each emitter
+const HEAD = `# Data that spanscore reads from each emitter
 
-Made by a test from recordings of real instrumentations (\`test/fixtures/spans\`, \`test/fixtures/spans-multi\`); the second column
-is what their readings hold. **Not sent** is what no recording of the emitter holds although its scenario had it; a fact in
-neither column was not part of what was recorded.
+A test writes this page from recordings of real instrumentations (\`test/fixtures/spans\`, \`test/fixtures/spans-multi\`). The column
+**Read** lists the facts that spanscore reads from them. **Not sent** lists the facts that the recorded scenario had, but that no
+recording of the emitter contains. A fact in neither column was not a part of the scenario.
 
-Emitters that are not listed but speak one of the conventions (OpenTelemetry GenAI, OpenInference, OpenLLMetry) are read by
-that convention. \`spanscore inspect\` tells of every run why it cannot be scored, of every span what was not understood, and per
-service and scope which attributes of agents nothing looked at; \`explain\` does for a trace that keeps a run from being scored,
-\`conventions\` for the store.
+Emitters that are not listed are read if they use one of the conventions OpenTelemetry GenAI, OpenInference or OpenLLMetry. Three
+commands show the gaps. \`spanscore inspect\` says why a run cannot be scored, which spans were not understood, and which agent
+attributes spanscore does not read, by service and scope. \`explain\` says the same for a trace that stops a run from being scored, and
+\`conventions\` for the whole store.
 
-A placeholder that stands in place of content (\`__REDACTED__\`, \`<REDACTED>\`, \`[Scrubbed due to …]\`, \`HIDDEN:non-empty\`) is neither
-question, answer nor evidence: it is left out with a warning that names the setting, and a run whose answer is one is not scored.
+Some emitters replace content by a placeholder (\`__REDACTED__\`, \`<REDACTED>\`, \`[Scrubbed due to …]\`, \`HIDDEN:non-empty\`). A
+placeholder is neither question, answer nor evidence. It is left out, and a warning names the setting to change. A run with a
+placeholder as its answer is not scored.
 
-Some instrumentations do not nest: each model call is a trace of its own. Such traces of one service are joined where ids of
-tool calls, the conversation, a session in which one call alone waits for that tool, or a step around them show that they are
-one run; what could belong to two runs, and what is of two sessions, stays apart. The earliest trace (or the step around all) owns the run and is scored; the decision on each of the others says
-\`part_of_run\` and names the owner. A piece that comes late has the run scored again.
+Some instrumentations do not nest spans: each model call is a trace of its own. spanscore joins such traces of one service if one of
+these shows that they are one run:
 
-From the store, siblings are looked for within two minutes before and after each piece, and on from those that are found; in a
-service with more than 2,000 traces in that time, nearer. A run whose tool was asked for and whose answer is not there is waited
-for six times \`decisionWait\`. A rule that samples draws the owner's trace id, and does not look at a piece that it did not draw: such
-a piece counts when it is there before the run is scored. Put a span around the run, and it is one trace: no look-ups, no waiting.
+- ids of tool calls,
+- the conversation,
+- a session in which only one call waits for that tool,
+- a step around the traces.
+
+Traces that could belong to two runs, and traces of two sessions, are not joined. The earliest trace (or the step around all) owns the
+run and is scored. The decision on each other trace says \`part_of_run\` and names the owner. If a piece comes late, the run is scored
+again.
+
+In the store, the other pieces are searched within two minutes before and after each known piece; in a service with more than 2,000
+traces in that time, within a shorter time. If a run has a tool call and no answer yet, spanscore waits for six times \`decisionWait\`. A
+rule with sampling decides by the owner's trace id. It does not read a piece that it did not sample: such a piece counts only if it is
+there before the run is scored. If you put a span around the run, it is one trace: no search and no waiting.
 `;
 
 /** Returns the text of `docs/conventions.md`. */
@@ -57,14 +65,14 @@ export function conventionsDocument(): string {
     '|---|---|---|---|',
     ...rows,
     '',
-    '## How to make them send it',
+    '## How to make an emitter send its content',
     '',
     ...details,
     '',
-    '## The switch of every emitter',
+    '## The content setting of every emitter',
     '',
-    'What `inspect`, `explain` and `conventions` name when content is missing. An emitter is known by its scope, else by what',
-    'only it says.',
+    '`inspect`, `explain` and `conventions` name this setting when content is missing. An emitter is recognised by its scope. Without a',
+    'known scope, it is recognised by attributes that only this emitter sends.',
     '',
     '| Emitter | Sends content by default | Setting | Checked against |',
     '|---|---|---|---|',
@@ -75,18 +83,18 @@ export function conventionsDocument(): string {
     '',
     '## Read from descriptions',
     '',
-    'Of these there are spans that others recorded, or only a description of their attributes (`test/fixtures/spans-spec`). What is',
-    'not under **Read** was not in them.',
+    'For these emitters there are only spans that other people recorded, or a description of the attributes (`test/fixtures/spans-spec`).',
+    'A fact that is not under **Read** was not in them.',
     '',
     '| Emitter | Spans | Read | Content | Session and user |',
     '|---|---|---|---|---|',
     ...DESCRIBED_EMITTERS.map(describedRow),
     '',
-    'Older versions of Agent Framework, AutoGen, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents are held to',
-    'spans that others recorded, too. Of these there is a description alone, without a case of its own: Flue, VoltAgent,',
-    'Braintrust, Sentry, OpenRouter, Semantic Kernel for .NET, Bedrock AgentCore.',
+    'Older versions of Agent Framework, AutoGen, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents are tested with',
+    'spans that other people recorded. Only a description exists, and no test, for Flue, VoltAgent, Braintrust, Sentry, OpenRouter,',
+    'Semantic Kernel for .NET and Bedrock AgentCore.',
     '',
-    'Mastra’s native records, as its storage and its exporters have them, are read from files in place of OTLP requests.',
+    'spanscore also reads files of Mastra’s native records, in the form of its storage and its exporters, instead of OTLP requests.',
     '',
   ].join('\n');
 }

@@ -2,18 +2,22 @@ import { METRICS, type MetricSpec, prometheusName } from '../../../src/telemetry
 
 const INTRODUCTION = `# Metrics
 
-\`GET /metrics\` of the API (\`api.endpoint\`, by default http://127.0.0.1:4320/metrics) tells them in Prometheus' text format. Where
-\`auth.tokens\` are set it takes a token with the scope \`read\` and no tenant of its own, since they are totals over all tenants.
+\`GET /metrics\` of the API (\`api.endpoint\`, by default http://127.0.0.1:4320/metrics) returns the metrics in Prometheus' text format. If
+\`auth.tokens\` are set, the request needs a token with the scope \`read\` and without a tenant, because the metrics are totals over all
+tenants.
 
-Counts are since the process began; with several processes on one store, add them up. A label has at most 100 values of at most
-120 characters, further ones are told as \`other\`; no label holds anything that a sender of spans chose, but for the agents and environments
-of monitored series, of which at most 1,000 are told one by one. Memory of the embedded engine is told on Linux only. \`GET /healthz\` answers 200 while the process lives; \`GET /readyz\` answers 200 or 503, and says of
-each part (\`store\`, \`engine\`, \`receivers\`, \`kafka\`, \`forward\`) whether it is ready or why it is not.
+- Counters start at 0 with the process. For several processes on one store, add them up.
+- A label has at most 100 values of at most 120 characters. Further values are counted as \`other\`.
+- No label has a value that a sender of spans chose, except the agents and environments of monitored series. At most 1,000 of these series
+  have metrics.
+- The memory of the embedded engine is measured on Linux only.
+- A name in Prometheus is the OpenTelemetry name with \`_\` for each point, then the unit (\`_seconds\`, \`_bytes\`), then \`_total\` for a
+  counter.
 
-A name in Prometheus is the OpenTelemetry name with \`_\` for each point, then the unit (\`_seconds\`, \`_bytes\`), then \`_total\` for a
-counter.
+\`GET /healthz\` answers 200 while the process lives. \`GET /readyz\` answers 200 or 503. For each part (\`store\`, \`engine\`, \`receivers\`,
+\`kafka\`, \`forward\`) it says whether the part is ready, or why it is not.
 
-| Prometheus | OpenTelemetry | kind | unit | labels | what |
+| Prometheus | OpenTelemetry | kind | unit | labels | meaning |
 | --- | --- | --- | --- | --- | --- |
 `;
 

@@ -1,37 +1,37 @@
 import { COSTS, NEVER, pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 
-type Told = Omit<ScorerPage, 'kind' | 'seven' | 'cost' | 'factory' | 'title' | 'input'> & {
+type CheckFacts = Omit<ScorerPage, 'kind' | 'seven' | 'cost' | 'factory' | 'title' | 'input'> & {
   readonly name: string;
   readonly input?: string;
   readonly seven?: string;
 };
 
 const TARGET = { target: 'the text' };
-const CASE = { ignoreCase: 'whether case counts for nothing (true)' };
+const CASE = { ignoreCase: 'whether upper and lower case are equal (true)' };
 const TOOLS = 'tool calls of the output';
 
 /** Checks: scorers in code with the result yes or no. */
 export const CHECK_PAGES: readonly ScorerPage[] = [
   check({
     name: 'includes',
-    measures: 'whether the answer holds a text',
+    measures: 'whether the answer contains a text',
     when: 'facts and phrases that must not be missing',
     formula: '1 when it does, else 0',
     given: TARGET,
     options: CASE,
     args: "'18 degrees'",
-    because: 'the answer holds it',
+    because: 'the answer contains it',
   }),
   check({
     name: 'excludes',
-    measures: 'whether the answer is free of a text',
+    measures: 'whether the answer does not contain a text',
     when: 'words that must not be said',
     formula: '1 when it is, else 0',
     given: TARGET,
     options: CASE,
     args: "'as an AI'",
-    because: 'the answer does not hold it',
+    because: 'the answer does not contain it',
   }),
   check({
     name: 'equals',
@@ -48,10 +48,10 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
     measures: 'whether a pattern matches the answer',
     when: 'formats: dates, numbers, links',
     formula:
-      '1 when it matches somewhere, or with `exact` all of it; else 0. The flags `g` and `y` count for nothing',
+      '1 when it matches a part of the answer (with `exact`: the whole answer), else 0. The flags `g` and `y` have no effect',
     given: {
       pattern:
-        'a regular expression; one that backtracks without end, as `(a+)+$`, holds up the process: nothing bounds it',
+        'a regular expression. There is no time limit: an expression that backtracks without end, like `(a+)+$`, blocks the process',
     },
     options: { exact: 'whether the whole answer must match (false)' },
     args: String.raw`/\d+ degrees/`,
@@ -61,9 +61,9 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
     name: 'similarity',
     measures: 'how much the answer looks like a text',
     when: 'answers whose wording is known',
-    formula: 'Dice coefficient of letter pairs; with `threshold` 1 when it is reached, else 0',
+    formula: 'Dice coefficient of letter pairs; with `threshold`: 1 when it is reached, else 0',
     given: TARGET,
-    options: { ...CASE, threshold: 'what is to be reached, 0 to 1 (none: the likeness itself is the score)' },
+    options: { ...CASE, threshold: 'lowest similarity, 0 to 1 (without it, the similarity is the score)' },
     seven: 'most of the wording is shared',
     args: "'It is 18 degrees in Paris.'",
     because: 'the answer says this and a little more',
@@ -75,13 +75,13 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
     input: TOOLS,
     formula: '1 when it was called at least `times` times, else 0',
     given: { toolName: 'the tool' },
-    options: { times: 'how often at least (1)' },
+    options: { times: 'lowest number of calls (1)' },
     args: "'weather', { times: 2 }",
     because: 'it was called once only',
   }),
   check({
     name: 'didNotCall',
-    measures: 'whether a tool was left alone',
+    measures: 'whether a tool was not called',
     when: 'tools with consequences',
     input: TOOLS,
     formula: '1 when it was not called, else 0',
@@ -92,8 +92,8 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
   }),
   check({
     name: 'toolOrder',
-    measures: 'whether tools were called in a given order, others between them allowed',
-    when: 'look up first, act then',
+    measures: 'whether tools were called in a given order, with other calls allowed between them',
+    when: 'agents that must look up before they act',
     input: TOOLS,
     formula: '1 when the order is a subsequence of the calls, else 0',
     given: { expectedOrder: 'the tools, in order' },
@@ -103,18 +103,18 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
   }),
   check({
     name: 'maxToolCalls',
-    measures: 'whether the run kept to a number of tool calls',
+    measures: 'whether the run made at most a given number of tool calls',
     when: 'budgets',
     input: TOOLS,
-    formula: '1 when there were at most so many calls, else 0',
-    given: { max: 'how many at most' },
+    formula: '1 when there were at most `max` calls, else 0',
+    given: { max: 'highest number of calls' },
     options: {},
     args: '3',
     because: 'there was one call',
   }),
   check({
     name: 'usedNoTools',
-    measures: 'whether the run did without tools',
+    measures: 'whether the run used no tools',
     when: 'questions that need none',
     input: TOOLS,
     formula: '1 when no tool was called, else 0',
@@ -127,20 +127,20 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
     kind: 'check',
     when: 'every agent with tools; on in the default rule',
     input: TOOLS,
-    formula: '1 when no call failed or stayed without an answer, else 0',
+    formula: '1 when every call has a result and none failed, else 0',
     seven: NEVER,
     cost: COSTS.none,
     factory: 'checks.noToolErrors',
     args: '',
-    because: 'the only call was answered',
+    because: 'the only call has a result',
   }),
 ];
 
-function check({ name, ...told }: Told): ScorerPage {
+function check({ name, ...facts }: CheckFacts): ScorerPage {
   return {
     input: 'texts of the assistant messages',
     seven: NEVER,
-    ...told,
+    ...facts,
     title: `checks.${name}`,
     kind: 'check',
     cost: COSTS.none,

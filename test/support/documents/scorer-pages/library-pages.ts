@@ -14,19 +14,20 @@ export const LIBRARY_PAGES: readonly LibraryPage[] = [
   {
     title: 'Scorers of your own',
     text: `\`createScorer\` takes an id and up to four steps, in this order: \`preprocess\`, \`analyze\`, \`generateScore\` (needed) and
-\`generateReason\`. A step is a function, or an object with \`description\` and \`createPrompt\` that asks the judge; its reply must fit
-\`outputSchema\` (zod, any Standard Schema, a schema of the AI SDK, JSON Schema). Later steps see the results of earlier ones.
-\`type: 'agent'\` types the run by messages, \`'trajectory'\` by steps, \`createScorer<Input, Output>\` by types of yours. A function
-step that returns \`notScorable(reason)\` ends the run without a score. In rules a file of yours
-has the scorer as its default export: [own-scorers.md](own-scorers.md).
+\`generateReason\`. A step is a function, or an object with \`description\` and \`createPrompt\` that asks the judge. The judge's reply must
+fit \`outputSchema\` (zod, any Standard Schema, a schema of the AI SDK, JSON Schema). Later steps get the results of earlier steps. A
+function step that returns \`notScorable(reason)\` ends the run without a score.
 
-A \`judge\` has \`model\`, \`instructions\` and \`modelSettings\` (\`temperature\`, \`maxRetries\`, \`timeoutMs\`, \`redaction\`), and a step may
-replace each of the three. Judges have no tools, no memory and no processors: a scorer of \`@mastra/core\` that needs them stays as it
-is, since rules and \`runEvals\` take any object with \`run()\`. Models add a confidence or a note unasked: fields of a reply that its
-schema does not name are dropped, and the rest is used. A schema keeps them that is open (\`z.looseObject\`, \`additionalProperties: true\`).
+The type of the run is set by \`type: 'agent'\` (messages), \`type: 'trajectory'\` (steps) or \`createScorer<Input, Output>\` (your own
+types). To use your scorer in rules, export it as the default of a file: [own-scorers.md](own-scorers.md).
 
-\`scorer.config\` is the configuration that the scorer was made with. It is left out where a scorer is printed or made JSON, so that
-a log shows neither the judge's model object nor its instructions.`,
+A \`judge\` has \`model\`, \`instructions\` and \`modelSettings\` (\`temperature\`, \`maxRetries\`, \`timeoutMs\`, \`redaction\`). A step may replace
+each of the three. Judges have no tools, no memory and no processors. A scorer of \`@mastra/core\` that needs them works without a change:
+rules and \`runEvals\` accept any object with \`run()\`. Some models add fields such as a confidence or a note. Fields that the schema does
+not name are dropped, and the rest is used. An open schema (\`z.looseObject\`, \`additionalProperties: true\`) keeps them.
+
+\`scorer.config\` is the configuration of the scorer. It is left out when a scorer is printed or converted to JSON. So a log shows
+neither the judge's model object nor its instructions.`,
     code: `import { createScorer, notScorable } from 'spanscore/evals';
 import { getAssistantMessageFromRunOutput } from 'spanscore/scorers/utils';
 import { z } from 'zod';
@@ -53,16 +54,17 @@ const result = await scorer.run(run);`,
   },
   {
     title: 'Evaluations',
-    text: `\`runEvals\` puts every item of \`data\` to an agent (anything with \`generate\` that returns \`scoringData\`) or to a workflow (anything
-with \`createRun\`) and scores what comes back. A gate must have a mean of 1, a threshold is kept by the mean of its scorer: the
-verdict is \`failed\`, \`scored\` (a threshold was missed) or \`passed\`. An item has \`input\`, or \`inputs\` or \`turns\` of one
-conversation. Of a scorer that gives several scores, as \`grounding\` does, each has a mean of its own, and thresholds are given by
-name: \`{ scorer: grounding, threshold: { 'grounding-faithfulness': 0.9, 'grounding-hallucination': { max: 0.1 } } }\`; it is no gate.
-What fails, a result without a finite score too, is reported in \`errors\`, and everything else goes on.
+    text: `\`runEvals\` sends every item of \`data\` to an agent (an object with \`generate\` that returns \`scoringData\`) or to a workflow (an object
+with \`createRun\`), and scores the results. An item has \`input\`, or \`inputs\` or \`turns\` of one conversation.
+
+The verdict is \`failed\` (a gate has a mean below 1), \`scored\` (the mean of a scorer misses its threshold) or \`passed\`. A scorer with
+several scores, such as \`grounding\`, has a mean for each score, and thresholds by name:
+\`{ scorer: grounding, threshold: { 'grounding-faithfulness': 0.9, 'grounding-hallucination': { max: 0.1 } } }\`. It cannot be a gate.
+Failures, and results without a finite score, are listed in \`errors\`. The other items are still scored.
 
 ### In tests
 
-\`spanscore/vitest\` makes tests of evaluations, with Vitest 4 or newer:
+\`spanscore/vitest\` turns evaluations into tests, with Vitest 4 or newer:
 
 \`\`\`ts
 import { runEvals } from 'spanscore/evals';
@@ -88,15 +90,14 @@ test('the answers are polite', async () => {
 });
 \`\`\`
 
-- \`toPass(share)\` asks that this share of the items passes every gate (default: all of them) and that every threshold is kept.
-  Without gates and thresholds every scorer's mean must reach the share. Otherwise it rejects with an \`EvalPassRateError\`: its
-  message names each gate, threshold, scorer and turn that failed, its \`result\` is the whole result.
-- A scorer in a group is named by its path: \`agent.tone\`, \`steps.plan.tone\`. The message for a name that does not exist lists the
-  scorers that do.
-- A matcher fails, also after \`.not\`, for a value that is no result, for a scorer without a score, and for gates or thresholds
-  where there are none.
-- The result stands in \`task.meta.mastraEval\` for reporters of that name, and with failures and unscorable runs in
-  \`task.meta.spanscoreEval\`. Tests that run with \`test.concurrent\` have neither: Vitest does not say which of them is running.
+- \`toPass(share)\` passes if this share of the items (default: all) passes every gate, and every threshold is met. Without gates and
+  thresholds, every scorer's mean must reach the share. Otherwise it rejects with an \`EvalPassRateError\`. The message names each gate,
+  threshold, scorer and turn that failed. \`result\` is the whole result.
+- The name of a scorer in a group is its path: \`agent.tone\`, \`steps.plan.tone\`. The message for an unknown name lists the known
+  scorers.
+- A matcher fails, also after \`.not\`, if the value is not a result, if the scorer has no score, or if there are no gates or thresholds.
+- The result is in \`task.meta.mastraEval\`, for reporters that read this name. With failures and unscorable runs it is in
+  \`task.meta.spanscoreEval\`. Tests with \`test.concurrent\` have neither, because Vitest does not say which of them is running.
 
 ### An example`,
     code: `import { runEvals } from 'spanscore/evals';
@@ -123,11 +124,11 @@ const evaluation = await runEvals({
   },
   {
     title: 'Older metrics',
-    text: `\`spanscore/legacy\` has the metrics of the older interface, \`measure(input, output)\` of two texts, as thin faces over the same
-scorers: \`HallucinationMetric\`, \`FaithfulnessMetric\`, \`AnswerRelevancyMetric\`, \`BiasMetric\`, \`ToxicityMetric\`, \`ContextPositionMetric\`,
-\`ContextPrecisionMetric\`, \`ContextRelevancyMetric\`, \`ContextualRecallMetric\`, \`PromptAlignmentMetric\`, \`SummarizationMetric\`, and
-without a judge \`CompletenessMetric\`, \`ContentSimilarityMetric\`, \`KeywordCoverageMetric\`, \`TextualDifferenceMetric\`,
-\`ToneConsistencyMetric\`. What cannot be scored is an error there.`,
+    text: `\`spanscore/legacy\` has the metrics of the older interface: \`measure(input, output)\` of two texts. They use the same scorers. With a
+judge: \`HallucinationMetric\`, \`FaithfulnessMetric\`, \`AnswerRelevancyMetric\`, \`BiasMetric\`, \`ToxicityMetric\`, \`ContextPositionMetric\`,
+\`ContextPrecisionMetric\`, \`ContextRelevancyMetric\`, \`ContextualRecallMetric\`, \`PromptAlignmentMetric\`, \`SummarizationMetric\`. Without a
+judge: \`CompletenessMetric\`, \`ContentSimilarityMetric\`, \`KeywordCoverageMetric\`, \`TextualDifferenceMetric\`,
+\`ToneConsistencyMetric\`. A run that cannot be scored is an error there.`,
     code: `import { HallucinationMetric } from 'spanscore/legacy';
 
 const metric = new HallucinationMetric('openai/gpt-5-mini', { context: ['It is 18 degrees in Paris.'] });

@@ -61,10 +61,10 @@ export function pageOf(
 export const EXAMPLE_JUDGE = "'openai/gpt-5-mini'";
 
 export const COSTS = {
-  two: '2 questions, 3 with an explanation by the judge; 1 where the first finds no statements, 0 for an empty answer',
-  one: '1 question, 2 with an explanation by the judge; 0 where there is nothing to judge',
-  verdict: "1 question, 2 with `reason: 'judge'`; 0 where there is nothing to judge",
-  none: 'no question: no judge is asked',
+  two: '2 questions, 3 with an explanation by the judge; 1 if the first finds no statements; 0 for an empty answer',
+  one: '1 question, 2 with an explanation by the judge; 0 if there is nothing to judge',
+  verdict: "1 question, 2 with `reason: 'judge'`; 0 if there is nothing to judge",
+  none: 'no questions to a judge',
 } as const;
 
-export const NEVER = 'cannot be: it is 0 or 1';
+export const NEVER = 'not possible: the score is 0 or 1';

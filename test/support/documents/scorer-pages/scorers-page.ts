@@ -135,7 +135,7 @@ Measures ${page.measures}.
 | | |
 | --- | --- |
 | use it for | ${page.when} |
-| in rules | ${page.rule === undefined ? 'not by name: in a module of your own' : `\`${page.rule}\``} |
+| in rules | ${page.rule === undefined ? 'not by name, only in a module of your own' : `\`${page.rule}\``} |
 | id | \`${outcome.scorer.id}\` |
 | input | ${page.input} |
 | formula | ${page.formula} |
@@ -166,15 +166,17 @@ export async function scorersPage(): Promise<string> {
   }
   return `# Scorers
 
-How each prebuilt scorer works; at the end, scorers of your own, evaluations and the older metrics. Prebuilt ones are exports
-of \`spanscore/scorers\` and \`spanscore/scorers/prebuilt\`, the checks also of \`spanscore/checks\`. \`model\` is a judge:
-\`provider/model\`, or a language model object of the AI SDK. A rule names a scorer; one with options stands under \`scorers\`
-of the configuration, \`{ use, options }\`, with all that is listed under "options". Scores of judged scorers are rounded to
-two decimals. Where a run cannot be scored the result has \`notScorable\` and no score; where the judge fails, the run fails.
-An option that a scorer does not know is refused.
+This page shows how each prebuilt scorer works. The end of the page shows scorers of your own, evaluations and the older metrics.
 
-This page is written by \`node test/docs/write-scorers-page.ts\`; a test runs its examples and compares their scores. All of
-the prebuilt ones score this run; what the judge found in it stands below each example.
+- **In programs.** Prebuilt scorers are exports of \`spanscore/scorers\` and \`spanscore/scorers/prebuilt\`. The checks are also exports of
+  \`spanscore/checks\`. \`model\` is a judge: \`provider/model\`, or a language model object of the AI SDK.
+- **In rules.** A rule names a scorer. To set options, add \`{ use, options }\` under \`scorers\` of the configuration, with any keys of the
+  row "options". An unknown option is refused.
+- **Scores.** Scores of judged scorers are rounded to two decimals. If a run cannot be scored, the result has \`notScorable\` and no
+  score. If the judge fails, the run fails.
+
+\`node test/docs/write-scorers-page.ts\` writes this page. A test runs the examples and compares their scores. The examples of the
+prebuilt scorers use the run below. The text after each example says why the run has this score.
 
 \`\`\`ts
 import { createAgentTestRun, createTestMessage, createToolInvocation } from 'spanscore/scorers/utils';
