@@ -136,6 +136,6 @@ describe('commands beside it', () => {
     writeFileSync(file, 'store: { spans: { table: spanscore.otel_traces } }\n');
     const { code, stderr } = await runCli(['check-config', file], { cwd: folder.path });
     expect(code).toBe(78);
-    expect(stderr).toContain('spanscore.otel_traces is our own table');
+    expect(stderr).toContain('spanscore.otel_traces is a table of spanscore itself');
   });
 });
