@@ -2,7 +2,7 @@ import type { Span, TraceData } from '../../src/domain/span.ts';
 import {
   agentSpan,
   chatSpan,
-  said,
+  chatMessage,
   buildSpan,
   toolCall,
   toolResponse,
@@ -19,16 +19,19 @@ export interface GrownTrace {
 }
 
 const SIZES = [10, 100, 1_000, 10_000, 100_000];
-const QUESTION = said('user', 'How warm is it in all of these cities?');
+const QUESTION = chatMessage('user', 'How warm is it in all of these cities?');
 const SYSTEM = [{ type: 'text', content: 'You are a weather assistant.' }];
 const MS_PER_SPAN = 20;
 
 function asks(index: number): unknown {
-  return said('assistant', toolCall(`call_${index}`, 'get_weather', { city: `City ${index}` }));
+  return chatMessage('assistant', toolCall(`call_${index}`, 'get_weather', { city: `City ${index}` }));
 }
 
 function answers(index: number): unknown {
-  return said('tool', toolResponse(`call_${index}`, { city: `City ${index}`, tempC: 18, sky: 'rain' }));
+  return chatMessage(
+    'tool',
+    toolResponse(`call_${index}`, { city: `City ${index}`, tempC: 18, sky: 'rain' }),
+  );
 }
 
 function chat(index: number, input: unknown[], output: unknown, parent: string): Span {
@@ -61,7 +64,7 @@ function longRun(size: number, repeats: boolean): TraceData {
   const turns: unknown[] = [QUESTION];
   for (let index = 0; spans.length < size; index += 1) {
     const last = spans.length >= size - 2;
-    const output = last ? said('assistant', 'It is 18 degrees everywhere.') : asks(index);
+    const output = last ? chatMessage('assistant', 'It is 18 degrees everywhere.') : asks(index);
     spans.push(chat(index, repeats ? [...turns] : turns.slice(-2), output, 'weather'));
     if (spans.length < size) {
       spans.push(tool(index, 'weather'));
@@ -78,7 +81,7 @@ function nestedAgents(size: number): TraceData {
     const parent = index === 0 ? undefined : `agent ${index - 1}`;
     spans.push(agent(`agent ${index}`, parent, index, (size - index) * MS_PER_SPAN));
     if (spans.length < size) {
-      spans.push(chat(index, [QUESTION], said('assistant', `Answer ${index}`), `agent ${index}`));
+      spans.push(chat(index, [QUESTION], chatMessage('assistant', `Answer ${index}`), `agent ${index}`));
     }
   }
   return buildTrace(spans);
@@ -91,7 +94,7 @@ function manyRuns(size: number): TraceData {
     const name = `agent ${index}`;
     const run = [
       agent(name, 'POST /ask', index * MS_PER_SPAN, MS_PER_SPAN),
-      chat(index, [QUESTION], said('assistant', `Answer ${index}`), name),
+      chat(index, [QUESTION], chatMessage('assistant', `Answer ${index}`), name),
       tool(index, name),
     ];
     spans.push(...run.slice(0, size - spans.length));

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
-import { alertOfScorer, itsEnd } from '../support/builders/an-alert.ts';
+import { alertOfScorer, resolvedEvent } from '../support/builders/an-alert.ts';
 import { startHttpReceiver, type HttpReceiver } from '../support/fakes/http-receiver.ts';
 import { ServeFolder } from '../support/processes/serve-process.ts';
 import { loops } from '../support/loops.ts';
@@ -47,7 +47,7 @@ describe('a process that is killed at any step of telling', () => {
 
   beforeAll(async () => {
     its = await testStore();
-    await its.store.alerts.write([refused, ...mates, incident, itsEnd(incident)]);
+    await its.store.alerts.write([refused, ...mates, incident, resolvedEvent(incident)]);
     receiver.answer(({ body }) => (body.includes('"scorer":"refused"') ? 400 : 200));
   });
   afterAll(() => its.stop());
@@ -82,7 +82,7 @@ describe('a process that is killed at any step of telling', () => {
     expect(killed.length).toBeGreaterThanOrEqual(20 / EVERY);
     expect(await tellerEnd(killed, 0)).toBeNull();
 
-    const expected = [refused.id, incident.id, itsEnd(incident).id];
+    const expected = [refused.id, incident.id, resolvedEvent(incident).id];
     for (const channel of killed) {
       const { ids, mostBodies, statuses } = receivedAt(`/${channel}`);
       expect(ids.filter((id) => expected.includes(id))).toEqual([...expected].sort());
@@ -136,7 +136,7 @@ describe('a serve that is killed while it tells', () => {
 
     const again = await told.start();
     const after = await openStore({ ...again.clickhouse, retention, migrate: false });
-    await after.alerts.write([itsEnd(event)]);
+    await after.alerts.write([resolvedEvent(event)]);
     await until(
       () => receivedAt(path).ids.length === 2,
       120_000,
@@ -144,6 +144,9 @@ describe('a serve that is killed while it tells', () => {
     );
     await after.close();
     expect(await told.stop()).toBe(0);
-    expect(receivedAt(path)).toMatchObject({ ids: [event.id, itsEnd(event).id].sort(), mostBodies: 1 });
+    expect(receivedAt(path)).toMatchObject({
+      ids: [event.id, resolvedEvent(event).id].sort(),
+      mostBodies: 1,
+    });
   });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { AlertDelivery } from '../../../src/store/contracts/alert-deliveries.ts';
-import { alertOfScorer, itsEnd } from '../../support/builders/an-alert.ts';
+import { alertOfScorer, resolvedEvent } from '../../support/builders/an-alert.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let its: TestStore;
@@ -74,7 +74,7 @@ describe('pending events of a channel', () => {
   });
 
   it('is nothing of incidents that were over before the time asked for', async () => {
-    const end = itsEnd(event);
+    const end = resolvedEvent(event);
     await its.store.alerts.write([event]);
     expect(await pending(LATER_MS)).toHaveLength(1);
     await its.store.alerts.write([end]);
@@ -99,7 +99,7 @@ describe('delivered events of a channel', () => {
 
   it('are beginnings of incidents that go on, and ends of late', async () => {
     const { alerts, alertFeed } = its.store;
-    const end = itsEnd(event);
+    const end = resolvedEvent(event);
     await alerts.write([event]);
     expect(ids((await alertFeed.told(channel, 0)).firing)).toEqual([]);
     await alertFeed.record([delivery(event, { state: 'delivered' })]);

@@ -46,7 +46,7 @@ export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
 }
 
 /** Builds the event that ends an incident. */
-export function itsEnd(event: AlertEvent, afterMs = 5 * 3_600_000): AlertEvent {
+export function resolvedEvent(event: AlertEvent, afterMs = 5 * 3_600_000): AlertEvent {
   const { id: _, ...rest } = event;
   return anAlert({ ...rest, status: 'resolved', endsAtMs: event.startsAtMs + afterMs });
 }

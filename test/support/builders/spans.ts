@@ -99,7 +99,7 @@ export function buildTrace(spans: readonly Span[], logs: readonly LogRecord[] = 
 }
 
 /** Builds a message of OpenTelemetry's GenAI conventions. */
-export function said(role: string, ...parts: unknown[]): unknown {
+export function chatMessage(role: string, ...parts: unknown[]): unknown {
   return {
     role,
     parts: parts.map((part) => (typeof part === 'string' ? { type: 'text', content: part } : part)),

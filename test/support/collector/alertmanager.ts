@@ -82,11 +82,11 @@ export async function startAlertmanager(binary: string, webhookUrl: string): Pro
   // Ends the process when the test run is aborted.
   const killChild = () => void child.kill('SIGKILL');
   process.once('exit', killChild);
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   await until(async () => hasEnded(child) || (await isReady(`http://${address}`)), START_TIMEOUT_MS);
   if (hasEnded(child)) {
-    throw new Error(`Alertmanager ended with ${child.exitCode}: ${said.slice(-2_000)}`);
+    throw new Error(`Alertmanager ended with ${child.exitCode}: ${log.slice(-2_000)}`);
   }
   return {
     url: `http://${address}`,

@@ -197,14 +197,14 @@ async function startServer(jars: string, properties: string, logFile: string): P
   const killChild = () => void server.kill('SIGKILL');
   process.once('exit', killChild);
   server.once('exit', () => process.off('exit', killChild));
-  let said = '';
+  let serverLog = '';
   server.stderr?.on('data', (data: Buffer) => {
-    said += data.toString();
-    writeFileSync(logFile, said);
+    serverLog += data.toString();
+    writeFileSync(logFile, serverLog);
   });
-  await until(() => said.includes('Kafka Server started') || server.exitCode !== null, 240_000);
+  await until(() => serverLog.includes('Kafka Server started') || server.exitCode !== null, 240_000);
   if (server.exitCode !== null) {
-    throw new Error(`Kafka ended with ${server.exitCode}: ${said.slice(-2_000)}`);
+    throw new Error(`Kafka ended with ${server.exitCode}: ${serverLog.slice(-2_000)}`);
   }
   return server;
 }

@@ -57,14 +57,14 @@ export async function startOtelcol(
   // Ends the process when the test run is aborted.
   const killChild = () => void child.kill('SIGKILL');
   process.once('exit', killChild);
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  await until(() => said.includes('Everything is ready') || hasEnded(child), START_TIMEOUT_MS);
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  await until(() => log.includes('Everything is ready') || hasEnded(child), START_TIMEOUT_MS);
   if (hasEnded(child)) {
-    throw new Error(`the Collector ended with ${child.exitCode}: ${said.slice(-2_000)}`);
+    throw new Error(`the Collector ended with ${child.exitCode}: ${log.slice(-2_000)}`);
   }
   return {
-    output: () => said,
+    output: () => log,
     stop: async () => {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       if (!hasEnded(child)) {

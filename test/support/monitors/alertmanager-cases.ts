@@ -6,7 +6,7 @@ import { addressPolicy } from '../../../src/config/private-addresses.ts';
 import { createGuardedPost } from '../../../src/outbound/http/guarded-post.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import type { Alertmanager } from '../collector/alertmanager.ts';
-import { alertOfScorer, anAlert, itsEnd } from '../builders/an-alert.ts';
+import { alertOfScorer, anAlert, resolvedEvent } from '../builders/an-alert.ts';
 import { startHttpReceiver, type HttpReceiver } from '../fakes/http-receiver.ts';
 import { MemoryAlertFeed } from '../fakes/memory-alert-feed.ts';
 import { until } from '../until.ts';
@@ -95,7 +95,7 @@ export function alertmanagerCases(
     expect(readNotifications().map(({ status }) => status)).toEqual(['firing']);
     expect(await activeAlerts()).toMatchObject([{ fingerprint: labelFingerprint(buildLabels(event)) }]);
 
-    feed.write(itsEnd(event, 60_000));
+    feed.write(resolvedEvent(event, 60_000));
     await until(() => readNotifications().length === 2);
     const before = posts;
     await until(() => posts > before + 2);

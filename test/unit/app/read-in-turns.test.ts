@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createTurnReader } from '../../../src/app/read-in-turns.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
-import { agentSpan, chatSpan, said, buildTrace } from '../../support/builders/spans.ts';
+import { agentSpan, chatSpan, chatMessage, buildTrace } from '../../support/builders/spans.ts';
 
 function buildRun(calls: number, answer = 'Rain.') {
   const spans = Array.from({ length: calls }, (_, index) =>
     chatSpan(
       `chat ${index}`,
-      { input: [said('user', 'Weather?')], output: [said('assistant', answer)] },
+      { input: [chatMessage('user', 'Weather?')], output: [chatMessage('assistant', answer)] },
       { parent: 'agent', at: index },
     ),
   );

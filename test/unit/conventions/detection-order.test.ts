@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { normaliseSpan } from '../../../src/conventions/normalise-span.ts';
 import { CONVENTIONS } from '../../../src/conventions/registry.ts';
-import { said, buildSpan, toolCall } from '../../support/builders/spans.ts';
+import { chatMessage, buildSpan, toolCall } from '../../support/builders/spans.ts';
 
 const text = (value: string) => [{ type: 'text', text: value }];
 
@@ -23,7 +23,10 @@ const ROWS: readonly (readonly [convention: string, keys: Record<string, unknown
   ['ai-sdk', { 'ai.operationId': 'ai.generateText.doGenerate', 'ai.response.text': 'by ai-sdk' }],
   [
     'otel-genai',
-    { 'gen_ai.operation.name': 'chat', 'gen_ai.output.messages': [said('assistant', 'by otel-genai')] },
+    {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.output.messages': [chatMessage('assistant', 'by otel-genai')],
+    },
   ],
   [
     'openinference',
@@ -78,7 +81,7 @@ describe('a span that carries two conventions', () => {
   it('keeps the calls of the native messages though the decoration tells a text', () => {
     const { facts } = read({
       'gen_ai.operation.name': 'chat',
-      'gen_ai.output.messages': [said('assistant', toolCall('1', 'get', {}))],
+      'gen_ai.output.messages': [chatMessage('assistant', toolCall('1', 'get', {}))],
       'openinference.span.kind': 'LLM',
       'llm.output_messages.0.message.content': 'Let me see.',
     });

@@ -6,7 +6,7 @@ import { answerText, invocationParts, textOfMessage } from '../../support/record
 import {
   agentSpan,
   chatSpan,
-  said,
+  chatMessage,
   buildSpan,
   toolCall,
   toolSpan,
@@ -33,9 +33,9 @@ function listCalls(run: AgentRun): unknown[] {
   ]);
 }
 
-const QUESTION = said('user', 'Weather?');
-const ANSWER = said('assistant', 'Rain.');
-const CALL = said('assistant', toolCall('1', 'get', { a: 1 }));
+const QUESTION = chatMessage('user', 'Weather?');
+const ANSWER = chatMessage('assistant', 'Rain.');
+const CALL = chatMessage('assistant', toolCall('1', 'get', { a: 1 }));
 
 describe('emitters that share a convention and differ in a detail', () => {
   it('Mastra’s bridge: the agent stands below a web server’s span', () => {
@@ -75,7 +75,7 @@ describe('emitters that share a convention and differ in a detail', () => {
   it('Microsoft.Extensions.AI: a span around tools repeats the usage, and ids are names of functions', () => {
     const scope = 'Experimental.Microsoft.Extensions.AI';
     const usage = { 'gen_ai.usage.input_tokens': 5 };
-    const call = said('assistant', toolCall('get', 'get', { a: 1 }));
+    const call = chatMessage('assistant', toolCall('get', 'get', { a: 1 }));
     const run = onlyRun([
       buildSpan('orchestrate_tools', { ...usage, 'gen_ai.usage.input_tokens': 10 }, { scope, lasts: 99 }),
       chatSpan(
@@ -158,7 +158,7 @@ describe('emitters that share a convention and differ in a detail', () => {
           'gen_ai.operation.name': 'chat',
           'gen_ai.request.model': 'm',
           'gen_ai.input.messages': [
-            said('user', { type: 'blob', modality: 'audio', content: '', transcript: 'Weather?' }),
+            chatMessage('user', { type: 'blob', modality: 'audio', content: '', transcript: 'Weather?' }),
           ],
           'gen_ai.output.messages': [CALL],
         },
@@ -177,7 +177,7 @@ describe('emitters that share a convention and differ in a detail', () => {
       ),
       buildSpan(
         'llm_request 2',
-        { 'gen_ai.operation.name': 'chat', 'gen_ai.output.messages': [said('assistant', 'Sorry.')] },
+        { 'gen_ai.operation.name': 'chat', 'gen_ai.output.messages': [chatMessage('assistant', 'Sorry.')] },
         { scope, name: 'llm_request', parent: 'agent_turn', at: 40 },
       ),
     ]);
@@ -211,7 +211,7 @@ describe('emitters that share a convention and differ in a detail', () => {
           'gen_ai.operation.name': 'generate_content',
           'gen_ai.request.model': 'm',
           'gen_ai.input.messages': [
-            said('user', 'Weather?', { type: 'blob', mime_type: 'image/png', data: 'AAAA' }),
+            chatMessage('user', 'Weather?', { type: 'blob', mime_type: 'image/png', data: 'AAAA' }),
             { role: 'model', parts: [{ type: 'tool_call', id: 'get_0', name: 'get', arguments: { a: 1 } }] },
             { role: '', parts: [{ type: 'tool_call_response', id: 'get_0', response: { ok: true } }] },
           ],

@@ -6,7 +6,7 @@ import { loops } from '../../support/loops.ts';
 import {
   agentSpan,
   chatSpan,
-  said,
+  chatMessage,
   computeSpanId,
   buildSpan,
   toolCall,
@@ -16,7 +16,7 @@ import {
 } from '../../support/builders/spans.ts';
 import { fc } from '../../support/fast-check.ts';
 
-const QUESTION = said('user', 'Weather?');
+const QUESTION = chatMessage('user', 'Weather?');
 
 /** A run with a tool, a sub-agent, a retry and a remembered turn: something of everything. */
 function richTrace(): Span[] {
@@ -26,24 +26,27 @@ function richTrace(): Span[] {
     chatSpan('c0', { input: [QUESTION] }, { parent: 'boss', at: 2, error: '429' }),
     chatSpan(
       'c1',
-      { input: [QUESTION], output: [said('assistant', toolCall('1', 'ask', {}), toolCall('2', 'get', {}))] },
+      {
+        input: [QUESTION],
+        output: [chatMessage('assistant', toolCall('1', 'ask', {}), toolCall('2', 'get', {}))],
+      },
       { parent: 'boss', at: 20 },
     ),
     toolSpan('t1', { id: '1', name: 'ask', args: {} }, { parent: 'boss', at: 40, lasts: 30 }),
     agentSpan('helper', {}, { parent: 't1', at: 41 }),
     chatSpan(
       'c2',
-      { input: [said('user', 'x')], output: [said('assistant', 'y')] },
+      { input: [chatMessage('user', 'x')], output: [chatMessage('assistant', 'y')] },
       { parent: 'helper', at: 42 },
     ),
     toolSpan('t2', { id: '2', name: 'get', args: {}, result: 'r' }, { parent: 'boss', at: 40 }),
-    chatSpan('c3', { output: [said('assistant', 'Done.')] }, { parent: 'boss', at: 100 }),
+    chatSpan('c3', { output: [chatMessage('assistant', 'Done.')] }, { parent: 'boss', at: 100 }),
   ];
 }
 
 /** Enough that what grows with their square takes minutes. */
 const MANY = Array.from({ length: loops(4_000, 20_000) }, (_, i) => i);
-const TALK = MANY.map((i) => said(i % 2 === 0 ? 'user' : 'assistant', `m${i}`));
+const TALK = MANY.map((i) => chatMessage(i % 2 === 0 ? 'user' : 'assistant', `m${i}`));
 
 describe('reading a trace', () => {
   it('gives the same reading in whatever order and however often its spans come', () => {
@@ -58,8 +61,12 @@ describe('reading a trace', () => {
   });
 
   it('keeps the later end of two spans with one id, whichever came first, and says so', () => {
-    const early = chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'Half')] });
-    const late = chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'Whole.')] }, { lasts: 20 });
+    const early = chatSpan('c1', { input: [QUESTION], output: [chatMessage('assistant', 'Half')] });
+    const late = chatSpan(
+      'c1',
+      { input: [QUESTION], output: [chatMessage('assistant', 'Whole.')] },
+      { lasts: 20 },
+    );
     for (const spans of [
       [early, late],
       [late, early],
@@ -113,7 +120,7 @@ describe('reading a trace', () => {
   });
 
   it('cuts a cycle of parents', () => {
-    const run = { input: [QUESTION], output: [said('assistant', 'x')] };
+    const run = { input: [QUESTION], output: [chatMessage('assistant', 'x')] };
     const spans = [
       agentSpan('a', {}, { parent: 'b' }),
       agentSpan('b', {}, { parent: 'a', at: 1 }),
@@ -126,7 +133,7 @@ describe('reading a trace', () => {
     const evil =
       '{"role":"user","parts":[{"type":"__proto__","content":"x"},{"type":"constructor"},{"type":"text","content":"hi"}],"__proto__":{"polluted":1}}';
     const call = chatSpan('c', {
-      output: [said('assistant', toolCall('__proto__', 'constructor', { __proto__: 1 }))],
+      output: [chatMessage('assistant', toolCall('__proto__', 'constructor', { __proto__: 1 }))],
       attributes: { 'gen_ai.input.messages': `[${evil}]`, __proto__: 'x' },
     });
     const { runs } = readTrace(buildTrace([call]));
@@ -147,7 +154,11 @@ describe('reading a trace', () => {
       agentSpan(`a${i}`, {}, i === 0 ? { lasts: 9_000 } : { parent: `a${i - 1}`, at: i }),
     );
     spans.push(
-      chatSpan('c', { input: [QUESTION], output: [said('assistant', 'x')] }, { parent: 'a4999', at: 6_000 }),
+      chatSpan(
+        'c',
+        { input: [QUESTION], output: [chatMessage('assistant', 'x')] },
+        { parent: 'a4999', at: 6_000 },
+      ),
     );
     const { runs } = readTrace(buildTrace(spans));
     expect(runs).toHaveLength(1);
@@ -174,13 +185,16 @@ describe('reading a trace', () => {
     (_shape, count, options) => {
       const spans = Array.from({ length: count }, (_, i) => {
         const step = [
-          said('assistant', toolCall(`${i}`, 'get', {})),
-          said('tool', toolResponse(`${i}`, 'r')),
+          chatMessage('assistant', toolCall(`${i}`, 'get', {})),
+          chatMessage('tool', toolResponse(`${i}`, 'r')),
         ];
         return i % 2 === 0
           ? chatSpan(
               `s${i}`,
-              { input: [QUESTION, ...step], output: [said('assistant', toolCall(`o${i}`, 'get', { i }))] },
+              {
+                input: [QUESTION, ...step],
+                output: [chatMessage('assistant', toolCall(`o${i}`, 'get', { i }))],
+              },
               options(i),
             )
           : toolSpan(`s${i}`, { id: `o${i - 1}`, name: 'get', args: { i: i - 1 }, result: 'r' }, options(i));
@@ -196,7 +210,7 @@ describe('reading a trace', () => {
       () => [
         buildSpan('loop', { 'gen_ai.operation.name': 'agent_step', 'gen_ai.input.messages': TALK }),
         ...MANY.map((i) =>
-          chatSpan(`c${i}`, { output: [said('assistant', `${i}`)] }, { parent: 'loop', at: i }),
+          chatSpan(`c${i}`, { output: [chatMessage('assistant', `${i}`)] }, { parent: 'loop', at: i }),
         ),
       ],
     ],
@@ -231,14 +245,17 @@ describe('reading a trace', () => {
         agentSpan('a', {}, { lasts: 1_000_000 }),
         chatSpan(
           'asks',
-          { input: [QUESTION], output: MANY.map((i) => said('assistant', toolCall(`${i}`, 'get', { i }))) },
+          {
+            input: [QUESTION],
+            output: MANY.map((i) => chatMessage('assistant', toolCall(`${i}`, 'get', { i }))),
+          },
           { parent: 'a', at: 1 },
         ),
         ...MANY.flatMap((i) => [
           agentSpan(`s${i}`, { 'gen_ai.agent.name': `agent ${i}` }, { parent: 'a', at: 2 + i }),
           chatSpan(
             `c${i}`,
-            { input: [QUESTION], output: [said('assistant', 'x')] },
+            { input: [QUESTION], output: [chatMessage('assistant', 'x')] },
             { parent: `s${i}`, at: 2 + i },
           ),
         ]),

@@ -4,7 +4,7 @@ import { answerText, invocationParts, textOfMessage } from '../../support/record
 import {
   agentSpan,
   chatSpan,
-  said,
+  chatMessage,
   buildSpan,
   toolCall,
   toolResponse,
@@ -55,7 +55,7 @@ describe('Genkit', () => {
 
 describe('Koog', () => {
   it('takes neither input nor usage from the agent span, which holds the conversation before the run', () => {
-    const before = [said('User', 'Hi'), said('Assistant', 'Hello')];
+    const before = [chatMessage('User', 'Hi'), chatMessage('Assistant', 'Hello')];
     const { runs } = readTrace(
       buildTrace([
         buildSpan(
@@ -73,8 +73,8 @@ describe('Koog', () => {
         chatSpan(
           'c',
           {
-            input: [...before, said('User', 'Weather?')],
-            output: [said('Assistant', 'Rain.')],
+            input: [...before, chatMessage('User', 'Weather?')],
+            output: [chatMessage('Assistant', 'Rain.')],
             attributes: { 'koog.event.id': 'f', 'gen_ai.usage.input_tokens': 7 },
           },
           { parent: 'agent', at: 1 },
@@ -90,7 +90,7 @@ describe('Koog', () => {
 
 describe('a tool whose span fails without a word', () => {
   it('fails with what the model was told of it', () => {
-    const asked = [said('User', 'Weather?'), said('Assistant', toolCall('1', 'get', { a: 1 }))];
+    const asked = [chatMessage('User', 'Weather?'), chatMessage('Assistant', toolCall('1', 'get', { a: 1 }))];
     const told = 'Tool with name get failed: no service';
     const failed = toolSpan(
       'get',
@@ -108,7 +108,10 @@ describe('a tool whose span fails without a word', () => {
         },
         chatSpan(
           'c2',
-          { input: [...asked, said('tool', toolResponse('1', told))], output: [said('Assistant', 'Sorry.')] },
+          {
+            input: [...asked, chatMessage('tool', toolResponse('1', told))],
+            output: [chatMessage('Assistant', 'Sorry.')],
+          },
           { parent: 'agent', at: 40 },
         ),
       ]),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-import { type SpanOptions, said, buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import { type SpanOptions, chatMessage, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 
 function mastra(
   id: string,
@@ -67,7 +67,7 @@ function run(): Span[] {
         'gen_ai.response.model': 'm',
         'gen_ai.usage.input_tokens': 5,
         'gen_ai.usage.output_tokens': 2,
-        'gen_ai.output.messages': [said('assistant', '')],
+        'gen_ai.output.messages': [chatMessage('assistant', '')],
       },
       { parent: 's1', at: 3, lasts: 4 },
     ),

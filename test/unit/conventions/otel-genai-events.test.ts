@@ -3,7 +3,14 @@ import { readTrace } from '../../../src/conventions/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import type { LogRecord, Span, SpanEvent } from '../../../src/domain/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-import { agentSpan, chatSpan, buildLog, said, buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import {
+  agentSpan,
+  chatSpan,
+  buildLog,
+  chatMessage,
+  buildSpan,
+  buildTrace,
+} from '../../support/builders/spans.ts';
 
 function buildEvent(name: string, attributes: Record<string, string>): SpanEvent {
   return { name, timeUnixNano: 0n, attributes: new Map(Object.entries(attributes)) };
@@ -92,7 +99,10 @@ describe('messages as events', () => {
   });
 
   it('does not double messages that the span carries as attributes too', () => {
-    const span = chatSpan('c1', { input: [said('user', 'Weather?')], output: [said('assistant', 'Rain.')] });
+    const span = chatSpan('c1', {
+      input: [chatMessage('user', 'Weather?')],
+      output: [chatMessage('assistant', 'Rain.')],
+    });
     const run = onlyRun(
       [span],
       [

@@ -7,14 +7,14 @@ import { answerText, invocationParts, textOfMessage } from '../../support/record
 import {
   agentSpan,
   chatSpan,
-  said,
+  chatMessage,
   buildSpan,
   toolCall,
   toolSpan,
   buildTrace,
 } from '../../support/builders/spans.ts';
 
-const QUESTION = said('user', 'Weather?');
+const QUESTION = chatMessage('user', 'Weather?');
 
 function onlyRun(...spans: Span[]): AgentRun {
   const { runs } = readTrace(buildTrace(spans));
@@ -36,7 +36,9 @@ describe('a placeholder in place of content', () => {
   it.each(['__REDACTED__', '<REDACTED>', '[REDACTED]', 'redacted', '***', "[Scrubbed due to 'password']"])(
     'is no answer: %s',
     (placeholder) => {
-      const run = onlyRun(chatSpan('c', { input: [QUESTION], output: [said('assistant', placeholder)] }));
+      const run = onlyRun(
+        chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', placeholder)] }),
+      );
       expect(run).toMatchObject({ scorable: false, notScorable: { code: 'redacted' } });
       expect(answerText(run)).toBe('');
     },
@@ -75,11 +77,15 @@ describe('a placeholder in place of content', () => {
       agentSpan('a', {}, { lasts: 90 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', '__REDACTED__'))] },
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', '__REDACTED__'))] },
         { parent: 'a', at: 1 },
       ),
       toolSpan('t', { id: '1', name: 'get', result: '__REDACTED__' }, { parent: 'a', at: 20 }),
-      chatSpan('c2', { input: [QUESTION], output: [said('assistant', 'Rain.')] }, { parent: 'a', at: 40 }),
+      chatSpan(
+        'c2',
+        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
+        { parent: 'a', at: 40 },
+      ),
     );
     expect(run).toMatchObject({ scorable: true, context: [] });
     expect(invocationParts(run.output).map((part) => part.toolInvocation)).toMatchObject([
@@ -95,7 +101,11 @@ describe('a placeholder in place of content', () => {
         { 'openinference.span.kind': 'RETRIEVER', 'retrieval.documents.0.document.content': '__REDACTED__' },
         { parent: 'a', at: 1 },
       ),
-      chatSpan('c', { input: [QUESTION], output: [said('assistant', 'Rain.')] }, { parent: 'a', at: 20 }),
+      chatSpan(
+        'c',
+        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
+        { parent: 'a', at: 20 },
+      ),
     );
     expect(run).toMatchObject({ documents: [], context: [], input: { systemMessages: [] } });
   });
@@ -104,7 +114,7 @@ describe('a placeholder in place of content', () => {
     const { facts, warnings } = normaliseSpan(
       buildSpan('c', {
         'gen_ai.operation.name': 'chat',
-        'gen_ai.output.messages': [said('assistant', '<REDACTED>')],
+        'gen_ai.output.messages': [chatMessage('assistant', '<REDACTED>')],
         'openinference.span.kind': 'LLM',
         'llm.output_messages.0.message.content': 'Rain.',
       }),
@@ -116,14 +126,14 @@ describe('a placeholder in place of content', () => {
 
   it('of content that nobody asked to capture says so', () => {
     const run = onlyRun(
-      chatSpan('c', { input: [QUESTION], output: [said('assistant', 'HIDDEN:non-empty')] }),
+      chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', 'HIDDEN:non-empty')] }),
     );
     expect(run.notScorable?.code).toBe('no_content_captured');
   });
 
   it('is the whole of a text: one that only speaks of it is content', () => {
     const answer = 'The name was [REDACTED] in the file, and *** stands for it.';
-    const run = onlyRun(chatSpan('c', { input: [QUESTION], output: [said('assistant', answer)] }));
+    const run = onlyRun(chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', answer)] }));
     expect([run.scorable, answerText(run), run.warnings]).toEqual([true, answer, []]);
   });
 });
@@ -147,7 +157,7 @@ describe('content that is elsewhere or cut off', () => {
     const span = chatSpan(
       'c',
       {
-        output: [said('assistant', 'Rain.')],
+        output: [chatMessage('assistant', 'Rain.')],
         attributes: { 'gen_ai.input.messages': '[{"role":"user","content":"Wea' },
       },
       { dropped: 3 },

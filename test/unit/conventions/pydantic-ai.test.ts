@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import { answerText } from '../../support/recordings/facts.ts';
-import { chatSpan, said, buildSpan, toolCall, buildTrace } from '../../support/builders/spans.ts';
+import { chatSpan, chatMessage, buildSpan, toolCall, buildTrace } from '../../support/builders/spans.ts';
 
 const SCOPE = { scope: 'pydantic-ai' };
 
@@ -12,7 +12,10 @@ describe('Pydantic AI', () => {
         buildSpan('agent run', { agent_name: 'weather', final_result: 'Rain.' }, { ...SCOPE, lasts: 90 }),
         chatSpan(
           'c1',
-          { input: [said('user', 'Weather?')], output: [said('assistant', toolCall('1', 'get', { a: 1 }))] },
+          {
+            input: [chatMessage('user', 'Weather?')],
+            output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))],
+          },
           { ...SCOPE, parent: 'agent run', at: 1 },
         ),
         buildSpan(
@@ -31,7 +34,11 @@ describe('Pydantic AI', () => {
           },
           { ...SCOPE, parent: 'running tools', at: 21 },
         ),
-        chatSpan('c2', { output: [said('assistant', 'Rain.')] }, { ...SCOPE, parent: 'agent run', at: 40 }),
+        chatSpan(
+          'c2',
+          { output: [chatMessage('assistant', 'Rain.')] },
+          { ...SCOPE, parent: 'agent run', at: 40 },
+        ),
       ]),
     );
     expect(notUnderstood).toEqual([]);

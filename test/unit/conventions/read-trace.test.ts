@@ -7,7 +7,7 @@ import {
   agentSpan,
   chatSpan,
   buildLog,
-  said,
+  chatMessage,
   computeSpanId,
   buildSpan,
   toolCall,
@@ -30,7 +30,7 @@ function listTools(run: AgentRun): unknown[] {
   ]);
 }
 
-const QUESTION = said('user', 'Weather?');
+const QUESTION = chatMessage('user', 'Weather?');
 
 describe('the output of a run', () => {
   it('is one assistant message with reasoning, calls, results, steps and text in order', () => {
@@ -41,7 +41,7 @@ describe('the output of a run', () => {
         {
           input: [QUESTION],
           output: [
-            said('assistant', { type: 'reasoning', content: 'Look.' }, toolCall('1', 'get', { a: 1 })),
+            chatMessage('assistant', { type: 'reasoning', content: 'Look.' }, toolCall('1', 'get', { a: 1 })),
           ],
         },
         { parent: 'agent', at: 1 },
@@ -51,7 +51,7 @@ describe('the output of a run', () => {
         { id: '1', name: 'get', args: { a: 1 }, result: { ok: true } },
         { parent: 'agent', at: 20 },
       ),
-      chatSpan('c2', { output: [said('assistant', 'Done.')] }, { parent: 'agent', at: 40 }),
+      chatSpan('c2', { output: [chatMessage('assistant', 'Done.')] }, { parent: 'agent', at: 40 }),
     );
     expect(run.output).toHaveLength(1);
     const content = run.output[0]?.content;
@@ -78,7 +78,7 @@ describe('the output of a run', () => {
       agentSpan('agent', {}, { lasts: 100 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', {}))] },
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', {}))] },
         { parent: 'agent', at: 1 },
       ),
       toolSpan('t1', { id: '1', name: 'get', args: {} }, { parent: 'agent', at: 20, error: 'backend down' }),
@@ -87,10 +87,10 @@ describe('the output of a run', () => {
         {
           input: [
             QUESTION,
-            said('assistant', toolCall('1', 'get', {})),
-            said('tool', toolResponse('1', 'Error: backend down')),
+            chatMessage('assistant', toolCall('1', 'get', {})),
+            chatMessage('tool', toolResponse('1', 'Error: backend down')),
           ],
-          output: [said('assistant', 'Sorry.')],
+          output: [chatMessage('assistant', 'Sorry.')],
         },
         { parent: 'agent', at: 40 },
       ),
@@ -111,7 +111,7 @@ describe('the output of a run', () => {
       agentSpan('agent', {}, { lasts: 100 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [said('assistant', ...calls)] },
+        { input: [QUESTION], output: [chatMessage('assistant', ...calls)] },
         { parent: 'agent', at: 1 },
       ),
       toolSpan('t3', { name: 'get', result: 'third' }, { parent: 'agent', at: 20 }),
@@ -130,7 +130,7 @@ describe('the output of a run', () => {
       agentSpan('agent'),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', { a: 1 }))] },
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))] },
         { parent: 'agent' },
       ),
     );
@@ -143,7 +143,7 @@ describe('the output of a run', () => {
       agentSpan('agent', {}, { lasts: 100 }),
       chatSpan('c1', { input: [QUESTION] }, { parent: 'agent', at: 1 }),
       toolSpan('t1', { id: '1', name: 'get', args: { a: 1 }, result: 'r' }, { parent: 'agent', at: 20 }),
-      chatSpan('c2', { output: [said('assistant', 'Done.')] }, { parent: 'agent', at: 40 }),
+      chatSpan('c2', { output: [chatMessage('assistant', 'Done.')] }, { parent: 'agent', at: 40 }),
     );
     expect(run.output[0]?.content.parts.map((part) => part.type)).toEqual([
       'tool-invocation',
@@ -154,22 +154,22 @@ describe('the output of a run', () => {
 
   it('recovers results, calls and reasoning that only later inputs show', () => {
     const steps = [
-      said('assistant', { type: 'reasoning', content: 'Look.' }, toolCall('1', 'get', { a: 1 })),
-      said('tool', toolResponse('1', 'one')),
-      said('assistant', toolCall('2', 'put', {})),
-      said('tool', toolResponse('2', 'two')),
+      chatMessage('assistant', { type: 'reasoning', content: 'Look.' }, toolCall('1', 'get', { a: 1 })),
+      chatMessage('tool', toolResponse('1', 'one')),
+      chatMessage('assistant', toolCall('2', 'put', {})),
+      chatMessage('tool', toolResponse('2', 'two')),
     ];
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', { a: 1 }))] },
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))] },
         { parent: 'agent', at: 1 },
       ),
       chatSpan('c2', { input: [QUESTION, ...steps.slice(0, 2)] }, { parent: 'agent', at: 20 }),
       chatSpan(
         'c3',
-        { input: [QUESTION, ...steps], output: [said('assistant', 'Done.')] },
+        { input: [QUESTION, ...steps], output: [chatMessage('assistant', 'Done.')] },
         { parent: 'agent', at: 40 },
       ),
     );
@@ -186,7 +186,7 @@ describe('the output of a run', () => {
       chatSpan('c1', { input: [QUESTION] }, { parent: 'agent', at: 1, error: 'rate limited' }),
       chatSpan(
         'c2',
-        { input: [QUESTION], output: [said('assistant', 'Done.')] },
+        { input: [QUESTION], output: [chatMessage('assistant', 'Done.')] },
         { parent: 'agent', at: 20 },
       ),
     );
@@ -198,7 +198,7 @@ describe('the output of a run', () => {
       chatSpan('c1', {
         input: [QUESTION],
         output: [
-          said(
+          chatMessage(
             'assistant',
             {
               type: 'server_tool_call',
@@ -224,8 +224,12 @@ describe('the output of a run', () => {
 
   it('adds the agent’s own answer when no model call said it', () => {
     const run = onlyRun(
-      agentSpan('agent', { 'gen_ai.output.messages': [said('assistant', 'Final.')] }),
-      chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'Draft.')] }, { parent: 'agent' }),
+      agentSpan('agent', { 'gen_ai.output.messages': [chatMessage('assistant', 'Final.')] }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [chatMessage('assistant', 'Draft.')] },
+        { parent: 'agent' },
+      ),
     );
     expect(run.output[0]?.content.parts).toEqual([
       { type: 'text', text: 'Draft.' },
@@ -238,11 +242,11 @@ describe('the output of a run', () => {
       agentSpan('agent', {
         'gen_ai.input.messages': [QUESTION],
         'gen_ai.output.messages': [
-          said('system', 'Be kind.'),
-          said('assistant', 'Hello'),
+          chatMessage('system', 'Be kind.'),
+          chatMessage('assistant', 'Hello'),
           QUESTION,
           { role: 'tool', parts: [] },
-          said('assistant', 'Rain.'),
+          chatMessage('assistant', 'Rain.'),
         ],
       }),
     );
@@ -251,7 +255,10 @@ describe('the output of a run', () => {
 
   it('takes the first of several choices', () => {
     const run = onlyRun(
-      chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'One.'), said('assistant', 'Two.')] }),
+      chatSpan('c1', {
+        input: [QUESTION],
+        output: [chatMessage('assistant', 'One.'), chatMessage('assistant', 'Two.')],
+      }),
     );
     expect(answerText(run)).toBe('One.');
   });
@@ -262,13 +269,13 @@ describe('the input of a run', () => {
     const run = onlyRun(
       chatSpan('c1', {
         input: [
-          said('system', 'Be kind.'),
-          said('user', 'Hi'),
-          said('assistant', 'Hello'),
-          said('user', 'A'),
-          said('user', 'B'),
+          chatMessage('system', 'Be kind.'),
+          chatMessage('user', 'Hi'),
+          chatMessage('assistant', 'Hello'),
+          chatMessage('user', 'A'),
+          chatMessage('user', 'B'),
         ],
-        output: [said('assistant', 'Done.')],
+        output: [chatMessage('assistant', 'Done.')],
       }),
     );
     expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
@@ -282,8 +289,8 @@ describe('the input of a run', () => {
       chatSpan(
         'c1',
         {
-          input: [QUESTION, said('assistant', 'Rain.'), QUESTION],
-          output: [said('assistant', 'Still rain.')],
+          input: [QUESTION, chatMessage('assistant', 'Rain.'), QUESTION],
+          output: [chatMessage('assistant', 'Still rain.')],
         },
         { parent: 'agent' },
       ),
@@ -297,12 +304,12 @@ describe('the input of a run', () => {
       chatSpan('c1', {
         input: [
           QUESTION,
-          said('assistant', toolCall('1', 'get', {})),
-          said('tool', toolResponse('1', 'old')),
-          said('assistant', 'Rain.'),
-          said('user', 'And now?'),
+          chatMessage('assistant', toolCall('1', 'get', {})),
+          chatMessage('tool', toolResponse('1', 'old')),
+          chatMessage('assistant', 'Rain.'),
+          chatMessage('user', 'And now?'),
         ],
-        output: [said('assistant', 'Sun.')],
+        output: [chatMessage('assistant', 'Sun.')],
       }),
     );
     expect(run.context).toEqual([]);
@@ -318,10 +325,10 @@ describe('the input of a run', () => {
       chatSpan('c1', {
         input: [
           QUESTION,
-          said('assistant', toolCall('1', 'get', {})),
-          said('tool', toolResponse('1', 'rain')),
+          chatMessage('assistant', toolCall('1', 'get', {})),
+          chatMessage('tool', toolResponse('1', 'rain')),
         ],
-        output: [said('assistant', 'Rain.')],
+        output: [chatMessage('assistant', 'Rain.')],
       }),
     );
     expect(run.context).toEqual(['rain']);
@@ -332,13 +339,13 @@ describe('the input of a run', () => {
     ['bare text', 'Be kind.'],
     ['parts', [{ type: 'text', content: 'Be kind.' }]],
     ['strings', ['Be kind.']],
-    ['messages', [said('system', 'Be kind.')]],
+    ['messages', [chatMessage('system', 'Be kind.')]],
     ['JSON-quoted text', '"Be kind."'],
   ])('reads system instructions given as %s', (_kind, value) => {
     const run = onlyRun(
       chatSpan('c1', {
         input: [QUESTION],
-        output: [said('assistant', 'x')],
+        output: [chatMessage('assistant', 'x')],
         attributes: { 'gen_ai.system_instructions': value },
       }),
     );
@@ -349,7 +356,7 @@ describe('the input of a run', () => {
     const event = 'gen_ai.client.inference.operation.details';
     const content = {
       'gen_ai.input.messages': [QUESTION],
-      'gen_ai.output.messages': [said('assistant', 'Rain.')],
+      'gen_ai.output.messages': [chatMessage('assistant', 'Rain.')],
     };
     const { runs, logCount } = readTrace(buildTrace([chatSpan('c1', {})], [buildLog('c1', event, content)]));
     expect(logCount).toBe(1);
@@ -360,14 +367,14 @@ describe('the input of a run', () => {
     const run = onlyRun(
       chatSpan('c1', {
         input: [
-          said(
+          chatMessage(
             'user',
             'See',
             { type: 'blob', mime_type: 'image/png', modality: 'image', content: 'QQ==' },
             { type: 'uri', modality: 'image', uri: 'http://x/y.png' },
           ),
         ],
-        output: [said('assistant', 'ok')],
+        output: [chatMessage('assistant', 'ok')],
       }),
     );
     expect(run.input.inputMessages[0]?.content.parts.slice(1)).toEqual([
@@ -384,12 +391,12 @@ describe('runs of a trace', () => {
         buildSpan('root', {}, { lasts: 100 }),
         agentSpan(
           'a',
-          { 'gen_ai.input.messages': [QUESTION], 'gen_ai.output.messages': [said('assistant', 'A')] },
+          { 'gen_ai.input.messages': [QUESTION], 'gen_ai.output.messages': [chatMessage('assistant', 'A')] },
           { parent: 'root', at: 1 },
         ),
         agentSpan(
           'b',
-          { 'gen_ai.input.messages': [QUESTION], 'gen_ai.output.messages': [said('assistant', 'B')] },
+          { 'gen_ai.input.messages': [QUESTION], 'gen_ai.output.messages': [chatMessage('assistant', 'B')] },
           { parent: 'root', at: 50 },
         ),
       ]),
@@ -408,7 +415,7 @@ describe('runs of a trace', () => {
         'c1',
         {
           input: [QUESTION],
-          output: [said('assistant', toolCall('1', 'ask', { q: 'x' }))],
+          output: [chatMessage('assistant', toolCall('1', 'ask', { q: 'x' }))],
           attributes: usage,
         },
         { parent: 'boss', at: 1 },
@@ -417,12 +424,12 @@ describe('runs of a trace', () => {
       agentSpan('helper', { 'gen_ai.conversation.id': 'private' }, { parent: 't1', at: 21 }),
       chatSpan(
         'c2',
-        { input: [said('user', 'x')], output: [said('assistant', 'y')], attributes: usage },
+        { input: [chatMessage('user', 'x')], output: [chatMessage('assistant', 'y')], attributes: usage },
         { parent: 'helper', at: 22 },
       ),
       chatSpan(
         'c3',
-        { output: [said('assistant', 'Done: y')], attributes: usage },
+        { output: [chatMessage('assistant', 'Done: y')], attributes: usage },
         { parent: 'boss', at: 60 },
       ),
     );
@@ -439,16 +446,16 @@ describe('runs of a trace', () => {
       agentSpan('boss', {}, { lasts: 100 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [said('assistant', toolCall('1', 'ask', {}))] },
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'ask', {}))] },
         { parent: 'boss', at: 1 },
       ),
       toolSpan('t1', { id: '1', name: 'ask', args: {} }, { parent: 'boss', at: 20, lasts: 30 }),
       chatSpan(
         'c2',
-        { input: [said('user', 'x')], output: [said('assistant', 'y')] },
+        { input: [chatMessage('user', 'x')], output: [chatMessage('assistant', 'y')] },
         { parent: 't1', at: 22 },
       ),
-      chatSpan('c3', { output: [said('assistant', 'Done.')] }, { parent: 'boss', at: 60 }),
+      chatSpan('c3', { output: [chatMessage('assistant', 'Done.')] }, { parent: 'boss', at: 60 }),
     );
     expect(listTools(run)).toEqual([['ask', 'result', 'y']]);
     expect(run.subRuns.map((sub) => [sub.agent, answerText(sub)])).toEqual([[null, 'y']]);
@@ -461,7 +468,7 @@ describe('runs of a trace', () => {
       agentSpan('triage', {}, { parent: 'envelope', at: 1 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [said('assistant', toolCall('1', 'transfer_to_weather', {}))] },
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'transfer_to_weather', {}))] },
         { parent: 'triage', at: 2 },
       ),
       toolSpan(
@@ -475,15 +482,15 @@ describe('runs of a trace', () => {
         {
           input: [
             QUESTION,
-            said('assistant', toolCall('1', 'transfer_to_weather', {})),
-            said('tool', toolResponse('1', 'moved')),
+            chatMessage('assistant', toolCall('1', 'transfer_to_weather', {})),
+            chatMessage('tool', toolResponse('1', 'moved')),
           ],
-          output: [said('assistant', toolCall('2', 'get', {}))],
+          output: [chatMessage('assistant', toolCall('2', 'get', {}))],
         },
         { parent: 'weather', at: 21 },
       ),
       toolSpan('t2', { id: '2', name: 'get', args: {}, result: 'rain' }, { parent: 'weather', at: 30 }),
-      chatSpan('c3', { output: [said('assistant', 'It rains.')] }, { parent: 'weather', at: 40 }),
+      chatSpan('c3', { output: [chatMessage('assistant', 'It rains.')] }, { parent: 'weather', at: 40 }),
     );
     expect(listTools(run).map((call) => (call as unknown[])[0])).toEqual(['transfer_to_weather', 'get']);
     expect(invocationParts(run.output).map((part) => part.handoff ?? false)).toEqual([true, false]);
@@ -501,13 +508,17 @@ describe('runs of a trace', () => {
       buildTrace([
         agentSpan('envelope', {}, { lasts: 100 }),
         agentSpan('one', {}, { parent: 'envelope', at: 1 }),
-        chatSpan('c1', { input: [QUESTION], output: [said('assistant', 'Rain.')] }, { parent: 'one', at: 2 }),
+        chatSpan(
+          'c1',
+          { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
+          { parent: 'one', at: 2 },
+        ),
         agentSpan('two', {}, { parent: 'envelope', at: 20 }),
         chatSpan(
           'c2',
           {
-            input: [QUESTION, said('assistant', 'Rain.'), said('user', 'And Rome?')],
-            output: [said('assistant', 'Sun.')],
+            input: [QUESTION, chatMessage('assistant', 'Rain.'), chatMessage('user', 'And Rome?')],
+            output: [chatMessage('assistant', 'Sun.')],
           },
           { parent: 'two', at: 21 },
         ),
@@ -518,23 +529,26 @@ describe('runs of a trace', () => {
   });
 
   it('groups model calls without an agent by conversation', () => {
-    const step = [said('assistant', toolCall('1', 'get', {})), said('tool', toolResponse('1', 'rain'))];
+    const step = [
+      chatMessage('assistant', toolCall('1', 'get', {})),
+      chatMessage('tool', toolResponse('1', 'rain')),
+    ];
     const { runs } = readTrace(
       buildTrace([
         buildSpan('http', {}, { lasts: 100 }),
         chatSpan(
           'c1',
-          { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', {}))] },
+          { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', {}))] },
           { parent: 'http', at: 1 },
         ),
         chatSpan(
           'title',
-          { input: [said('user', 'Make a title')], output: [said('assistant', 'Weather')] },
+          { input: [chatMessage('user', 'Make a title')], output: [chatMessage('assistant', 'Weather')] },
           { parent: 'http', at: 2 },
         ),
         chatSpan(
           'c2',
-          { input: [QUESTION, ...step], output: [said('assistant', 'Rain.')] },
+          { input: [QUESTION, ...step], output: [chatMessage('assistant', 'Rain.')] },
           { parent: 'http', at: 20 },
         ),
       ]),
@@ -551,12 +565,12 @@ describe('runs of a trace', () => {
       agentSpan('agent', {}, { lasts: 100 }),
       chatSpan(
         'outer',
-        { input: [QUESTION], output: [said('assistant', 'Rain.')] },
+        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
         { parent: 'agent', at: 1, lasts: 50 },
       ),
       chatSpan(
         'inner',
-        { input: [QUESTION], output: [said('assistant', 'Rain.')], attributes },
+        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')], attributes },
         { parent: 'outer', at: 2 },
       ),
     );
@@ -567,7 +581,7 @@ describe('runs of a trace', () => {
   it('sees nothing of judges, scorers and its own evaluation spans', () => {
     const judge = chatSpan(
       'judge',
-      { input: [said('user', 'Is it true?')], output: [said('assistant', 'yes')] },
+      { input: [chatMessage('user', 'Is it true?')], output: [chatMessage('assistant', 'yes')] },
       { parent: 'eval' },
     );
     const own = buildSpan('eval', {}, { scope: 'spanscore' });
@@ -575,7 +589,7 @@ describe('runs of a trace', () => {
       runs: [],
       notScorable: { code: 'evaluation_span' },
     });
-    const agent = agentSpan('agent', { 'gen_ai.output.messages': [said('assistant', 'x')] });
+    const agent = agentSpan('agent', { 'gen_ai.output.messages': [chatMessage('assistant', 'x')] });
     const { runs } = readTrace(
       buildTrace([agent, buildSpan('eval', {}, { scope: 'spanscore', parent: 'agent' }), judge]),
     );
@@ -584,7 +598,7 @@ describe('runs of a trace', () => {
   });
 
   it('takes the session of the run, else of what is above it, else of the resource', () => {
-    const content = { input: [QUESTION], output: [said('assistant', 'x')] };
+    const content = { input: [QUESTION], output: [chatMessage('assistant', 'x')] };
     const above = onlyRun(
       buildSpan('root', { 'session.id': 's1' }, { lasts: 50 }),
       chatSpan('c1', content, { parent: 'root' }),
@@ -601,7 +615,7 @@ describe('runs of a trace', () => {
   });
 
   it('takes the version of the agent from its span, else of its process, and never that of the service', () => {
-    const answer = { 'gen_ai.output.messages': [said('assistant', 'x')] };
+    const answer = { 'gen_ai.output.messages': [chatMessage('assistant', 'x')] };
     const findVersion = (attributes: Record<string, unknown>, resource: Record<string, string>) => {
       const run = onlyRun(agentSpan('agent', { ...answer, ...attributes }, { resource }));
       return [run.agentVersion, run.serviceVersion];
@@ -617,9 +631,9 @@ describe('runs of a trace', () => {
     const [outer] = readTrace(
       buildTrace([
         agentSpan('outer', { 'gen_ai.agent.version': '1' }, { lasts: 100 }),
-        chatSpan('c1', { output: [said('assistant', 'x')] }, { parent: 'outer', at: 1 }),
+        chatSpan('c1', { output: [chatMessage('assistant', 'x')] }, { parent: 'outer', at: 1 }),
         agentSpan('inner', { 'gen_ai.agent.version': '2' }, { parent: 'outer', at: 20, lasts: 50 }),
-        chatSpan('c2', { output: [said('assistant', 'y')] }, { parent: 'inner', at: 21 }),
+        chatSpan('c2', { output: [chatMessage('assistant', 'y')] }, { parent: 'inner', at: 21 }),
       ]),
     ).runs;
     expect([outer?.agentVersion, outer?.subRuns[0]?.agentVersion]).toEqual(['1', '2']);
@@ -638,7 +652,7 @@ describe('runs of a trace', () => {
       ),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', {}))] },
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', {}))] },
         { parent: 'agent', at: 5 },
       ),
       toolSpan('t1', { id: '1', name: 'get', args: {}, result: 'rain' }, { parent: 'agent', at: 20 }),
@@ -667,7 +681,10 @@ describe('a run that cannot be scored', () => {
   it('tells redacted, referenced, failed and unfinished runs apart', () => {
     expect(
       code(
-        chatSpan('c1', { input: [said('user', '<REDACTED>')], output: [said('assistant', '__REDACTED__')] }),
+        chatSpan('c1', {
+          input: [chatMessage('user', '<REDACTED>')],
+          output: [chatMessage('assistant', '__REDACTED__')],
+        }),
       ),
     ).toEqual(['redacted']);
     expect(code(chatSpan('c1', { attributes: { 'gen_ai.input.messages_ref': 's3://x' } }))).toEqual([
@@ -679,7 +696,10 @@ describe('a run that cannot be scored', () => {
     expect(code(chatSpan('c1', { input: [QUESTION] }))).toEqual(['run_incomplete']);
     expect(
       code(
-        chatSpan('c1', { input: [QUESTION], output: [said('assistant', toolCall('1', 'get', { a: 1 }))] }),
+        chatSpan('c1', {
+          input: [QUESTION],
+          output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))],
+        }),
       ),
     ).toEqual(['run_incomplete']);
   });
@@ -714,7 +734,7 @@ describe('a run that cannot be scored', () => {
     const run = onlyRun(
       chatSpan(
         'c1',
-        { output: [said('assistant', 'x')], attributes: { 'gen_ai.input.messages': cut } },
+        { output: [chatMessage('assistant', 'x')], attributes: { 'gen_ai.input.messages': cut } },
         { dropped: 3 },
       ),
     );

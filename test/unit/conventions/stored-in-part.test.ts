@@ -4,7 +4,7 @@ import { readTogether, readTrace } from '../../../src/conventions/read-traces.ts
 import { hasUsefulContent, STUB_MARK, buildStub } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
-import { chatSpan, said, computeSpanId, buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import { chatSpan, chatMessage, computeSpanId, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { addForeignSpans } from '../../support/builders/foreign-spans.ts';
 
 function stubbed(trace: TraceData): TraceData {
@@ -33,7 +33,7 @@ describe('spans of which only the place in the tree was kept', () => {
     const root = buildSpan('GET /', { 'http.route': '/', 'session.id': 's1', 'enduser.id': 'u1' });
     const chat = chatSpan(
       'chat',
-      { input: [said('user', 'hi')], output: [said('assistant', 'yo')] },
+      { input: [chatMessage('user', 'hi')], output: [chatMessage('assistant', 'yo')] },
       { parent: 'GET /' },
     );
     const [run] = readTrace(stubbed(buildTrace([root, chat]))).runs;
@@ -42,7 +42,10 @@ describe('spans of which only the place in the tree was kept', () => {
 });
 
 describe('a span that was cut when it was stored', () => {
-  const chat = chatSpan('chat', { input: [said('user', 'hi')], output: [said('assistant', 'yo')] });
+  const chat = chatSpan('chat', {
+    input: [chatMessage('user', 'hi')],
+    output: [chatMessage('assistant', 'yo')],
+  });
 
   it('warns in its run, naming what was cut', () => {
     const cut = { ...chat, truncated: ['SpanAttributes.gen_ai.input.messages'] };

@@ -4,7 +4,7 @@ import { readTrace } from '../../../src/conventions/read-traces.ts';
 import { createSurvey, surveyTrace } from '../../../src/conventions/survey.ts';
 import type { TraceData } from '../../../src/domain/span.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
-import { agentSpan, chatSpan, said, buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import { agentSpan, chatSpan, chatMessage, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 
 function surveyTraces(...traces: TraceData[]) {
   const survey = createSurvey();
@@ -16,7 +16,7 @@ const GOOD = buildTrace([
   agentSpan('agent', {}, { lasts: 90 }),
   chatSpan(
     'c',
-    { input: [said('user', 'Hi')], output: [said('assistant', 'Hello')] },
+    { input: [chatMessage('user', 'Hi')], output: [chatMessage('assistant', 'Hello')] },
     { parent: 'agent', at: 1 },
   ),
   buildSpan('GET /', { 'http.route': '/' }, { scope: 'http' }),
@@ -76,7 +76,7 @@ describe('createSurvey', () => {
   });
 
   it('lists attributes of agents that nothing looked at, those with most text first, the same of a list as one', () => {
-    const output = [said('assistant', 'Rain.')];
+    const output = [chatMessage('assistant', 'Rain.')];
     const odd = (id: string, at: number) =>
       chatSpan(
         id,

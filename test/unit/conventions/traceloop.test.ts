@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/read-traces.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-import { chatSpan, said, buildSpan, toolCall, buildTrace } from '../../support/builders/spans.ts';
+import { chatSpan, chatMessage, buildSpan, toolCall, buildTrace } from '../../support/builders/spans.ts';
 
 describe('Traceloop', () => {
   it('reads decorated agents and tools, and the session among the association properties', () => {
@@ -25,8 +25,8 @@ describe('Traceloop', () => {
         chatSpan(
           'c1',
           {
-            input: [said('user', 'Weather?')],
-            output: [said('assistant', toolCall('1', 'get', { city: 'Paris' }))],
+            input: [chatMessage('user', 'Weather?')],
+            output: [chatMessage('assistant', toolCall('1', 'get', { city: 'Paris' }))],
           },
           { parent: 'w', at: 1 },
         ),
@@ -40,7 +40,7 @@ describe('Traceloop', () => {
           },
           { parent: 'w', at: 20 },
         ),
-        chatSpan('c2', { output: [said('assistant', 'Rain.')] }, { parent: 'w', at: 40 }),
+        chatSpan('c2', { output: [chatMessage('assistant', 'Rain.')] }, { parent: 'w', at: 40 }),
       ]),
     );
     expect(runs).toHaveLength(1);
@@ -96,7 +96,10 @@ describe('Traceloop', () => {
         ),
         chatSpan(
           'c',
-          { input: [said('system', blocks), said('user', blocks)], output: [said('assistant', 'Rain.')] },
+          {
+            input: [chatMessage('system', blocks), chatMessage('user', blocks)],
+            output: [chatMessage('assistant', 'Rain.')],
+          },
           { parent: 'web', at: 20, scope },
         ),
       ]),
@@ -114,7 +117,9 @@ describe('Traceloop', () => {
   it('leaves a text of other instrumentations a text, also where it looks like blocks', () => {
     const blocks = JSON.stringify([{ type: 'text', text: 'Be kind.' }]);
     const { runs } = readTrace(
-      buildTrace([chatSpan('c', { input: [said('user', blocks)], output: [said('assistant', 'Rain.')] })]),
+      buildTrace([
+        chatSpan('c', { input: [chatMessage('user', blocks)], output: [chatMessage('assistant', 'Rain.')] }),
+      ]),
     );
     expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual([blocks]);
   });

@@ -14,7 +14,7 @@ import { addressPolicy } from '../../../../src/config/private-addresses.ts';
 import { createGuardedPost } from '../../../../src/outbound/http/guarded-post.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
-import { alertOfScorer, itsEnd } from '../../../support/builders/an-alert.ts';
+import { alertOfScorer, resolvedEvent } from '../../../support/builders/an-alert.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../../support/fakes/http-receiver.ts';
 import { metricValue } from '../../../support/documents/metric-lines.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
@@ -100,8 +100,8 @@ describe('a receiver', () => {
     tell(hook.url);
     const sent = () => hook.ids.filter((id) => id === event.id).length;
     await until(() => sent() === 4);
-    await its.store.alerts.write([itsEnd(event)]);
-    await until(() => hook.ids.includes(itsEnd(event).id));
+    await its.store.alerts.write([resolvedEvent(event)]);
+    await until(() => hook.ids.includes(resolvedEvent(event).id));
     expect(sent()).toBe(4);
   });
 
@@ -119,8 +119,8 @@ describe('a receiver', () => {
     const sent = () => hook.ids.filter((id) => id === event.id).length;
     const sentUntilTold = sent();
     expect(sentUntilTold).toBeGreaterThanOrEqual(3);
-    await its.store.alerts.write([itsEnd(event)]);
-    await until(() => hook.ids.includes(itsEnd(event).id));
+    await its.store.alerts.write([resolvedEvent(event)]);
+    await until(() => hook.ids.includes(resolvedEvent(event).id));
     expect(sent()).toBe(sentUntilTold);
     expect(findCounts(channel)?.failedAttempts).toBeGreaterThanOrEqual(2);
   });
@@ -194,7 +194,7 @@ describe('all channels of a configuration', () => {
     const paths = ['/am/api/v2/alerts', '/webhook', '/slack', '/pagerduty'];
     await its.store.alerts.write([event]);
     await until(() => paths.every((path) => bodies(path).length > 0));
-    await its.store.alerts.write([itsEnd(event)]);
+    await its.store.alerts.write([resolvedEvent(event)]);
     const resolves = () =>
       receiver.requests.filter(
         ({ path, body }) =>
@@ -204,7 +204,7 @@ describe('all channels of a configuration', () => {
 
     expect(bodies('/webhook').map(({ headers }) => headers['webhook-id'])).toEqual([
       event.id,
-      itsEnd(event).id,
+      resolvedEvent(event).id,
     ]);
     expect(bodies('/slack')).toHaveLength(2);
     expect([bodies('/pagerduty').length, resolves().length]).toEqual([1, 1]);

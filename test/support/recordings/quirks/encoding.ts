@@ -4,19 +4,19 @@ import { readOutcome } from '../../../../src/conventions/messages/tool-outcome.t
 import { normaliseSpan } from '../../../../src/conventions/normalise-span.ts';
 import { parsePythonRepr } from '../../../../src/conventions/python-repr.ts';
 import { readSystem } from '../../../../src/conventions/messages/read-messages.ts';
-import { said, buildSpan, toolCall } from '../../builders/spans.ts';
+import { chatMessage, buildSpan, toolCall } from '../../builders/spans.ts';
 import { answersIn, CHAT, facts, json, parts, RAIN, type Quirk } from './span-facts.ts';
 
 /** Quirks in the encoding of values. */
 export const encoding: readonly Quirk[] = [
   [
     'Q1 arguments are JSON in JSON',
-    () => parts([said('assistant', toolCall('1', 'get', '{"a":1}'))])[0],
+    () => parts([chatMessage('assistant', toolCall('1', 'get', '{"a":1}'))])[0],
     { type: 'tool-call', id: '1', name: 'get', args: { a: 1 } },
   ],
   [
     'Q2 arguments are encoded twice',
-    () => parts([said('assistant', toolCall('1', 'get', '"{\\"a\\":1}"'))])[0],
+    () => parts([chatMessage('assistant', toolCall('1', 'get', '"{\\"a\\":1}"'))])[0],
     { type: 'tool-call', id: '1', name: 'get', args: { a: 1 } },
   ],
   [
@@ -58,7 +58,7 @@ export const encoding: readonly Quirk[] = [
         {
           ...CHAT,
           'gen_ai.input.messages': [
-            said(
+            chatMessage(
               'user',
               '[{"role":"user","content":"Hi"},{"type":"function_call","call_id":"1","name":"get","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":"x"}]',
             ),
@@ -109,7 +109,7 @@ export const encoding: readonly Quirk[] = [
       [
         'Be brief.',
         [{ type: 'text', content: 'Be brief.' }],
-        [said('system', 'Be brief.')],
+        [chatMessage('system', 'Be brief.')],
         { role: 'system', content: 'Be brief.' },
       ].map(readSystem),
     [['Be brief.'], ['Be brief.'], ['Be brief.'], ['Be brief.']],
@@ -122,7 +122,7 @@ export const encoding: readonly Quirk[] = [
   [
     'Q13 messages are an object',
     () => [
-      facts({ ...CHAT, 'gen_ai.input.messages': { messages: [said('user', 'Hi')] } }).input,
+      facts({ ...CHAT, 'gen_ai.input.messages': { messages: [chatMessage('user', 'Hi')] } }).input,
       facts({ ...CHAT, 'gen_ai.output.messages': { text: 'Rain.' } }).output,
     ],
     [[{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }], RAIN],
@@ -130,8 +130,10 @@ export const encoding: readonly Quirk[] = [
   [
     'Q14 JSON is laid out in lines',
     () =>
-      facts({ ...CHAT, 'gen_ai.output.messages': JSON.stringify([said('assistant', 'Rain.')], null, 2) })
-        .output,
+      facts({
+        ...CHAT,
+        'gen_ai.output.messages': JSON.stringify([chatMessage('assistant', 'Rain.')], null, 2),
+      }).output,
     RAIN,
   ],
   [
@@ -140,7 +142,7 @@ export const encoding: readonly Quirk[] = [
       normaliseSpan(
         buildSpan('s', {
           ...CHAT,
-          'gen_ai.input.messages': JSON.stringify([said('user', 'Hello')]).slice(0, -8),
+          'gen_ai.input.messages': JSON.stringify([chatMessage('user', 'Hello')]).slice(0, -8),
         }),
         [],
       ).warnings.map(({ code }) => code),

@@ -1,5 +1,5 @@
 import { answerText } from '../facts.ts';
-import { agentSpan, chatSpan, buildLog, said, toolCall } from '../../builders/spans.ts';
+import { agentSpan, chatSpan, buildLog, chatMessage, toolCall } from '../../builders/spans.ts';
 import {
   ANSWER,
   listAnswers,
@@ -22,7 +22,7 @@ export const loss: readonly Quirk[] = [
     () =>
       listCalls(
         listRuns([
-          ...chats([[QUESTION], [said('assistant', '')]], [[QUESTION], [ANSWER]]),
+          ...chats([[QUESTION], [chatMessage('assistant', '')]], [[QUESTION], [ANSWER]]),
           tool({ name: 'get', args: { a: 1 }, result: { ok: true } }),
         ]),
       ),
@@ -35,7 +35,7 @@ export const loss: readonly Quirk[] = [
         listRuns([
           ...chats([
             [QUESTION],
-            [said('assistant', toolCall(null, 'get', { a: 2 }), toolCall(null, 'get', { a: 1 }))],
+            [chatMessage('assistant', toolCall(null, 'get', { a: 2 }), toolCall(null, 'get', { a: 1 }))],
           ]),
           tool({ name: 'get', args: { a: 1 }, result: { ok: true } }),
         ]),
@@ -49,7 +49,7 @@ export const loss: readonly Quirk[] = [
   ],
   [
     'Q34 a placeholder text is no call',
-    () => listCalls(listRuns(chats([[QUESTION], [said('assistant', '[tool: weather]')]]))),
+    () => listCalls(listRuns(chats([[QUESTION], [chatMessage('assistant', '[tool: weather]')]]))),
     [],
   ],
   [

@@ -6,7 +6,7 @@ import { recordedSpans } from '../recorded-spans.ts';
 import {
   agentSpan,
   chatSpan,
-  said,
+  chatMessage,
   type SpanOptions,
   toolCall,
   toolResponse,
@@ -14,10 +14,10 @@ import {
   buildTrace,
 } from '../../builders/spans.ts';
 
-export const QUESTION = said('user', 'Weather?');
-export const CALL = said('assistant', toolCall('1', 'get', { a: 1 }));
-export const RESULT = said('tool', toolResponse('1', { ok: true }));
-export const ANSWER = said('assistant', 'Rain.');
+export const QUESTION = chatMessage('user', 'Weather?');
+export const CALL = chatMessage('assistant', toolCall('1', 'get', { a: 1 }));
+export const RESULT = chatMessage('tool', toolResponse('1', { ok: true }));
+export const ANSWER = chatMessage('assistant', 'Rain.');
 
 export function listRuns(spans: Span[], logs: LogRecord[] = []): AgentRun[] {
   return readTrace(buildTrace(spans, logs)).runs;

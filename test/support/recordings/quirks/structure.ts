@@ -1,5 +1,5 @@
 import { answerText } from '../facts.ts';
-import { agentSpan, chatSpan, said, buildSpan, toolCall, toolSpan } from '../../builders/spans.ts';
+import { agentSpan, chatSpan, chatMessage, buildSpan, toolCall, toolSpan } from '../../builders/spans.ts';
 import {
   ANSWER,
   listAnswers,
@@ -87,7 +87,7 @@ export const structure: readonly Quirk[] = [
         listRuns([
           ...chats([
             [QUESTION],
-            [said('assistant', toolCall('1', 'get', { a: 1 }), toolCall('2', 'get', { a: 2 }))],
+            [chatMessage('assistant', toolCall('1', 'get', { a: 1 }), toolCall('2', 'get', { a: 2 }))],
           ]),
           ...['2', '1'].map((id) =>
             toolSpan(`t${id}`, { id, name: 'get', result: `r${id}` }, { parent: 'agent', at: 10 }),
@@ -140,7 +140,7 @@ export const structure: readonly Quirk[] = [
         around(
           'agent',
           buildSpan('j', { 'openinference.span.kind': 'EVALUATOR' }, { parent: 'agent', at: 60 }),
-          chatSpan('jc', { output: [said('assistant', '1')] }, { parent: 'j', at: 61 }),
+          chatSpan('jc', { output: [chatMessage('assistant', '1')] }, { parent: 'j', at: 61 }),
         ),
       ).map(answerText),
     ['Rain.'],
@@ -150,7 +150,7 @@ export const structure: readonly Quirk[] = [
     () =>
       listAnswers(
         listRuns([
-          chatSpan('c', { input: [QUESTION], output: [said('assistant', 'Ra')] }, { lasts: 5 }),
+          chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', 'Ra')] }, { lasts: 5 }),
           chatSpan('c', { input: [QUESTION], output: [ANSWER] }, { lasts: 9 }),
         ]),
       ),
@@ -158,14 +158,14 @@ export const structure: readonly Quirk[] = [
   ],
   [
     'Q52 of several choices the first counts',
-    () => listAnswers(listRuns(chats([[QUESTION], [ANSWER, said('assistant', 'Sun.')]]))),
+    () => listAnswers(listRuns(chats([[QUESTION], [ANSWER, chatMessage('assistant', 'Sun.')]]))),
     ['Rain.'],
   ],
   [
     'Q53 tools that give the answer are no evidence',
     () =>
       listRuns([
-        ...chats([[QUESTION], [said('assistant', toolCall('1', 'final_result', {}))]]),
+        ...chats([[QUESTION], [chatMessage('assistant', toolCall('1', 'final_result', {}))]]),
         tool({ id: '1', name: 'final_result', result: 'Rain.' }),
       ]).map((run) => run.context),
     [[]],
@@ -178,7 +178,7 @@ export const structure: readonly Quirk[] = [
           chats([
             [QUESTION],
             [
-              said(
+              chatMessage(
                 'assistant',
                 {
                   type: 'server_tool_call',
@@ -203,7 +203,7 @@ export const structure: readonly Quirk[] = [
     'Q55 the question is an image',
     () =>
       listRuns(
-        chats([[said('user', { type: 'uri', modality: 'image', uri: 'https://x/y.png' })], [ANSWER]]),
+        chats([[chatMessage('user', { type: 'uri', modality: 'image', uri: 'https://x/y.png' })], [ANSWER]]),
       ).map((run) => [
         run.scorable,
         run.input.inputMessages.flatMap((message) => message.content.parts.map((part) => part.type)),

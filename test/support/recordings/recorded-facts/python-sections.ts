@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { readTraces } from '../../../../src/conventions/index.ts';
-import { said } from '../../builders/spans.ts';
+import { chatMessage } from '../../builders/spans.ts';
 import { invocationParts } from '../facts.ts';
 import { recordedSpans } from '../recorded-spans.ts';
 import { CHAT, facts } from '../quirks/span-facts.ts';
@@ -74,7 +74,7 @@ export const pythonSections: readonly Fact[] = [
         ...CHAT,
         'gen_ai.response.finish_reasons': '["tool_calls"]',
         'gen_ai.output.messages': [
-          { ...(said('assistant', 'Rain.') as object), name: null, finish_reason: 'tool_call' },
+          { ...(chatMessage('assistant', 'Rain.') as object), name: null, finish_reason: 'tool_call' },
         ],
       }),
     ],

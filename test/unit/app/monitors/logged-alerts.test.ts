@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { loggedAlerts } from '../../../../src/app/monitors/logged-alerts.ts';
 import type { MonitorStore } from '../../../../src/monitors/monitor-store.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
-import { anAlert, itsEnd } from '../../../support/builders/an-alert.ts';
+import { anAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
 
 it('logs the beginning and the end of an incident once they are written', async () => {
   const lines: string[] = [];
@@ -16,7 +16,7 @@ it('logs the beginning and the end of an incident once they are written', async 
     acknowledged: async () => new Map(),
   };
 
-  await loggedAlerts(alerts, log).write([anAlert(), itsEnd(anAlert())]);
+  await loggedAlerts(alerts, log).write([anAlert(), resolvedEvent(anAlert())]);
 
   expect(written).toEqual(['firing', 'resolved']);
   expect(lines[0]).toMatch(

@@ -6,7 +6,7 @@ import {
   formatSummary,
   traceLink,
 } from '../../../../src/outbound/alerts/alert-text.ts';
-import { anAlert, itsEnd } from '../../../support/builders/an-alert.ts';
+import { anAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
 
 describe('the sentence on an alert', () => {
   it.each([
@@ -47,7 +47,7 @@ describe('the sentence on an alert', () => {
     [26.5 * 3_600_000, '1 d 2 h'],
     [20_000, 'less than a minute'],
   ])('that ended after %i ms', (lastedMs, text) => {
-    expect(formatSummary(itsEnd(anAlert(), lastedMs))).toBe(
+    expect(formatSummary(resolvedEvent(anAlert(), lastedMs))).toBe(
       `faithfulness of support-agent in production: over after ${text}`,
     );
   });

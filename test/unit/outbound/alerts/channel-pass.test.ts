@@ -12,7 +12,7 @@ import { AppError } from '../../../../src/domain/errors.ts';
 import type { Mute } from '../../../../src/monitors/mute.ts';
 import type { DeadLetter } from '../../../../src/store/contracts/dead-letters.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
-import { alertOfScorer, itsEnd } from '../../../support/builders/an-alert.ts';
+import { alertOfScorer, resolvedEvent } from '../../../support/builders/an-alert.ts';
 import { MemoryAlertFeed } from '../../../support/fakes/memory-alert-feed.ts';
 
 const HOUR_MS = 3_600_000;
@@ -155,11 +155,11 @@ describe('a channel', () => {
     feed.write(a);
     answer = () => failed();
     await runAfter(0);
-    feed.write(itsEnd(a));
+    feed.write(resolvedEvent(a));
     expect(await runAfter(500)).toEqual([]);
     expect(await runAfter(500)).toEqual([a.id]);
     answer = () => delivered;
-    expect([...(await runAfter(10_000)), ...(await runAfter(2_000))]).toEqual([a.id, itsEnd(a).id]);
+    expect([...(await runAfter(10_000)), ...(await runAfter(2_000))]).toEqual([a.id, resolvedEvent(a).id]);
   });
 });
 
@@ -256,9 +256,9 @@ it('an incident that began and ended while muted is never sent', async () => {
   mutes = [{ tenant: '', subject: a.incidentId, untilMs: feed.clockMs + HOUR_MS }];
   feed.write(a);
   expect(await runAfter(0)).toEqual([]);
-  feed.write(itsEnd(a));
+  feed.write(resolvedEvent(a));
   expect(await runAfter(1_000)).toEqual([]);
-  expect([feed.findState('ops', a), feed.findState('ops', itsEnd(a))]).toEqual(['muted', 'muted']);
+  expect([feed.findState('ops', a), feed.findState('ops', resolvedEvent(a))]).toEqual(['muted', 'muted']);
   mutes = [];
   expect(await runAfter(1_000)).toEqual([]);
 });
@@ -285,7 +285,7 @@ describe('a receiver that forgets', () => {
     await runAfter(59_000);
     await runAfter(1_000);
     expect(listReminded()).toEqual([['firing'], ['firing']]);
-    feed.write(itsEnd(a));
+    feed.write(resolvedEvent(a));
     reminded.length = 0;
     for (let minute = 0; minute < 10; minute += 1) {
       await runAfter(60_000);

@@ -4,7 +4,7 @@ import { createAlertmanagerChannel } from '../../../../src/outbound/alerts/alert
 import { createPagerDutyChannel } from '../../../../src/outbound/alerts/pagerduty-channel.ts';
 import { createSlackChannel } from '../../../../src/outbound/alerts/slack-channel.ts';
 import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
-import { alertOfScorer, anAlert, itsEnd } from '../../../support/builders/an-alert.ts';
+import { alertOfScorer, anAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
 import { recordedPost } from '../../../support/fakes/recorded-post.ts';
 
 const never = new AbortController().signal;
@@ -45,7 +45,10 @@ describe('an Alertmanager', () => {
   });
 
   it('gets an end with the same labels', async () => {
-    const [firing, resolved] = [await sent(channel, anAlert()), await sent(channel, itsEnd(anAlert()))];
+    const [firing, resolved] = [
+      await sent(channel, anAlert()),
+      await sent(channel, resolvedEvent(anAlert())),
+    ];
     expect(resolved.body[0].labels).toEqual(firing.body[0].labels);
     expect(resolved.body[0].endsAt).toBe('2026-11-21T15:10:00Z');
   });
@@ -103,7 +106,7 @@ describe('PagerDuty', () => {
 
   it('closes the same incident, whatever its beginning contained', async () => {
     const event = anAlert();
-    expect((await sent(channel, itsEnd(event))).body).toEqual({
+    expect((await sent(channel, resolvedEvent(event))).body).toEqual({
       routing_key: 'key',
       event_action: 'resolve',
       dedup_key: event.incidentId,
@@ -176,7 +179,7 @@ describe('Slack', () => {
   });
 
   it('gets an end in one line', async () => {
-    const { body } = await sent(channel, itsEnd(anAlert()));
+    const { body } = await sent(channel, resolvedEvent(anAlert()));
     expect(body.blocks[0].text.text).toBe('Resolved: ScoreDrift');
     expect(body.blocks[1].text.text).toBe(
       '*ScoreDrift*: faithfulness of support-agent in production: over after 5 h',

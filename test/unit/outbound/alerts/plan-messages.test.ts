@@ -7,7 +7,7 @@ import {
 import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
 import { ALL_TENANTS } from '../../../../src/monitors/mute.ts';
 import type { PendingAlert } from '../../../../src/store/contracts/alert-deliveries.ts';
-import { alertOfScorer, anAlert, itsEnd } from '../../../support/builders/an-alert.ts';
+import { alertOfScorer, anAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
 
 const NOW = 1_000_000;
 const terms: PlanTerms = { maxEvents: 50, groupWaitMs: 30_000, mutes: [], nowMs: NOW };
@@ -59,7 +59,7 @@ describe('alerts of one deploy', () => {
   it('begin together and end together, never both in one message', () => {
     const events = [deployed('a'), deployed('b')];
     const { messages } = planMessages(
-      came(30_000, ...events, ...events.map((event) => itsEnd(event))),
+      came(30_000, ...events, ...events.map((event) => resolvedEvent(event))),
       terms,
     );
     expect(messages.map((message) => message.events.map(({ status }) => status))).toEqual([
@@ -90,7 +90,7 @@ describe('an alert that has no mates', () => {
 
 it('an end waits while its beginning waits for others', () => {
   const event = deployed('a');
-  const { serviceVersion: _, ...rest } = itsEnd(event);
+  const { serviceVersion: _, ...rest } = resolvedEvent(event);
   const end = { ...rest, serviceVersion: '' };
   expect(listScorers([...came(1_000, event), ...came(0, end)])).toEqual([]);
   expect(listScorers([...came(30_000, event), ...came(0, end)])).toEqual([['a'], ['a']]);
@@ -117,7 +117,7 @@ describe('what is muted', () => {
   });
 
   it('is never planned when the incident ended before the mute, even when both are read after it', () => {
-    const end = itsEnd(event);
+    const end = resolvedEvent(event);
     const until = (untilMs: number) => [{ tenant: ALL_TENANTS, subject: event.incidentId, untilMs }];
     const endsAtMs = end.endsAtMs ?? 0;
     const later = { ...terms, nowMs: endsAtMs + 3_600_000 };
@@ -134,7 +134,7 @@ describe('what is muted', () => {
   });
 
   it('is never planned when the incident ends before the mute', () => {
-    const end = itsEnd(event);
+    const end = resolvedEvent(event);
     expect(planMessages(came(0, event, end), { ...terms, mutes })).toEqual({
       messages: [],
       muted: [event, end],
@@ -142,6 +142,6 @@ describe('what is muted', () => {
   });
 
   it('does not cover the end of an incident whose beginning was sent', () => {
-    expect(listScorers(came(0, itsEnd(event)), { mutes })).toEqual([['a']]);
+    expect(listScorers(came(0, resolvedEvent(event)), { mutes })).toEqual([['a']]);
   });
 });

@@ -8,7 +8,7 @@ import {
   createWebhookChannel,
   type WebhookContent,
 } from '../../../../src/outbound/alerts/webhook-channel.ts';
-import { alertOfScorer, anAlert, itsEnd } from '../../../support/builders/an-alert.ts';
+import { alertOfScorer, anAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
 import { recordedPost } from '../../../support/fakes/recorded-post.ts';
 
 const never = new AbortController().signal;
@@ -115,7 +115,7 @@ describe('a body', () => {
   });
 
   it('of an end has the labels, the fingerprint and the group of its beginning', async () => {
-    const [firing, resolved] = [await sent(anAlert()), await sent(itsEnd(anAlert()))];
+    const [firing, resolved] = [await sent(anAlert()), await sent(resolvedEvent(anAlert()))];
     expect(resolved.body).toMatchObject({ status: 'resolved', notification_reason: 'all alerts resolved' });
     expect(resolved.body.alerts[0]?.endsAt).toBe('2026-11-21T15:10:00Z');
     expect(resolved.body.alerts[0]?.labels).toEqual(firing.body.alerts[0]?.labels);
