@@ -121,7 +121,7 @@ function protocolRevision(url: URLSearchParams): number {
   return Number(text);
 }
 
-/** JSON columns come as text: only so do all clients read them. */
+/** JSON columns are written as text, because only then can every client read them. */
 const JSON_SETTING = 'output_format_native_write_json_as_string';
 
 function isNative(format: string): boolean {

@@ -23,7 +23,7 @@ export interface RunnerParts {
   readonly control: Control;
 }
 
-/** Formats without head, tail or separator: chunks of them may follow each other as they come. */
+/** Formats without head, tail or separator: the chunks of their output can simply be joined. */
 const STREAMED = new Set(
   [
     ['JSONEachRow', 'JSONLines', 'NDJSON', 'JSONStringsEachRow', 'JSONCompactEachRow'],
@@ -54,8 +54,8 @@ async function* streamReply(session: ChdbSession, sql: string, format: string): 
 }
 
 /**
- * Begins a stream: its first chunk decides whether the reply is an error, so it is waited for. `finish` is called once,
- * when the engine has ended the statement, however that came about.
+ * Begins a stream. Waits for the first chunk, which decides whether the reply is an error. Calls `finish` once, when the
+ * engine has ended the statement with or without an error.
  */
 async function beginReply(
   chunks: AsyncGenerator<Uint8Array>,
@@ -137,7 +137,7 @@ async function runInsert(
   }
 }
 
-/** Runs one statement beside all others: cancels by it. */
+/** Runs one statement concurrently with the others; used to cancel a statement. */
 export type Control = (sql: string) => Promise<unknown>;
 
 /** Kills what carries the mark when the client goes away; returns what ends the watch. */
@@ -170,7 +170,7 @@ function convertRevision(
   return nativeRevision > 0 ? atRevision(chunks, nativeRevision) : chunks;
 }
 
-/** Runs a statement on a session that was lent for it, and gives the session back. */
+/** Runs a statement on a session from the pool, and returns the session to the pool. */
 export async function runLent(
   lent: Lease,
   query: Query,
@@ -220,7 +220,7 @@ async function runQuery(
   return runLent(await lease(parts, parts.queries, request, signal), query, parts.control, signal);
 }
 
-/** Runs one request's statement; `signal` fires when its client has gone. */
+/** Runs one request's statement. `signal` fires when the client has closed the connection. */
 export type StatementRunner = (request: EngineRequest, signal: AbortSignal) => Promise<StatementReply>;
 
 /** A runner over two pools of sessions. Every statement leaves its session as it found it, unless the client named it. */

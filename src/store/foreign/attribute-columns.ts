@@ -1,4 +1,4 @@
-/** Form of attributes in a table: maps of strings, or ClickHouse's JSON type with the keys in a column beside it. */
+/** Form of attributes in a table: maps of strings, or ClickHouse's JSON type with the keys in an additional column. */
 export type AttributeKind = 'map' | 'json';
 
 /** The kind by the column's type; null for a type that holds no attributes. */

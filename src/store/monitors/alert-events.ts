@@ -6,7 +6,7 @@ import { storedAlert } from './stored-alert.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
 
-/** Beginnings and ends of incidents, and what people said to them. */
+/** Creates the store of the beginnings and ends of incidents, and of people's acknowledgements and mutes. */
 export function createAlertStore(database: Database): AlertStore {
   return {
     write: (events) => database.insertRows('alert_events', events.map(toRow)),

@@ -91,7 +91,7 @@ export async function closeBuckets(
   await database.insertSelected(statement, { interval: intervalMs, from: fromMs, to: toMs });
 }
 
-/** Stored buckets in order of time, in the batches in which they come. */
+/** Reads stored buckets in order of time, in batches. */
 export async function* readBuckets(
   database: Database,
   { intervalMs, fromMs, toMs }: BucketRange,

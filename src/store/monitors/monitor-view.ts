@@ -49,8 +49,8 @@ async function* readPastScores(
 type PastScoreColumns = [atMs: string, step: number, ...series: SeriesValues];
 
 /**
- * Each state is written once an hour at least, and buckets of an hour are two hours behind at most: a series that was not
- * written for longer, while others were, is watched no more.
+ * Each state is written at least once an hour, and buckets of an hour are at most two hours late. A series without a write
+ * for longer is no longer watched, provided that other series were written.
  */
 const STALE_AFTER_MS = 3 * HOUR_MS;
 

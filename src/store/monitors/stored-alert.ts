@@ -1,6 +1,6 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 
-/** An event as it stands in `alert_events`; those of before agents had versions lack theirs. */
+/** Parses an event of `alert_events`. Events from before agents had versions lack the agent version. */
 export function storedAlert(text: string): AlertEvent {
   return { agentVersion: '', ...(JSON.parse(text) as Omit<AlertEvent, 'agentVersion'>) };
 }

@@ -40,7 +40,7 @@ export async function readKnownSignals(
   }));
 }
 
-/** Records signals with the time from which they are known. The first time of a signal stays, whoever records it again. */
+/** Records signals with the time from which they are known. Recording a signal again keeps its first time. */
 export async function recordSignals(database: Database, known: KnownSignals): Promise<void> {
   const rows = known.flatMap(({ knownFromMs, signals }) =>
     nameSignals(signals).map((signal) => ({ Signal: signal, KnownFrom: toDateTime(knownFromMs) })),

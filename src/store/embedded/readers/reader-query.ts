@@ -22,7 +22,7 @@ function isWord(token: SqlToken | undefined, ...texts: readonly string[]): boole
   return token?.kind === 'word' && texts.includes(token.text);
 }
 
-/** Statements beside SELECT that only describe, by their first words. */
+/** First words of the statements that only describe, in addition to SELECT. */
 const DESCRIPTIONS = [
   ['SHOW', 'TABLES'],
   ['SHOW', 'DATABASES'],
@@ -40,7 +40,7 @@ const EXPLANATIONS = new Set(
 );
 const CLAUSES = ['INTO', 'OUTFILE', 'SETTINGS', 'FORMAT', 'WHERE'];
 
-/** Returns true when one of the words stands outside brackets and is not a table's name: `system.settings`. */
+/** Returns true when one of the words occurs outside brackets and is not a table's name, as in `system.settings`. */
 function hasClause(tokens: readonly SqlToken[], ...words: readonly string[]): boolean {
   return tokens.some(
     (token, at) => token.depth === 0 && isWord(token, ...words) && tokens[at - 1]?.text !== '.',

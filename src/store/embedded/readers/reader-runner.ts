@@ -70,7 +70,7 @@ async function readText(session: ChdbSession, sql: string): Promise<string> {
   return Buffer.from(reply.bytes()).toString('utf8').replace(/\n$/u, '');
 }
 
-/** Refuses what the request asks for beside its statement. */
+/** Rejects an INSERT, an unknown format, a statement that is too long, and another database. */
 function checkRequest({ statement, database, defaultFormat }: EngineRequest, reader: ReaderAccount): void {
   if (!/^\w+$/u.test(defaultFormat)) {
     throw new EngineError('BAD_ARGUMENTS', `'${defaultFormat}' is no format`);
