@@ -33,14 +33,14 @@ describe('docs/alerts.md', () => {
     expect(outcomes.filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  it('tells of every key', () => {
+  it('documents every key', () => {
     const keys = new Set(listKeys(z.toJSONSchema(monitorFileSchema, { io: 'input' })));
     keys.delete('$schema');
     expect(keys.size).toBeGreaterThan(20);
     expect([...keys].filter((key) => !new RegExp(`\`${key}[\`:]`).test(page))).toEqual([]);
   });
 
-  it('tells of every detector', () => {
+  it('documents every detector', () => {
     const names = monitorFileSchema.shape.groups.element.shape.rules.element.options.map(
       (option) => option.shape.detector.value,
     );

@@ -17,7 +17,7 @@ it('docs/metrics.md lists every metric as it is (after a change: vitest run --pr
   await expect(metricsPage()).toMatchFileSnapshot('../../docs/metrics.md');
 });
 
-it('every metric is told under the name, kind and labels that the page gives', async () => {
+it('every metric has the name, kind and labels of the page', async () => {
   const metrics = createMetrics({ version: '1', log: silentLog });
   const labelled = (spec: MetricSpec) => Object.fromEntries(spec.labels.map((label) => [label, 'x']));
   for (const [name, spec] of ALL) {

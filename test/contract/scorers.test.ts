@@ -58,7 +58,7 @@ describe.each(SCORER_PAGES)('$title', (page) => {
     expect(new Set(labels.map(({ label }) => label)).size).toBe(labels.length);
   });
 
-  it('tells name, description, version and prompts, and shows neither model nor instructions', async () => {
+  it('shows name, description, version and prompts, and neither model nor instructions', async () => {
     const { scorer } = await runExample(page);
     expect(scorer).toMatchObject({
       name: expect.stringMatching(/\w/),
@@ -73,7 +73,7 @@ describe.each(SCORER_PAGES)('$title', (page) => {
 });
 
 describe.each(JUDGED_CASES)('$name', (judged) => {
-  it('keeps to its range where the judge flatters', async () => {
+  it('stays in its range when the judge flatters', async () => {
     const { flattering } = judged;
     const model = scriptedModel(flattering.replies.map((json) => ({ json })));
     const scorer = judged.create(model, { reason: false });
@@ -86,7 +86,7 @@ describe.each(JUDGED_CASES)('$name', (judged) => {
 });
 
 describe('the scorers that rules can name', () => {
-  it('are told apart by name, and ask a judge only where they say so', () => {
+  it('have different names, and ask a judge only if their definition says so', () => {
     const names = PREBUILT_SCORERS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const { name, needsJudge } of PREBUILT_SCORERS) {

@@ -97,7 +97,7 @@ describe('a process that is killed at any step of telling', () => {
   });
 });
 
-describe('a serve that is killed while it tells', () => {
+describe('a serve that is killed while it sends alerts', () => {
   const path = '/serve';
   let told: ServeFolder;
 
@@ -108,7 +108,7 @@ describe('a serve that is killed while it tells', () => {
   });
   afterAll(() => told.dispose());
 
-  it('tells the same again after the next start, and nothing twice by its id', async () => {
+  it('sends the same messages again after the next start, under the same ids', async () => {
     const event = alertOfScorer('d');
     receiver.answer(200);
     const { clickhouse } = await told.start();

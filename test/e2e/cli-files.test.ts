@@ -62,7 +62,7 @@ describe('inspect on files', () => {
     expect(stdout).toMatch(/cannot be scored: \w+: /);
   });
 
-  it('reads what it can, and tells the line that it cannot', async () => {
+  it('reads the lines that it can, and names the line that it cannot read', async () => {
     const { code, stdout, stderr } = await runCli(['inspect', '-', '--json'], {
       stdin: `${readFileSync(WEATHER, 'utf8')}\nnot json\n`,
     });
@@ -202,7 +202,7 @@ describe('score on files', () => {
     expect(code).toBe(1);
   });
 
-  it('refuses to write what is not stored', async () => {
+  it('refuses to write scores of traces that are not stored', async () => {
     const { code, stderr } = await runCli(['score', WEATHER, '--write']);
 
     expect(code).toBe(1);

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 describe('commands on a stored trace', () => {
-  it('traces lists it, waiting as long as nothing was decided', async () => {
+  it('traces lists it as waiting until it is decided', async () => {
     const { code, rows } = await cli('traces');
 
     expect(code).toBe(0);
@@ -134,7 +134,7 @@ describe('commands on a stored trace', () => {
     });
   });
 
-  it('scores --follow prints what is there and ends with 130 at Ctrl-C', async () => {
+  it('scores --follow prints stored scores and ends with 130 at Ctrl-C', async () => {
     const running = startCli(['scores', '--follow', '--since', '1h', '--json'], { cwd: folder });
     await expect.poll(() => running.output.stdout.split('\n').length, { timeout: 90_000 }).toBe(3);
     running.child.kill('SIGINT');
@@ -181,7 +181,7 @@ describe('commands on a stored trace', () => {
 });
 
 describe('upkeep', () => {
-  it('migrate tells the version, and has nothing left to do', async () => {
+  it('migrate prints the version, and has nothing left to do', async () => {
     const status = await cli('migrate', '--status');
     const again = await cli('migrate');
 

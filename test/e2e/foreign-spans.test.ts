@@ -72,7 +72,7 @@ describe('serve on a table that a Collector writes into the embedded engine', ()
     expect(await scores()).toEqual([{ TraceId: live, Revision: 1 }]);
   });
 
-  test('goes on after a kill -9, scoring nothing twice', async () => {
+  test('continues after a kill -9, and scores no trace twice', async () => {
     await folder.killGroup();
     const { clickhouse } = await folder.start();
     tables = await exporterTables(clickhouse, { database: 'otel', existing: true });
@@ -91,7 +91,7 @@ describe('commands beside it', () => {
     await tables.addSpans(agentRunSpans(past, Date.now() - 40 * HOUR_MS));
   });
 
-  test('doctor tells what is read', async () => {
+  test('doctor names the tables that are read', async () => {
     const { code, stdout } = await cli('doctor');
     expect(code).toBe(0);
     expect(stdout).toContain(
@@ -99,7 +99,7 @@ describe('commands beside it', () => {
     );
   });
 
-  test('traces lists what was decided and what is past', async () => {
+  test('traces lists decided traces and past traces', async () => {
     const states = async () => (await cli('traces')).rows.map((row) => [row['traceId'], row['state']]);
     // A decision follows its score, and the kill may have come between them.
     await expect.poll(states, { timeout: 120_000, interval: 500 }).toEqual([

@@ -111,7 +111,7 @@ describe.skipIf(missing !== undefined)('a serve that forwards to Kafka', () => {
     expect(new Set(records.map(({ partition }) => partition)).size).toBeGreaterThan(3);
   });
 
-  it('opens no store, tells so, and is ready when the topics are there', async () => {
+  it('opens no store, says so, and is ready when the topics exist', async () => {
     const topics = { topic: await its.world.topic(), logTopic: await its.world.topic() };
     const { folder, addresses } = await its.start(topics);
     expect(addresses.clickhouse).toBeNull();

@@ -88,7 +88,7 @@ describe('spans that come late', () => {
     await expect.poll(() => listStatuses(trace), DECIDED).toEqual(['scored']);
   });
 
-  it('ask no judge when they tell nothing new', async () => {
+  it('ask no judge when they add no new content', async () => {
     const trace = anAgentTrace();
     await sendTraces(serve.otlpHttp, trace.request());
     await scored(trace);

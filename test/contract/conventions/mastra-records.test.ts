@@ -87,7 +87,7 @@ describe('a trace as Mastra stores it', () => {
     expect(run.output.at(-1)?.content.content).toBe('It is 20 degrees in Paris.');
   });
 
-  it('names what of a record cannot be read, and leaves what is no record alone', () => {
+  it('names the unreadable parts of a record, and ignores values that are not records', () => {
     const [first] = stored.spans;
     const { traces, problems } = decodeTraces([
       { ...first, startedAt: 'soon' },

@@ -135,7 +135,7 @@ describe('a judge that fails', () => {
     expect(page).toMatch(/spanscore_judge_failing\{judge="local\/judge",scorer="hallucination"\} [01]/);
   });
 
-  it('is tried again, and what was deferred becomes a score when it has mended', async () => {
+  it('is asked again, and a deferred decision becomes a score when the judge works again', async () => {
     let broken = true;
     judge.script((request) => (broken ? ANSWER_FAULTS['server-error']!() : verdictJudge(request)));
     const trace = anAgentTrace().answering('It is 30 degrees in Paris.');

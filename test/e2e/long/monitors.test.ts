@@ -144,7 +144,7 @@ describe('a process that monitors and is killed', () => {
   });
   afterAll(() => Promise.all(worlds.map((world) => world.close())));
 
-  it('tells of each incident that it began and that it ended, when it is left alone', () => {
+  it('sends the beginning and the end of each incident without interruptions', () => {
     expectOneOfEach(expected, 3);
     expect(expected.kept['alert_events']).toHaveLength(6);
     expect([...new Set(steps.filter((step) => step.startsWith('after')))].sort()).toEqual([
@@ -158,7 +158,7 @@ describe('a process that monitors and is killed', () => {
     ]);
   });
 
-  it('tells and stores the same after it was killed at any step of evaluation and delivery', async () => {
+  it('sends and stores the same after a kill at any step of evaluation and delivery', async () => {
     const killed: string[] = [];
     // After a write that nobody learned of is, for what is stored, before the next one.
     let step = 0;

@@ -86,7 +86,7 @@ describe('a route of the API', () => {
     expect(await ask('/admin')).toMatchObject({ status: 200, body: { tenant: 'any' } });
   });
 
-  it('tells metrics to who may read and is bound to no tenant, since they are totals over all', async () => {
+  it('gives metrics only to readers without a tenant, because they are totals over all tenants', async () => {
     await start(TOKENS);
     const url = `http://127.0.0.1:${api.address.port}/metrics`;
     const asked = await fetch(url, { headers: { authorization: 'Bearer the-reader-of-no-tenant' } });
@@ -99,7 +99,7 @@ describe('a route of the API', () => {
     expect((await ask('/metrics')).status).toBe(401);
   });
 
-  it('tells health and readiness to everybody', async () => {
+  it('gives health and readiness to everybody', async () => {
     await start(TOKENS);
     expect((await ask('/healthz')).status).toBe(200);
     expect((await ask('/readyz')).status).toBe(200);

@@ -78,7 +78,7 @@ const ADMIN_A = 'the-admin-of-tenant-a';
 const ADMIN_B = 'the-admin-of-tenant-b';
 
 describe('the API of monitors', () => {
-  test('tells a tenant where monitors stand on its own series', async () => {
+  test('gives a tenant the states of monitors on its own series', async () => {
     const { status, body } = await ask('monitors', READER_A);
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -87,7 +87,7 @@ describe('the API of monitors', () => {
     });
   });
 
-  test('tells a tenant its own incidents, by pages', async () => {
+  test('gives a tenant its own incidents, by pages', async () => {
     const { body } = await ask('alerts?limit=1', READER_A);
     expect(body.items).toMatchObject([
       { status: 'firing', alert: 'Low', series: { tenant: 'a' }, serviceVersion: 'v1', endsAt: null },
@@ -156,7 +156,7 @@ describe('the API of monitors', () => {
     ]);
   });
 
-  test('records the version of an agent, of which nothing need be known but that', async () => {
+  test('records the version of an agent without further facts', async () => {
     const deploy = { service: 'desk', agent: 'helper', agentVersion: 'a2', at: '2026-01-02T03:04:05Z' };
     expect(await ask('markers', ADMIN_B, deploy)).toMatchObject({
       status: 201,

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => connection.release());
 
-describe('what is understood of stored traces', () => {
+describe('convention reports over stored traces', () => {
   it('conventions sums it up per service and scope, with the setting to turn on', async () => {
     const { code, stdout } = await runCommand(['conventions'], { cwd: folder });
 
@@ -54,7 +54,7 @@ describe('what is understood of stored traces', () => {
     expect(JSON.parse(stdout)).toMatchObject({ tracesListed: 1, limitReached: true, unreadable: 0 });
   });
 
-  it('explain says what was not understood of a trace', async () => {
+  it('explain lists the spans of a trace that were not understood', async () => {
     const { code, stdout } = await runCommand(['explain', ODD_TRACE, '--json'], { cwd: folder });
 
     expect(code).toBe(0);
@@ -68,7 +68,7 @@ describe('what is understood of stored traces', () => {
     );
   });
 
-  it('explain says why a run cannot be scored, with the setting, and what nothing looked at', async () => {
+  it('explain says why a run cannot be scored, with the setting and the unread attributes', async () => {
     const [silent] = decodeTraces(readFileSync(REDACTED.pathname, 'utf8')).traces;
     const { stdout } = await runCommand(['explain', silent!.traceId, '--json'], { cwd: folder });
     const reasons = jsonLines(stdout).map((line) => String((line as { reason?: string }).reason));

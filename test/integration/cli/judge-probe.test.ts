@@ -35,7 +35,7 @@ async function probe(reply: () => ScriptedReply) {
   return probeJudges(config);
 }
 
-it('asks each judge that a rule uses once, and tells its model, time, tokens and cost', async () => {
+it('asks each judge of a rule once, and prints its model, time, tokens and cost', async () => {
   const findings = await probe(() => replyText('ok', { usage: { prompt_tokens: 20, completion_tokens: 1 } }));
   expect(findings).toEqual([
     {

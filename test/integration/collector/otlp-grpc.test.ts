@@ -127,7 +127,7 @@ describe('OTLP/gRPC', () => {
     expect(sink.rows().map((row) => row['SpanName'])).toEqual(calls.map(() => 'packed'));
   });
 
-  it('tells rejected spans as a partial success, and answers an empty request', async () => {
+  it('reports rejected spans as a partial success, and answers an empty request', async () => {
     await start();
     const bad = requestBytes(traceRequest([jsonSpan(), jsonSpan({ traceId: 'abcd' })]));
     const partial = await call({ body: framed(bad) });
@@ -137,7 +137,7 @@ describe('OTLP/gRPC', () => {
     expect(await call({ path: LOGS_METHOD, body: framed(Buffer.alloc(0)) })).toMatchObject({ status: 0 });
   });
 
-  it('tells back-pressure with the time to wait, so that senders repeat', async () => {
+  it('reports back-pressure with the time to wait, so that senders repeat', async () => {
     const { sink } = await start({ limits: { insertRetries: 0, retryAfterMs: 1_250, batchRows: 1 } });
     sink.before = () => {
       throw new StoreUnavailableError('the store is down');

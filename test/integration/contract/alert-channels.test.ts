@@ -95,7 +95,7 @@ describe.each(CHANNELS)('alerts.$name', (definition) => {
     expect(repeats).toEqual([first, first]);
   });
 
-  it('tells a refusal from a failure', async () => {
+  it('distinguishes a refusal from a failure', async () => {
     for (const channel of await create(definition)) {
       receiver.answer(400);
       expect(await channel.send(MESSAGE, never)).toMatchObject({ kind: 'refused' });

@@ -201,7 +201,7 @@ describe('monitors on the live store', () => {
     ]);
   });
 
-  test('learn from what came before they were switched on, and tell nothing of what was over', async () => {
+  test('learn from earlier scores, and report no past incidents', async () => {
     await its.world.scoredHourly(START, START + 30 * HOUR_MS, GOOD);
     await its.world.scoredHourly(START + 30 * HOUR_MS, START + 42 * HOUR_MS, BAD);
     await its.world.scoredHourly(START + 42 * HOUR_MS, START + 72 * HOUR_MS, GOOD);

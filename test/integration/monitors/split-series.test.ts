@@ -148,7 +148,7 @@ describe('series split by several facets', () => {
   });
 });
 
-test('what is watched no more is listed no more, be it all of a rule', async () => {
+test('series that are no longer watched are no longer listed, even if a rule has no other', async () => {
   await its.world.scored(START + 1000, listScores(Array<number>(20).fill(0.9), STEADY));
   const statuses = await evaluate(groupBy('model'));
   const ruleKeys = [...new Set(statuses.map(({ ruleKey }) => ruleKey))];

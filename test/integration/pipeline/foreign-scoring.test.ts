@@ -134,7 +134,7 @@ describe('live scoring of a table that the Collector writes', () => {
     expect(scorer.inputs).toHaveLength(2);
   });
 
-  test('goes on after a restart: what came meanwhile is scored, what was scored is not scored again', async () => {
+  test('continues after a restart: new traces are scored, scored traces are not scored again', async () => {
     await fresh();
     const scorer = new CountingScorer('a');
     await startLoop([buildRule([scorer])]);

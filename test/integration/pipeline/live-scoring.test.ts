@@ -93,7 +93,7 @@ async function undecided(rule: Rule) {
 }
 
 describe('live scoring on the engine', () => {
-  test('scores what was stored, and leaves nothing undecided', async () => {
+  test('scores the stored traces, and leaves no trace undecided', async () => {
     await freshStore();
     const scorer = new CountingScorer('a', (input) => ({ score: input.context!.length, reason: 'counted' }));
     const rule = buildRule([scorer]);

@@ -40,7 +40,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const file = join(folder, 'quality.yaml');
 writeFileSync(file, 'groups: [{ name: quality, rules: [{ alert: Low, detector: floor, minimum: 0.5 }] }]\n');
 
-it('a serve that is given monitors looks at what is there, tells what is wrong, and shows it', async () => {
+it('a serve with new monitors reads stored scores, raises alerts, and shows the states', async () => {
   const serve = await startServe(buildConfig([file]), { log: silentLog });
   const ask = (path: string) => fetch(`${serve.addresses.api}${path}`);
   try {
@@ -62,7 +62,7 @@ it('a serve that is given monitors looks at what is there, tells what is wrong, 
   }
 });
 
-it('a serve whose monitors were all taken away ends what they told', async () => {
+it('a serve without monitors ends the incidents of its former monitors', async () => {
   const told = async (serve: Serve) => {
     const answer = await fetch(`${serve.addresses.api}/api/v1/alerts`);
     return ((await answer.json()) as { items: { status: string }[] }).items.map(({ status }) => status);

@@ -51,7 +51,7 @@ async function ready() {
 }
 
 describe('the metrics of a running serve', () => {
-  it('tell what was received, written, decided and scored', async () => {
+  it('count received spans, written rows, decisions and scores', async () => {
     const trace = anAgentTrace();
     expect(await sendTraces(serve.addresses.otlpHttp ?? '', trace.request())).toBe(200);
     expect(await sendTraces(serve.addresses.otlpHttp ?? '', [])).toBe(400);
@@ -114,7 +114,7 @@ describe('the readiness of a running serve', () => {
     });
   });
 
-  it('says that the store does not answer while its process stands still', async () => {
+  it('says that the store does not answer while its process is stopped', async () => {
     const pid = enginePid();
     process.kill(pid, 'SIGSTOP');
     try {

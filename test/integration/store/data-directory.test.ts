@@ -206,7 +206,7 @@ describe('a directory whose holder does not answer', () => {
 });
 
 describe('a command that hosts the engine', () => {
-  it('is told that a serve waits, which starts when the command is done', async () => {
+  it('is told about a waiting serve, which starts when the command is done', async () => {
     const wanted = Promise.withResolvers<void>();
     const command = await directory.start({ command: 'backfill', onWanted: wanted.resolve });
     command.mark('serving');

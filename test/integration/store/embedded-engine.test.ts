@@ -418,7 +418,7 @@ describe('errors', () => {
     expect((await fetch(`${url}/?${inUrl.toString()}`)).status).toBe(200);
   });
 
-  it('leave nothing of a broken reply in the replies that follow', async () => {
+  it('leave no part of a broken reply in later replies', async () => {
     const body = 'SELECT throwIf(number = 450000) FROM numbers(500000)';
 
     for (let round = 0; round < 10; round++) {
@@ -432,7 +432,7 @@ describe('errors', () => {
     }
   });
 
-  it('are told for requests that are not understood, and the engine goes on', async () => {
+  it('are sent for requests that are not understood, and the engine continues', async () => {
     const headers = { 'content-encoding': 'gzip' };
     expect((await raw('', { body: 'no gzip', headers })).status).toBe(400);
     expect((await raw('', { body: 'x', headers: { 'content-encoding': 'rot13' } })).status).toBe(501);
@@ -450,7 +450,7 @@ describe('errors', () => {
 });
 
 describe('many requests at once', () => {
-  it('cancels what a client no longer waits for', async () => {
+  it('cancels a statement whose client no longer waits', async () => {
     const gone = new AbortController();
     const query = 'SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 2';
     const running = async (): Promise<number> => {

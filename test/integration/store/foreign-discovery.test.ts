@@ -71,7 +71,7 @@ function endedAgo(agoMs: number, fields: Partial<Span> & { lastedMs?: number } =
   });
 }
 
-describe('what is new in a table without arrival times', () => {
+describe('a new span in a table without arrival times', () => {
   test('is written into our arrivals, once, whatever the exporter wrote twice', async () => {
     const { tables, search, arrivals, database } = await watched();
     const root = endedAgo(SECOND_MS);
@@ -185,7 +185,7 @@ describe('what is new in a table without arrival times', () => {
   });
 });
 
-describe('a search that goes on after a pause', () => {
+describe('a search that continues after a pause', () => {
   async function pausedFor(world: World, pauseMs: number): Promise<void> {
     await world.database.command('TRUNCATE TABLE polled_tables');
     await world.database.insertRows('polled_tables', [
@@ -196,7 +196,7 @@ describe('a search that goes on after a pause', () => {
     ]);
   }
 
-  test('finds what came meanwhile, in steps, with all of it arriving now', async () => {
+  test('finds the spans of the pause, in steps, with the arrival time of now', async () => {
     const world = await watched();
     await pausedFor(world, 3 * HOUR_MS);
     const spans = [170, 100, 50, 1].map((minutes) => endedAgo(minutes * MINUTE_MS));

@@ -74,7 +74,7 @@ describe('the span sink', () => {
     });
   });
 
-  test('adds nothing for a repeated token, to the table or to what is derived from it', async () => {
+  test('adds no rows for a repeated token, neither to the table nor to derived tables', async () => {
     const span = buildSpan();
     await it.store.sink.insert(spanBlock([span]), 'repeat-1');
     await it.store.sink.insert(spanBlock([span]), 'repeat-1');
@@ -87,7 +87,7 @@ describe('the span sink', () => {
     }
   });
 
-  test('fills what is derived when a crash came between the table and its views', async () => {
+  test('fills derived tables when a crash came between the table and its views', async () => {
     const span = buildSpan();
     await database.command('DETACH TABLE trace_arrivals_of_spans');
     await it.store.sink.insert(spanBlock([span]), 'crash-1');
@@ -255,7 +255,7 @@ describe('arrivals and activity', () => {
 });
 
 describe('the signals of an agent in the engine', () => {
-  test('say of every span what the function over one span says', async () => {
+  test('give the same result for every span as the function over one span', async () => {
     const names = [
       // Arrivals store keys up to their first dot: of a longer prefix only its head is compared.
       ...AGENT_SIGNALS.keyPrefixes

@@ -10,7 +10,7 @@ afterAll(async () => {
   await it.stop();
 });
 
-test('every member that beats sees itself and the others', async () => {
+test('every member that beats sees itself and the other members', async () => {
   expect(await it.store.members.beat('a', { ttlMs: 60_000 })).toEqual(['a']);
   expect(await it.store.members.beat('b', { ttlMs: 60_000 })).toEqual(['a', 'b']);
   expect(await it.store.members.beat('a', { ttlMs: 60_000 })).toEqual(['a', 'b']);

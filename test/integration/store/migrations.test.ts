@@ -60,7 +60,7 @@ describe('migrations', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  test('go on where a crash left them', async () => {
+  test('continue where a crash left them', async () => {
     const options = storeOptions(engine);
     await withDatabase(options, async (database) => {
       const [first, ...rest] = readMigrations();

@@ -47,7 +47,7 @@ describe('a session that the client names', () => {
     expect(await ask('SELECT currentDatabase()', { database: 'default' })).toBe('default');
   });
 
-  it('is nobody else’s', async () => {
+  it('belongs to one user only', async () => {
     await session()('SET max_block_size = 77');
 
     expect(await session()("SELECT getSetting('max_block_size') = 77")).toBe('0');

@@ -103,7 +103,7 @@ describe('a reader', () => {
     expect(answers[2]?.text).toBe('[2]\t1\t2026-01-01');
   });
 
-  it('is told what there is', async () => {
+  it('can list tables and columns', async () => {
     expect((await ask(ANALYST, 'SHOW TABLES')).text.split('\n')).toContain('scores');
     expect((await ask(ANALYST, 'SHOW TABLES')).text).not.toContain('not_listed');
     expect((await ask(ANALYST, 'DESCRIBE scores')).text).toContain('ScoreId\tUUID');
@@ -308,7 +308,7 @@ describe.each([
     expect((await ask(reader, 'SELECT count() > 0 FROM scores')).text).toBe('1');
   });
 
-  it('gets nothing by what travels beside the statement', async () => {
+  it('gets no rows by parameters and headers beside the statement', async () => {
     const form = new FormData();
     form.set('other', new Blob(['x']), 'x.csv');
     form.set('other_structure', 'a String');

@@ -63,7 +63,7 @@ describe('scores', () => {
     expect(await it.store.scores.list({ traceId: gone.traceId, limit: 10 })).toEqual([]);
   });
 
-  test('are listed newest first by what was asked for', async () => {
+  test('are listed newest first by the requested filter', async () => {
     const serviceName = 'listed';
     const scores = [1, 2, 3].map((n) =>
       buildScore({ serviceName, scoredAt: 1_763_700_000_000 + n, score: n / 10 }),

@@ -142,7 +142,7 @@ describe('the AI SDK', () => {
     expect(invocationParts(run.output)[0]?.toolInvocation.state).toBe('output-error');
   });
 
-  it('reads token counts under every name, and none where a stream told none', () => {
+  it('reads token counts under every name, and none if a stream has none', () => {
     const old = onlyRun(
       ai(
         'root',

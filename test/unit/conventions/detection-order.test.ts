@@ -64,7 +64,7 @@ describe('a span that carries two conventions', () => {
     expect(read(others, withoutContent).facts.output).toEqual(text(`by ${second}`));
   });
 
-  it('takes messages from the decoration where the native ones are an empty placeholder, and ids from what is native', () => {
+  it('takes messages from the decoration when the native ones are an empty placeholder, and ids from the native attributes', () => {
     const { facts, conventions } = read({
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': 'get',
@@ -78,7 +78,7 @@ describe('a span that carries two conventions', () => {
     expect(conventions).toEqual(['otel-genai', 'openinference']);
   });
 
-  it('keeps the calls of the native messages though the decoration tells a text', () => {
+  it('keeps the calls of the native messages although the decoration has a text', () => {
     const { facts } = read({
       'gen_ai.operation.name': 'chat',
       'gen_ai.output.messages': [chatMessage('assistant', toolCall('1', 'get', {}))],
@@ -89,7 +89,7 @@ describe('a span that carries two conventions', () => {
   });
 });
 
-it('conventions are asked in the order of what they know of a span', () => {
+it('conventions are tried in order, the most specific first', () => {
   const order = [
     ['langfuse'],
     ['claude-code'],

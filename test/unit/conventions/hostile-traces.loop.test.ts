@@ -49,7 +49,7 @@ const MANY = Array.from({ length: loops(4_000, 20_000) }, (_, i) => i);
 const TALK = MANY.map((i) => chatMessage(i % 2 === 0 ? 'user' : 'assistant', `m${i}`));
 
 describe('reading a trace', () => {
-  it('gives the same reading in whatever order and however often its spans come', () => {
+  it('gives the same reading in any order of the spans, also with repeated spans', () => {
     const spans = richTrace();
     const expected = readTrace(buildTrace(spans));
     const shuffled = fc.shuffledSubarray(spans, { minLength: spans.length });
@@ -60,7 +60,7 @@ describe('reading a trace', () => {
     );
   });
 
-  it('keeps the later end of two spans with one id, whichever came first, and says so', () => {
+  it('keeps the later end of two spans with one id in any order, with a warning', () => {
     const early = chatSpan('c1', { input: [QUESTION], output: [chatMessage('assistant', 'Half')] });
     const late = chatSpan(
       'c1',
@@ -309,7 +309,7 @@ describe('readTraces', () => {
     }
   });
 
-  it('names the lines that it cannot read and reads the others', () => {
+  it('names the lines that it cannot read, and reads the other lines', () => {
     const text = `${JSON.stringify(requests[0])}\n{"resourceSpans": [\n{"resourceSpans":[{"scopeSpans":[{"spans":[{}]}]}]}`;
     const { traces, problems } = decodeTraces(text);
     expect(traces.map((trace) => trace.traceId)).toEqual([one]);
@@ -318,7 +318,7 @@ describe('readTraces', () => {
     expect(problems[1]).toContain('line 3: resourceSpans[0].scopeSpans[0].spans[0]: traceId is missing');
   });
 
-  it('says once that a text is no JSON at all, and takes a byte order mark for nothing', () => {
+  it('reports once that a text is not JSON, and ignores a byte order mark', () => {
     expect(decodeTraces('{\n"resourceSpans": [\n')).toMatchObject({
       traces: [],
       problems: [expect.stringContaining('neither JSON nor')],
@@ -327,7 +327,7 @@ describe('readTraces', () => {
     expect(readTraces(`\uFEFF${JSON.stringify(requests)}`)).toHaveLength(2);
   });
 
-  it('never throws, whatever it is given', () => {
+  it('never throws, for any input', () => {
     fc.assert(
       fc.property(fc.anything(), fc.string(), (value, text) => {
         expect(Array.isArray(readTraces(value))).toBe(true);

@@ -144,7 +144,7 @@ describe('traces of an emitter that does not nest', () => {
     expect(twice.every((reading) => reading.spanCount === 1)).toBe(true);
   });
 
-  it('are told apart where an emitter gives the same id to calls of two conversations', () => {
+  it('are kept apart when an emitter gives the same id to calls of two conversations', () => {
     const other = { role: 'user', parts: [{ type: 'text', content: 'And the news?' }] };
     const readings = readTraces(
       apart(
@@ -198,7 +198,7 @@ describe('traces of an emitter that does not nest', () => {
       }
     });
 
-    it('are told apart by it where two runs go on at the same time', () => {
+    it('are kept apart by it when two runs overlap in time', () => {
       expect(
         listSpans(
           chat('a1', 0, [QUESTION], [named], session('a')),
@@ -284,7 +284,7 @@ describe('traces of an emitter that does not nest', () => {
     expect(isOpen(chat('hidden', 0, [], []))).toEqual([false]);
   });
 
-  it('tell of spans in any of them that nothing understands', () => {
+  it('report spans in any of them that no convention reads', () => {
     const odd: Piece = { id: 'odd', atMs: 21, attributes: { 'gen_ai.odd': 'x' } };
     const [first, second, other] = decodeTraces(apart(FIRST, SECOND, odd)).traces;
     const within = { ...other!.spans[0]!, traceId: second!.traceId, parentSpanId: hex('second', 16) };

@@ -43,7 +43,7 @@ describe('parseStructure', () => {
     ]);
   });
 
-  it('closes what a length limit cut off, at any place, and says so', () => {
+  it('closes JSON that a length limit cut at any place, with a warning', () => {
     const text = JSON.stringify([
       { role: 'user', parts: [{ type: 'text', content: 'It is "18°C" \\ \u0001 now' }], n: [1, true, null] },
     ]);
@@ -54,7 +54,7 @@ describe('parseStructure', () => {
     expect(parseStructure(text)?.truncated).toBe(false);
   });
 
-  it('leaves what is nested too deep as text', () => {
+  it('leaves values that are nested too deep as text', () => {
     const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
     expect(parseStructure(nested(MAX_JSON_DEPTH))).toBeDefined();
     expect(parseStructure(nested(MAX_JSON_DEPTH + 1))).toBeUndefined();

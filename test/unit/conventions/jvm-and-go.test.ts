@@ -89,7 +89,7 @@ describe('Koog', () => {
 });
 
 describe('a tool whose span fails without a word', () => {
-  it('fails with what the model was told of it', () => {
+  it('fails with the error text that the model received', () => {
     const asked = [chatMessage('User', 'Weather?'), chatMessage('Assistant', toolCall('1', 'get', { a: 1 }))];
     const told = 'Tool with name get failed: no service';
     const failed = toolSpan(
@@ -246,7 +246,7 @@ describe('Google ADK', () => {
     ]);
   });
 
-  it('ignores the span that merges parallel tool calls, and placeholders of what it does not have', () => {
+  it('ignores the span that merges parallel tool calls, and placeholders of missing values', () => {
     const scope = { scope: 'gcp.vertex.agent' };
     const tool = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' };
     const { runs } = readTrace(
@@ -295,7 +295,7 @@ describe('Google ADK', () => {
 });
 
 describe('Haystack', () => {
-  it('tells a retriever, a generator and an agent by class where content is not traced', () => {
+  it('recognises a retriever, a generator and an agent by class when content is not traced', () => {
     const component = (id: string, type: string, at: number) =>
       buildSpan(
         id,

@@ -109,7 +109,7 @@ describe('Langfuse', () => {
     expect(runs[0]?.context).toEqual(['get failed: down']);
   });
 
-  it('takes what was told of the whole trace for the root’s, where the root tells nothing itself', () => {
+  it('takes facts of the whole trace for the root when the root has none', () => {
     const trace = { 'langfuse.trace.input': { question: 'Weather?' }, 'langfuse.trace.output': 'Rain.' };
     const { runs } = readTrace(
       buildTrace([

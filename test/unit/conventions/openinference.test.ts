@@ -73,7 +73,7 @@ describe('OpenInference', () => {
     });
   });
 
-  it('takes what has a tool’s name for a tool, whatever kind was guessed from its name', () => {
+  it('takes a span with a tool’s name for a tool, for any kind guessed from its name', () => {
     const run = onlyRun(
       oi('agent', 'AGENT', {}, { lasts: 50 }),
       oi(
@@ -160,7 +160,7 @@ describe('OpenInference', () => {
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
   });
 
-  it('takes nothing from the input value for a message without content that it does not hold', () => {
+  it('takes no content from the input value for a message that the input value does not have', () => {
     const run = onlyRun(
       oi('llm', 'LLM', {
         'input.value': { messages: [{ role: 'user', content: 'Something else' }] },

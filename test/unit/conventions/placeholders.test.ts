@@ -54,7 +54,7 @@ describe('a placeholder in place of content', () => {
     });
   });
 
-  it('is no question, but what was answered is there to be scored, with a warning', () => {
+  it('is no question, but the answer can be scored, with a warning', () => {
     const run = onlyRun(
       openinference({
         'llm.input_messages.0.message.content': '__REDACTED__',
@@ -72,7 +72,7 @@ describe('a placeholder in place of content', () => {
     ]);
   });
 
-  it('is no evidence, and no arguments, and the call that had them is a call still', () => {
+  it('is neither evidence nor arguments, but its tool call still counts', () => {
     const run = onlyRun(
       agentSpan('a', {}, { lasts: 90 }),
       chatSpan(
@@ -110,7 +110,7 @@ describe('a placeholder in place of content', () => {
     expect(run).toMatchObject({ documents: [], context: [], input: { systemMessages: [] } });
   });
 
-  it('gives way to what another convention says on the same span, without a warning', () => {
+  it('is replaced by the text of another convention on the same span, without a warning', () => {
     const { facts, warnings } = normaliseSpan(
       buildSpan('c', {
         'gen_ai.operation.name': 'chat',
@@ -124,14 +124,14 @@ describe('a placeholder in place of content', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('of content that nobody asked to capture says so', () => {
+  it('of content that was not captured says so', () => {
     const run = onlyRun(
       chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', 'HIDDEN:non-empty')] }),
     );
     expect(run.notScorable?.code).toBe('no_content_captured');
   });
 
-  it('is the whole of a text: one that only speaks of it is content', () => {
+  it('is the whole text: a text that only contains the word is content', () => {
     const answer = 'The name was [REDACTED] in the file, and *** stands for it.';
     const run = onlyRun(chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', answer)] }));
     expect([run.scorable, answerText(run), run.warnings]).toEqual([true, answer, []]);
@@ -139,7 +139,7 @@ describe('a placeholder in place of content', () => {
 });
 
 describe('content that is elsewhere or cut off', () => {
-  it('by reference is told with the setting that stores it elsewhere, and the one that captures it', () => {
+  it('by reference is reported with the setting that stores it elsewhere, and the setting that captures it', () => {
     const { notScorable } = onlyRun(
       chatSpan(
         'c',
@@ -153,7 +153,7 @@ describe('content that is elsewhere or cut off', () => {
     );
   });
 
-  it('cut or dropped by the SDK is told with the limit to raise', () => {
+  it('cut or dropped by the SDK is reported with the limit to raise', () => {
     const span = chatSpan(
       'c',
       {

@@ -227,7 +227,7 @@ describe('platforms that put content into attributes of their own', () => {
     expect(readStory(spans)).toMatchObject({ ...STORY, calls: [], models: ['m'] });
   });
 
-  it('takes an entity that is no agent for nothing', () => {
+  it('ignores an entity that is not an agent', () => {
     const entity = { 'entity.type': 'host', 'entity.id': 'h1', input: 'x', output: 'y' };
     expect(readTrace(buildTrace([buildSpan('GET /', entity)]))).toMatchObject({
       runs: [],

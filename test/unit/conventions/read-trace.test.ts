@@ -222,7 +222,7 @@ describe('the output of a run', () => {
     });
   });
 
-  it('adds the agent’s own answer when no model call said it', () => {
+  it('adds the agent’s own answer when no model call has it', () => {
     const run = onlyRun(
       agentSpan('agent', { 'gen_ai.output.messages': [chatMessage('assistant', 'Final.')] }),
       chatSpan(
@@ -265,7 +265,7 @@ describe('the output of a run', () => {
 });
 
 describe('the input of a run', () => {
-  it('is the last block of user messages; what was said before is remembered, system apart', () => {
+  it('is the last block of user messages; earlier messages are the history, without system messages', () => {
     const run = onlyRun(
       chatSpan('c1', {
         input: [
@@ -320,7 +320,7 @@ describe('the input of a run', () => {
     });
   });
 
-  it('counts tool calls after the question as the run’s own when the model goes on from them', () => {
+  it('counts tool calls after the question as calls of the run when the model continues from them', () => {
     const run = onlyRun(
       chatSpan('c1', {
         input: [
@@ -559,7 +559,7 @@ describe('runs of a trace', () => {
     ]);
   });
 
-  it('counts one model call told by two spans once', () => {
+  it('counts a model call with two spans once', () => {
     const attributes = { 'gen_ai.usage.input_tokens': 5, 'gen_ai.usage.output_tokens': 2 };
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),
@@ -578,7 +578,7 @@ describe('runs of a trace', () => {
     expect(run.usage.totalTokens).toBe(7);
   });
 
-  it('sees nothing of judges, scorers and its own evaluation spans', () => {
+  it('ignores judges, scorers and its own evaluation spans', () => {
     const judge = chatSpan(
       'judge',
       { input: [chatMessage('user', 'Is it true?')], output: [chatMessage('assistant', 'yes')] },
@@ -597,7 +597,7 @@ describe('runs of a trace', () => {
     expect(runs[0]?.usage.inputTokens).toBeNull();
   });
 
-  it('takes the session of the run, else of what is above it, else of the resource', () => {
+  it('takes the session of the run, else of the spans above it, else of the resource', () => {
     const content = { input: [QUESTION], output: [chatMessage('assistant', 'x')] };
     const above = onlyRun(
       buildSpan('root', { 'session.id': 's1' }, { lasts: 50 }),
@@ -678,7 +678,7 @@ describe('a run that cannot be scored', () => {
     expect(run.notScorable?.detail).toContain('include_content=True');
   });
 
-  it('tells redacted, referenced, failed and unfinished runs apart', () => {
+  it('distinguishes redacted, referenced, failed and unfinished runs', () => {
     expect(
       code(
         chatSpan('c1', {
@@ -704,7 +704,7 @@ describe('a run that cannot be scored', () => {
     ).toEqual(['run_incomplete']);
   });
 
-  it('tells a trace without agents from one whose spans are not understood', () => {
+  it('distinguishes a trace without agents from a trace whose spans are not understood', () => {
     expect(readTrace(buildTrace([buildSpan('GET /', { 'http.request.method': 'GET' })]))).toMatchObject({
       runs: [],
       notScorable: { code: 'no_agent_or_llm_span' },

@@ -55,7 +55,7 @@ function completion(span: string, body: string): LogRecord {
 }
 
 describe('Spring AI', () => {
-  it('tells question and answer of logged texts without roles, and says that the roles are a guess', () => {
+  it('finds question and answer in logged texts without roles, and warns that the roles are a guess', () => {
     const { runs } = readTrace(
       buildTrace(
         [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],

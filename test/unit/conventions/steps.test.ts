@@ -32,7 +32,7 @@ describe('steps', () => {
     expect(never.pauses).toBe(0);
   });
 
-  it('throw what a step throws', async () => {
+  it('throw the error of a step', async () => {
     const failing = function* (): Steps<never> {
       yield;
       throw new TypeError('no');

@@ -47,7 +47,7 @@ describe('a span that was cut when it was stored', () => {
     output: [chatMessage('assistant', 'yo')],
   });
 
-  it('warns in its run, naming what was cut', () => {
+  it('warns in its run and names the cut part', () => {
     const cut = { ...chat, truncated: ['SpanAttributes.gen_ai.input.messages'] };
     expect(readTrace(buildTrace([cut])).runs[0]?.warnings).toEqual([
       {
@@ -58,7 +58,7 @@ describe('a span that was cut when it was stored', () => {
     ]);
   });
 
-  it('is told to be cut where it is not understood', () => {
+  it('is reported as cut when it is not understood', () => {
     const odd = {
       ...buildSpan('odd', { 'gen_ai.operation.name': 'levitate' }),
       truncated: ['SpanAttributes'],

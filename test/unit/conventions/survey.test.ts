@@ -58,7 +58,7 @@ describe('createSurvey', () => {
     ]);
   });
 
-  it('lists spans that matched nothing by name, with their keys', () => {
+  it('lists spans that no convention reads by name, with their keys', () => {
     const odd = buildTrace([
       buildSpan('a', { 'gen_ai.odd': 1 }, { name: 'odd' }),
       buildSpan('b', { 'gen_ai.even': 1 }, { name: 'odd' }),
@@ -75,7 +75,7 @@ describe('createSurvey', () => {
     ]);
   });
 
-  it('lists attributes of agents that nothing looked at, those with most text first, the same of a list as one', () => {
+  it('lists agent attributes that spanscore does not read, longest text first, with the entries of a list as one', () => {
     const output = [chatMessage('assistant', 'Rain.')];
     const odd = (id: string, at: number) =>
       chatSpan(
@@ -101,7 +101,7 @@ describe('createSurvey', () => {
     ]);
   });
 
-  it('does not list what was looked at on another span of the scope, or flattened, or as metadata', () => {
+  it('does not list attributes that are read on another span of the scope, or flattened, or as metadata', () => {
     const spans = [
       buildSpan('l', {
         'openinference.span.kind': 'LLM',
@@ -115,13 +115,13 @@ describe('createSurvey', () => {
     expect(surveyTraces(buildTrace(spans)).scopes.flatMap((scope) => scope.unreadAttributes)).toEqual([]);
   });
 
-  it('tells only so many keys apart', () => {
+  it('limits the number of keys that it lists', () => {
     const attributes = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`gen_ai.k${i}`, 'x']));
     const [scope] = surveyTraces(buildTrace([chatSpan('c', { attributes })])).scopes;
     expect(scope?.unreadAttributes).toHaveLength(30);
   });
 
-  it('finds no messages that nothing looked at in any recording', () => {
+  it('finds no unread messages in any recording', () => {
     const left = listExpectations<unknown>('spans').flatMap(([name]) =>
       decodeTraces(recordedSpans('spans', name)).traces.flatMap((trace) =>
         surveyTrace(trace, readTrace(trace)).flatMap((scope) => scope.unreadAttributes.map(({ key }) => key)),
@@ -130,7 +130,7 @@ describe('createSurvey', () => {
     expect(left.filter((key) => /\.(input|output)\.messages$|message\.content$/.test(key))).toEqual([]);
   });
 
-  it('tells only so many scopes apart, and counts the spans of the others', () => {
+  it('limits the number of scopes that it lists, and counts the spans of the other scopes', () => {
     const spans = Array.from({ length: 250 }, (_, index) =>
       chatSpan(`c${index}`, {}, { scope: `s${index}` }),
     );

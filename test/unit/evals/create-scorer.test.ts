@@ -124,7 +124,7 @@ describe('a run', () => {
     },
   );
 
-  it('keeps the score and tells the error when only the reason fails', async () => {
+  it('keeps the score and reports the error when only the reason fails', async () => {
     const scorer = createScorer({ id: 'reasonless' })
       .generateScore(() => 0.5)
       .generateReason(() => {
@@ -244,7 +244,7 @@ describe('a prompt step', () => {
     expect((await scorer.run(RUN)).score).toBe(0.75);
   });
 
-  it('takes the score of a reply that tells more than the score', async () => {
+  it('takes the score of a reply with more fields than the score', async () => {
     const model = scriptedModel([{ json: { score: 0.9, verdict: 'good' } }]);
     const scorer = createScorer({ id: 'asked', judge: { model, instructions: 'i' } }).generateScore({
       description: 'asks',
@@ -327,7 +327,7 @@ describe('a prompt step', () => {
     await expect(scorer.run(RUN)).rejects.toThrow('checks asynchronously; give one that answers at once');
   });
 
-  it('asks nobody when the answer is known', async () => {
+  it('asks no judge when the answer is known', async () => {
     const model = scriptedModel([]);
     const scorer = createScorer({ id: 'known', judge: { model, instructions: 'i' } })
       .analyze({

@@ -14,7 +14,7 @@ describe('defineScorer', () => {
     expectTypeOf(atOnce).toExtend<Scorer>();
   });
 
-  it('tells of a run that cannot be scored', async () => {
+  it('reports a run that cannot be scored', async () => {
     const scorer = defineScorer({ id: 'a', run: () => notScorable('no answer') });
     expect(await scorer.run(run)).toEqual({ notScorable: { step: 'generateScore', reason: 'no answer' } });
   });

@@ -79,7 +79,7 @@ describe('the types of what scores without a run of its own', () => {
     expectTypeOf<InfoOf<typeof metrics.tone>>().toBeObject();
   });
 
-  it('let checks and grounding stand wherever a scorer stands', () => {
+  it('accept checks and grounding in every place of a scorer', () => {
     const grounding = createGroundingScorer({
       model: 'openai/gpt-5-mini',
       options: { getContext: ({ run }) => [JSON.stringify(run.groundTruth ?? '')], reason: false },

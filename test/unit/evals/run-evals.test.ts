@@ -25,7 +25,7 @@ function echo(seen: Record<string, unknown>[] = []): EvalAgent {
 }
 
 describe('runEvals', () => {
-  it('goes on after a failure and reports it by item and scorer', async () => {
+  it('continues after a failure and reports it by item and scorer', async () => {
     const { scores, errors } = await runEvals({
       target: echo(),
       data: [{ input: 'a' }, { input: 'down' }],
@@ -119,7 +119,7 @@ describe('runEvals', () => {
     expect(gated.errors?.[0]?.message).toContain(message);
   });
 
-  it('reports an agent that does not tell what was said, and scores nothing', async () => {
+  it('reports an agent without scoring data, and scores nothing', async () => {
     const silent = { generate: async () => ({}) };
     const { scores, errors } = await runEvals({ target: silent, data: [{ input: 'a' }], scorers: [one] });
     expect(scores).toEqual({});
@@ -161,7 +161,7 @@ describe('a scorer of several scores in runEvals', () => {
     expect(scores).toEqual({ agent: { 'several-good': 0.75, 'several-bad': 0.25, one: 1 } });
   });
 
-  it('is held to thresholds by name', async () => {
+  it('is compared with thresholds by name', async () => {
     const threshold = { 'several-good': 0.7, 'several-bad': { max: 0.2 } };
     const { verdict, thresholdResults } = await runEvals({
       target: echo(),

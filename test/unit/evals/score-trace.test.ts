@@ -103,7 +103,7 @@ describe('scoring a trace out of a store', () => {
 });
 
 describe('scoring traces out of a store', () => {
-  it('tells what became of each, in their order', async () => {
+  it('returns the result of each, in their order', async () => {
     const answers = ['one two', 'word', 'boom', 'one two three', 'a b'];
     const targets = answers.map((answer, index) => ({ trace: buildTrace(`t${index}`, answer) }));
     const outcome = await scoreTraces({ scorer: words, targets, concurrency: 2 });

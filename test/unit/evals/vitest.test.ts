@@ -53,7 +53,7 @@ describe('expectEvals', () => {
     await expect(expectEvals(config).toPass()).rejects.toThrow('gate first: pass rate 50% < required 100%');
   });
 
-  it('holds scorers to the share where nothing else is demanded', async () => {
+  it('compares scorers with the share when there are no gates and thresholds', async () => {
     const config = { target: agent, data, scorers: [constant('half', 0.5), constant('low', 0.1)] };
     await expect(expectEvals(config).toPass(0.2)).rejects.toThrow('scorer low: average score 0.1, below 0.2');
     expect(await expectEvals(config).toPass(0.1)).toMatchObject({ scores: { half: 0.5, low: 0.1 } });
@@ -171,7 +171,7 @@ describe('the matchers', () => {
     expect(() => expect(result).toPassThresholds()).toThrow('✗ tone (average score: 0.5, threshold: 0.9)');
   });
 
-  it('let nothing pass that was not asked', () => {
+  it('fail without a gate, threshold or score to check', () => {
     expect(() => expect(bare).toPassGates()).toThrow('no gates were configured');
     expect(() => expect(bare).not.toPassGates()).toThrow('no gates were configured');
     expect(() => expect(bare).toPassThresholds()).toThrow('no scorer thresholds were configured');

@@ -36,7 +36,7 @@ async function uninterrupted(): Promise<MemoryMonitors> {
 }
 
 describe('the evaluator', () => {
-  test('tells each incident of each rule once, begun and ended', async () => {
+  test('reports the beginning and the end of each incident of each rule once', async () => {
     const told = (await uninterrupted()).writtenAlerts();
     expect(told.map(({ alert, status }) => `${alert} ${status}`).sort()).toEqual([
       'Low firing',
@@ -46,7 +46,7 @@ describe('the evaluator', () => {
     ]);
   });
 
-  test('tells the same, and ends in the same states, whichever write the process ends at', async () => {
+  test('reports the same events and ends in the same states after a stop at any write', async () => {
     const expected = await uninterrupted();
     for (let endsAfterWrite = 1; endsAfterWrite <= expected.writes; endsAfterWrite += 1) {
       const store = new MemoryMonitors();
@@ -70,7 +70,7 @@ describe('the evaluator', () => {
     expect([...store.checkpoints]).toEqual([...expected.checkpoints]);
   });
 
-  test('comes to the same states by a replay of what is stored', async () => {
+  test('reaches the same states by a replay of the stored rows', async () => {
     const store = await uninterrupted();
     const before = [...store.checkpoints];
     const told = store.writtenAlerts();
@@ -80,7 +80,7 @@ describe('the evaluator', () => {
     expect(store.writtenAlerts()).toEqual(told);
   });
 
-  test('tells nothing twice when two of them evaluate at once', async () => {
+  test('reports no event twice when two processes evaluate at once', async () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
     fill(store);
@@ -116,7 +116,7 @@ describe('the evaluator', () => {
     expect(store.changedEvents).toEqual([]);
   });
 
-  test('tells one end of an incident whose rule is gone, whichever process does', async () => {
+  test('reports one end of an incident whose rule is gone, from any process', async () => {
     const store = new MemoryMonitors();
     fill(store);
     await runHourly(store, GROUPS, 42);
@@ -177,7 +177,7 @@ describe('the evaluator', () => {
     }
   });
 
-  test('tells of it anew each time, however often its rule goes and comes', async () => {
+  test('reports it again each time its rule comes back', async () => {
     const store = new MemoryMonitors();
     const floor: Detection = { kind: 'floor', minimum: 0.5 };
     for (let hour = 0; hour < 20; hour += 1) {
@@ -205,7 +205,7 @@ describe('the evaluator', () => {
     expect(store.writtenAlerts().filter(({ status }) => status === 'firing')).toHaveLength(4);
   });
 
-  test('ends what is open when no rule is left at all', async () => {
+  test('ends open incidents when no rule is left', async () => {
     const store = new MemoryMonitors();
     fill(store);
     await runHourly(store, GROUPS, 42);
@@ -231,7 +231,7 @@ describe('the evaluator', () => {
     expect(store.writtenAlerts()).toEqual(expected.writtenAlerts());
   });
 
-  test('tells a new rule’s incident of the past only when it is still on', async () => {
+  test('reports a past incident of a new rule only when it is still open', async () => {
     const store = new MemoryMonitors();
     fill(store, 0, 40);
     closeHour(store, 40);
@@ -243,7 +243,7 @@ describe('the evaluator', () => {
     expect(store.open().map(({ alert }) => alert)).toEqual(expect.arrayContaining(['Low', 'Worse']));
   });
 
-  test('begins a reference anew at the change that was acknowledged, and ends the incident', async () => {
+  test('starts a new reference at the acknowledged change, and ends the incident', async () => {
     const store = new MemoryMonitors();
     for (let hour = 0; hour < 120; hour += 1) {
       store.scored(MEMORY_START_MS + hour * HOUR_MS + 1_800_000, hour < 48 ? [0.85, 0.9] : [0.55, 0.6]);
@@ -285,7 +285,7 @@ describe('the evaluator', () => {
     expect([...store.checkpoints]).toEqual(before);
   });
 
-  test('does not begin a floor anew: it has no reference', async () => {
+  test('does not restart a floor, because it has no reference', async () => {
     const store = new MemoryMonitors();
     fill(store, 0, 42);
     const evaluator = buildEvaluator(store, GROUPS);
@@ -322,7 +322,7 @@ describe('the evaluator', () => {
     expect(alone.open()).toHaveLength(1);
   });
 
-  test('watches only what a rule selects', async () => {
+  test('watches only series that a rule selects', async () => {
     const store = new MemoryMonitors();
     const rule = monitorRule(
       { kind: 'floor', minimum: 0.5 },

@@ -44,7 +44,7 @@ function seriesCount(watch: ReturnType<typeof watchGroup>): number {
 }
 
 describe('a watched group', () => {
-  test('begins a series with its first score or failure, not with what is only counted', () => {
+  test('starts a series with its first score or failure, not with rows that are only counted', () => {
     const watch = watchGroup(GROUP);
     foldGroup(watch, 0, received(0, ['counted'], [], {}));
     expect(seriesCount(watch)).toBe(0);
@@ -64,7 +64,7 @@ describe('a watched group', () => {
     expect(seriesCount(watch)).toBe(1);
   });
 
-  test('keeps a series that is alerted, however long it is silent', () => {
+  test('keeps a firing series after any time without scores', () => {
     const rule: MonitorRule = { ...RULE, detection: { kind: 'no_data', afterMs: HOUR_MS } };
     const watch = watchGroup({ ...GROUP, rules: [rule] });
     foldGroup(watch, 0, received(0, ['retired'], [0.9]));
@@ -97,7 +97,7 @@ describe('a watched group', () => {
     expect(watch.overflow).toBe(3);
   });
 
-  test('goes on from the text of a state as from the state', () => {
+  test('continues from the text of a state as from the state', () => {
     const watch = watchGroup(GROUP);
     foldGroup(watch, 0, received(0, ['a'], [0.4, 0.2]));
     const again = watchGroup(GROUP);
@@ -160,7 +160,7 @@ describe('a watched group', () => {
       expect(findModels(watch)).toEqual(['bad']);
     });
 
-    test('goes on from the text of its states in the middle of a day', () => {
+    test('continues from the text of its states in the middle of a day', () => {
       const watch = watchSplit();
       foldGroup(watch, 0, ofModels(0, ['a'], [0.9, 0.9, 0.9]));
       foldGroup(watch, HOUR_MS, ofModels(HOUR_MS, ['b'], [0.9, 0.9]));
@@ -200,7 +200,7 @@ describe('a watched group', () => {
     expect(computeRuleKey(GROUP, RULE)).toBe('bc84003d54f5c2e2d77ff251f8c348b2');
   });
 
-  test('is another after a change of what a rule detects, not of what it says', () => {
+  test('changes when the detection of a rule changes, not when its texts change', () => {
     const key = computeRuleKey(GROUP, RULE);
     expect(computeRuleKey(GROUP, { ...RULE, labels: { severity: 'page' }, annotations: { a: 'b' } })).toBe(
       key,

@@ -60,7 +60,7 @@ describe.each(EVERY)('%s', (kind, detector: AnyDetector) => {
     survivesStorage(state);
   });
 
-  it('says nothing for an empty hour', () => {
+  it('has no value for an empty hour', () => {
     const buckets = [
       ...steadyBuckets(0, 5 * PER_DAY, [0.7, 0.9]),
       ...steadyBuckets(5 * PER_DAY + PER_HOUR, 6 * PER_DAY, [0.7, 0.9]),

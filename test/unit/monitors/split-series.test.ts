@@ -39,7 +39,7 @@ function listFired(store: MemoryMonitors): string[] {
 }
 
 describe('series that a rule splits', () => {
-  test('are told of one by one, those with traffic enough', async () => {
+  test('have alerts of their own if they have enough traffic', async () => {
     const store = filled();
     closeHour(store, 0);
     const evaluator = buildEvaluator(store, [monitorGroup(BY_MODEL)]);
@@ -82,7 +82,7 @@ describe('series that a rule splits', () => {
     expect(standsAt(late)).toMatchObject([{ phase: 'ok' }, { phase: 'ok' }]);
   });
 
-  test('miss nothing of the time in which no process split so', async () => {
+  test('miss no scores from the time in which no process split the series', async () => {
     const store = filled();
     closeHour(store, 28);
     await buildEvaluator(store, [monitorGroup(PLAIN, BY_MODEL)]).advance();

@@ -35,7 +35,7 @@ describe('a compare of versions', () => {
     expect(verdicts[0]?.evidenceLog10).toBeGreaterThan(5);
   });
 
-  test('says nothing without a baseline, or without scores since', () => {
+  test('has no result without a baseline, or without scores since', () => {
     expect(
       compareVersions([{ series: A_SERIES, before: BEFORE.slice(0, 12), after: hours(DEPLOY_MS, 9, 0.1) }]),
     ).toMatchObject([{ verdict: 'learning', evidenceLog10: null, before: { count: 48 } }]);
@@ -45,7 +45,7 @@ describe('a compare of versions', () => {
     expect(compareVersions([])).toEqual([]);
   });
 
-  test('expects of each hour of the day what it was before', () => {
+  test('expects the earlier mean of each hour of the day', () => {
     const daily = (fromMs: number, count: number) =>
       Array.from({ length: count }, (_, index): HourOfScores => {
         const startMs = fromMs + index * HOUR_MS;
@@ -59,7 +59,7 @@ describe('a compare of versions', () => {
     ]);
   });
 
-  test('calls nothing worse that is as before in nineteen of twenty deploys, at the least', () => {
+  test('finds no change in at least nineteen of twenty deploys without a change', () => {
     const random = seededRandom(11);
     let wrong = 0;
     for (let deploy = 0; deploy < 200; deploy += 1) {

@@ -106,7 +106,7 @@ describe('writing in groups', () => {
     expect(written).toEqual([1, 3]);
   });
 
-  it('fails all of a group when the store is away, and goes on afterwards', async () => {
+  it('fails all of a group while the store is away, and continues afterwards', async () => {
     let isAway = true;
     const commit = createGroupCommit<number>(async () => {
       if (isAway) {
@@ -138,7 +138,7 @@ describe('reading in slices', () => {
     expect(store.reads.map((keys) => keys.length)).toEqual([50, 40, 30]);
   });
 
-  it('returns the error of the one trace that cannot be read, and the spans of the others', async () => {
+  it('returns the error of the trace that cannot be read, and the spans of the other traces', async () => {
     const bad = newTraceId();
     const ids = [newTraceId(), bad, newTraceId()];
     const read = async (keys: readonly { traceId: string }[]) => {

@@ -100,7 +100,7 @@ describe('scoring a trace', () => {
     });
   });
 
-  it('does nothing for a decided trace, and does not read it', async () => {
+  it('does not read a decided trace', async () => {
     const store = new MemoryStore();
     const scorer = new CountingScorer('a');
     const mode = await buildLiveMode(store, buildRule([scorer]));
@@ -477,7 +477,7 @@ describe('failures', () => {
     expect(brief(store)).toEqual(['dead deferred judge_unavailable', 'slow scored']);
   });
 
-  it('goes on with the other traces when one cannot be written', async () => {
+  it('continues with the other traces when one cannot be written', async () => {
     const store = new MemoryStore();
     const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
     const [bad, good] = [await oneTrace(store, 'bad'), await oneTrace(store, 'good')];
@@ -535,7 +535,7 @@ describe('late spans', () => {
     expect(scorer.inputs).toHaveLength(2);
   });
 
-  it('asks no judge when the same spans are sent again; only the decision is written anew', async () => {
+  it('asks no judge when the same spans are sent again; only the decision is written again', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');
     const mode = await buildLiveMode(store, buildRule([scorer]));
@@ -894,7 +894,7 @@ describe('single scores and previews', () => {
     expect(store.decisions()).toMatchObject([{ stratum: 'none', weight: null }]);
   });
 
-  it('says what a rule would select in a preview', async () => {
+  it('shows the traces that a rule would select in a preview', async () => {
     const store = new MemoryStore();
     const traceId = await oneTrace(store);
     const rule = prepareRule(buildRule([new CountingScorer('a')], { where: { service: ['shop'] } }));

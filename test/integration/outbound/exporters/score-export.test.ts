@@ -227,7 +227,7 @@ describe('a receiver that fails', () => {
 });
 
 describe('stopping', () => {
-  test('sends what is there first', async () => {
+  test('sends stored scores first', async () => {
     const feed = memoryScoreFeed(
       ...Array.from({ length: 1200 }, (_, index) => aScore({ scoreId: `s${index}` })),
     );

@@ -28,7 +28,7 @@ function end(server: Server): void {
 }
 
 describe('a guarded post', () => {
-  it('brings body and headers, and tells the status', async () => {
+  it('sends body and headers, and returns the status', async () => {
     const reply = await createGuardedPost(loopback)({ url: `${receiver.url}/x?y=1`, ...message }, never);
     expect(reply).toEqual({ status: 200, retryAfterMs: undefined, text: '' });
     expect(receiver.requests.at(-1)).toMatchObject({
@@ -38,7 +38,7 @@ describe('a guarded post', () => {
     });
   });
 
-  it('tells when to come again, and the beginning of what was said', async () => {
+  it('returns the time to wait, and the beginning of the reply', async () => {
     const server = await startServer((_request, response) => {
       response.writeHead(429, { 'retry-after': '7' }).end('x'.repeat(5_000));
     });

@@ -37,12 +37,12 @@ describe('drift', () => {
     },
   );
 
-  it.each(FAMILIES)('raises nothing on 60 quiet days of %s', (family) => {
+  it.each(FAMILIES)('raises no alert on 60 quiet days of %s', (family) => {
     const quiet = scoreBuckets({ family, perHour: 6, days: 74, seed: 11, startMs: MONITOR_START_MS });
     expect(foldAll(driftDetector(TERMS), quiet).transitions).toEqual([]);
   });
 
-  it('says that it learns, and what it lacks, while the reference is too small', () => {
+  it('says that it learns, and which scores are missing, while the reference is too small', () => {
     const detector = driftDetector(TERMS);
     const few = foldAll(detector, steadyBuckets(0, 100, [0.9]));
     expect(few.state.phase).toBe('learning');
@@ -64,11 +64,11 @@ describe('drift', () => {
     expect(foldAll(detector, bad, { from: quiet.state }).transitions.map(({ to }) => to)).toEqual(['firing']);
   });
 
-  it('takes scores that are all 0 as a baseline from which nothing can fall', () => {
+  it('takes scores of 0 as a baseline that cannot fall', () => {
     expect(foldAll(driftDetector(TERMS), steadyBuckets(0, 40 * PER_DAY, [0])).transitions).toEqual([]);
   });
 
-  it('tells of a rise only where asked', () => {
+  it('reports a rise only with direction up or both', () => {
     const stream = [
       ...steadyBuckets(0, 20 * PER_DAY, [0.4, 0.6]),
       ...steadyBuckets(20 * PER_DAY, 25 * PER_DAY, [0.8]),

@@ -45,7 +45,7 @@ describe('floor', () => {
 describe('rate', () => {
   const detector = rateDetector({ below: 0.5, maxRate: 0.05, thresholds: ONE_SERIES });
 
-  it('counts scores below the line, told as rates', () => {
+  it('counts scores below the line as rates', () => {
     const tenths = [0.4, 1, 1, 1, 1, 0.5, 1, 1, 1, 1];
     const { transitions, finding } = foldAll(detector, steadyBuckets(0, 400, tenths));
     expect(kinds(transitions)).toEqual(['firing']);
@@ -76,7 +76,7 @@ describe('distribution', () => {
     expect(finding?.after).toBeCloseTo(1 / 3, 1);
   });
 
-  it.each(FAMILIES)('raises nothing on quiet days of %s', (family) => {
+  it.each(FAMILIES)('raises no alert on quiet days of %s', (family) => {
     const stream = scoreBuckets({ family, perHour: 20, days: 40, seed: 9, startMs: MONITOR_START_MS });
     expect(foldAll(detector, stream).transitions).toEqual([]);
   });
@@ -101,7 +101,7 @@ describe('distribution', () => {
 describe('cusum', () => {
   const detector = cusumDetector({ allowance: 0.05, reference: REFERENCE, thresholds: ONE_SERIES });
 
-  it('finds its drop and tells its recovery', () => {
+  it('finds its drop and reports its recovery', () => {
     const atMs = MONITOR_START_MS + 20 * DAY_MS;
     const change = { atMs, untilMs: atMs + 3 * DAY_MS, drop: 0.1 };
     const stream = scoreBuckets({
@@ -136,7 +136,7 @@ describe('threshold', () => {
     expect(transitions[1]?.atMs).toBeGreaterThan(MONITOR_START_MS + 48 * BUCKET_MS);
   });
 
-  it('is told with the scores of the window in which it fires, not of that in which it was first below', () => {
+  it('is reported with the scores of the window in which it fires, not of the window in which it was first below', () => {
     const stream = [...steadyBuckets(0, 12, [0.69, 0.69]), ...steadyBuckets(12, 60, [0.42])];
     const terms = { forMs: 2 * 3_600_000, keepFiringForMs: 0, noDataAfterMs: DAY_MS, intervalMs: BUCKET_MS };
     const { finding } = foldAll(
@@ -148,7 +148,7 @@ describe('threshold', () => {
     expect(finding?.after).toBeCloseTo(0.42, 6);
   });
 
-  it('says nothing on fewer scores than it asks for, and keeps what held', () => {
+  it('does not change its state on fewer scores than it needs', () => {
     expect(foldAll(detector, steadyBuckets(0, 400, [0.1])).transitions).toEqual([]);
     const fired = foldAll(detector, steadyBuckets(0, 12, [0.6, 0.6]));
     const silent = foldAll(detector, [bucketAt(40, [1])], { from: fired.state });

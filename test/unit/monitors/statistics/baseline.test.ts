@@ -46,7 +46,7 @@ describe('a baseline', () => {
     expect(slowVariance).toBe(0);
   });
 
-  it('takes what a week does for slow movement before that, and bears more of it', () => {
+  it('counts a weekly pattern as slow variation before that, and widens the tolerance', () => {
     const baseline = buildBaseline(27 * 24, (hour) => (isSunday(hour) ? 0.6 : 0.8));
     expect(baseline.slotMeans.length).toBeLessThan(HOURS_OF_WEEK);
     expect(Math.sqrt(baseline.slowVariance)).toBeGreaterThan(0.04);

@@ -61,7 +61,7 @@ describe('evidence against a mean', () => {
     );
   });
 
-  it('grows by exactly one where nothing was scored', () => {
+  it('grows by exactly one in a bucket without scores', () => {
     const grid = stakes([0.1], 0.7);
     expect(weigh(noEvidence(grid), grid, 0.7, NO_SCORES)).toEqual(grid.map(() => 1));
   });

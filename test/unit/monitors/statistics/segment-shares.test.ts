@@ -36,7 +36,7 @@ describe('shares of segments', () => {
     ]);
   });
 
-  test('leave out what nothing is known of, but not what is known of some', () => {
+  test('leave out values that are unknown for all scores, but not values that some scores have', () => {
     const unknown = { dimension: 'agent_version', value: '', count: 100, sum: 70 } as const;
     expect(segmentShares([unknown, ...MODELS], 0.9).map(({ value }) => value)).toEqual(['new', 'old']);
     const known = { ...unknown, value: 'v2', sum: 10 };

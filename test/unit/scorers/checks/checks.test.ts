@@ -16,7 +16,7 @@ function buildRun(answer: string, tools: readonly string[] = []): ReturnType<typ
 }
 
 describe('checks', () => {
-  it('give the same score every time, whatever flags the pattern has', async () => {
+  it('give the same score every time, with any flags of the pattern', async () => {
     const check = checks.matches(/cat/g);
     const scores = [await check.run(buildRun('cat')), await check.run(buildRun('cat'))].map(
       ({ score }) => score,
@@ -40,7 +40,7 @@ describe('checks', () => {
     expect((await checks.usedNoTools().run(buildRun('', ['a']))).label).toBe('fail');
   });
 
-  it('take an answer that is a text, and refuse what is neither text nor messages', async () => {
+  it('accept an answer that is a text, and refuse a value that is neither text nor messages', async () => {
     const score = (output: unknown, check: Scorer = checks.includes('18')) => check.run({ output });
     expect((await score('It is 18 degrees.')).score).toBe(1);
     expect((await score('It is 18 degrees.', checks.excludes('18'))).score).toBe(0);
@@ -51,7 +51,7 @@ describe('checks', () => {
     }
   });
 
-  it('refuse what they cannot look for', () => {
+  it('refuse options that they cannot search for', () => {
     expect(() => checks.includes('a', { ignoreCas: true } as never)).toThrow('did you mean ignoreCase?');
     expect(() => checks.includes(undefined as never)).toThrow('options.target is missing');
     expect(() => checks.maxToolCalls(-1)).toThrow('options.max is -1; it must be a number of 0 or more');

@@ -28,7 +28,7 @@ describe.each(judged)('%s', (name, JudgedMetric) => {
   const needed = NEEDED[name];
   const options = needed === undefined ? {} : { [needed]: ['It rains.'] };
 
-  it('refuses one object in place of two texts, and asks nobody', async () => {
+  it('refuses one object in place of two texts, and asks no judge', async () => {
     const measuring = new JudgedMetric(model, options).measure(
       { input: 'q', output: 'a' } as never,
       undefined as never,

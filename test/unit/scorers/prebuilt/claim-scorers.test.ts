@@ -78,7 +78,7 @@ describe('the hallucination scorer', () => {
     expect(result).toMatchObject({ score: 0, reason: 'All backed.', label: 'grounded' });
   });
 
-  it('prefers what the serving side found as context to what it can read itself', async () => {
+  it('prefers the context of the run to the tool results', async () => {
     const model = scriptedModel([claims('c'), verdicts(verdict(1, 'no'))]);
     const scorer = createHallucinationScorer({ model, options: { reason: false } });
     const result = await scorer.run({ ...buildRun('answer', 'read from the tool'), context: ['a document'] });
@@ -97,7 +97,7 @@ describe('the hallucination scorer', () => {
     }
   });
 
-  it('cannot be scored without any context, and asks nobody', async () => {
+  it('cannot be scored without context, and asks no judge', async () => {
     const model = scriptedModel([]);
     for (const options of [{}, { context: [] }]) {
       const result = await createHallucinationScorer({ model, options }).run(withoutTools('It is warm.'));
@@ -107,7 +107,7 @@ describe('the hallucination scorer', () => {
     expect(model.calls).toEqual([]);
   });
 
-  it('scores an empty answer 0 and asks nobody', async () => {
+  it('scores an empty answer 0 and asks no judge', async () => {
     const model = scriptedModel([]);
     const result = await createHallucinationScorer({ model }).run(withoutTools(' '));
     expect(result).toMatchObject({ score: 0, reason: 'The answer makes no factual claims.', verdicts: [] });
@@ -166,7 +166,7 @@ describe('the hallucination scorer', () => {
     expect(() => createHallucinationScorer({} as never)).toThrow(/needs a judge/);
   });
 
-  it('says of itself what a reader of its scores needs', () => {
+  it('declares its range, direction and labels', () => {
     const scorer = createHallucinationScorer({ model: 'openai/gpt-5-mini', options: { scale: 10 } });
     expect(scorer).toMatchObject({ higherIsBetter: false, range: [0, 10], judgeModel: 'openai/gpt-5-mini' });
     expect(scorer.promptVersion).not.toBe('');
@@ -175,7 +175,7 @@ describe('the hallucination scorer', () => {
 });
 
 describe('the faithfulness scorer', () => {
-  it('counts only what the context supports', async () => {
+  it('counts only claims that the context supports', async () => {
     const model = scriptedModel([
       claims('a', 'b', 'c'),
       verdicts(verdict(1, 'yes'), verdict(2, 'no'), verdict(3, 'unsure')),
@@ -186,7 +186,7 @@ describe('the faithfulness scorer', () => {
     expect(result.reason).toBe('The context supports 1 of 3 claims; not: "b" (because 2); "c" (because 3).');
   });
 
-  it('cannot be scored without claims, and asks nobody about an empty answer', async () => {
+  it('cannot be scored without claims, and asks no judge about an empty answer', async () => {
     const model = scriptedModel([claims()]);
     const scorer = createFaithfulnessScorer({ model });
     expect((await scorer.run(buildRun(''))).notScorable).toEqual({

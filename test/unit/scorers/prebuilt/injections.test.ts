@@ -92,7 +92,7 @@ describe.each(JUDGED_CASES.map((judged) => ({ name: judged.name, judged })))('$n
     expect(judged.flattering.score).not.toBe(judged.score);
   });
 
-  it.each(INJECTIONS)('is not moved by what the material says: $name', async ({ text }) => {
+  it.each(INJECTIONS)('is not changed by instructions in the material: $name', async ({ text }) => {
     for (const [place, run] of attacked(text)) {
       const model = obedientJudge(judged, text);
       const scorer = judged.create(model, { reason: false });

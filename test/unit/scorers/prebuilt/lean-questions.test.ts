@@ -22,7 +22,7 @@ function faithfulnessModel() {
 const bareCases = JUDGED_CASES.filter(({ name }) => name !== 'grounding');
 
 describe('questions to the judge', () => {
-  it.each(bareCases)('of $name ask why only where it is told on', async (judged) => {
+  it.each(bareCases)('of $name ask for a reason only when the reason is used', async (judged) => {
     const asked = async (reason: 'template' | false): Promise<string[]> => {
       const { replies, explained = replies } = judged;
       const model = scriptedModel((reason === false ? replies : explained).map((json) => ({ json })));
@@ -46,7 +46,7 @@ describe('questions to the judge', () => {
     expect(explanation).not.toContain('It rains');
   });
 
-  it('take toxic passages out of two lists where nobody reads reasons', async () => {
+  it('read toxic passages from two lists when no reason is needed', async () => {
     const model = scriptedModel([{ json: { toxic: ['you fool', ' '], fair: ['It rains', 'you'] } }]);
     const scorer = prebuilt.createToxicityScorer({ model, options: { reason: false } });
     expect(await scorer.run(run)).toMatchObject({
@@ -62,7 +62,7 @@ describe('questions to the judge', () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  it('tell of failed tools where the evidence may be what tools said', async () => {
+  it('mention failed tools when the evidence may be tool results', async () => {
     const model = faithfulnessModel();
     await prebuilt
       .createFaithfulnessScorer({ model, options: { reason: false } })

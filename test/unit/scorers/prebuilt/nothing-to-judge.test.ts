@@ -14,8 +14,8 @@ function buildRun(groundTruth?: string) {
 
 const judge = (...replies: ScriptedModelReply[]) => scriptedModel(replies);
 
-describe('where there is nothing to judge', () => {
-  it('an answer that need not be compared scores 0, and nobody is asked', async () => {
+describe('without anything to judge', () => {
+  it('an answer without a comparison scores 0, and no judge is asked', async () => {
     const model = judge();
     const scorer = prebuilt.createAnswerSimilarityScorer({ model, options: { requireGroundTruth: false } });
     const { score, reason } = await scorer.run(buildRun());
@@ -24,7 +24,7 @@ describe('where there is nothing to judge', () => {
     expect(model.calls).toHaveLength(0);
   });
 
-  it('a ground truth that claims nothing scores 0 after the question for its claims', async () => {
+  it('a ground truth without claims scores 0 after the question for its claims', async () => {
     const model = judge({ json: { claims: [] } });
     const scorer = prebuilt.createContextRecallScorer({ model, options: { context: ['doc'] } });
     const { score, reason } = await scorer.run(buildRun('Hello!'));
@@ -66,7 +66,7 @@ describe('keywords of two empty texts', () => {
 describe('an output that no answer can be read from', () => {
   const unreadable = [{ answer: 'You fool.' }, {}, 7, true];
 
-  it.each(unreadable)('is refused, not taken for an empty answer: %j', async (output) => {
+  it.each(unreadable)('is refused and does not count as an empty answer: %j', async (output) => {
     const model = judge();
     const run = { input: 'q', output: output as never, context: ['It rains.'] };
     for (const create of [
@@ -88,7 +88,7 @@ describe('an output that no answer can be read from', () => {
     },
   );
 
-  it('is no matter to a rubric that is given the text on its own', async () => {
+  it('does not affect a rubric that gets the text separately', async () => {
     const model = judge({ json: { criteria: [{ n: 1, satisfied: true }] } });
     const scorer = prebuilt.createRubricScorer({ model, criteria: '- polite', options: { reason: false } });
     const run = { input: { originalTask: 'Greet.', currentText: 'Good day.' }, output: { step: 1 } };

@@ -3,7 +3,7 @@ import { listSentences } from '../../../../src/scorers/prebuilt/tone/sentences.t
 import { fc } from '../../../support/fast-check.ts';
 
 describe('sentences', () => {
-  it('are what the pattern of the reference finds', () => {
+  it('are the sentences that the pattern of the reference finds', () => {
     const text = fc.string({ unit: fc.constantFrom('a', ' ', '.', '!', '?', '\n') });
     fc.assert(
       fc.property(text, (given) => {

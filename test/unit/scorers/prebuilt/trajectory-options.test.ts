@@ -21,7 +21,7 @@ describe('the trajectory scorer', () => {
     expect(() => createTrajectoryScorerCode(options as never)).toThrow(fault);
   });
 
-  it('takes all that can be expected', async () => {
+  it('accepts every expectation', async () => {
     const defaults = {
       steps: [step],
       ordering: 'strict' as const,

@@ -15,7 +15,7 @@ function nested(field: string, levels: number): unknown {
   return value;
 }
 
-describe('readers of shapes that nobody has checked', () => {
+describe('readers of unchecked values', () => {
   it('stop at a depth instead of running out of stack', () => {
     expect(getUserMessageFromRunInput(nested('content', 100_000))).toBeUndefined();
     expect(getUserMessageFromRunInput(nested('input', 100_000))).toBeUndefined();

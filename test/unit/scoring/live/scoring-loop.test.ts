@@ -204,7 +204,7 @@ describe('the scoring loop', () => {
     await second.stop();
   });
 
-  it('goes on after the store was away', async () => {
+  it('continues after an outage of the store', async () => {
     const { store, timers, start } = world();
     const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(1_000);
@@ -369,7 +369,7 @@ describe('the scoring loop', () => {
     await expect(stopping).resolves.toBeUndefined();
   });
 
-  it('asks the store for nothing but its members while there are no rules', async () => {
+  it('reads only the members from the store while there are no rules', async () => {
     const { store, timers, start } = world();
     const asked: string[] = [];
     store.stores.spans.arrivals = async () => {

@@ -106,7 +106,7 @@ describe('the searched range', () => {
     ]);
   });
 
-  test('after a pause of hours is made up for hour by hour, with nothing left out', async () => {
+  test('after a pause of hours is searched hour by hour, without a gap', async () => {
     const world = new World();
     const pausedMs = NOW_MS - 150 * MINUTE_MS;
     world.keptMs = pausedMs;
@@ -162,7 +162,7 @@ describe('the searched range', () => {
     expect([...kept]).toEqual([NOW_MS, NOW_MS + 60 * SECOND_MS, NOW_MS + 120 * SECOND_MS]);
   });
 
-  test('goes on after a clock of the store that went back', async () => {
+  test("continues after the store's clock went back", async () => {
     const world = new World();
     world.keptMs = NOW_MS + HOUR_MS;
     await world.start().poll();

@@ -11,7 +11,7 @@ describe('attributes out of a JSON column', () => {
     expect(read('{"a":{"b":{"c":"x"},"d":"y"},"e":"z"}')).toEqual({ 'a.b.c': 'x', 'a.d': 'y', e: 'z' });
   });
 
-  test('keep a key that is also the beginning of others', () => {
+  test('keep a key that is also the beginning of other keys', () => {
     expect(
       read('{"ai":{"prompt":"x","prompt":{"messages":"y"}}}', ['ai.prompt', 'ai.prompt.messages']),
     ).toEqual({ 'ai.prompt': 'x', 'ai.prompt.messages': 'y' });

@@ -17,7 +17,7 @@ describe('the completeness scorer', () => {
     expect(score).toBe(0.5);
   });
 
-  it('lets other work go on while it reads a long text', async () => {
+  it('lets other work run while it reads a long text', async () => {
     const lines = Array.from({ length: 40 }, (_, line) => `Order ${line} was shipped and paid on time.`);
     let turns = 0;
     const counting = setInterval(() => (turns += 1), 1);

@@ -15,7 +15,7 @@ function countSlowly(wanted: readonly string[], given: readonly string[]): numbe
 }
 
 describe('covered elements', () => {
-  it('are found by the rule, whatever the length of the words', () => {
+  it('are found by the rule, for words of any length', () => {
     const word = fc.oneof(
       fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 8 }),
       fc.string({ unit: fc.constantFrom('a'), minLength: 20, maxLength: 80 }),

@@ -26,7 +26,7 @@ describe('the units of an answer', () => {
     ]);
   });
 
-  it('end where their lines end, and take nothing of the next one', () => {
+  it('end where their lines end, and contain no part of the next line', () => {
     const answer = 'Paris is warm\r\n\n \n  Rome is not (yet)\n2.\nTake a coat.)\n!';
     expect(answerUnits(answer)).toEqual(['Paris is warm', 'Rome is not (yet)', '2.', 'Take a coat.)']);
   });

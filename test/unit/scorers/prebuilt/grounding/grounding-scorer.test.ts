@@ -79,7 +79,7 @@ describe('the grounding scorer', () => {
     },
   );
 
-  it('asks nothing where there is nothing to ask', async () => {
+  it('asks no judge when the answer has no claims', async () => {
     const model = scriptedModel([]);
     const scorer = createGroundingScorer({ model });
     const silent = await scorer.run(buildRun('', WEATHER));
@@ -90,14 +90,14 @@ describe('the grounding scorer', () => {
     expect(model.calls).toHaveLength(0);
   });
 
-  it('has no faithfulness where the answer claims nothing', async () => {
+  it('has no faithfulness when the answer has no claims', async () => {
     const model = scriptedModel([reply({ verdict: 'no_claim' })]);
     const result = await createGroundingScorer({ model }).run(buildRun('Enjoy your day!', WEATHER));
     expect(result.scores?.map(({ name, score }) => [name, score])).toEqual([['grounding-hallucination', 0]]);
     expect(result.reason).toBe('The answer makes no factual claims.');
   });
 
-  it('shows the judge what operator and user said as source 0', async () => {
+  it('shows the judge the messages of operator and user as source 0', async () => {
     const model = scriptedModel([reply({ verdict: 'supported', quotes: [[0, 'I live in Paris']] })]);
     const result = await createGroundingScorer({ model }).run(
       buildRun('You live in Paris.', WEATHER, 'I live in Paris, how is it?'),
@@ -139,7 +139,7 @@ describe('evidence that is too long for one question', () => {
     expect(result.scores?.[0]).toMatchObject({ name: 'grounding-hallucination', score: 0 });
   });
 
-  it('leaves a sentence unchecked that could not be held against all of it', async () => {
+  it('does not check a sentence that was not compared with all evidence', async () => {
     const endless = Array.from({ length: 40 }, (_, index) => filler(`Topic ${index}`, 10_000));
     const model = scriptedModel([
       reply({ verdict: 'unsupported' }, { verdict: 'supported', quotes: [[1, 'Topic 0 is described here']] }),

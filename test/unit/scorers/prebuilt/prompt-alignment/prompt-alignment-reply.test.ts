@@ -31,7 +31,7 @@ describe('a reply on prompt alignment', () => {
     });
   });
 
-  it('needs what an explanation is made of only where one is wanted', () => {
+  it('needs the parts of an explanation only when an explanation is requested', () => {
     expect(explained.validate?.(COUNTED)).toMatchObject({ ok: false });
     expect(bare.validate?.(COUNTED)).toEqual({
       ok: true,

@@ -6,7 +6,7 @@ import { fc } from '../../../../support/fast-check.ts';
 const MARKED = /^<<<([a-p]{12})\n(.*)\n\1>>>$/;
 
 describe('fenced material', () => {
-  it('is one JSON line between two markers of one code, whatever the text holds', () => {
+  it('is one JSON line between two markers of one code, for any text', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' })), (context) => {
         const lines = fence({ context }).split('\n');
@@ -24,7 +24,7 @@ describe('fenced material', () => {
     expect(findCode('a')).not.toBe(findCode('b'));
   });
 
-  it('has a code that the material alone does not tell, whatever common hash is taken of it', () => {
+  it('has a code that no common hash of the material reveals', () => {
     const [, code, json] = MARKED.exec(fence({ answer: 'a' })) as unknown as [string, string, string];
     const digits = code.replace(/[a-p]/g, (letter) => 'ghijklmnopabcdef'.indexOf(letter).toString(16));
     for (const algorithm of ['md5', 'sha1', 'sha256', 'sha512']) {
@@ -40,7 +40,7 @@ describe('fenced material', () => {
     expect(JSON.parse(json as string)).toEqual({ answer: attack });
   });
 
-  it('drops what a reader cannot see: controls, zero-width, direction marks, tag characters', () => {
+  it('drops invisible characters: controls, zero-width, direction marks, tag characters', () => {
     const hidden = 'a\u200bb\u202ec\u{e0041}d\u0007e\u{e0101}f\ng\th';
     expect(fence({ answer: hidden })).toContain(String.raw`"abcdef\ng\th"`);
   });

@@ -30,11 +30,11 @@ const failed = createToolInvocation({
 });
 
 describe('the context of a run', () => {
-  it('is what the caller says it is', () => {
+  it('is the context of the caller', () => {
     expect(contextOfRun({ output: [answer([weather])], context: ['given', 'given', ''] })).toEqual(['given']);
   });
 
-  it('is what the tools said, failures included, when the caller says nothing', () => {
+  it('is the results of the tools, with failures, when the caller gives no context', () => {
     expect(contextOfRun({ output: [answer([weather, failed])], context: [] })).toEqual([
       '{"tempC":18}',
       'map failed: timeout',

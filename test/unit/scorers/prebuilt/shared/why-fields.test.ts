@@ -7,8 +7,8 @@ function readReason(mode: ReasonMode, reply: object): unknown {
   return replyReader((found) => whyFields(mode).read(found, 'reason'))(reply);
 }
 
-describe('what a judge says of why', () => {
-  it.each(['judge', 'template'] as const)('is asked for, told of and needed with reason %s', (mode) => {
+describe('reasons of a judge', () => {
+  it.each(['judge', 'template'] as const)('is asked for, described and required with reason %s', (mode) => {
     const why = whyFields(mode);
     expect(why.ask('reason', 'remark')).toEqual({ reason: { type: 'string' }, remark: { type: 'string' } });
     expect(why.tell(' a few words')).toBe(' a few words');
@@ -16,7 +16,7 @@ describe('what a judge says of why', () => {
     expect(readReason(mode, {})).toMatchObject({ ok: false });
   });
 
-  it('is neither asked for nor told of without a reason, and taken where it stands', () => {
+  it('is neither asked for nor described without a reason, and read if it is there', () => {
     const why = whyFields(false);
     expect(why.ask('reason')).toEqual({});
     expect(why.tell(' a few words')).toBe('');

@@ -31,7 +31,7 @@ describe('a reply with verdicts', () => {
     });
   });
 
-  it('is taken by position when it bears no numbers and has the right length', () => {
+  it('is read by position when it has no numbers and the right length', () => {
     const bare = { verdict: 'no', reason: 'r', quote: 'q' };
     expect(schema.validate?.({ verdicts: [bare, bare, bare] })).toMatchObject({ ok: true });
     expect(findFault([bare, bare])).toBe('2 verdicts for 3 statements');
