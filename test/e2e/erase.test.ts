@@ -129,7 +129,7 @@ describe('the example that erases a person', () => {
     expect(await findRows([...TRACES_OF_ANN, 'umbrella of Ann?'])).toEqual(before);
   });
 
-  it('leaves nothing of the person in any column of any table', async () => {
+  it('leaves no data of the person in any column of any table', async () => {
     await erase('ann', 'ann-chat', '--yes');
 
     const texts = [...TRACES_OF_ANN, 'umbrella of Ann?', 'red umbrella', '"ann"', 'ann-chat'];
@@ -138,7 +138,7 @@ describe('the example that erases a person', () => {
     expect(await countRows('system.tables', "name LIKE 'erased_%'")).toBe(0);
   });
 
-  it('leaves every row of others, and their traces in alerts and in records set aside', async () => {
+  it('keeps every row of other persons, and their traces in alerts and dead letters', async () => {
     expect(await countRows('scores', `TraceId = '${ofAnother.traceId}'`)).toBe(SCORERS.length);
     expect(await countRows('otel_traces')).toBe(ofAnother.spans().length);
     expect(await countRows('dead_letters')).toBe(1);

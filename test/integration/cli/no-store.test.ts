@@ -25,7 +25,7 @@ const READERS: string[][] = [
   ['migrate', '--status'],
 ];
 
-describe('a command where nothing is stored', () => {
+describe('a command without a store', () => {
   it.each(READERS)('%s %s names the folder, makes nothing and ends with 4', async (...args) => {
     const cwd = emptyFolder();
 

@@ -53,7 +53,7 @@ describe.each(EXPORTERS)('exporters.$name', (definition) => {
     expect(await definition.create({}, '0.1.0')).toEqual([]);
   });
 
-  it('keeps the name under which it is recorded what was sent', async () => {
+  it('keeps the name under which sent scores are recorded', async () => {
     const names = (await create(definition)).map(({ name }) => name);
     expect((await create(definition)).map(({ name }) => name)).toEqual(names);
     expect(new Set(names).size).toBe(names.length);

@@ -142,7 +142,7 @@ describe('the process of a scorer', () => {
     expect(world.logged.filter((line) => line.includes('chatty')).length).toBeLessThan(100);
   });
 
-  it('finds spanscore where it is not installed, and takes a scorer with all that it declares', async () => {
+  it('finds spanscore when it is not installed, and reads all declarations of a scorer', async () => {
     const path = world.writeModule(
       'declared',
       `import { createScorer } from 'spanscore/evals';
@@ -186,7 +186,7 @@ describe('the process of a scorer', () => {
     await until(() => !isRunning(pid));
   });
 
-  it('does not hold up a stop, whatever it does', async () => {
+  it('does not delay a stop', async () => {
     const { scorer } = await world.bind('stuck', "async () => { console.log('begun'); for (;;); }");
     const stuck = scores(scorer).catch((error: unknown) => error);
     await until(() => world.logged.some((line) => line.includes('begun')));

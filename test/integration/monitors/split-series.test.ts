@@ -83,7 +83,7 @@ describe('series split by a model', () => {
     expect(part?.worstTraces.every(({ score }) => score <= 0.3)).toBe(true);
   });
 
-  test('come back from what is stored as they were', async () => {
+  test('are restored from stored rows without a change', async () => {
     await fill();
     const group = groupBy('model');
     const before = await evaluate(group);
@@ -95,7 +95,7 @@ describe('series split by a model', () => {
     expect(new Set(shown.map(({ series }) => series))).toEqual(new Set(before.map(({ series }) => series)));
   });
 
-  test('learn from what came before their rule', async () => {
+  test('learn from scores before their rule', async () => {
     await fill();
     const old = await evaluate(monitorGroup(PLAIN));
     expect(old).toHaveLength(1);
@@ -109,7 +109,7 @@ describe('series split by a model', () => {
     expect((await openPart())?.series.model).toBe('agentVersion');
   });
 
-  test('count what was left out once', async () => {
+  test('count scores that are left out once', async () => {
     const late = { ...STEADY, evidenceUntil: START - DAY_MS, score: 1 };
     await its.world.scored(START + 1000, [...listScores(GOOD, STEADY), late]);
     await evaluate(groupBy('model'));
@@ -117,7 +117,7 @@ describe('series split by a model', () => {
     expect(await its.world.store.monitorView.setAside(query)).toMatchObject([{ folded: 4, late: 1 }]);
   });
 
-  test('have buckets of their own, which a part learns anew from', async () => {
+  test('have buckets of their own, from which a part learns again', async () => {
     await fill();
     await evaluate(groupBy('model'));
     const series = (await openPart())?.series;

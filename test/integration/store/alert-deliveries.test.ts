@@ -97,7 +97,7 @@ describe('delivered events of a channel', () => {
   const ids = (events: readonly AlertEvent[]) =>
     events.filter(({ incidentId }) => incidentId === event.incidentId).map(({ id }) => id);
 
-  it('are beginnings of incidents that go on, and ends of late', async () => {
+  it('are beginnings of open incidents, and recent ends', async () => {
     const { alerts, alertFeed } = its.store;
     const end = resolvedEvent(event);
     await alerts.write([event]);

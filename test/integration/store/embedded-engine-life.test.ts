@@ -62,7 +62,7 @@ describe('an engine that is started', () => {
     expect(isProcessAlive(published.pid)).toBe(false);
   });
 
-  it('listens where it is told, for who knows what it is told', async () => {
+  it('listens on the given port, for clients with the given password', async () => {
     const [port = 0] = await freePorts(1);
 
     const engine = await directory.start({ port, username: 'collector', password: 'known to it' });
@@ -115,7 +115,7 @@ describe('an engine that is started', () => {
     await expect(starting).rejects.toThrow('store.url');
   });
 
-  it('says what is wrong when the data directory is no directory', async () => {
+  it('names the fault when the data directory is not a directory', async () => {
     const file = join(directory.dataDir, 'file');
     await writeFile(file, '');
 

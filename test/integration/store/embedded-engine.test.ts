@@ -81,7 +81,7 @@ describe('the unmodified client against the engine', () => {
     expect(await rows('SELECT currentDatabase() AS d')).toEqual([{ d: database }]);
   });
 
-  it('is told that a database does not exist', async () => {
+  it('gets an error for a database that does not exist', async () => {
     const lost = connect({ database: 'nowhere' });
 
     await expect(lost.query({ query: 'SELECT 1' })).rejects.toMatchObject({ type: 'UNKNOWN_DATABASE' });
@@ -124,7 +124,7 @@ describe('the unmodified client against the engine', () => {
     expect(inUrl).toEqual(row);
   });
 
-  it('is told of a parameter that is not set, whatever ran before', async () => {
+  it('gets an error for a parameter that is not set, after any statement', async () => {
     await Promise.all(
       Array.from({ length: 20 }, () => rows('SELECT {p:UInt8} AS p', { query_params: { p: 1 } })),
     );

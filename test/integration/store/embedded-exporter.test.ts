@@ -135,7 +135,7 @@ describe('the exporter of the Collector', () => {
     },
   );
 
-  it('is greeted with a block of the revision that it speaks', async () => {
+  it('gets a first block of its own revision', async () => {
     const hello = listRequests('lz4', false).find(({ text }) => text?.startsWith('SELECT displayName()'));
 
     const [reply] = await replay(hello === undefined ? [] : [hello]);

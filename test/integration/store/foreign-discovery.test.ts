@@ -72,7 +72,7 @@ function endedAgo(agoMs: number, fields: Partial<Span> & { lastedMs?: number } =
 }
 
 describe('a new span in a table without arrival times', () => {
-  test('is written into our arrivals, once, whatever the exporter wrote twice', async () => {
+  test('is written into our arrivals once, even if the exporter wrote it twice', async () => {
     const { tables, search, arrivals, database } = await watched();
     const root = endedAgo(SECOND_MS);
     const child = endedAgo(2 * SECOND_MS, {
@@ -96,7 +96,7 @@ describe('a new span in a table without arrival times', () => {
     expect(await database.rows('SELECT TraceId FROM trace_arrivals')).toHaveLength(2);
   });
 
-  test('is found by trace, and by its start, as what came to us is', async () => {
+  test('is found by trace and by its start, like a received span', async () => {
     const { tables, store, arrivals } = await watched();
     const span = endedAgo(SECOND_MS);
     await tables.addSpans([span]);
@@ -153,7 +153,7 @@ describe('a new span in a table without arrival times', () => {
     expect(await arrivals()).toEqual(found);
   });
 
-  test('holds log records of agents, and no others', async () => {
+  test('contains log records of agents, and no other records', async () => {
     const { tables, arrivals } = await watched({ logs: true });
     const timeUnixNano = BigInt(Date.now() - SECOND_MS) * 1_000_000n;
     const event = buildLog({ timeUnixNano });
@@ -214,7 +214,7 @@ describe('a search that continues after a pause', () => {
     expect(found.filter((arrival) => arrival.firstArrivalMs < resumedMs)).toEqual([]);
   });
 
-  test('looks back from where it stopped, so that what was late then is not lost', async () => {
+  test('looks back from its last position, so that late spans of that time are not lost', async () => {
     const world = await watched();
     await pausedFor(world, HOUR_MS);
     const late = endedAgo(70 * MINUTE_MS);

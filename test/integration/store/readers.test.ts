@@ -425,7 +425,7 @@ describe('a reader of one tenant', () => {
     expect(await ask(TENANT, sql)).toEqual({ status: 200, text: '3' });
   });
 
-  it('is not told how many rows there are', async () => {
+  it('does not see the number of rows', async () => {
     for (const sql of [
       'EXPLAIN ESTIMATE SELECT * FROM scores',
       'SELECT total_rows FROM system.tables',

@@ -138,7 +138,7 @@ describe('a receiver', () => {
     expect(inside.ids).toEqual([]);
   });
 
-  it('that will never take a message has it set aside, with all that is needed to send it again', async () => {
+  it('that refuses a message for good gets it set aside, with all facts for sending it again', async () => {
     const event = alertOfScorer(randomUUID());
     await its.store.alerts.write([event]);
     let refuses = true;

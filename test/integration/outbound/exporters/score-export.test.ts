@@ -188,7 +188,7 @@ describe('a receiver that fails', () => {
     expect(ids.size).toBe(1);
   });
 
-  test('by not being there marks nothing, and the next process sends', async () => {
+  test('by an outage leaves scores unmarked, and the next process sends them', async () => {
     const feed = memoryScoreFeed(aScore());
     const [gone] = createOtlpExporters({
       endpoint: 'http://127.0.0.1:1',
