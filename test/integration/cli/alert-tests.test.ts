@@ -79,7 +79,7 @@ describe('alerts test', () => {
       'quality.test.yaml:14:56: tests[0].expect[1].firing: unknown key; did you mean firings?',
     ],
     [TESTS.replace('rules.yaml', 'other.yaml'), 'there is no file other.yaml'],
-    [TESTS.replace(', state: learning', ''), 'expects nothing'],
+    [TESTS.replace(', state: learning', ''), 'has no expectation: give state, firings or both'],
   ])('refuses a file that cannot be used', async (tests, message) => {
     const { code, stderr } = await runTests(tests);
     expect(code).toBe(78);

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { isProcessAlive } from '../support/processes/engine-directory.ts';
-import { ServeFolder } from '../support/processes/serve-process.ts';
+import { isProcessAlive } from '../../support/processes/engine-directory.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
 
 /** Grace time of process supervisors before they kill, milliseconds. */
 const GRACE_MS = 30_000;

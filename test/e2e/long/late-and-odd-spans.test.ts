@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { anAgentTrace, type AgentTraceBuilder } from '../support/builders/agent-trace.ts';
-import { queryRows } from '../support/store/clickhouse-query.ts';
-import { startJudgeServer, type JudgeServer } from '../support/fakes/judge-server.ts';
-import { sendTraces, ServeFolder, type ServeAddresses } from '../support/processes/serve-process.ts';
-import { until } from '../support/until.ts';
-import { verdictJudge } from '../support/fakes/verdict-judge.ts';
+import { anAgentTrace, type AgentTraceBuilder } from '../../support/builders/agent-trace.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
+import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
 
 // Several waits of minutes, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 900_000 });

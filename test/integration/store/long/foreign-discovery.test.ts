@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Span } from '../../../src/domain/span.ts';
-import type { Arrival } from '../../../src/store/contracts/stores.ts';
-import { openDatabase, type Database } from '../../../src/store/database.ts';
-import { createDiscovery } from '../../../src/store/foreign/discovery.ts';
-import { readForeignSchema } from '../../../src/store/foreign/foreign-schema.ts';
+import type { Span } from '../../../../src/domain/span.ts';
+import type { Arrival } from '../../../../src/store/contracts/stores.ts';
+import { openDatabase, type Database } from '../../../../src/store/database.ts';
+import { createDiscovery } from '../../../../src/store/foreign/discovery.ts';
+import { readForeignSchema } from '../../../../src/store/foreign/foreign-schema.ts';
 import {
   exporterTables,
   type ExporterTableOptions,
   type ExporterTables,
-} from '../../support/collector/exporter-tables.ts';
+} from '../../../support/collector/exporter-tables.ts';
 import {
   buildLog,
   newSpanId,
@@ -17,8 +17,8 @@ import {
   openEmptied,
   testStore,
   type TestStore,
-} from '../../support/store/store-rows.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+} from '../../../support/store/store-rows.ts';
+import type { Store } from '../../../../src/store/contracts/store.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { backtestScores } from '../../../src/cli/backtest/backtest-scores.ts';
-import { storedScores } from '../../../src/cli/backtest/stored-scores.ts';
-import type { Score } from '../../../src/domain/score.ts';
-import { computeRuleKey } from '../../../src/monitors/group-watch.ts';
-import { type MonitorGroup, type RuleSplit, buildSplits } from '../../../src/monitors/rule.ts';
+import { backtestScores } from '../../../../src/cli/backtest/backtest-scores.ts';
+import { storedScores } from '../../../../src/cli/backtest/stored-scores.ts';
+import type { Score } from '../../../../src/domain/score.ts';
+import { computeRuleKey } from '../../../../src/monitors/group-watch.ts';
+import { type MonitorGroup, type RuleSplit, buildSplits } from '../../../../src/monitors/rule.ts';
 import {
   DAY_MS,
   HOUR_MS,
   monitorGroup,
   monitorRule,
   QUICK_DRIFT,
-} from '../../support/monitors/hourly-monitors.ts';
-import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitors/monitor-world.ts';
+} from '../../../support/monitors/hourly-monitors.ts';
+import { worldsOfTests, WORLD_START_MS as START } from '../../../support/monitors/monitor-world.ts';
 
 const its = worldsOfTests();
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../support/builders/agent-trace.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../support/collector/kafka.ts';
-import { ExampleProject } from '../support/processes/example-project.ts';
-import { jsonLines, runCli } from '../support/processes/cli.ts';
-import { sendTraces } from '../support/processes/serve-process.ts';
-import { until } from '../support/until.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
+import { ExampleProject } from '../../support/processes/example-project.ts';
+import { jsonLines, runCli } from '../../support/processes/cli.ts';
+import { sendTraces } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
 
 // A broker and two starts, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 600_000 });

@@ -4,15 +4,15 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { describe, expect, it } from 'vitest';
-import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
+import { startEmbeddedEngine } from '../../../../src/store/embedded/engine.ts';
 import {
   useEngineDirectory,
   isProcessAlive,
   killGroup,
   type EngineAddress,
-} from '../../support/processes/engine-directory.ts';
-import { freePorts } from '../../support/processes/free-ports.ts';
-import { until } from '../../support/until.ts';
+} from '../../../support/processes/engine-directory.ts';
+import { freePorts } from '../../../support/processes/free-ports.ts';
+import { until } from '../../../support/until.ts';
 
 const directory = useEngineDirectory();
 

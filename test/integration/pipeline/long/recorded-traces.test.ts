@@ -1,20 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { decodeTraces, joinTraces, readTogether, readTrace } from '../../../src/conventions/index.ts';
-import type { TraceReading } from '../../../src/domain/agent-run.ts';
-import type { ScorerRunInput } from '../../../src/evals/index.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { explainTrace } from '../../../src/scoring/explain.ts';
-import { joinTraceKey, type TraceKey } from '../../../src/store/contracts/stores.ts';
-import { post } from '../../support/collector/otlp-post.ts';
-import { createJoiningScoring } from '../../support/builders/pieces.ts';
-import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
-import { CountingScorer, buildRule } from '../../support/scoring/scoring-world.ts';
-import { openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
-import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
-import { loops } from '../../support/loops.ts';
-import { until } from '../../support/until.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import { decodeTraces, joinTraces, readTogether, readTrace } from '../../../../src/conventions/index.ts';
+import type { TraceReading } from '../../../../src/domain/agent-run.ts';
+import type { ScorerRunInput } from '../../../../src/evals/index.ts';
+import { createScoringLoop, type ScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
+import { explainTrace } from '../../../../src/scoring/explain.ts';
+import { joinTraceKey, type TraceKey } from '../../../../src/store/contracts/stores.ts';
+import { post } from '../../../support/collector/otlp-post.ts';
+import { createJoiningScoring } from '../../../support/builders/pieces.ts';
+import { listExpectations, recordedSpans } from '../../../support/recordings/recorded-spans.ts';
+import { CountingScorer, buildRule } from '../../../support/scoring/scoring-world.ts';
+import { openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';
+import { testCollector, type TestCollector } from '../../../support/collector/test-collector.ts';
+import { until } from '../../../support/until.ts';
+import type { Store } from '../../../../src/store/contracts/store.ts';
 
 let base: TestStore;
 let store: Store;
@@ -121,9 +120,6 @@ const APART = [
   'traceloop-langchain',
 ];
 
-/** One of so many recordings is read. */
-const EVERY = loops(4, 1);
-
 const FOLDERS = ['spans', 'spans-multi'] as const;
 
 describe('recorded agents, stored', () => {
@@ -132,7 +128,7 @@ describe('recorded agents, stored', () => {
       listExpectations(folder).map(([name]) => [folder, name] as const),
     );
     expect(names.length).toBeGreaterThan(130);
-    for (const [folder, name] of names.filter((_, index) => index % EVERY === 0)) {
+    for (const [folder, name] of names) {
       const recording = recordedSpans(folder, name);
       await sendInPieces(recording);
       expect({ name, readings: await readStored(listKeys(recording)) }).toEqual({

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { jsonLines, runCli } from '../support/processes/cli.ts';
-import { queryRows } from '../support/store/clickhouse-query.ts';
-import { exporterTables, type ExporterTables } from '../support/collector/exporter-tables.ts';
-import { ServeFolder } from '../support/processes/serve-process.ts';
-import { until } from '../support/until.ts';
-import { agentRunSpans } from '../support/store/stored-agent.ts';
-import { newTraceId } from '../support/store/store-rows.ts';
+import { jsonLines, runCli } from '../../support/processes/cli.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { exporterTables, type ExporterTables } from '../../support/collector/exporter-tables.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
+import { agentRunSpans } from '../../support/store/stored-agent.ts';
+import { newTraceId } from '../../support/store/store-rows.ts';
 
 const folder = new ServeFolder({
   store: { spans: { table: 'otel.otel_traces' } },

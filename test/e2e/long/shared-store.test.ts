@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../support/builders/agent-trace.ts';
-import { queryRows } from '../support/store/clickhouse-query.ts';
-import { startJudgeServer, type JudgeServer } from '../support/fakes/judge-server.ts';
-import { sendTraces, ServeFolder } from '../support/processes/serve-process.ts';
-import { until } from '../support/until.ts';
-import { verdictJudge } from '../support/fakes/verdict-judge.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
+import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
+import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
 
 const TRACES = 60;
 /** Claims, verdicts and the explanation. */
