@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { type FileLock, tryFileLock } from '../../../src/store/embedded/ownership/file-lock.ts';
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/peers/python/', import.meta.url));
@@ -18,7 +20,7 @@ const UV = 'uv==0.13.9';
 const OFFLINE =
   /NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|error sending request|dns error|tcp connect error/;
 
-/** Of this process, so that two who want the same environment do not both make it. */
+/** Environments of this process, by name: two callers of one share it. */
 const venvs = new Map<string, Promise<PythonVenv>>();
 
 /** The Python of an environment with its packages, or why there is none on this machine. */
@@ -88,22 +90,40 @@ async function makeVenv({ name, contents, venvOptions, fill }: Recipe): Promise<
   const folder = join(CACHE, `${name}-${digest.slice(0, 12)}`);
   const python = join(folder, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
   const complete = join(folder, 'complete');
-  if (existsSync(complete)) {
+  // Test files run in processes of their own, and several may need the same environment.
+  const lock = await waitForLock(`${folder}.lock`);
+  try {
+    return existsSync(complete) ? { python } : await fillFolder(found.command);
+  } finally {
+    lock.release();
+  }
+
+  async function fillFolder(command: string): Promise<PythonVenv> {
+    rmSync(folder, { recursive: true, force: true });
+    await run(command, ['-m', 'venv', ...venvOptions, folder]);
+    try {
+      await fill(python);
+    } catch (error) {
+      const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+      if (OFFLINE.test(stdout + stderr)) {
+        return { missing: 'the Python package index cannot be reached' };
+      }
+      throw error;
+    }
+    writeFileSync(complete, '');
     return { python };
   }
-  rmSync(folder, { recursive: true, force: true });
-  await run(found.command, ['-m', 'venv', ...venvOptions, folder]);
-  try {
-    await fill(python);
-  } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    if (OFFLINE.test(stdout + stderr)) {
-      return { missing: 'the Python package index cannot be reached' };
+}
+
+async function waitForLock(path: string): Promise<FileLock> {
+  mkdirSync(CACHE, { recursive: true });
+  for (;;) {
+    const lock = tryFileLock(path);
+    if (lock !== undefined) {
+      return lock;
     }
-    throw error;
+    await sleep(500);
   }
-  writeFileSync(complete, '');
-  return { python };
 }
 
 async function findPython(): Promise<{ command: string; version: string } | undefined> {
