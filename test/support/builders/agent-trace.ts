@@ -178,6 +178,16 @@ export function anAgentTrace(traceId?: string, startMs?: number): AgentTraceBuil
   });
 }
 
+/** Builds a further tool result of a run, as a span that arrives late. Each call gives another span. */
+export function aLateToolSpan(traceId: string): OtlpSpan {
+  const builder = new AgentTraceBuilder(traceId).with({ name: 'get_wind', args: {}, result: { kmh: 90 } });
+  const tool = builder.spans().find((span) => span.name.startsWith('execute_tool'))!;
+  const attributes = tool.attributes.map((each) =>
+    each.key === 'gen_ai.tool.call.id' ? { ...each, value: { stringValue: 'call_late' } } : each,
+  );
+  return { ...tool, spanId: randomBytes(8).toString('hex'), attributes };
+}
+
 /** Builds an OTLP/JSON trace export request. */
 export function exportRequest(spans: readonly OtlpSpan[], service = 'weather'): unknown {
   return {

@@ -176,7 +176,7 @@ function forwarderFolder(
 }
 
 /** Reads the engine's pid; undefined without an `engine.json`. */
-function findEngine(dataDir: string): number | undefined {
+export function findEngine(dataDir: string): number | undefined {
   try {
     return (JSON.parse(readFileSync(join(dataDir, 'engine.json'), 'utf8')) as { pid: number }).pid;
   } catch {
@@ -184,7 +184,8 @@ function findEngine(dataDir: string): number | undefined {
   }
 }
 
-function sendSignal(pid: number | undefined, signal: NodeJS.Signals): boolean {
+/** Sends a signal. Returns false when the process has ended, or has no pid. */
+export function sendSignal(pid: number | undefined, signal: NodeJS.Signals): boolean {
   try {
     // Pid 0 would signal our own process group.
     return pid !== undefined && pid > 0 && process.kill(pid, signal);

@@ -164,7 +164,7 @@ export function startConsumerKeeper(
  * Starts a process until the start succeeds, as a supervisor of processes does. A consumer's start can fail because the
  * store was killed. A receiver's start can fail because the old engine still uses its files.
  */
-async function startUntilUp(folder: ServeFolder | undefined): Promise<void> {
+export async function startUntilUp(folder: ServeFolder | undefined): Promise<void> {
   let last: unknown;
   await until(
     async () =>

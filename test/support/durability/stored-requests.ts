@@ -31,33 +31,18 @@ export async function compareStored(
   address: ClickHouseAddress,
   ledger: RequestLedger,
 ): Promise<StoredRequests> {
-  const store = await openStore({
-    ...address,
-    retention: { spansDays: 30, scoresDays: 400 },
-    migrate: false,
-  });
   const acknowledged = [...ledger.acknowledgedTraces()];
+  const stored = await readSpanIds(address, acknowledged);
   const lost: string[] = [];
   const wrong: string[] = [];
-  try {
-    for (let from = 0; from < acknowledged.length; from += TRACES_PER_READ) {
-      const traceIds = acknowledged.slice(from, from + TRACES_PER_READ);
-      const found = await store.spans.read(traceIds.map((traceId) => ({ tenant: '', traceId })));
-      const spanIds = new Map(
-        [...found.values()].map(({ traceId, spans }) => [traceId, spans.map(({ spanId }) => spanId).sort()]),
-      );
-      for (const traceId of traceIds) {
-        const expected = listSpanIds(parseNumber(traceId));
-        const read = spanIds.get(traceId) ?? [];
-        if (!expected.every((spanId) => read.includes(spanId))) {
-          lost.push(traceId);
-        } else if (read.length !== expected.length) {
-          wrong.push(traceId);
-        }
-      }
+  for (const traceId of acknowledged) {
+    const expected = listSpanIds(parseNumber(traceId));
+    const read = stored.get(traceId) ?? [];
+    if (!expected.every((spanId) => read.includes(spanId))) {
+      lost.push(traceId);
+    } else if (read.length !== expected.length) {
+      wrong.push(traceId);
     }
-  } finally {
-    await store.close();
   }
   const rows = await rowsByTrace(address);
   const repeatedRows: Record<string, number> = {};
@@ -72,6 +57,28 @@ export async function compareStored(
     strange: rows.map(({ TraceId }) => TraceId).filter((traceId) => !ledger.knows(traceId)),
     repeatedRows,
   };
+}
+
+/** Reads the span ids of traces in the way scoring reads spans. A trace without spans is absent. */
+export async function readSpanIds(
+  address: ClickHouseAddress,
+  traceIds: readonly string[],
+): Promise<Map<string, string[]>> {
+  const retention = { spansDays: 30, scoresDays: 400 };
+  const store = await openStore({ ...address, retention, migrate: false });
+  const read = new Map<string, string[]>();
+  try {
+    for (let from = 0; from < traceIds.length; from += TRACES_PER_READ) {
+      const slice = traceIds.slice(from, from + TRACES_PER_READ);
+      const found = await store.spans.read(slice.map((traceId) => ({ tenant: '', traceId })));
+      for (const { traceId, spans } of found.values()) {
+        read.set(traceId, spans.map(({ spanId }) => spanId).sort());
+      }
+    }
+  } finally {
+    await store.close();
+  }
+  return read;
 }
 
 async function rowsByTrace(

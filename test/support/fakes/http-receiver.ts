@@ -1,5 +1,6 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 
 export interface ReceivedRequest {
   readonly path: string;
@@ -11,35 +12,33 @@ export interface HttpReceiver {
   readonly url: string;
   readonly requests: ReceivedRequest[];
   /** Sets the answer to the next requests: a status, no answer, or a function of the request. */
-  answer(next: Reply | ((request: ReceivedRequest) => Reply)): void;
+  answer(next: Reply | ((request: ReceivedRequest) => Reply | Promise<Reply>)): void;
   close(): Promise<void>;
 }
 
 /** A status. `never` leaves the client without an answer. */
 type Reply = number | 'never';
 
-/** Starts a receiver on loopback. It records POST requests and answers with a status. */
-export async function startHttpReceiver(): Promise<HttpReceiver> {
+/** Starts a receiver on loopback, by default on any free port. It records POST requests and answers with a status. */
+export async function startHttpReceiver(port = 0): Promise<HttpReceiver> {
   const requests: ReceivedRequest[] = [];
-  let answer: Reply | ((request: ReceivedRequest) => Reply) = 200;
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const got = {
-        path: request.url ?? '',
-        headers: request.headers,
-        body: Buffer.concat(chunks).toString('utf8'),
-      };
-      requests.push(got);
-      const reply = typeof answer === 'function' ? answer(got) : answer;
-      if (reply !== 'never') {
-        response.writeHead(reply, { 'content-type': 'application/json' });
-        response.end('{}');
-      }
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  let answer: Reply | ((request: ReceivedRequest) => Reply | Promise<Reply>) = 200;
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await textOf(request).catch(() => undefined);
+    if (body === undefined) {
+      // The client closed the connection before it sent the whole request.
+      return;
+    }
+    const got = { path: request.url ?? '', headers: request.headers, body };
+    requests.push(got);
+    const status = typeof answer === 'function' ? await answer(got) : answer;
+    if (status !== 'never') {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end('{}');
+    }
+  }
+  const server = createServer((request, response) => void reply(request, response));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,

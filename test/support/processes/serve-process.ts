@@ -31,6 +31,11 @@ export class ServeFolder {
   /** `args` are added to the arguments of every start. */
   constructor(config: Record<string, unknown> = {}, args: readonly string[] = []) {
     this.#args = args;
+    this.configure(config);
+  }
+
+  /** Writes the configuration file that the next start reads. */
+  configure(config: Record<string, unknown>): void {
     const base = {
       receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
       api: { endpoint: '127.0.0.1:0' },
@@ -156,13 +161,18 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Sends one OTLP/JSON trace request. Returns the status code, or 'unreachable'. */
-export async function sendTraces(otlpHttp: string, request: unknown): Promise<number | 'unreachable'> {
+/** Sends one OTLP/JSON trace request. Returns the status code, or 'unreachable', also when `signal` aborts the request. */
+export async function sendTraces(
+  otlpHttp: string,
+  request: unknown,
+  signal?: AbortSignal,
+): Promise<number | 'unreachable'> {
   try {
     const response = await fetch(`${otlpHttp}/v1/traces`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(request),
+      ...(signal === undefined ? {} : { signal }),
     });
     await response.arrayBuffer();
     return response.status;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import type { Span } from '../../../src/domain/span.ts';
-import { AgentTraceBuilder, anAgentTrace, exportRequest } from '../builders/agent-trace.ts';
+import { aLateToolSpan, anAgentTrace, exportRequest } from '../builders/agent-trace.ts';
 import { spanBlock } from './store-rows.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
@@ -12,13 +12,7 @@ export function agentRunSpans(traceId?: string, startMs?: number): Span[] {
 
 /** Builds a further tool result of a run, as a span that arrives late. */
 export function lateToolSpan(traceId: string): Span {
-  const builder = new AgentTraceBuilder(traceId).with({ name: 'get_wind', args: {}, result: { kmh: 90 } });
-  const tool = builder.spans().find((span) => span.name.startsWith('execute_tool'))!;
-  const attributes = tool.attributes.map((each) =>
-    each.key === 'gen_ai.tool.call.id' ? { ...each, value: { stringValue: 'call_late' } } : each,
-  );
-  const late = { ...tool, spanId: randomBytes(8).toString('hex'), attributes };
-  return decodeOtlpJson(exportRequest([late])).spans[0]!;
+  return decodeOtlpJson(exportRequest([aLateToolSpan(traceId)])).spans[0]!;
 }
 
 /** Stores spans in one insert. */

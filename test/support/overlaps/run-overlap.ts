@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '../builders/score-streams.ts';
+import { retryUntilAnswered } from '../durability/retry-until-answered.ts';
+import { type BrokenPromises, findBrokenPromises, isSettled } from './check-record.ts';
+import type { FleetRecord } from './fleet-record.ts';
+import { carryOutFaults, describeFault, drawFaults } from './overlap-actions.ts';
+import { OverlapFleet } from './overlap-fleet.ts';
+
+const CALM_MS = 3_000;
+/** More than a member without a beat, the following sweep, and some retries. */
+const SETTLED_WITHIN_MS = 150_000;
+/** A deferred decision is waited for until its time and this, but not longer than `LONGEST_WAIT_MS`. */
+const RETRIED_WITHIN_MS = 45_000;
+const LONGEST_WAIT_MS = 720_000;
+const POLL_MS = 1_000;
+/** A late repetition would come in this time. */
+const QUIET_MS = 4_000;
+
+/** Result of one run. */
+export interface OverlapResult {
+  readonly faults: readonly string[];
+  readonly broken: BrokenPromises;
+  readonly figures: Readonly<Record<string, number>>;
+  /** Ends of the outputs of all processes. */
+  readonly outputs: string;
+}
+
+/** Starts a fleet, carries out two faults of the catalogue at overlapping times, heals the fleet and checks every promise. */
+export async function runOverlap(seed: number, options: { calm?: boolean } = {}): Promise<OverlapResult> {
+  const faults = options.calm === true ? [] : drawFaults(seededRandom(seed));
+  const fleet = await OverlapFleet.create(seed);
+  try {
+    await fleet.start();
+    fleet.traces.start();
+    await sleep(CALM_MS);
+    await carryOutFaults(fleet, faults);
+    await sleep(options.calm === true ? 4 * CALM_MS : 0);
+    await fleet.heal();
+    await fleet.traces.finish();
+    const healedMs = performance.now();
+    await waitUntilSettled(fleet);
+    const settledMs = performance.now();
+    await sleep(QUIET_MS);
+    const record = await fleet.record();
+    const outputs = fleet.describe();
+    const broken = findBrokenPromises({ ...record, leftBehind: await fleet.stop() });
+    return {
+      faults: faults.map(describeFault),
+      broken,
+      figures: {
+        traces: record.acknowledged.size,
+        calls: record.calls.length,
+        exports: record.deliveries.length,
+        settledAfterS: Math.round((settledMs - healedMs) / 1_000),
+      },
+      outputs,
+    };
+  } finally {
+    await fleet.dispose();
+  }
+}
+
+/** Waits until the fleet has nothing to do. Returns also when it never gets there: the checks then name the reason. */
+async function waitUntilSettled(fleet: OverlapFleet): Promise<void> {
+  const startedMs = performance.now();
+  let limitMs = SETTLED_WITHIN_MS;
+  for (;;) {
+    const record = await retryUntilAnswered(() => fleet.record());
+    if (isSettled(record) || performance.now() - startedMs > limitMs) {
+      return;
+    }
+    limitMs = Math.min(
+      Math.max(limitMs, performance.now() - startedMs + findLatestRetry(record) + RETRIED_WITHIN_MS),
+      LONGEST_WAIT_MS,
+    );
+    await sleep(POLL_MS);
+  }
+}
+
+/** Returns the time until the last retry is due, milliseconds; -Infinity without a retry in the future. */
+function findLatestRetry({ decisions, storeNowMs }: FleetRecord): number {
+  const waits = decisions
+    .filter(({ status }) => status === 'deferred')
+    .map(({ nextAttemptMs }) => (nextAttemptMs ?? 0) - storeNowMs);
+  return Math.max(...waits.filter((ms) => ms > 0), -Infinity);
+}
