@@ -6,8 +6,7 @@ import { tooManyRecords } from '../otlp/decoded-request.ts';
 import { parseJson } from '../otlp/parse-json.ts';
 import type { Frame, SplitContext } from './pack-records.ts';
 import { rejectBad } from './reject-bad.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, isFields } from '../../src/wire/otlp-fields.ts';
 
 /** Name of a list, in its two accepted spellings. */
 type ListNames = readonly [string, string];
@@ -75,10 +74,10 @@ function listMembers(holder: unknown, [name, other]: ListNames, before: string):
 }
 
 function readFields(value: unknown, place: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isFields(value)) {
     throw new InvalidInputError(`${place} must be a JSON object`);
   }
-  return value as Fields;
+  return value;
 }
 
 /** Returns all fields of a group or scope except its list, as the text of an unclosed JSON object. */

@@ -1,4 +1,3 @@
-import type { SpanKind, StatusCode } from '../../src/domain/span.ts';
 import { encodeTruncated, RowWriter } from '../../src/store/contracts/row-binary.ts';
 import { Cuts } from './cuts.ts';
 import { writeAttributes, writeCutText } from './proto-attributes.ts';
@@ -10,11 +9,10 @@ import type { RecordScope, RecordVisitor } from './proto-walk.ts';
 import type { RangeList } from './range-list.ts';
 import type { DecodeOptions } from './row-limits.ts';
 import type { RowPieces } from './row-pieces.ts';
+import { SPAN_KINDS, STATUS_CODES } from '../../src/domain/span.ts';
 
-const KINDS: readonly SpanKind[] = ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer'];
-const STATUSES: readonly StatusCode[] = ['Unset', 'Ok', 'Error'];
-const KIND_BYTES = KINDS.map(encoded);
-const STATUS_BYTES = STATUSES.map(encoded);
+const KIND_BYTES = SPAN_KINDS.map(encoded);
+const STATUS_BYTES = STATUS_CODES.map(encoded);
 
 const EVENT_ATTRIBUTES = 3;
 const LINK_ATTRIBUTES = 4;

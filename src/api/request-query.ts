@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { checkValue, parseDurationMs } from '../config/index.ts';
+import { checkValue, parseMomentMs } from '../config/index.ts';
 import { InvalidInputError } from '../domain/errors.ts';
 
 const MAX_LIMIT = 1_000;
@@ -30,7 +30,7 @@ export function pageQuery(request: IncomingMessage, nowMs: number): PageQuery {
   return {
     limit,
     offset: Number(cursor),
-    sinceMs: since === undefined ? undefined : parseMoment(since, nowMs),
+    sinceMs: since === undefined ? undefined : readSince(since, nowMs),
   };
 }
 
@@ -39,10 +39,9 @@ export function pageJson<T>(items: readonly T[], { limit, offset }: PageQuery) {
   return { items, nextCursor: items.length < limit ? null : String(offset + items.length) };
 }
 
-function parseMoment(text: string, nowMs: number): number {
-  const agoMs = parseDurationMs(text);
-  const atMs = agoMs === undefined ? Date.parse(text) : nowMs - agoMs;
-  if (Number.isNaN(atMs)) {
+function readSince(text: string, nowMs: number): number {
+  const atMs = parseMomentMs(text, nowMs);
+  if (atMs === undefined) {
     throw new InvalidInputError(
       'since: write a time before now (24h) or a date and time (2026-11-21T07:00:00Z)',
     );

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readServeFile, removeServeFile, type ServeFile } from '../config/serve-file.ts';
-import { AppError, rejectAborted, StoreUnavailableError } from '../domain/errors.ts';
+import { AppError, rejectAborted, StoreUnavailableError, listCauses } from '../domain/errors.ts';
 import { DEFAULT_PATIENCE_MS, isHeld, pause } from '../store/embedded/ownership/claim-directory.ts';
 import type { Log } from '../telemetry/log.ts';
+import { isObject } from '../domain/unknown-values.ts';
 
 /** A running `serve` with a store. */
 export type StoringServe = ServeFile & { readonly clickhouse: NonNullable<ServeFile['clickhouse']> };
@@ -108,9 +109,5 @@ function isGone(error: unknown): boolean {
 }
 
 function isRefused(error: unknown): boolean {
-  return listCauses(error).some((cause) => 'code' in cause && cause.code === 'ECONNREFUSED');
-}
-
-function listCauses(error: unknown): Error[] {
-  return error instanceof Error ? [error, ...listCauses(error.cause)] : [];
+  return listCauses(error).some((cause) => isObject(cause) && cause['code'] === 'ECONNREFUSED');
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDurationMs } from '../config/index.ts';
+import { parseDurationMs, parseMomentMs } from '../config/index.ts';
 
 /** Parsers of option values. A bad value ends the command as wrong usage (exit code 2). */
 
@@ -33,20 +33,13 @@ export function parseSpan(text: string): number {
 
 /** Parses a time before now (`1h`, `30d`) or a date and time. Returns Unix milliseconds. */
 export function parseMoment(text: string): number {
-  const agoMs = parseDurationMs(text);
-  if (agoMs !== undefined) {
-    return Date.now() - agoMs;
-  }
-  if (text === 'now') {
-    return Date.now();
-  }
-  const value = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(value)) {
+  const atMs = parseMomentMs(text, Date.now());
+  if (atMs === undefined) {
     throw new InvalidArgumentError(
       'Write a time before now (15m, 24h, 30d) or a date and time (2026-11-21T07:00:00Z).',
     );
   }
-  return value;
+  return atMs;
 }
 
 /** Collects scorer names: `--scorer a,b --scorer c` gives a, b, c. */

@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { sha256 } from '../domain/identity.ts';
 
 /** Scope of a token: send spans; read stored rows; change things (and read). */
 export type Scope = 'ingest' | 'read' | 'admin';
@@ -19,29 +20,25 @@ export type Access =
 /** Checks the value of the `Authorization` header of a request. */
 export type CheckAccess = (authorization: string | undefined, scope: Scope) => Access;
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
 /**
  * Creates a check that accepts requests with one of these bearer tokens and the required scope. Without tokens it accepts
  * every request. The check compares all tokens, each in constant time, so that its duration reveals nothing about them.
  */
 export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
-  const known = tokens.map((entry) => ({ ...entry, digest: digest(entry.token) }));
+  const known = tokens.map((entry) => ({ ...entry, digest: sha256(entry.token) }));
   if (known.length === 0) {
     return () => ({ tenant: undefined });
   }
   return (authorization, scope) => {
-    const brought = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-    if (brought === undefined) {
+    const sent = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+    if (sent === undefined) {
       return {
         status: 401,
         message: 'a bearer token is required: send the header "authorization: Bearer <token>"',
       };
     }
-    const broughtDigest = digest(brought);
-    const matching = known.filter((entry) => timingSafeEqual(entry.digest, broughtDigest));
+    const sentDigest = sha256(sent);
+    const matching = known.filter((entry) => timingSafeEqual(entry.digest, sentDigest));
     const allowed = matching.find(({ scopes }) => allows(scopes, scope));
     if (allowed !== undefined) {
       return { tenant: allowed.tenant };
@@ -52,6 +49,6 @@ export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
   };
 }
 
-function allows(scopes: readonly Scope[], wanted: Scope): boolean {
-  return scopes.includes(wanted) || (wanted === 'read' && scopes.includes('admin'));
+function allows(scopes: readonly Scope[], required: Scope): boolean {
+  return scopes.includes(required) || (required === 'read' && scopes.includes('admin'));
 }

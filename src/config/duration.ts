@@ -15,6 +15,19 @@ export function parseDurationMs(text: string): number | undefined {
   return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
 }
 
+/**
+ * Parses a time before now (`1h`, `30d`), `now`, or a date and time, to Unix milliseconds. Returns undefined for any other
+ * text.
+ */
+export function parseMomentMs(text: string, nowMs: number): number | undefined {
+  const agoMs = text === 'now' ? 0 : parseDurationMs(text);
+  if (agoMs !== undefined) {
+    return nowMs - agoMs;
+  }
+  const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : atMs;
+}
+
 /** Like `parseDurationMs`, for text that the schema has checked. Throws a `ConfigError` for any other text. */
 export function durationMs(text: string): number {
   const value = parseDurationMs(text);

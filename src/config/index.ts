@@ -7,7 +7,7 @@ export {
   type ReportedIssue,
 } from './faults/config-issue.ts';
 export { checkValue } from './check-value.ts';
-export { durationDays, durationMs, parseDurationMs } from './duration.ts';
+export { durationDays, durationMs, parseDurationMs, parseMomentMs } from './duration.ts';
 export { parseEndpoint, type Endpoint } from './endpoint.ts';
 export { configJsonSchema } from './json-schema.ts';
 export {

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../domain/identity.ts';
 import { type Attributes, endUnixNano, type LogRecord, type Span } from '../domain/span.ts';
+import { compareValues } from '../domain/compare-values.ts';
 
 /**
  * Keeps one span per id: the one with the later end, then with more attributes, then with the greater text; never by arrival.
@@ -13,7 +14,7 @@ export function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing:
     if (known === undefined) {
       byId.set(span.spanId, span);
     } else if (known !== span) {
-      const order = compare(span, known);
+      const order = compareSpans(span, known);
       if (order !== 0) {
         differing.add(span.spanId);
       }
@@ -25,16 +26,12 @@ export function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing:
   return { spans: [...byId.values()], differing };
 }
 
-function compare(a: Span, b: Span): number {
-  const [endA, endB] = [endUnixNano(a), endUnixNano(b)];
-  if (endA !== endB) {
-    return endA > endB ? 1 : -1;
-  }
-  if (a.attributes.size !== b.attributes.size) {
-    return a.attributes.size - b.attributes.size;
-  }
-  const [textA, textB] = [spanText(a), spanText(b)];
-  return textA === textB ? 0 : textA > textB ? 1 : -1;
+function compareSpans(a: Span, b: Span): number {
+  return (
+    compareValues(endUnixNano(a), endUnixNano(b)) ||
+    a.attributes.size - b.attributes.size ||
+    compareValues(spanText(a), spanText(b))
+  );
 }
 
 function spanText(span: Span): string {

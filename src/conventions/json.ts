@@ -1,3 +1,5 @@
+import { isRecord } from '../domain/unknown-values.ts';
+
 /** Longest text that is parsed as JSON, in UTF-16 units; a longer one stays text. */
 const MAX_JSON_CHARS = 64 * 1024 * 1024;
 /** Deepest nesting that is parsed; later code may then walk values without a depth check of its own. */
@@ -16,6 +18,11 @@ export interface ParsedJson {
 /** Returns an own property, never one of the prototype. */
 export function field(holder: Fields, name: string): unknown {
   return Object.hasOwn(holder, name) ? holder[name] : undefined;
+}
+
+/** Returns an object as it is, no fields for any other value. */
+export function readFields(value: unknown): Fields {
+  return isRecord(value) ? value : {};
 }
 
 /** Returns the first of these own properties that is neither absent nor null. */
@@ -71,6 +78,11 @@ export function parseValue(text: string): unknown {
     current = parsed.value;
   }
   return current;
+}
+
+/** Reads a text with `parseValue`; any other value stays as it is. */
+export function parseIfText(value: unknown): unknown {
+  return typeof value === 'string' ? parseValue(value) : value;
 }
 
 function parseOnce(text: string): ParsedJson | undefined {

@@ -1,4 +1,4 @@
-import { field, type Fields, firstField } from './json.ts';
+import { field, type Fields, firstField, readFields } from './json.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 
 /** Mastra's own span types, with the operation that its OpenTelemetry exporter writes for them. */
@@ -165,8 +165,4 @@ function listAttributes(fields: Fields): Fields[] {
     key,
     value: { stringValue: typeof value === 'string' ? value : JSON.stringify(value) },
   }));
-}
-
-function readFields(value: unknown): Fields {
-  return isRecord(value) ? value : {};
 }

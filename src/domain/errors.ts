@@ -121,14 +121,18 @@ export function findCause<T extends Error>(
   thrown: unknown,
   kind: abstract new (...args: never[]) => T,
 ): T | null {
+  return listCauses(thrown).find((cause): cause is T => cause instanceof kind) ?? null;
+}
+
+/** Lists a thrown value and its chain of causes, the outermost first. */
+export function listCauses(thrown: unknown): unknown[] {
+  const causes: unknown[] = [];
   let current = thrown;
-  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth += 1) {
-    if (current instanceof kind) {
-      return current;
-    }
-    current = current.cause;
+  while (current !== undefined && current !== null && causes.length < MAX_CAUSES) {
+    causes.push(current);
+    current = (current as { cause?: unknown }).cause;
   }
-  return null;
+  return causes;
 }
 
 /** Returns the message of anything thrown, for logs and reasons. */

@@ -42,9 +42,14 @@ function isSorted(keys: readonly string[]): boolean {
   return keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key);
 }
 
+/** Computes the SHA-256 of a text. */
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
 /** Computes the SHA-256 of a text in lower-case hex. */
 export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return sha256(text).toString('hex');
 }
 
 /** Computes a hash of 32 hex digits from the canonical JSON of a value. */

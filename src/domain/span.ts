@@ -4,11 +4,17 @@
  */
 export type Attributes = ReadonlyMap<string, string>;
 
+/** Statuses of a span; the index is the number in OTLP. */
+export const STATUS_CODES = ['Unset', 'Ok', 'Error'] as const;
+
 /** Status of a span in its shortest spelling, as the OpenTelemetry Collector's ClickHouse exporter writes it. */
-export type StatusCode = 'Unset' | 'Ok' | 'Error';
+export type StatusCode = (typeof STATUS_CODES)[number];
+
+/** Kinds of a span; the index is the number in OTLP. */
+export const SPAN_KINDS = ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer'] as const;
 
 /** Kind of a span, spelled as the Collector's ClickHouse exporter spells it. */
-export type SpanKind = 'Unspecified' | 'Internal' | 'Server' | 'Client' | 'Producer' | 'Consumer';
+export type SpanKind = (typeof SPAN_KINDS)[number];
 
 export interface SpanEvent {
   readonly timeUnixNano: bigint;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../domain/identity.ts';
 
 /** Deepest nesting of options that enters a fingerprint; deeper values all count as equal. */
 const MAX_OPTION_DEPTH = 16;
@@ -43,5 +43,5 @@ function canonicalObject(value: object, ancestors: readonly object[]): unknown {
 /** Computes a short version for code or prompts without a version of their own: a hash of their source text. */
 export function sourceVersion(parts: unknown): string {
   const text = JSON.stringify(canonicalOptions(parts));
-  return `src-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+  return `src-${sha256Hex(text).slice(0, 8)}`;
 }

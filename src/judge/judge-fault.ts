@@ -1,4 +1,4 @@
-import { AppError } from '../domain/errors.ts';
+import { AppError, listCauses } from '../domain/errors.ts';
 import { JudgeError, type JudgeErrorOptions, quoteText } from './judge-error.ts';
 import { retryAfterMs } from '../outbound/http/retry-after.ts';
 
@@ -14,9 +14,6 @@ interface ApiFault {
 }
 
 const API_CALL_ERROR = Symbol.for('vercel.ai.error.AI_APICallError');
-
-/** Most causes of an error that are searched. */
-const MAX_CAUSES = 8;
 
 /** Turns any error of a model call into a `JudgeError` with the right code. */
 export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
@@ -60,14 +57,6 @@ function connectionLostError(cause: unknown): JudgeError {
     repeatable: true,
     kind: 'broken reply',
   });
-}
-
-function* listCauses(thrown: unknown): Generator {
-  let current = thrown;
-  for (let depth = 0; current !== undefined && current !== null && depth < MAX_CAUSES; depth += 1) {
-    yield current;
-    current = (current as { cause?: unknown }).cause;
-  }
 }
 
 function isApiFault(thrown: unknown): thrown is ApiFault {
@@ -114,7 +103,7 @@ function hasBrokenBody(fault: ApiFault): boolean {
 function hasTransportCause(thrown: unknown): boolean {
   return (
     findNetworkCode(thrown) !== undefined ||
-    [...listCauses(thrown)].some((fault) => fault instanceof TypeError && fault.message === 'terminated')
+    listCauses(thrown).some((fault) => fault instanceof TypeError && fault.message === 'terminated')
   );
 }
 

@@ -1,6 +1,7 @@
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { isObject } from '../domain/unknown-values.ts';
+import { untilAborted } from '../domain/waits.ts';
 
 /** A language model object of the AI SDK (specification v2, v3 or v4): any object with `doGenerate`. */
 export interface JudgeModelObject {
@@ -46,6 +47,7 @@ export async function callModel(model: JudgeModelObject, call: ModelCall): Promi
     ...responseFormat(call.responseSchema),
     abortSignal: call.signal,
   };
+  // A model object may ignore its signal.
   return readReply(await untilAborted(model.doGenerate(options as never), call.signal));
 }
 
@@ -57,21 +59,6 @@ function responseFormat(schema: ModelCall['responseSchema']): object {
     responseFormat: { type: 'json', schema: schema.jsonSchema, name: 'answer' },
     ...(schema.strict ? {} : { providerOptions: { openaiCompatible: { strictJsonSchema: false } } }),
   };
-}
-
-/** Rejects at the abort signal, because a model object that ignores the signal must not block the caller. */
-async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  if (signal.aborted) {
-    onAbort();
-  }
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 function readReply(result: unknown): ModelReply {

@@ -7,11 +7,15 @@ export interface ScoreHistogram {
   readonly counts: readonly number[];
 }
 
-/** Content of one closed bucket of a series. */
-export interface Bucket {
-  /** Start of the bucket, Unix milliseconds. */
+/** Scores of a series in one interval. */
+export interface IntervalScores {
+  /** Start of the interval, Unix milliseconds. */
   readonly startMs: number;
   readonly scores: ScoreHistogram;
+}
+
+/** Content of one closed bucket of a series. */
+export interface Bucket extends IntervalScores {
   /** Counts of the scorer's decisions in this bucket, by outcome. */
   readonly outcomes: Outcomes;
 }

@@ -1,21 +1,15 @@
 import type { SeriesFacets } from '../domain/series-facets.ts';
 import { pinBaseline, computeTolerance } from './statistics/baseline.ts';
-import { type ScoreHistogram, sumHistogram } from './bucket.ts';
+import { type ScoreHistogram, sumHistogram, type IntervalScores } from './bucket.ts';
 import { stakes } from './statistics/evidence.ts';
 import { EMPTY_REFERENCE, addToReference } from './reference.ts';
 import { computeSlot } from './statistics/slots.ts';
 
-/** Scores of one hour. */
-export interface HourOfScores {
-  readonly startMs: number;
-  readonly scores: ScoreHistogram;
-}
-
-/** Scores of a series around a deploy: all scores before it, and the scores of the new version since. */
+/** Scores of a series around a deploy: all scores before it, and the scores of the new version since, one entry an hour. */
 export interface VersionScores {
   readonly series: SeriesFacets;
-  readonly before: readonly HourOfScores[];
-  readonly after: readonly HourOfScores[];
+  readonly before: readonly IntervalScores[];
+  readonly after: readonly IntervalScores[];
 }
 
 /** Effect of a deploy on a series. */
@@ -96,7 +90,7 @@ function logFactor(stake: number, bound: number, { values, counts }: ScoreHistog
   );
 }
 
-function computeMean(hours: readonly HourOfScores[]): { mean: number | null; count: number } {
+function computeMean(hours: readonly IntervalScores[]): { mean: number | null; count: number } {
   const totals = hours.map(({ scores }) => sumHistogram(scores));
   const count = totals.reduce((sum, total) => sum + total.count, 0);
   return { count, mean: count === 0 ? null : totals.reduce((sum, total) => sum + total.sum, 0) / count };

@@ -1,13 +1,13 @@
 import { type AnyValue, lowerValue, MAX_VALUE_DEPTH } from './any-value.ts';
 import { InvalidInputError } from '../domain/errors.ts';
-import type {
-  Attributes,
-  LogRecord,
-  Span,
-  SpanEvent,
-  SpanKind,
-  SpanLink,
-  StatusCode,
+import {
+  type Attributes,
+  type LogRecord,
+  type Span,
+  type SpanEvent,
+  type SpanLink,
+  SPAN_KINDS,
+  STATUS_CODES,
 } from '../domain/span.ts';
 import {
   type Fields,
@@ -40,9 +40,6 @@ interface Scope {
   scopeName: string;
   scopeVersion: string;
 }
-
-const KINDS: readonly SpanKind[] = ['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer'];
-const STATUSES: readonly StatusCode[] = ['Unset', 'Ok', 'Error'];
 
 /**
  * Decodes one OTLP/JSON export request (`resourceSpans` and/or `resourceLogs`, parsed JSON). Accepts the forms that
@@ -139,13 +136,13 @@ function decodeSpan(record: unknown, scope: Scope): Span {
     parentSpanId: optionalId(span, 'parentSpanId', 8),
     traceState: readText(span, 'traceState'),
     name: readText(span, 'name'),
-    kind: readEnum(readField(span, 'kind'), KINDS, 'SPAN_KIND_', 'kind'),
+    kind: readEnum(readField(span, 'kind'), SPAN_KINDS, 'SPAN_KIND_', 'kind'),
     ...scope,
     attributes: readAttributes(span),
     startUnixNano,
     durationNano: endUnixNano > startUnixNano ? endUnixNano - startUnixNano : 0n,
     statusCode: isFields(status)
-      ? readEnum(readField(status, 'code'), STATUSES, 'STATUS_CODE_', 'status.code')
+      ? readEnum(readField(status, 'code'), STATUS_CODES, 'STATUS_CODE_', 'status.code')
       : 'Unset',
     statusMessage: isFields(status) ? readText(status, 'message') : '',
     events: readList(span, 'events').map(decodeEvent),

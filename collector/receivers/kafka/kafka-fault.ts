@@ -1,4 +1,4 @@
-import { readErrorMessage } from '../../../src/domain/errors.ts';
+import { readErrorMessage, listCauses } from '../../../src/domain/errors.ts';
 
 /** Likely causes by message of the Kafka client or its sockets; the first match counts. */
 const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
@@ -59,15 +59,4 @@ export function describeKafkaFault(
   const names = listCauses(error).map((cause) => (cause instanceof Error ? cause.name : ''));
   const likely = LIKELY_CAUSES.find(([pattern]) => pattern.test(`${said} ${names.join(' ')}`))?.[1];
   return likely === undefined ? { said } : { said, likely: likely.replaceAll('receivers.kafka', keys) };
-}
-
-const MAX_CAUSES = 5;
-
-function listCauses(error: unknown): unknown[] {
-  const causes: unknown[] = [];
-  for (let at = error; at !== undefined && at !== null && causes.length < MAX_CAUSES;) {
-    causes.push(at);
-    at = at instanceof Error ? at.cause : undefined;
-  }
-  return causes;
 }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchOutcome, KafkaBatch, KafkaClient, KafkaConsumer, OnBatch } from './kafka-client.ts';
 import { describeKafkaFault } from './kafka-fault.ts';
 import { createBatchTaker, type KafkaDependencies, type KafkaSource } from './take-batch.ts';
+import { sleep } from '../../../src/domain/waits.ts';
 
 /** State of a Kafka receiver. */
 export interface KafkaStatus {
@@ -90,7 +90,7 @@ class Reader implements KafkaReceiver {
       const fault = describeKafkaFault(ended);
       this.#fault = fault.likely ?? fault.said;
       this.#deps.log.error('reading from Kafka failed; a new consumer is started', { ...fault, pauseMs });
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      await sleep(pauseMs, signal);
       pauseMs = Math.min(MAX_RESTART_MS, pauseMs * 2);
     }
   }
@@ -137,6 +137,6 @@ function aborted(signal: AbortSignal): Promise<undefined> {
 
 async function withinGrace(work: Promise<void> | undefined, graceMs: number): Promise<void> {
   const timer = new AbortController();
-  await Promise.race([work, sleep(graceMs, undefined, { signal: timer.signal }).catch(() => undefined)]);
+  await Promise.race([work, sleep(graceMs, timer.signal)]);
   timer.abort();
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+
 import { openServedStore } from '../../app/open-store.ts';
 import { decisionJson } from '../../api/decision-json.ts';
 import { scoreJson } from '../../api/score-json.ts';
@@ -15,6 +15,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Store } from '../../store/contracts/store.ts';
+import { sleep } from '../../domain/waits.ts';
 
 const POLL_EVERY_MS = 200;
 /** Deadline of the demonstration. Scoring takes a few seconds; beyond this something else is wrong. */
@@ -109,7 +110,7 @@ async function watch(
     if (performance.now() > deadline) {
       throw notInTimeError([...decisions.values()].flat());
     }
-    await sleep(POLL_EVERY_MS, undefined, { signal: context.signal }).catch(() => undefined);
+    await sleep(POLL_EVERY_MS, context.signal);
   }
   return EXIT.interrupted;
 }

@@ -16,6 +16,7 @@ import { showUnread } from '../show/show-unread.ts';
 import { showTarget } from '../show/show-target.ts';
 import { showDecision } from './score.ts';
 import { scoreText } from './scores.ts';
+import { compareValues } from '../../domain/compare-values.ts';
 
 export const registerExplain: RegisterCommand = (program, bind) => {
   program
@@ -126,11 +127,11 @@ function showValue(row: Score): string {
 }
 
 function byRuleAndScorer(a: Decision, b: Decision): number {
-  return compare(a.rule, b.rule) || compare(a.targetId, b.targetId) || compare(a.scorer, b.scorer);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return (
+    compareValues(a.rule, b.rule) ||
+    compareValues(a.targetId, b.targetId) ||
+    compareValues(a.scorer, b.scorer)
+  );
 }
 
 /** Returns the line in the shape of a decision row, with a mark that it is not stored. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
 import { scoreJson } from '../../api/score-json.ts';
 import { isoTime } from '../../api/time-json.ts';
@@ -11,6 +10,7 @@ import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { listRowNames } from '../input/scorer-names.ts';
 import { showTarget } from '../show/show-target.ts';
+import { sleep } from '../../domain/waits.ts';
 
 interface ScoresOptions {
   readonly trace?: string;
@@ -99,7 +99,7 @@ async function follow(context: CommandContext, app: App, filter: ScoreFilter): P
         printed.delete(id);
       }
     }
-    await sleep(FOLLOW_EVERY_MS, undefined, { signal: context.signal }).catch(() => undefined);
+    await sleep(FOLLOW_EVERY_MS, context.signal);
   }
 }
 

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { cutText } from '../../domain/cut-text.ts';
 
 /** Control characters except tab and line feed, and marks that change the direction of text. */
 const UNSAFE = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
@@ -12,8 +13,7 @@ export function cleanText(text: string): string {
 
 /** Like `cleanText`, on one line, cut at a number of characters. */
 export function cleanLine(text: string, maxLength = 200): string {
-  const line = cleanText(text).replaceAll(/\s+/g, ' ').trim();
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
+  return cutText(cleanText(text).replaceAll(/\s+/g, ' ').trim(), maxLength);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { endUnixNano, type Span } from '../../domain/span.ts';
 import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts';
+import { compareValues } from '../../domain/compare-values.ts';
 
 /** A span with its place in the trace. `role` and `facts` may change while duplicates are folded. */
 export interface SpanNode {
@@ -58,14 +59,10 @@ export function buildTree(normalised: readonly NormalisedSpan[]): SpanTree {
 
 function comparePlace(a: Span, b: Span): number {
   return (
-    compare(a.startUnixNano, b.startUnixNano) ||
-    compare(endUnixNano(a), endUnixNano(b)) ||
-    compare(a.spanId, b.spanId)
+    compareValues(a.startUnixNano, b.startUnixNano) ||
+    compareValues(endUnixNano(a), endUnixNano(b)) ||
+    compareValues(a.spanId, b.spanId)
   );
-}
-
-function compare<T extends bigint | string>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function walk(sorted: readonly SpanNode[]): SpanTree {

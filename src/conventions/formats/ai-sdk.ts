@@ -1,7 +1,7 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { readCount, identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
@@ -220,12 +220,12 @@ function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
   }
   const ranking = readStructure(view, view.span.attributes, 'ai.ranking');
   if (!Array.isArray(ranking)) {
-    return readDocuments(documents.map(opened));
+    return readDocuments(documents.map(parseIfText));
   }
   return ranking.filter(isRecord).flatMap((rank) => {
     const index = firstField(rank, 'index', 'originalIndex');
     const score = firstField(rank, 'score', 'relevanceScore');
-    const found = readDocuments([typeof index === 'number' ? opened(documents[index]) : undefined]);
+    const found = readDocuments([typeof index === 'number' ? parseIfText(documents[index]) : undefined]);
     return found.map((document) => ({
       ...document,
       score: typeof score === 'number' ? score : document.score,
@@ -234,6 +234,3 @@ function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
 }
 
 /** Parses a list attribute of objects: a list of JSON texts. */
-function opened(value: unknown): unknown {
-  return typeof value === 'string' ? parseValue(value) : value;
-}

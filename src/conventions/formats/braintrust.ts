@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readStructure } from '../attributes.ts';
-import { field, type Fields, firstField } from '../json.ts';
+import { field, type Fields, firstField, readFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readOutcome } from '../messages/tool-outcome.ts';
@@ -106,8 +106,4 @@ function usageIn(metrics: Fields): SpanFacts['usage'] {
     cachedInputTokens: count('prompt_cached_tokens'),
     reasoningTokens: count('completion_reasoning_tokens', 'reasoning_tokens'),
   };
-}
-
-function readFields(value: unknown): Fields {
-  return isRecord(value) ? value : {};
 }

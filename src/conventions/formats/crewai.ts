@@ -1,9 +1,9 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readText } from '../attributes.ts';
-import { field, parseStructure } from '../json.ts';
+import { field, parseStructure, type Fields, readFields } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
-import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
+import { textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -35,8 +35,8 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const given = readFields(readText(attributes, 'input.value'));
-  const got = readFields(readText(attributes, 'output.value'));
+  const given = readTextFields(readText(attributes, 'input.value'));
+  const got = readTextFields(readText(attributes, 'output.value'));
   if (attributes.get('openinference.span.kind') === 'TOOL') {
     return { agent: textOrUndefined(field(given, 'coworker')) };
   }
@@ -48,7 +48,6 @@ function read(view: SpanView): SpanFacts {
   return task === undefined ? {} : { input: readMessages(task, 'user') };
 }
 
-function readFields(text: string | undefined): Record<string, unknown> {
-  const value = text === undefined ? undefined : parseStructure(text)?.value;
-  return isRecord(value) ? value : {};
+function readTextFields(text: string | undefined): Fields {
+  return readFields(text === undefined ? undefined : parseStructure(text)?.value);
 }

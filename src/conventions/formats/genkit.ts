@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { type Fields, field, firstField, parseValue } from '../json.ts';
+import { type Fields, field, firstField, parseValue, readFields } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -179,10 +179,6 @@ function findError({ span }: SpanView): SpanError | undefined {
   const exception = span.events.findLast((event) => event.name === 'exception')?.attributes;
   const message = exception?.get('exception.message') || span.statusMessage;
   return { type: exception?.get('exception.type') || null, message: message || null };
-}
-
-function readFields(value: unknown): Fields {
-  return isRecord(value) ? value : {};
 }
 
 function countIn(usage: Fields, name: string): number | null {

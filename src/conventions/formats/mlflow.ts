@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -58,7 +58,7 @@ function read(view: SpanView): SpanFacts {
   };
   if (role === 'tool') {
     const args = argumentsIn(given);
-    const outcome = got === undefined ? {} : readOutcome(typeof got === 'string' ? parseValue(got) : got);
+    const outcome = got === undefined ? {} : readOutcome(parseIfText(got));
     return {
       ...facts,
       toolName: name,

@@ -1,5 +1,5 @@
 import { readStructure, readText } from '../attributes.ts';
-import { type Fields, field, firstField, parseStructure, parseValue } from '../json.ts';
+import { type Fields, field, firstField, parseStructure, parseIfText } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { readMessages, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
@@ -104,8 +104,8 @@ function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMes
     [
       {
         role: typeof said === 'string' && said !== '' ? said : role,
-        content: opened(field(body, 'content')),
-        tool_calls: opened(field(body, 'tool_calls')),
+        content: openContent(field(body, 'content')),
+        tool_calls: openContent(field(body, 'tool_calls')),
         tool_call_id: field(body, 'id'),
         name: field(body, 'name'),
       },
@@ -118,10 +118,10 @@ function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMes
 
 /** Reads the parts of a choice; calls are beside the message or inside it. */
 function choiceParts(body: Fields): NormalPart[] {
-  const message = opened(firstField(body, 'message', 'content'));
+  const message = openContent(firstField(body, 'message', 'content'));
   const inner: Fields = isRecord(message) ? message : { content: message };
-  const calls = opened(firstField(inner, 'tool_calls') ?? field(body, 'tool_calls'));
-  const content = opened(
+  const calls = openContent(firstField(inner, 'tool_calls') ?? field(body, 'tool_calls'));
+  const content = openContent(
     firstField(inner, 'content', 'parts') ?? (isRecord(message) ? blockIn(message) : undefined),
   );
   return readMessages([{ role: 'assistant', content, tool_calls: calls }], 'assistant').flatMap(
@@ -136,7 +136,7 @@ function blockIn(message: Fields): unknown {
 }
 
 /** Parses blocks that came as JSON text; a text that only looks like JSON stays a text. */
-function opened(value: unknown): unknown {
+function openContent(value: unknown): unknown {
   if (typeof value !== 'string') {
     return value;
   }
@@ -173,9 +173,7 @@ function toolFacts(events: readonly MessageEvent[]): SpanFacts {
   const result = answered === undefined ? undefined : field(answered.body, 'message');
   return {
     toolCallId: typeof id === 'string' ? id : undefined,
-    ...(args === undefined ? {} : { toolArgs: typeof args === 'string' ? parseValue(args) : args }),
-    ...(result === undefined
-      ? {}
-      : { toolResult: unwrapBlock(typeof result === 'string' ? parseValue(result) : result) }),
+    ...(args === undefined ? {} : { toolArgs: parseIfText(args) }),
+    ...(result === undefined ? {} : { toolResult: unwrapBlock(parseIfText(result)) }),
   };
 }

@@ -1,4 +1,4 @@
-import { field, firstField, parseValue } from '../json.ts';
+import { field, firstField, parseIfText } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { readMessages } from './read-messages.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
@@ -29,7 +29,7 @@ export function argumentsIn(value: unknown): unknown {
   }
   const positional = field(value, 'args');
   const [first] = Array.isArray(positional) ? (positional as unknown[]) : [value];
-  return typeof first === 'string' ? parseValue(first) : first;
+  return parseIfText(first);
 }
 
 /** Finds messages in a value: a list of messages, an object with such a list, one named text, or plain text. */

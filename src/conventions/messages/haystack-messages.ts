@@ -31,7 +31,7 @@ function toBlock(block: Fields): Fields {
   const outcome = readBlockField(block, 'tool_call_result', 'ToolCallResult');
   if (outcome !== undefined) {
     const origin = readOrigin(outcome);
-    const result = opened(field(outcome, 'result'));
+    const result = openPrinted(field(outcome, 'result'));
     return field(outcome, 'error') === true
       ? {
           type: 'tool-error',
@@ -63,7 +63,7 @@ function readOrigin(outcome: Fields): Fields {
 }
 
 /** Parses a result. Results other than text were printed by Python; a text that only looks like that stays a text. */
-function opened(result: unknown): unknown {
+function openPrinted(result: unknown): unknown {
   const isPrinted = typeof result === 'string' && /^\s*[[{(]/.test(result);
   const value = isPrinted ? parsePythonRepr(result) : undefined;
   return typeof value === 'object' && value !== null ? value : result;

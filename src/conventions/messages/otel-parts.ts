@@ -1,4 +1,4 @@
-import { field, firstField, parseValue } from '../json.ts';
+import { field, firstField, parseIfText } from '../json.ts';
 import {
   callPart,
   filePart,
@@ -28,7 +28,7 @@ export const OTEL_PARTS: PartTable = {
     }),
   ],
   tool_call_response: (part) => {
-    const result = unwrapBlock(opened(firstField(part, 'response', 'result', 'content', 'output')));
+    const result = unwrapBlock(parseIfText(firstField(part, 'response', 'result', 'content', 'output')));
     // The AI SDK says so when a person refused the call.
     const denied = isRecord(result) && field(result, 'denied') === true;
     return [resultPart({ id: field(part, 'id'), name: field(part, 'name'), result, denied })];
@@ -52,10 +52,6 @@ export const OTEL_PARTS: PartTable = {
   uri: (part) => filePart(firstField(part, 'mime_type', 'modality'), field(part, 'uri')),
   compaction: (part) => [{ type: 'data', name: 'compaction', data: firstField(part, 'content') ?? null }],
 };
-
-function opened(value: unknown): unknown {
-  return typeof value === 'string' ? parseValue(value) : value;
-}
 
 /** The payload of a server tool without its discriminator; a value that is no object as it is. */
 function withoutType(value: unknown): unknown {

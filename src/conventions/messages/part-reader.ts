@@ -1,4 +1,4 @@
-import { type Fields, firstField, parseValue } from '../json.ts';
+import { type Fields, firstField, parseValue, parseIfText } from '../json.ts';
 import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -45,7 +45,7 @@ export function callPart(fields: {
     type: 'tool-call',
     id: callId(id),
     name: typeof name === 'string' ? name : '',
-    args: typeof args === 'string' ? parseValue(args) : args,
+    args: parseIfText(args),
     ...(provider === true ? { providerExecuted: true } : {}),
   };
 }
@@ -62,7 +62,7 @@ export function resultPart(fields: {
     type: 'tool-result',
     id: callId(id),
     name: typeof name === 'string' && name !== '' ? name : null,
-    result: typeof result === 'string' ? parseValue(result) : result,
+    result: parseIfText(result),
     ...(errorText === undefined ? {} : { errorText }),
     ...(denied === true ? { denied } : {}),
   };

@@ -1,4 +1,4 @@
-import type { ScoreHistogram } from '../bucket.ts';
+import type { ScoreHistogram, IntervalScores } from '../bucket.ts';
 import { sumHistogram } from '../bucket.ts';
 import type { Finding } from '../detector.ts';
 import { meanEvidence, noEvidence, stakes, type Variances, weigh } from './evidence.ts';
@@ -41,16 +41,10 @@ export interface GuardState {
   readonly alarm: Alarm | null;
 }
 
-/** Observations of one bucket, each between 0 and 1. */
-export interface Observed {
-  readonly startMs: number;
-  readonly scores: ScoreHistogram;
-}
-
 export interface MeanGuard {
   start(): GuardState;
   /** Weighs one more bucket or, during an alarm, tests whether it is over. */
-  step(state: GuardState, observed: Observed): GuardState;
+  step(state: GuardState, bucket: IntervalScores): GuardState;
   /** Raises the alarm when the caller finds enough evidence; without an excursion the state does not change. */
   raise(state: GuardState): GuardState;
 }
@@ -117,7 +111,7 @@ export function mirrorHistogram({ values, counts }: ScoreHistogram): ScoreHistog
 /** Sums the shortfalls below the bound, and restarts where they are made up: this finds the start with the largest sum. */
 function continueGuard(
   excursion: Excursion | null,
-  { startMs, bound, scores }: Observed & { readonly bound: number },
+  { startMs, bound, scores }: IntervalScores & { readonly bound: number },
 ): Excursion | null {
   const { count, sum } = sumHistogram(scores);
   if (count === 0) {

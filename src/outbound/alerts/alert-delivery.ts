@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '../../domain/waits.ts';
 import type { AlertChannel } from './alert-channel.ts';
 import { createChannelPass, type ChannelCounts, type ChannelPass } from './channel-pass.ts';
 import {
@@ -43,8 +43,7 @@ export function createAlertDelivery(
         deps.log.warn('alerts could not be read or recorded, trying again', { channel: pass.name, error });
       }
       const waitMs = Math.min(settings.intervalMs * 2 ** Math.min(failures, 30), MAX_STORE_WAIT_MS);
-      // Rejects only at a stop; the loop checks that next.
-      await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await sleep(waitMs, stopping.signal);
     }
   }
 

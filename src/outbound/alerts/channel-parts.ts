@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../domain/identity.ts';
 import { createAddressPolicy } from '../../config/private-addresses.ts';
 import { createGuardedPost } from '../http/guarded-post.ts';
 import type { ChannelDeps } from './alert-channel.ts';
@@ -8,7 +8,7 @@ const TIMEOUT_MS = 10_000;
 
 /** Its kind and its own name, or a hash of where it leads, which may be a secret. */
 export function nameChannel(kind: string, name: string | undefined, target: string): string {
-  return `${kind}-${name ?? createHash('sha256').update(target).digest('hex').slice(0, 8)}`;
+  return `${kind}-${name ?? sha256Hex(target).slice(0, 8)}`;
 }
 
 /** A post that reaches only addresses that are allowed; `inside`: private ones are. */

@@ -2,6 +2,7 @@ import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { attempt, type AlertChannel, type AlertLinks, type ChannelDeps } from './alert-channel.ts';
 import { buildAnnotations } from './alert-labels.ts';
 import { formatSummary, traceLink } from './alert-text.ts';
+import { cutText } from '../../domain/cut-text.ts';
 
 export interface PagerDutyChannelConfig extends AlertLinks {
   readonly name: string;
@@ -58,7 +59,7 @@ function buildTriggerEvent(event: AlertEvent, config: PagerDutyChannelConfig): o
     dedup_key: event.incidentId,
     client: 'spanscore',
     payload: {
-      summary: cut(`${event.alert}: ${formatSummary(event)}`),
+      summary: cutText(`${event.alert}: ${formatSummary(event)}`, MAX_SUMMARY_CHARS),
       source: series.agent === '' ? series.scorer : series.agent,
       severity: SEVERITIES.get((labels['severity'] ?? '').toLowerCase()) ?? 'error',
       timestamp: new Date(event.startsAtMs).toISOString(),
@@ -81,8 +82,4 @@ function buildLinks(event: AlertEvent, links: AlertLinks): object[] {
     0,
     MAX_LINKS,
   );
-}
-
-function cut(text: string): string {
-  return text.length <= MAX_SUMMARY_CHARS ? text : `${text.slice(0, MAX_SUMMARY_CHARS - 1).toWellFormed()}…`;
 }

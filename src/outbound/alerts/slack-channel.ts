@@ -7,6 +7,7 @@ import {
   type ChannelDeps,
 } from './alert-channel.ts';
 import { formatFinding, numberText, listSegments, formatSummary, traceLink } from './alert-text.ts';
+import { cutText } from '../../domain/cut-text.ts';
 
 export interface SlackChannelConfig extends AlertLinks {
   readonly name: string;
@@ -44,7 +45,7 @@ function slackBody({ events }: AlertMessage, links: AlertLinks): object {
     text: joinLines([escape(title), ...lines], MAX_TEXT_CHARS),
     unfurl_links: false,
     blocks: [
-      { type: 'header', text: { type: 'plain_text', text: cut(title, MAX_HEADER_CHARS), emoji: false } },
+      { type: 'header', text: { type: 'plain_text', text: cutText(title, MAX_HEADER_CHARS), emoji: false } },
       ...events.map((event) => ({
         type: 'section',
         text: { type: 'mrkdwn', text: joinLines(formatLines(event, links), MAX_SECTION_CHARS) },
@@ -94,7 +95,7 @@ function escapeUrl(url: string): string {
 
 /** Joins as many whole lines as fit. A first line that is too long is cut, but never within an escaped character. */
 function joinLines(lines: readonly string[], limit: number): string {
-  let text = cut(lines[0] ?? '', limit).replace(/&[a-z]{0,3}…$/, '…');
+  let text = cutText(lines[0] ?? '', limit).replace(/&[a-z]{0,3}…$/, '…');
   for (const line of lines.slice(1)) {
     const longer = `${text}\n${line}`;
     if (longer.length > limit) {
@@ -103,8 +104,4 @@ function joinLines(lines: readonly string[], limit: number): string {
     text = longer;
   }
   return text;
-}
-
-function cut(text: string, limit: number): string {
-  return text.length <= limit ? text : `${text.slice(0, limit - 1).toWellFormed()}…`;
 }

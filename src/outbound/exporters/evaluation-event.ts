@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../domain/identity.ts';
 import type { Attributes } from '@opentelemetry/api';
 import type { Score } from '../../domain/score.ts';
 
@@ -46,7 +46,7 @@ export function evaluationTraceId(score: Pick<Score, 'scoreId' | 'revision' | 't
 }
 
 function digest(kind: string, score: Pick<Score, 'scoreId' | 'revision'>): string {
-  const hex = createHash('sha256').update(`${kind}:${score.scoreId}:${score.revision}`).digest('hex');
+  const hex = sha256Hex(`${kind}:${score.scoreId}:${score.revision}`);
   // An id of zeros only is invalid.
   return /^0{16}/.test(hex) ? `1${hex.slice(1)}` : hex;
 }

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppError, toAppError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Delivery, ScoreExporter } from './score-exporter.ts';
 import type { ScoreFeed } from '../../store/contracts/stores.ts';
 import { DAY_MS } from '../../domain/durations.ts';
+import { sleep } from '../../domain/waits.ts';
 
 export interface ScoreExportLoopOptions {
   /** Interval between reads of new scores, milliseconds. Default 1,000. */
@@ -102,7 +102,7 @@ async function tail(runner: Runner): Promise<void> {
     const { more, failure } = await pass(runner);
     failures = failure === undefined ? 0 : failures + 1;
     if (!more) {
-      await pause(computeWaitMs(runner, failures, failure), runner.stopping);
+      await sleep(computeWaitMs(runner, failures, failure), runner.stopping);
     }
   }
   // Sends the scores written until the stop. It does not wait for a receiver that failed: the next start sends them.
@@ -163,11 +163,6 @@ function report(
   counts.failedDeliveries += 1;
   deps.log.warn('scores could not be exported, trying again', { exporter: exporter.name, error: failure });
   return { more: false, failure };
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  // Rejects only at a stop; the caller checks that next.
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
 
 async function shutDownExporter(exporter: ScoreExporter, log: Log): Promise<void> {

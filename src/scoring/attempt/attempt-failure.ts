@@ -1,6 +1,7 @@
 import { AppError, findCause, readErrorMessage } from '../../domain/errors.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { AttemptResult } from './attempt-result.ts';
+import { cutText } from '../../domain/cut-text.ts';
 
 /** Longest reason of a decision, in characters. */
 const MAX_REASON_CHARS = 500;
@@ -8,8 +9,7 @@ const MAX_REASON_CHARS = 500;
 /** Formats the reason of a decision: a stable code and a sentence on one line. */
 export function formatReason(code: string, detail: string): string {
   const line = detail.replace(/\s+/g, ' ').trim();
-  const text = line === '' ? code : `${code}: ${line}`;
-  return text.length > MAX_REASON_CHARS ? `${text.slice(0, MAX_REASON_CHARS - 1)}…` : text;
+  return cutText(line === '' ? code : `${code}: ${line}`, MAX_REASON_CHARS);
 }
 
 /** Returns the code at the begin of a reason. */

@@ -7,6 +7,7 @@ import type { SharedJudgeScope } from './attempt-context.ts';
 import { readResult } from './read-result.ts';
 import type { PreparedScorer } from '../select/rule.ts';
 import { sumCost, type AttemptResult, type ScorerAttempt } from './attempt-result.ts';
+import { untilAborted } from '../../domain/waits.ts';
 
 /** Limits and services of one attempt. */
 export interface ScorerTerms {
@@ -58,6 +59,7 @@ async function runWithinLimit(
   const signal = AbortSignal.any([limit.signal, ...outer]);
   try {
     signal.throwIfAborted();
+    // A scorer may ignore its signal.
     return readResult(bound, await untilAborted(startScorer(bound, input, terms, notes, signal), signal));
   } catch (error) {
     if (terms.signal?.aborted) {
@@ -112,19 +114,4 @@ function buildScope(
       await judgeScope.beforeCall?.();
     },
   };
-}
-
-/** Waits for a scorer until the signal is aborted. The late result of a scorer that ignores its signal is dropped. */
-async function untilAborted(
-  running: Promise<ScorerRunResult>,
-  signal: AbortSignal,
-): Promise<ScorerRunResult> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([running, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../../domain/waits.ts';
 
 /** Port of timers, so that tests control the time. */
 export interface Timers {
@@ -6,14 +6,4 @@ export interface Timers {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export const systemTimers: Timers = {
-  async sleep(ms, signal) {
-    try {
-      await delay(ms, undefined, { signal, ref: true });
-    } catch (error) {
-      if (!signal.aborted) {
-        throw error;
-      }
-    }
-  },
-};
+export const systemTimers: Timers = { sleep };

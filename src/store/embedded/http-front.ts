@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +9,7 @@ import { EngineError, wireError } from './engine-error.ts';
 import { readEngineRequest, hasBlocksRequested, type EngineRequest } from './engine-request.ts';
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
+import { sha256 } from '../../domain/identity.ts';
 
 /** Account that may send statements, with the runner of its statements. */
 export interface FrontAccount {
@@ -21,10 +22,6 @@ export interface FrontOptions {
   readonly accounts: readonly FrontAccount[];
   /** Called for each error of the engine, before the client gets it. */
   readonly onError: (error: unknown) => void;
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 /** Reads name and password from Basic authentication, ClickHouse's headers, or the URL. */

@@ -4,6 +4,7 @@ import type { EngineRequest, SessionRequest } from './engine-request.ts';
 import type { NamedLease, NamedSessions } from './named-sessions.ts';
 import type { PooledSession, SessionPool } from './session-pool.ts';
 import { sqlString } from './sql-statement.ts';
+import { quoteName } from '../quote-name.ts';
 
 /**
  * End of a statement. Output of a failed statement stays in its connection and appears before the next reply (seen with chdb
@@ -16,10 +17,6 @@ export interface Lease {
   readonly session: ChdbSession;
   /** Resets and returns the session. Must be called once, when no statement runs on it. */
   readonly finish: (outcome: Outcome) => Promise<void>;
-}
-
-function quotedName(name: string): string {
-  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }
 
 /** Runs a statement that answers nothing. */
@@ -40,7 +37,7 @@ export function setStatement(
 }
 
 export function useStatement(database: string): string {
-  return `USE ${quotedName(database)}`;
+  return `USE ${quoteName(database)}`;
 }
 
 /** Returns the parameters that the statement names. Throws an `EngineError` for one without a value. */

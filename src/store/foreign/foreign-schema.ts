@@ -2,6 +2,7 @@ import { ClickHouseError } from '@clickhouse/client';
 import { AppError, ConfigError, StoreUnavailableError } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
 import { attributeKind, type AttributeKind } from './attribute-columns.ts';
+import { quoteName } from '../quote-name.ts';
 
 type Reader = Pick<Database, 'rows'>;
 
@@ -92,7 +93,7 @@ async function readTable(database: Reader, given: string, expected: Expected): P
   }
   await read(
     database,
-    `SELECT ${expected.columns.map(quotedName).join(', ')} FROM ${name} LIMIT 0`,
+    `SELECT ${expected.columns.map(quoteName).join(', ')} FROM ${name} LIMIT 0`,
     given,
     expected,
   );
@@ -163,9 +164,5 @@ function isAnswer(error: unknown, codes: readonly string[]): boolean {
 }
 
 function quoted(given: string): string {
-  return given.split('.').map(quotedName).join('.');
-}
-
-function quotedName(name: string): string {
-  return `\`${name.replaceAll(/[\\`]/g, String.raw`\$&`)}\``;
+  return given.split('.').map(quoteName).join('.');
 }

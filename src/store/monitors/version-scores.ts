@@ -1,7 +1,7 @@
 import type { Deploy } from '../../domain/deploy-marker.ts';
-import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import { type IntervalScores, SCORE_STEPS } from '../../monitors/bucket.ts';
 import { computeSeriesKey } from '../../monitors/series-key.ts';
-import type { HourOfScores, VersionScores } from '../../monitors/version-compare.ts';
+import type { VersionScores } from '../../monitors/version-compare.ts';
 import type { Database } from '../database.ts';
 import { STANDING, STEP } from './folded-scores-sql.ts';
 import { fromSeriesRow, SERIES_COLUMNS, seriesColumnsBy, type SeriesRow } from './series-columns.ts';
@@ -53,7 +53,7 @@ export async function readVersionScores(
   });
 }
 
-function buildHour({ HourMs, Steps, Counts }: HourRow): HourOfScores {
+function buildHour({ HourMs, Steps, Counts }: HourRow): IntervalScores {
   return {
     startMs: Number(HourMs),
     scores: { values: Steps.map((step) => step / SCORE_STEPS), counts: Counts },

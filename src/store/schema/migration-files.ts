@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../domain/identity.ts';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/errors.ts';
@@ -40,7 +40,7 @@ export function readMigrations(folder: string = migrationsFolder()): Migration[]
     return {
       version: index + 1,
       name: match[2] ?? '',
-      checksum: createHash('sha256').update(text).digest('hex'),
+      checksum: sha256Hex(text),
       statements: splitStatements(text),
     };
   });

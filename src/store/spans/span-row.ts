@@ -5,6 +5,8 @@ import {
   type Span,
   type SpanKind,
   type StatusCode,
+  SPAN_KINDS,
+  STATUS_CODES,
 } from '../../domain/span.ts';
 import { jsonAttributes } from '../foreign/json-attributes.ts';
 
@@ -53,15 +55,8 @@ type SpanTuple = [
 /** Durations from here on are negative ones that wrapped around: the span ended before it started. */
 const WRAPPED = 2n ** 63n;
 
-const KINDS: ReadonlySet<string> = new Set<SpanKind>([
-  'Unspecified',
-  'Internal',
-  'Server',
-  'Client',
-  'Producer',
-  'Consumer',
-]);
-const STATUSES: ReadonlySet<string> = new Set<StatusCode>(['Unset', 'Ok', 'Error']);
+const KINDS: ReadonlySet<string> = new Set(SPAN_KINDS);
+const STATUSES: ReadonlySet<string> = new Set(STATUS_CODES);
 
 export interface TenantSpan {
   readonly tenant: string;

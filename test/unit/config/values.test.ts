@@ -1,7 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { durationMs, parseDurationMs } from '../../../src/config/duration.ts';
+import { durationMs, parseDurationMs, parseMomentMs } from '../../../src/config/duration.ts';
 import { isLoopbackHost, parseEndpoint } from '../../../src/config/endpoint.ts';
 import { showPath } from '../../../src/config/key-path.ts';
+
+describe('parseMomentMs', () => {
+  const nowMs = Date.UTC(2026, 10, 21, 8);
+
+  it.each([
+    ['now', nowMs],
+    ['1h', nowMs - 3_600_000],
+    ['2026-11-21T07:00:00Z', nowMs - 3_600_000],
+    ['2026-11-20', Date.UTC(2026, 10, 20)],
+  ])('reads %s', (text, expected) => {
+    expect(parseMomentMs(text, nowMs)).toBe(expected);
+  });
+
+  it.each(['', '5', 'yesterday', '2026-13-40'])('refuses %j', (text) => {
+    expect(parseMomentMs(text, nowMs)).toBeUndefined();
+  });
+});
 
 describe('durationMs', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { buildHistogram } from '../../../src/monitors/bucket.ts';
-import { compareVersions, type HourOfScores, leastDiscovery } from '../../../src/monitors/version-compare.ts';
+import { type IntervalScores, buildHistogram } from '../../../src/monitors/bucket.ts';
+import { compareVersions, leastDiscovery } from '../../../src/monitors/version-compare.ts';
 import { A_SERIES } from '../../support/fakes/memory-monitors.ts';
 import { seededRandom } from '../../support/builders/score-streams.ts';
 
@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 const DEPLOY_MS = Date.UTC(2026, 0, 15);
 
 /** Hours of four scores each around a mean, spread evenly over a width of 0.3. */
-function hours(fromMs: number, count: number, mean: number, random = seededRandom(7)): HourOfScores[] {
+function hours(fromMs: number, count: number, mean: number, random = seededRandom(7)): IntervalScores[] {
   return Array.from({ length: count }, (_, index) => ({
     startMs: fromMs + index * HOUR_MS,
     scores: buildHistogram(Array.from({ length: 4 }, () => mean - 0.15 + 0.3 * random())),
@@ -47,7 +47,7 @@ describe('a compare of versions', () => {
 
   test('expects the earlier mean of each hour of the day', () => {
     const daily = (fromMs: number, count: number) =>
-      Array.from({ length: count }, (_, index): HourOfScores => {
+      Array.from({ length: count }, (_, index): IntervalScores => {
         const startMs = fromMs + index * HOUR_MS;
         const mean = new Date(startMs).getUTCHours() < 12 ? 0.9 : 0.5;
         return { startMs, scores: buildHistogram([mean - 0.05, mean, mean, mean + 0.05]) };

@@ -1,11 +1,12 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+
 import { AppError, rejectAborted } from '../../../domain/errors.ts';
 import type { EngineLog } from '../engine-supervisor.ts';
 import { tryFileLock, type FileLock } from './file-lock.ts';
 import { nameOfHolder, stateOfHolder, watchHolder, type Holder } from './holder-watch.ts';
 import { beatOwner, removeOwner, writeOwner, type OwnerRecord, type OwnerState } from './owner-record.ts';
+import { sleep } from '../../../domain/waits.ts';
 
 /**
  * Data directory that this process owns: no other process starts an engine on it before `release` or the end of this
@@ -86,7 +87,7 @@ export function isHeld(dataDir: string): boolean {
 
 /** Waits a moment; the signal ends the wait. */
 export async function pause(signal: AbortSignal | undefined): Promise<void> {
-  await sleep(RETRY_MS, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  await sleep(RETRY_MS, signal);
 }
 
 /** Logs each process that delays the claim once, and again when the expected event changes. */
