@@ -13,13 +13,14 @@ import { startMonitors } from './app/monitors/start-monitors.ts';
 import { openOwnStore } from './app/open-store.ts';
 import { createConfiguredScoring } from './app/configured-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
+import { startExports } from './app/start-exports.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
 import { loadScorerKit } from './app/scorer-kit.ts';
 import { scorerReadings } from './app/scorer-readings.ts';
 import { processStatus, readStoreStatus, type ScorerStatus } from './app/serve-status.ts';
 import { startForwarding, startReceivers, type Receivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
-import { EXPORTERS, PREBUILT_SCORERS } from './components.ts';
+import { PREBUILT_SCORERS } from './components.ts';
 import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
 import { createDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
@@ -27,7 +28,6 @@ import { readServerTls } from './config/tls-files.ts';
 import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './config/access.ts';
-import { createScoreExportLoop } from './outbound/exporters/score-export-loop.ts';
 import { createScoringLoop } from './scoring/live/scoring-loop.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -240,24 +240,16 @@ async function startScorer(
     readTrace: createTurnReader(),
     log,
   });
+  // Before scoring begins: an exporter that is new to this store gets every score from here on.
+  started.push(...(await startExports(config, store, { log, metrics })));
   const member = randomUUID();
   const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members, member });
   await loop.start();
-  const exporters = await Promise.all(
-    EXPORTERS.map((exporter) => exporter.create(config.exporters, packageVersion())),
-  );
-  const exporting = createScoreExportLoop(
-    exporters.flat(),
-    {},
-    { feed: store.scores, log, now: () => store.spans.nowMs(), random: Math.random },
-  );
-  exporting.start();
   const { judgePool, judgeHealth } = scoring;
-  metrics.observe(() => scorerReadings({ loop, judgePool, exporting }));
+  metrics.observe(() => scorerReadings({ loop, judgePool }));
   metrics.observe(() => judgeReadings(scoring));
   metrics.observe(() => kit.guests.readings());
   const parts: StartedPart[] = [
-    { name: 'exporters', stage: 'exporters', stop: () => exporting.stop() },
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
     startMonitors(groups, { store, member, log, metrics }),

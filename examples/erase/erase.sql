@@ -44,6 +44,7 @@ ALTER TABLE score_arrivals DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, Tra
 ALTER TABLE outcome_arrivals DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE decisions DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE exports DELETE WHERE ScoreId IN (SELECT ScoreId FROM erased_scores);
+ALTER TABLE export_replays DELETE WHERE ScoreId IN (SELECT ScoreId FROM erased_scores);
 
 -- Deletes records that were set aside unread: their bytes hold the id, or a trace id as text or in binary.
 ALTER TABLE dead_letters DELETE

@@ -1,13 +1,11 @@
-import type { ScoreExportLoop } from '../outbound/exporters/score-export-loop.ts';
 import type { ScoringLoop } from '../scoring/live/scoring-loop.ts';
 import type { JudgePool } from '../scoring/attempt/judge-pool.ts';
 import type { Reading } from '../telemetry/metrics.ts';
 
-/** Returns the metrics of the scorer of this process: queue, work and exports. */
+/** Returns the metrics of the scorer of this process: queue and work. */
 export function scorerReadings(parts: {
   readonly loop: Pick<ScoringLoop, 'status'>;
   readonly judgePool: Pick<JudgePool, 'pending'>;
-  readonly exporting: Pick<ScoreExportLoop, 'counts'>;
 }): Reading[] {
   const { waiting, queued, inFlight, retries, spilled } = parts.loop.status();
   const states = { waiting, queued, running: inFlight, retrying: retries };
@@ -17,18 +15,5 @@ export function scorerReadings(parts: {
     ),
     { name: 'spanscore.scoring.traces.spilled', value: spilled },
     { name: 'spanscore.judge.queue', value: parts.judgePool.pending() },
-    ...[...parts.exporting.counts()].flatMap(([exporter, { delivered, rejected, failedDeliveries }]) => [
-      {
-        name: 'spanscore.export.scores',
-        value: delivered,
-        labels: { exporter, outcome: 'delivered' },
-      } as const,
-      {
-        name: 'spanscore.export.scores',
-        value: rejected,
-        labels: { exporter, outcome: 'rejected' },
-      } as const,
-      { name: 'spanscore.export.failures', value: failedDeliveries, labels: { exporter } } as const,
-    ]),
   ];
 }

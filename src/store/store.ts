@@ -11,6 +11,8 @@ import { createDeadLetterStore } from './spans/dead-letters.ts';
 import { createDecisionStore } from './scores/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
 import { createJudgeCallStore } from './scores/judge-calls.ts';
+import { createDutyStore } from './scores/duties.ts';
+import { createScoreFeed } from './scores/exports.ts';
 import { createMemberStore } from './scores/members.ts';
 import { migrate, migrationStatus } from './schema/migrate.ts';
 import { createMonitorView } from './monitors/monitor-view.ts';
@@ -93,9 +95,11 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     spans,
     decisions: createDecisionStore(database),
     scores: createScoreStore(database),
+    scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),
     judgeCalls: createJudgeCallStore(database),
     members: createMemberStore(database, 'scorer_members'),
+    duties: createDutyStore(database),
     deadLetters: createDeadLetterStore(database),
     monitors: createMonitorStore(database, { alerts, nowMs: () => spans.nowMs() }),
     monitorView: createMonitorView(database),

@@ -225,7 +225,13 @@ export const METRICS = {
     'scorer',
     'fault',
   ),
-  'spanscore.export.scores': observed('total', '{score}', 'Exported scores.', 'exporter', 'outcome'),
+  'spanscore.export.scores': observed(
+    'total',
+    '{score}',
+    'Scores that were delivered, or given up (dead letters).',
+    'exporter',
+    'outcome',
+  ),
   'spanscore.export.failures': observed(
     'total',
     '{delivery}',

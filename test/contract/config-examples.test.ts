@@ -8,13 +8,20 @@ import { loadConfig } from '../../src/config/index.ts';
 import { readBlocks } from '../support/documents/quickstarts.ts';
 
 const root = new URL('../../', import.meta.url);
-const PAGES = ['README.md', 'docs/receive-spans.md', 'docs/data.md', 'docs/judges.md'];
+const PAGES = [
+  'README.md',
+  'docs/receive-spans.md',
+  'docs/export-scores.md',
+  'docs/data.md',
+  'docs/judges.md',
+];
 const folder = mkdtempSync(join(tmpdir(), 'spanscore-config-examples-'));
 /** Every variable that an example names. */
 const variables = {
   TEAM_A_TOKEN: 'a-token-that-is-long-enough',
   INGEST_TOKEN: 'a-token-that-is-long-enough',
   ENGINE_PASSWORD: 'a-password',
+  HOOK_SECRET: 'a-secret',
 };
 
 /** The configurations on a page; rule files of monitors begin with `groups` and are tested with the alerts. */

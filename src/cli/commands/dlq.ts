@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { ALERT_SIGNAL, revivedDeliveries } from '../../outbound/alerts/dead-alert.ts';
+import { revivedScore, SCORE_SIGNAL } from '../../outbound/exporters/dead-score.ts';
 import { isoTime } from '../../api/time-json.ts';
 import { AppError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/columns.ts';
@@ -27,7 +28,7 @@ export const registerDlq: RegisterCommand = (program, bind) => {
   const dlq = program
     .command('dlq')
     .description(
-      'Dead letters: records, rows and alerts that could not be processed. List, replay or drop them.',
+      'Dead letters: records, rows, alerts and scores that could not be processed. List, replay or drop them.',
     )
     .addHelpText(
       'before',
@@ -171,6 +172,11 @@ async function choose(
 async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | undefined> {
   if (letter.signal === ALERT_SIGNAL) {
     await store.alertFeed.record(revivedDeliveries(letter.body, await store.spans.nowMs()));
+    await store.deadLetters.drop([letter]);
+    return undefined;
+  }
+  if (letter.signal === SCORE_SIGNAL) {
+    await store.scoreFeed.replay(letter.source, revivedScore(letter.body));
     await store.deadLetters.drop([letter]);
     return undefined;
   }

@@ -44,8 +44,6 @@ export function fileStores(
       ofTraces: async () => new Map(),
       write: nothing,
       list: none,
-      unexported: none,
-      markExported: nothing,
     },
     ruleVersions: { list: none, record: nothing },
     judgeCalls: {

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { endpoint, headers, hookUrl, httpUrl, secret, serverTls } from './fields.ts';
+import { endpoint, headers, hookUrl, httpUrl, secret, serverTls, wholeNumber } from './fields.ts';
+
+const attempts = wholeNumber(
+  'Number of attempts to deliver a score that fails while others are delivered, before it becomes a dead letter (spanscore dlq).',
+  { unit: 'attempts', max: 100 },
+).default(10);
 
 /** Schema of the OTLP exporter. */
 export const OtlpExport = z
@@ -13,6 +18,7 @@ export const OtlpExport = z
       .default(['span-event', 'log'])
       .describe('Form of a score: an event on an evaluation span, a log record, or both.'),
     headers: headers('Request headers, like authorization.').default({}),
+    attempts,
   })
   .describe('Scores as OpenTelemetry gen_ai.evaluation.result events.');
 
@@ -21,6 +27,7 @@ export const WebhookExport = z
   .strictObject({
     url: hookUrl('URL for scores. Each score is one POST with a JSON body.'),
     secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
+    attempts,
   })
   .describe('Scores as signed HTTP requests.');
 

@@ -4,7 +4,12 @@ import { readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { createEvaluationLogs } from './evaluation-logs.ts';
 import { createEvaluationSpans } from './evaluation-spans.ts';
-import { deliveryFailed, isRejection, type Delivery, type ScoreExporter } from './score-exporter.ts';
+import {
+  classifyFailure,
+  deliveryFailed,
+  type DeliveryOutcome,
+  type ScoreExporter,
+} from './score-exporter.ts';
 
 /**
  * Form of an export. `span-event`: an evaluation span in the scored trace. `log`: a log record with the context of the scored
@@ -17,6 +22,7 @@ export interface OtlpExporterConfig {
   readonly endpoint: string;
   readonly as: readonly OtlpForm[];
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly attempts: number;
   /** Version of spanscore, sent as version of scope and service. */
   readonly version: string;
   /** Longest time of one delivery, including its repeats, milliseconds. Default 10,000. */
@@ -53,76 +59,45 @@ function connection(config: OtlpExporterConfig, path: string) {
 function spanExporter(config: OtlpExporterConfig): ScoreExporter {
   const spans = createEvaluationSpans(config.version);
   const target = connection(config, '/v1/traces');
-  return createExporter('otlp-span-event', target.url, new OTLPTraceExporter(target), (scores) =>
-    spans.of(scores),
-  );
+  const parts = { ...config, name: 'otlp-span-event', url: target.url };
+  return createExporter(parts, new OTLPTraceExporter(target), (scores) => spans.of(scores));
 }
 
 function logExporter(config: OtlpExporterConfig): ScoreExporter {
   const logs = createEvaluationLogs(config.version);
   const target = connection(config, '/v1/logs');
-  return createExporter('otlp-log', target.url, new OTLPLogExporter(target), (scores) => logs.of(scores));
+  const parts = { ...config, name: 'otlp-log', url: target.url };
+  return createExporter(parts, new OTLPLogExporter(target), (scores) => logs.of(scores));
 }
 
 function createExporter<T>(
-  name: string,
-  url: string,
+  { name, url, attempts }: { readonly name: string; readonly url: string; readonly attempts: number },
   sdk: SdkExporter<T>,
   buildItems: (scores: readonly Score[]) => T[],
 ): ScoreExporter {
-  const send = (scores: readonly Score[]): Promise<Error | undefined> =>
-    new Promise((resolve) => {
-      sdk.export(buildItems(scores), ({ code, error }) =>
-        resolve(code === 0 ? undefined : (error ?? new Error('the receiver did not confirm'))),
-      );
-    });
   return {
     name,
     maxBatch: MAX_BATCH,
-    deliver: (scores, signal) => deliverHalving(scores, { send, url, signal }),
+    attempts,
+    deliver: (scores, signal) =>
+      new Promise((resolve) => {
+        // The SDK has no way to end a request early: its result no longer counts.
+        const end = () =>
+          resolve({ kind: 'away', error: deliveryFailed(`${url}: stopped before the reply`) });
+        signal.addEventListener('abort', end, { once: true });
+        sdk.export(buildItems(scores), ({ code, error }) => {
+          signal.removeEventListener('abort', end);
+          resolve(code === 0 ? { kind: 'delivered' } : explainFailure(error, url, scores.length));
+        });
+      }),
     shutdown: () => sdk.shutdown(),
   };
 }
 
-interface Sending {
-  readonly send: (scores: readonly Score[]) => Promise<Error | undefined>;
-  readonly url: string;
-  readonly signal: AbortSignal;
-}
-
-/** Delivers a batch. A batch that the receiver refuses for good is halved until the refused score is alone. */
-async function deliverHalving(scores: readonly Score[], sending: Sending): Promise<Delivery> {
-  if (scores.length === 0) {
-    return { delivered: [], rejected: [] };
-  }
-  if (sending.signal.aborted) {
-    return {
-      delivered: [],
-      rejected: [],
-      failure: deliveryFailed('stopped before the delivery was complete'),
-    };
-  }
-  const fault = await sending.send(scores);
-  if (fault === undefined) {
-    return { delivered: scores, rejected: [] };
-  }
-  const status = (fault as { code?: unknown }).code;
-  if (typeof status !== 'number' || !isRejection(status)) {
-    const message = `${sending.url} did not take ${scores.length} scores: ${readErrorMessage(fault)}`;
-    return { delivered: [], rejected: [], failure: deliveryFailed(message, { cause: fault }) };
-  }
-  if (scores.length === 1) {
-    return { delivered: [], rejected: scores };
-  }
-  const middle = Math.ceil(scores.length / 2);
-  const first = await deliverHalving(scores.slice(0, middle), sending);
-  if (first.failure !== undefined) {
-    return first;
-  }
-  const second = await deliverHalving(scores.slice(middle), sending);
-  return {
-    delivered: [...first.delivered, ...second.delivered],
-    rejected: [...first.rejected, ...second.rejected],
-    failure: second.failure,
-  };
+/** The SDK gives the HTTP status as the code of its error. It has repeated 429, 502, 503 and 504 until the time limit. */
+function explainFailure(cause: Error | undefined, url: string, count: number): DeliveryOutcome {
+  const reason = cause === undefined ? 'it did not confirm' : readErrorMessage(cause);
+  const error = deliveryFailed(`${url} did not take ${count} scores: ${reason}`, { cause });
+  const status = (cause as { code?: unknown } | undefined)?.code;
+  return typeof status === 'number' ? classifyFailure(status, error) : { kind: 'away', error };
 }

@@ -1,15 +1,13 @@
-import { type AppError, toAppError } from '../../domain/errors.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Delivery, ScoreExporter } from './score-exporter.ts';
-import type { ScoreFeed } from '../../store/contracts/stores.ts';
-import { DAY_MS } from '../../domain/durations.ts';
 import { sleep } from '../../domain/waits.ts';
+import type { DeadLetterSink } from '../../store/contracts/dead-letters.ts';
+import type { ScoreFeed } from '../../store/contracts/score-feed.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { DutyLost, ExportRun, type ExportCounts } from './export-run.ts';
+import type { ScoreExporter } from './score-exporter.ts';
 
 export interface ScoreExportLoopOptions {
   /** Interval between reads of new scores, milliseconds. Default 1,000. */
   readonly intervalMs?: number;
-  /** Age after which a score is not sent, milliseconds. Default 24 h. */
-  readonly lookbackMs?: number;
   /** First wait after a failure, milliseconds; doubled up to the last. Defaults 1,000 and 60,000. */
   readonly firstRetryMs?: number;
   readonly maxRetryMs?: number;
@@ -17,32 +15,37 @@ export interface ScoreExportLoopOptions {
   readonly drainMs?: number;
 }
 
+/** Exporters of this process, among the processes on the same store. */
+export interface ExporterDuties {
+  /** Returns the number of the epoch in which this process has the exporter; undefined while another process has it. */
+  readEpoch(exporter: string): Promise<number | undefined>;
+  /** Gives the exporter to another process. */
+  leave(exporter: string): Promise<void>;
+}
+
 export interface ScoreExportLoopDeps {
   readonly feed: ScoreFeed;
+  readonly deadLetters: DeadLetterSink;
+  readonly duties: ExporterDuties;
   readonly log: Log;
-  /** Unix milliseconds by the clock of the store, which sets the times of the scores. */
-  readonly now: () => number | Promise<number>;
   /** Random number in [0, 1). */
   readonly random: () => number;
 }
 
-interface ScoreExportCounts {
-  delivered: number;
-  rejected: number;
-  failedDeliveries: number;
-}
-
 export interface ScoreExportLoop {
-  start(): void;
-  /** Sends the remaining scores within `drainMs`, then shuts the exporters down. May be called before `start` and twice. */
+  /** Registers the exporters: scores written from now on are sent. Throws when the store does. */
+  start(): Promise<void>;
+  /**
+   * Sends the remaining scores within `drainMs`, gives the exporters to other processes, and shuts them down. May be called
+   * without `start` and twice.
+   */
   stop(): Promise<void>;
   /** Returns the counts since the start, by exporter name. */
-  counts(): ReadonlyMap<string, Readonly<ScoreExportCounts>>;
+  counts(): ReadonlyMap<string, Readonly<ExportCounts>>;
 }
 
 const DEFAULTS = {
   intervalMs: 1000,
-  lookbackMs: DAY_MS,
   firstRetryMs: 1000,
   maxRetryMs: 60_000,
   drainMs: 5000,
@@ -57,118 +60,144 @@ export function createScoreExportLoop(
   const settings = { ...DEFAULTS, ...options };
   const stopping = new AbortController();
   const giveUp = new AbortController();
-  const tallies = new Map(
-    exporters.map((exporter) => [exporter.name, { delivered: 0, rejected: 0, failedDeliveries: 0 }]),
-  );
+  const signals = { stopping: stopping.signal, giveUp: giveUp.signal };
+  const tails = exporters.map((exporter) => new ExporterTail(exporter, settings, { ...deps, ...signals }));
   let running: Promise<void>[] = [];
+  let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
 
-  function createRunner(exporter: ScoreExporter): Runner {
-    const counts = tallies.get(exporter.name) ?? { delivered: 0, rejected: 0, failedDeliveries: 0 };
-    return { exporter, settings, deps, counts, stopping: stopping.signal, giveUp: giveUp.signal };
+  async function start(): Promise<void> {
+    await Promise.all(exporters.map(({ name }) => deps.feed.register(name)));
+    running = tails.map((each) => each.run());
   }
 
   async function stop(): Promise<void> {
     stopping.abort();
     const timer = setTimeout(() => giveUp.abort(), settings.drainMs);
+    // The caller of `start` gets its failure.
+    await started?.catch(() => undefined);
     await Promise.all(running);
     clearTimeout(timer);
-    await Promise.all(exporters.map((exporter) => shutDownExporter(exporter, deps.log)));
+    await Promise.all(tails.map((each) => each.shutDown()));
   }
 
   return {
-    start() {
-      if (running.length === 0 && stopped === undefined) {
-        running = exporters.map((exporter) => tail(createRunner(exporter)));
-      }
-    },
+    start: () => (started ??= start()),
     stop: () => (stopped ??= stop()),
-    counts: () => tallies,
+    counts: () => new Map(tails.map(({ name, counts }) => [name, counts])),
   };
 }
 
-interface Runner {
-  readonly exporter: ScoreExporter;
-  readonly settings: Required<ScoreExportLoopOptions>;
-  readonly deps: ScoreExportLoopDeps;
-  readonly counts: ScoreExportCounts;
+interface TailDeps extends ScoreExportLoopDeps {
   readonly stopping: AbortSignal;
   readonly giveUp: AbortSignal;
 }
 
-async function tail(runner: Runner): Promise<void> {
-  let failures = 0;
-  while (!runner.stopping.aborted) {
-    const { more, failure } = await pass(runner);
-    failures = failure === undefined ? 0 : failures + 1;
-    if (!more) {
-      await sleep(computeWaitMs(runner, failures, failure), runner.stopping);
+/** Loop of one exporter. */
+class ExporterTail {
+  readonly counts: ExportCounts = { delivered: 0, dead: 0, failedDeliveries: 0 };
+  readonly #exporter: ScoreExporter;
+  readonly #settings: Required<ScoreExportLoopOptions>;
+  readonly #deps: TailDeps;
+  #work: { readonly epoch: number; readonly run: ExportRun } | undefined;
+  #storeFailures = 0;
+
+  constructor(exporter: ScoreExporter, settings: Required<ScoreExportLoopOptions>, deps: TailDeps) {
+    this.#exporter = exporter;
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
+  get name(): string {
+    return this.#exporter.name;
+  }
+
+  async run(): Promise<void> {
+    const { stopping, giveUp } = this.#deps;
+    while (!stopping.aborted) {
+      if (!(await this.#pass())) {
+        await sleep(this.#computeWaitMs(), stopping);
+      }
+    }
+    // Sends the scores written until the stop. It does not wait for a receiver that is down: the next process sends them.
+    const isHealthy = () => this.#storeFailures === 0 && this.#work?.run.isDown !== true;
+    for (let more = isHealthy(); more && !giveUp.aborted;) {
+      more = (await this.#pass()) && isHealthy();
+    }
+    await this.#leave();
+  }
+
+  async shutDown(): Promise<void> {
+    try {
+      await this.#exporter.shutdown();
+    } catch (error) {
+      this.#deps.log.warn('an exporter did not stop cleanly', { exporter: this.name, error });
     }
   }
-  // Sends the scores written until the stop. It does not wait for a receiver that failed: the next start sends them.
-  for (let more = failures === 0; more && !runner.giveUp.aborted;) {
-    ({ more } = await pass(runner));
-  }
-}
 
-function computeWaitMs({ settings, deps }: Runner, failures: number, failure: AppError | undefined): number {
-  if (failure === undefined) {
-    return settings.intervalMs;
+  #computeWaitMs(): number {
+    const { intervalMs, maxRetryMs } = this.#settings;
+    return Math.min(intervalMs * 2 ** Math.min(this.#storeFailures, 30), Math.max(intervalMs, maxRetryMs));
   }
-  const doubled = Math.min(settings.firstRetryMs * 2 ** Math.min(failures - 1, 30), settings.maxRetryMs);
-  const jittered = doubled * (0.5 + deps.random() / 2);
-  return Math.max(jittered, Math.min(failure.retryAfterMs ?? 0, settings.maxRetryMs));
-}
 
-/** Reads, delivers and records one batch. `more`: another batch is waiting. */
-async function pass(runner: Runner): Promise<{ more: boolean; failure?: AppError }> {
-  const { exporter, settings, deps, counts } = runner;
-  try {
-    const fromMs = (await deps.now()) - settings.lookbackMs;
-    const scores = await deps.feed.unexported(exporter.name, fromMs, exporter.maxBatch);
-    if (scores.length === 0) {
-      return { more: false };
+  /** Sends the scores that are due, if this process has the exporter. Returns true when further scores are waiting. */
+  async #pass(): Promise<boolean> {
+    const { duties, log } = this.#deps;
+    try {
+      const epoch = await duties.readEpoch(this.name);
+      this.#work = epoch === undefined ? undefined : this.#continueOrBegin(epoch);
+      const more = (await this.#work?.run.pass()) ?? false;
+      this.#storeFailures = 0;
+      return more;
+    } catch (error) {
+      if (error instanceof DutyLost) {
+        log.info('another process exports now; work that was begun is dropped', { exporter: this.name });
+        this.#work = undefined;
+        return false;
+      }
+      this.#storeFailures += 1;
+      log.warn('scores could not be read or recorded, trying again', { exporter: this.name, error });
+      return false;
     }
-    const live = scores.filter((score) => !score.isDeleted);
-    const delivery = await exporter.deliver(live, runner.giveUp);
-    // A score that was withdrawn before it was sent is recorded without sending.
-    const done = [...delivery.delivered, ...delivery.rejected, ...scores.filter((score) => score.isDeleted)];
-    if (done.length > 0) {
-      await deps.feed.markExported(exporter.name, done);
-    }
-    counts.delivered += delivery.delivered.length;
-    counts.rejected += delivery.rejected.length;
-    return report(runner, delivery, scores.length === exporter.maxBatch);
-  } catch (error) {
-    const failure = toAppError(error, { stage: 'export', retryable: true });
-    return report(runner, { delivered: [], rejected: [], failure }, false);
   }
-}
 
-function report(
-  { exporter, deps, counts }: Runner,
-  { rejected, failure }: Delivery,
-  more: boolean,
-): { more: boolean; failure?: AppError } {
-  if (rejected.length > 0) {
-    deps.log.error('the receiver refuses scores for good', {
-      exporter: exporter.name,
-      count: rejected.length,
-      firstScoreId: rejected[0]?.scoreId,
+  #continueOrBegin(epoch: number): { readonly epoch: number; readonly run: ExportRun } {
+    if (this.#work?.epoch === epoch) {
+      return this.#work;
+    }
+    const { feed, deadLetters, duties, log, random, giveUp } = this.#deps;
+    const { firstRetryMs, maxRetryMs } = this.#settings;
+    const run = new ExportRun({
+      exporter: this.#exporter,
+      feed,
+      deadLetters,
+      log,
+      counts: this.counts,
+      monotonicMs: () => performance.now(),
+      random,
+      checkDuty: async () => {
+        if ((await duties.readEpoch(this.name)) !== epoch) {
+          throw new DutyLost(this.name);
+        }
+      },
+      giveUp,
+      firstRetryMs,
+      maxRetryMs,
     });
+    return { epoch, run };
   }
-  if (failure === undefined) {
-    return { more };
-  }
-  counts.failedDeliveries += 1;
-  deps.log.warn('scores could not be exported, trying again', { exporter: exporter.name, error: failure });
-  return { more: false, failure };
-}
 
-async function shutDownExporter(exporter: ScoreExporter, log: Log): Promise<void> {
-  try {
-    await exporter.shutdown();
-  } catch (error) {
-    log.warn('an exporter did not stop cleanly', { exporter: exporter.name, error });
+  async #leave(): Promise<void> {
+    try {
+      await this.#deps.duties.leave(this.name);
+    } catch (error) {
+      this.#deps.log.warn(
+        'an exporter could not be given to another process; it waits for the last beat to be old',
+        {
+          exporter: this.name,
+          error,
+        },
+      );
+    }
   }
 }

@@ -1,13 +1,19 @@
-import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import { type AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { retryAfterMs } from '../http/retry-after.ts';
 import { webhookHeaders } from '../http/standard-webhook.ts';
-import { deliveryFailed, isRejection, type Delivery, type ScoreExporter } from './score-exporter.ts';
+import {
+  classifyFailure,
+  deliveryFailed,
+  type DeliveryOutcome,
+  type ScoreExporter,
+} from './score-exporter.ts';
 
 export interface WebhookExporterConfig {
   readonly url: string;
   /** Secret of the signature: `whsec_` and base64, or any text. Absent: messages are not signed. */
   readonly secret?: string | undefined;
+  readonly attempts: number;
   /** Longest time of one message, milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
 }
@@ -18,7 +24,6 @@ export interface WebhookDeps {
   readonly now: () => number;
 }
 
-const MAX_BATCH = 100;
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
@@ -31,18 +36,16 @@ export function createWebhookExporter(
 ): ScoreExporter {
   return {
     name: 'webhook',
-    maxBatch: MAX_BATCH,
-    async deliver(scores, signal): Promise<Delivery> {
-      const delivered: Score[] = [];
-      const rejected: Score[] = [];
+    maxBatch: 1,
+    attempts: config.attempts,
+    async deliver(scores, signal): Promise<DeliveryOutcome> {
       for (const score of scores) {
         const outcome = await post(score, config, deps, signal);
-        if (outcome instanceof AppError) {
-          return { delivered, rejected, failure: outcome };
+        if (outcome.kind !== 'delivered') {
+          return outcome;
         }
-        (outcome === 'delivered' ? delivered : rejected).push(score);
       }
-      return { delivered, rejected };
+      return { kind: 'delivered' };
     },
     shutdown: () => Promise.resolve(),
   };
@@ -53,12 +56,13 @@ async function post(
   config: WebhookExporterConfig,
   deps: WebhookDeps,
   signal: AbortSignal,
-): Promise<'delivered' | 'rejected' | AppError> {
+): Promise<DeliveryOutcome> {
   const body = JSON.stringify({
     type: 'score.written',
     timestamp: new Date(score.scoredAt).toISOString(),
     data: score,
   });
+  const timeout = AbortSignal.timeout(config.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   try {
     const response = await deps.fetch(config.url, {
       method: 'POST',
@@ -68,22 +72,21 @@ async function post(
         ...webhookHeaders({ id: `${score.scoreId}.${score.revision}`, body }, config.secret, deps.now()),
       },
       redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(config.timeoutMs ?? DEFAULT_TIMEOUT_MS)]),
+      signal: AbortSignal.any([signal, timeout]),
     });
     // The reply body is not used; reading it could take long.
     await response.body?.cancel();
-    if (response.ok) {
-      return 'delivered';
-    }
-    return isRejection(response.status)
-      ? 'rejected'
-      : deliveryFailed(`the webhook answered HTTP ${response.status}`, {
-          retryAfterMs: retryAfterMs(
-            { 'retry-after': response.headers.get('retry-after') ?? undefined },
-            deps.now(),
-          ),
-        });
+    return response.ok ? { kind: 'delivered' } : classifyFailure(response.status, refusal(response, deps));
   } catch (cause) {
-    return deliveryFailed(`the webhook could not be reached: ${readErrorMessage(cause)}`, { cause });
+    const error = deliveryFailed(`the webhook could not be reached: ${readErrorMessage(cause)}`, { cause });
+    // A receiver may be slow on one score only.
+    return { kind: timeout.aborted ? 'failed' : 'away', error };
   }
+}
+
+function refusal(response: Response, deps: WebhookDeps): AppError {
+  const retryAfter = response.headers.get('retry-after') ?? undefined;
+  return deliveryFailed(`the webhook answered HTTP ${response.status}`, {
+    retryAfterMs: retryAfterMs({ 'retry-after': retryAfter }, deps.now()),
+  });
 }

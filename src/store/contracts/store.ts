@@ -2,7 +2,9 @@ import type { StatusCounts } from '../../domain/decision.ts';
 import type { MonitorStore } from '../../monitors/monitor-store.ts';
 import type { AlertFeed } from './alert-deliveries.ts';
 import type { DeadLetterStore } from './dead-letters.ts';
+import type { DutyStore } from './duties.ts';
 import type { AlertStore, MarkerStore, MonitorView } from './monitors.ts';
+import type { ScoreFeed } from './score-feed.ts';
 import type { SpanSink } from './span-sink.ts';
 import type {
   DecisionStore,
@@ -51,9 +53,13 @@ export interface Store {
   readonly spans: SpanSource;
   readonly decisions: DecisionStore;
   readonly scores: ScoreStore;
+  /** Scores to export, and scores already exported. */
+  readonly scoreFeed: ScoreFeed;
   readonly ruleVersions: RuleVersionStore;
   readonly judgeCalls: JudgeCallStore;
   readonly members: MemberStore;
+  /** Processes that share work which one at a time does. */
+  readonly duties: DutyStore;
   readonly deadLetters: DeadLetterStore;
   readonly monitors: MonitorStore;
   readonly monitorView: MonitorView;

@@ -137,14 +137,7 @@ export interface ScoreStore {
   write(scores: readonly Score[]): Promise<void>;
   /** Newest first. */
   list(filter: ScoreFilter): Promise<Score[]>;
-  /** Reads scores written at or after `fromMs` that this exporter has not confirmed yet, oldest first; at most `limit`. */
-  unexported(exporter: string, fromMs: number, limit: number): Promise<Score[]>;
-  /** Records that the exporter delivered these (score id, revision) pairs. */
-  markExported(exporter: string, scores: readonly Score[]): Promise<void>;
 }
-
-/** Part of the score store that exporters read and write. */
-export type ScoreFeed = Pick<ScoreStore, 'unexported' | 'markExported'>;
 
 /** Rule in force from a time on. */
 export interface RuleVersion {

@@ -43,6 +43,7 @@ export function listExpiries({ spansDays, scoresDays }: Retention): Expiry[] {
     { table: 'decisions', from: WRITTEN, days: scores },
     { table: 'scores', from: WRITTEN, days: scores },
     { table: 'exports', from: 'toDateTime(ExportedAt)', days: scores },
+    { table: 'export_replays', from: WRITTEN, days: scores },
     { table: 'spend', from: WRITTEN, days: scores },
     { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'outcome_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },

@@ -1,38 +1,158 @@
 import type { Score } from '../../domain/score.ts';
+import type { ExportPage, ExportResult, PendingExport, ScoreFeed } from '../contracts/score-feed.ts';
 import type { Database } from '../database.ts';
+import { toDateTime } from '../values.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 
-/**
- * Reads scores written (by the store's clock) at or after `fromMs` whose current revision this exporter has not confirmed,
- * oldest first. Never uses a position: a write may become visible after one with a later stamp.
- */
-export async function readUnexported(
-  database: Database,
-  exporter: string,
-  fromMs: number,
-  limit: number,
-): Promise<Score[]> {
-  const rows = await database.rows<ScoreRow>(
-    `SELECT ${SCORE_SELECTION} FROM scores FINAL
-     WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64})
-       AND (ScoreId, Revision) NOT IN (
-         SELECT ScoreId, Revision FROM exports
-         WHERE Exporter = {exporter:String} AND ExportedAt >= fromUnixTimestamp64Milli({from:Int64}))
-     ORDER BY WrittenAt, ScoreId
-     LIMIT {limit:UInt32}`,
-    { exporter, from: Math.trunc(fromMs), limit },
-  );
-  return rows.map(fromScoreRow);
+/** Longest time from the stamp of an insert until its rows are visible, milliseconds. */
+const OVERLAP_MS = 45_000;
+
+/** Creates the store of deliveries of scores. */
+export function createScoreFeed(database: Database): ScoreFeed {
+  return {
+    register: (exporter) => register(database, exporter),
+    readPending: (exporter, limit) => readPending(database, exporter, limit),
+    readCurrent: (pending) => readCurrent(database, pending),
+    record: (exporter, results) => record(database, exporter, results),
+    advance: (exporter, doneUntilMs) => {
+      const at = toDateTime(doneUntilMs);
+      return database.insertSelected(
+        `INSERT INTO export_progress (Exporter, SeenAt, DoneUntil)
+         SELECT Exporter, min(SeenAt), {at:DateTime64(3, 'UTC')} FROM export_progress
+         WHERE Exporter = {exporter:String} GROUP BY Exporter`,
+        { exporter, at },
+      );
+    },
+    replay: (exporter, { scoreId, revision, round }) =>
+      database.insertRows('export_replays', [toReplayRow(exporter, { scoreId, revision, round }, false)]),
+  };
 }
 
-/** Records that the exporter delivered these revisions. */
-export async function markExported(
+/**
+ * Records the exporter unless it is known. Deliveries that an earlier version recorded went back for a day, so that day is
+ * read once more.
+ */
+async function register(database: Database, exporter: string): Promise<void> {
+  await database.insertSelected(
+    `INSERT INTO export_progress (Exporter, SeenAt, DoneUntil)
+     SELECT {exporter:String}, start, start FROM (
+       SELECT if((SELECT count() FROM exports WHERE Exporter = {exporter:String}) > 0,
+         now64(3) - toIntervalDay(1), now64(3)) AS start)
+     WHERE (SELECT count() FROM export_progress WHERE Exporter = {exporter:String}) = 0`,
+    { exporter },
+  );
+}
+
+interface ProgressRow {
+  readAtMs: string;
+  seenAtMs: string;
+  doneUntilMs: string;
+  replays: string;
+}
+
+type PendingRow = Record<keyof PendingExport, string>;
+
+/** Reads narrow columns only, because the read runs every second and mostly finds nothing. */
+async function readPending(database: Database, exporter: string, limit: number): Promise<ExportPage> {
+  const [progress] = await database.rows<ProgressRow>(
+    `SELECT toUnixTimestamp64Milli(now64(3)) AS readAtMs, toUnixTimestamp64Milli(min(SeenAt)) AS seenAtMs,
+       toUnixTimestamp64Milli(max(DoneUntil)) AS doneUntilMs,
+       (SELECT count() FROM export_replays FINAL WHERE Exporter = {exporter:String}) AS replays
+     FROM export_progress WHERE Exporter = {exporter:String} GROUP BY Exporter`,
+    { exporter },
+  );
+  if (progress === undefined) {
+    await register(database, exporter);
+    return readPending(database, exporter, limit);
+  }
+  const { readAtMs, seenAtMs, doneUntilMs } = progress;
+  const replays = progress.replays === '0' ? [] : await readReplays(database, exporter);
+  const since = Math.max(Number(seenAtMs), Number(doneUntilMs) - OVERLAP_MS);
+  const fresh = await readFresh(database, { exporter, since, limit });
+  return {
+    pending: [...replays, ...fresh],
+    isWhole: fresh.length < limit,
+    readAtMs: Number(readAtMs),
+    doneUntilMs: Number(doneUntilMs),
+  };
+}
+
+/** Deliveries are looked up by key for the scores in question: the table holds those of months. */
+async function readFresh(
   database: Database,
-  exporter: string,
-  scores: readonly Score[],
-): Promise<void> {
+  params: { readonly exporter: string; readonly since: number; readonly limit: number },
+): Promise<PendingExport[]> {
+  const written = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
+  const rows = await database.rows<PendingRow>(
+    `SELECT toString(ScoreId) AS scoreId, toString(Revision) AS revision, '0' AS round,
+       toString(toUnixTimestamp64Milli(min(WrittenAt))) AS writtenAtMs
+     FROM scores
+     WHERE ${written} AND IsDeleted = 0 AND (ScoreId, Revision) NOT IN (
+       SELECT ScoreId, Revision FROM exports
+       WHERE Exporter = {exporter:String} AND ScoreId IN (SELECT ScoreId FROM scores WHERE ${written}))
+     GROUP BY ScoreId, Revision
+     ORDER BY min(WrittenAt), ScoreId
+     LIMIT {limit:UInt32}`,
+    params,
+  );
+  return rows.map(toPending);
+}
+
+async function readReplays(database: Database, exporter: string): Promise<PendingExport[]> {
+  const rows = await database.rows<PendingRow>(
+    `SELECT toString(ScoreId) AS scoreId, toString(Revision) AS revision, toString(Round) AS round, '0' AS writtenAtMs
+     FROM export_replays FINAL WHERE Exporter = {exporter:String} ORDER BY WrittenAt, ScoreId`,
+    { exporter },
+  );
+  return rows.map(toPending);
+}
+
+function toPending({ scoreId, revision, round, writtenAtMs }: PendingRow): PendingExport {
+  return { scoreId, revision: Number(revision), round: Number(round), writtenAtMs: Number(writtenAtMs) };
+}
+
+/** Two owners that score an id before and after midnight write it under two days: the row with the newer evidence counts. */
+async function readCurrent(database: Database, pending: readonly PendingExport[]): Promise<Score[]> {
+  const from = Math.min(...pending.map(({ writtenAtMs }) => writtenAtMs));
+  const rows = await database.rows<ScoreRow>(
+    `SELECT ${SCORE_SELECTION} FROM scores FINAL
+     WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ScoreId IN {ids:Array(UUID)}
+     ORDER BY Version DESC LIMIT 1 BY ScoreId`,
+    { from, ids: [...new Set(pending.map(({ scoreId }) => scoreId))] },
+  );
+  const wanted = new Set(pending.map(({ scoreId, revision }) => `${scoreId} ${revision}`));
+  return rows.map(fromScoreRow).filter(({ scoreId, revision }) => wanted.has(`${scoreId} ${revision}`));
+}
+
+async function record(database: Database, exporter: string, results: readonly ExportResult[]): Promise<void> {
   await database.insertRows(
     'exports',
-    scores.map((score) => ({ Exporter: exporter, ScoreId: score.scoreId, Revision: score.revision })),
+    results
+      .filter(({ outcome }) => outcome !== 'withdrawn')
+      .map(({ scoreId, revision, outcome }) => ({
+        Exporter: exporter,
+        ScoreId: scoreId,
+        Revision: revision,
+        Outcome: outcome,
+      })),
   );
+  await database.insertRows(
+    'export_replays',
+    results.filter(({ round }) => round > 0).map((result) => toReplayRow(exporter, result, true)),
+  );
+}
+
+function toReplayRow(
+  exporter: string,
+  { scoreId, revision, round }: Pick<PendingExport, 'scoreId' | 'revision' | 'round'>,
+  isFinished: boolean,
+): object {
+  return {
+    Exporter: exporter,
+    ScoreId: scoreId,
+    Revision: revision,
+    Round: round,
+    Version: round * 2 + (isFinished ? 1 : 0),
+    IsDeleted: isFinished ? 1 : 0,
+  };
 }

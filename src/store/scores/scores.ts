@@ -1,7 +1,6 @@
 import type { Score } from '../../domain/score.ts';
 import { joinTraceKey, type ScoreFilter, type ScoreStore, type TraceKey } from '../contracts/stores.ts';
 import type { Database, QueryParams } from '../database.ts';
-import { markExported, readUnexported } from './exports.ts';
 import { fromScoreRow, SCORE_SELECTION, toScoreRow, type ScoreRow } from './score-row.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 
@@ -12,8 +11,6 @@ export function createScoreStore(database: Database): ScoreStore {
     ofTraces: (keys) => readScores(database, keys),
     write: (scores) => database.insertRows('scores', scores.map(toScoreRow)),
     list: (filter) => listScores(database, filter),
-    unexported: (exporter, fromMs, limit) => readUnexported(database, exporter, fromMs, limit),
-    markExported: (exporter, scores) => markExported(database, exporter, scores),
   };
 }
 

@@ -8,6 +8,8 @@ import { silentLog } from '../../../src/telemetry/log.ts';
 import { aScore } from '../../support/builders/a-score.ts';
 import { loadDocumented } from '../../support/documents/documented-options.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
+import { recordingLetters } from '../../support/fakes/recording-letters.ts';
+import { soleDuties } from '../../support/fakes/sole-duties.ts';
 import { memoryScoreFeed } from '../../support/fakes/memory-score-feed.ts';
 
 /** Longer than one delivery may take by default. */
@@ -32,9 +34,9 @@ function start(exporters: readonly ScoreExporter[], feed = memoryScoreFeed(...SC
   const loop = createScoreExportLoop(
     exporters,
     { intervalMs: 5, firstRetryMs: 5, maxRetryMs: 20, drainMs: 100 },
-    { feed, log: silentLog, now: Date.now, random: Math.random },
+    { feed, deadLetters: recordingLetters(), duties: soleDuties, log: silentLog, random: Math.random },
   );
-  loop.start();
+  void loop.start();
   return { loop, feed };
 }
 
@@ -97,16 +99,15 @@ describe.each(EXPORTERS)('exporters.$name', (definition) => {
   it('reports what the receiver refuses, and does not throw when nobody listens', async () => {
     receiver.answer(400);
     for (const exporter of await create(definition)) {
-      const { delivered, rejected } = await exporter.deliver(SCORES, never);
-      expect({ delivered, rejected }).toEqual({ delivered: [], rejected: SCORES });
+      expect(await exporter.deliver(SCORES, never)).toMatchObject({ kind: 'refused' });
     }
     const exporters = await create(definition);
     await receiver.close();
-    for (const { failure, delivered } of await Promise.all(
-      exporters.map((exporter) => exporter.deliver(SCORES, never)),
-    )) {
-      expect(delivered).toEqual([]);
-      expect(failure).toMatchObject({ code: 'delivery_failed', retryable: true });
+    for (const exporter of exporters) {
+      expect(await exporter.deliver(SCORES, never)).toMatchObject({
+        kind: 'away',
+        error: { code: 'delivery_failed', retryable: true },
+      });
     }
   });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import { newTraceId, buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let it: TestStore;
 
@@ -77,90 +77,5 @@ describe('scores', () => {
     expect(await list({ scorers: ["none' OR '1' = '1"] })).toEqual([]);
     expect(await list({ source: 'human' })).toEqual([]);
     expect(await list({ tenant: 'x' })).toEqual([]);
-  });
-
-  test('wait for an exporter until it confirms this very revision', async () => {
-    const first = buildScore({ tenant: 'exports' });
-    await it.store.scores.write([first]);
-    const waiting = async (exporter: string) =>
-      (await it.store.scores.unexported(exporter, 0, 1000)).filter(({ tenant }) => tenant === 'exports');
-    expect(await waiting('otlp')).toEqual([first]);
-    await it.store.scores.markExported('otlp', [first]);
-    expect(await waiting('otlp')).toEqual([]);
-    expect(await waiting('webhook')).toEqual([first]);
-    const second = { ...first, revision: 2, evidenceUntil: first.evidenceUntil + 1 };
-    await it.store.scores.write([second]);
-    expect(await waiting('otlp')).toEqual([second]);
-  });
-
-  test('written long ago are no more offered to exporters', async () => {
-    await it.store.scores.write([buildScore()]);
-    expect(await it.store.scores.unexported('late', Date.now() + 3_600_000, 10)).toEqual([]);
-  });
-});
-
-describe('rules, judge calls and money', () => {
-  test('a rule version keeps its first moment, whoever records it again', async () => {
-    const version = {
-      rule: 'r',
-      version: 'v1',
-      activeFromMs: 2000,
-      probability: 0.1,
-      definition: { rate: 0.1 },
-    };
-    await it.store.ruleVersions.record(version);
-    await it.store.ruleVersions.record({ ...version, activeFromMs: 9000 });
-    await it.store.ruleVersions.record({ ...version, version: 'v2', activeFromMs: 5000 });
-    expect(await it.store.ruleVersions.list()).toEqual([
-      version,
-      { ...version, version: 'v2', activeFromMs: 5000 },
-    ]);
-  });
-
-  test('money is summed by rule from a moment on, a retried entry once', async () => {
-    const entry = { rule: 'r', costUsd: 0.25, atMs: 5000, scoreId: 's1', callId: 'c1' };
-    const settle = { ...entry, costUsd: -0.05, atMs: 6000 };
-    await it.store.judgeCalls.spend([entry]);
-    await it.store.judgeCalls.spend([entry]);
-    await it.store.judgeCalls.spend([settle, { ...entry, rule: 'other' }]);
-    const booked = async (rule: string, sinceMs: number) =>
-      (await it.store.judgeCalls.readSpending(rule, sinceMs, 0)).bookedUsd;
-    expect(await booked('r', 0)).toBeCloseTo(0.2);
-    expect(await booked('r', 6000)).toBeCloseTo(-0.05);
-    expect(await booked('nobody', 0)).toBe(0);
-  });
-
-  test('money of calls under way is told from that of calls that ended, and of calls that nobody settled', async () => {
-    const entry = { rule: 'open', costUsd: 0.25, atMs: 5000, scoreId: 's1' };
-    await it.store.judgeCalls.spend([
-      { ...entry, callId: 'ended' },
-      { ...entry, callId: 'ended', costUsd: -0.05, atMs: 5001 },
-      { ...entry, callId: 'under way', costUsd: 0.5, atMs: 9000 },
-      { ...entry, callId: 'never settled', costUsd: 0.125, atMs: 4000 },
-    ]);
-    const { bookedUsd, reservedUsd } = await it.store.judgeCalls.readSpending('open', 0, 8000);
-    expect(bookedUsd).toBeCloseTo(0.825);
-    expect(reservedUsd).toBe(0.5);
-  });
-
-  test('judge calls are kept', async () => {
-    const call = {
-      tenant: '',
-      traceId: newTraceId(),
-      scoreId: 's',
-      scorer: 'hallucination',
-      step: 'verdicts',
-      model: 'openai/x',
-      status: 'success' as const,
-      prompt: 'p',
-      reply: 'r',
-      error: '',
-      inputTokens: 10,
-      outputTokens: null,
-      costUsd: 0.1,
-      durationMs: 12.5,
-      calledAtMs: Date.now(),
-    };
-    await expect(it.store.judgeCalls.write([call, call])).resolves.toBeUndefined();
   });
 });

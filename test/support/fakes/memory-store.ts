@@ -183,8 +183,6 @@ export class MemoryStore {
         }
       },
       list: async ({ limit }) => this.scores().slice(0, limit),
-      unexported: async () => [],
-      markExported: async () => undefined,
     },
     ruleVersions: {
       list: async () => [...this.#rules],

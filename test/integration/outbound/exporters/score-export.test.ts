@@ -5,13 +5,16 @@ import {
   createScoreExportLoop,
   type ScoreExportLoop,
 } from '../../../../src/outbound/exporters/score-export-loop.ts';
+import type { DeadLetterSink } from '../../../../src/store/contracts/dead-letters.ts';
 import type { ScoreExporter } from '../../../../src/outbound/exporters/score-exporter.ts';
 import { createWebhookExporter } from '../../../../src/outbound/exporters/webhook-exporter.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { aScore } from '../../../support/builders/a-score.ts';
 import { memoryScoreFeed } from '../../../support/fakes/memory-score-feed.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../../support/fakes/http-receiver.ts';
-import type { ScoreFeed } from '../../../../src/store/contracts/stores.ts';
+import { recordingLetters } from '../../../support/fakes/recording-letters.ts';
+import { soleDuties } from '../../../support/fakes/sole-duties.ts';
+import type { ScoreFeed } from '../../../../src/store/contracts/score-feed.ts';
 
 let receiver: HttpReceiver;
 let loops: ScoreExportLoop[];
@@ -35,18 +38,23 @@ function otlpWithin(timeoutMs: number, ...as: OtlpForm[]): ScoreExporter[] {
     as,
     headers: { 'x-team': 'a' },
     version: '0.1.0',
+    attempts: 2,
     timeoutMs,
   });
 }
 
-function run(feed: ScoreFeed, exporters: ScoreExporter[]): ScoreExportLoop {
+function run(
+  feed: ScoreFeed,
+  exporters: ScoreExporter[],
+  deadLetters: DeadLetterSink = recordingLetters(),
+): ScoreExportLoop {
   const loop = createScoreExportLoop(
     exporters,
     { intervalMs: 5, firstRetryMs: 5, maxRetryMs: 20, drainMs: 60_000 },
-    { feed, log: silentLog, now: () => Date.now(), random: () => 0.5 },
+    { feed, deadLetters, duties: soleDuties, log: silentLog, random: () => 0.5 },
   );
   loops.push(loop);
-  loop.start();
+  void loop.start();
   return loop;
 }
 
@@ -194,6 +202,7 @@ describe('a receiver that fails', () => {
       endpoint: 'http://127.0.0.1:1',
       as: ['span-event'],
       version: '0.1.0',
+      attempts: 2,
       timeoutMs: 100,
     });
     const loop = run(feed, gone === undefined ? [] : [gone]);
@@ -215,14 +224,19 @@ describe('a receiver that fails', () => {
     expect(feed.marked('otlp-log')).toEqual([]);
   });
 
-  test('by refusing one score for good gets all the others', async () => {
+  test('by refusing one score gets all the others, and the score is a dead letter after its attempts', async () => {
     const scores = ['a', 'b', 'poison', 'c', 'd'].map((scoreId) => aScore({ scoreId }));
     const feed = memoryScoreFeed(...scores);
     receiver.answer(({ body }) => (body.includes('poison') ? 400 : 200));
-    const loop = run(feed, otlp('span-event'));
+    const letters = recordingLetters();
+    const loop = run(feed, otlp('span-event'), letters);
 
     await expect.poll(() => feed.marked('otlp-span-event')).toHaveLength(5);
-    expect(loop.counts().get('otlp-span-event')).toEqual({ delivered: 4, rejected: 1, failedDeliveries: 0 });
+    expect(loop.counts().get('otlp-span-event')).toMatchObject({ delivered: 4, dead: 1 });
+    expect(letters.letters).toMatchObject([
+      { source: 'otlp-span-event', signal: 'scores', code: 'delivery_failed', attempts: 2 },
+    ]);
+    expect(Buffer.from(letters.letters[0]?.body ?? []).toString()).toContain('poison');
   });
 });
 
@@ -245,7 +259,7 @@ describe('webhooks', () => {
   test('are signed, and carry an id that is stable over repeats', async () => {
     const feed = memoryScoreFeed(aScore());
     receiver.answer(500);
-    const loop = run(feed, [createWebhookExporter({ url: `${receiver.url}/hook`, secret })]);
+    const loop = run(feed, [createWebhookExporter({ url: `${receiver.url}/hook`, secret, attempts: 2 })]);
     await expect.poll(() => loop.counts().get('webhook')?.failedDeliveries).toBeGreaterThan(0);
     expect(feed.marked('webhook')).toEqual([]);
     receiver.answer(200);
@@ -266,9 +280,9 @@ describe('webhooks', () => {
     const feed = memoryScoreFeed(...['a', 'b', 'c'].map((scoreId) => aScore({ scoreId })));
     let broken = true;
     receiver.answer(({ body }) => (broken && body.includes('"scoreId":"b"') ? 503 : 200));
-    const loop = run(feed, [createWebhookExporter({ url: receiver.url })]);
+    const loop = run(feed, [createWebhookExporter({ url: receiver.url, attempts: 2 })]);
     await expect.poll(() => loop.counts().get('webhook')?.failedDeliveries).toBeGreaterThan(0);
-    expect(feed.marked('webhook')).toEqual(['a/1']);
+    await expect.poll(() => feed.marked('webhook')).toEqual(['a/1', 'c/1']);
 
     broken = false;
     await expect.poll(() => feed.marked('webhook')).toHaveLength(3);
@@ -281,7 +295,7 @@ describe('webhooks', () => {
   test('follow no redirect', async () => {
     const feed = memoryScoreFeed(aScore());
     receiver.answer(302);
-    const loop = run(feed, [createWebhookExporter({ url: receiver.url })]);
+    const loop = run(feed, [createWebhookExporter({ url: receiver.url, attempts: 2 })]);
 
     await expect.poll(() => loop.counts().get('webhook')?.failedDeliveries).toBeGreaterThan(0);
     expect(feed.marked('webhook')).toEqual([]);

@@ -1,0 +1,67 @@
+import { EXPORTERS } from '../components.ts';
+import type { Config } from '../config/index.ts';
+import { createScoreExportLoop, type ScoreExportLoop } from '../outbound/exporters/score-export-loop.ts';
+import { startDuties, type Duties } from '../ownership/duties.ts';
+import type { Store } from '../store/contracts/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics, Reading } from '../telemetry/metrics.ts';
+import { packageVersion } from './package-version.ts';
+import type { StartedPart } from './stop-parts.ts';
+
+/** Starts the configured exporters. Starts nothing without one. */
+export async function startExports(
+  config: Config,
+  store: Pick<Store, 'scoreFeed' | 'duties' | 'deadLetters'>,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+): Promise<StartedPart[]> {
+  const created = await Promise.all(
+    EXPORTERS.map((exporter) => exporter.create(config.exporters, packageVersion())),
+  );
+  const exporters = created.flat();
+  if (exporters.length === 0) {
+    return [];
+  }
+  const dutyName = (exporter: string) => `export ${exporter}`;
+  const duties: Duties = startDuties(
+    store.duties,
+    exporters.map(({ name }) => dutyName(name)),
+  );
+  const exporting = createScoreExportLoop(
+    exporters,
+    {},
+    {
+      feed: store.scoreFeed,
+      deadLetters: store.deadLetters,
+      duties: {
+        readEpoch: (exporter) => duties.readEpoch(dutyName(exporter)),
+        leave: (exporter) => duties.leave(dutyName(exporter)),
+      },
+      log,
+      random: Math.random,
+    },
+  );
+  const stop = async () => {
+    await exporting.stop();
+    duties.stop();
+  };
+  try {
+    await exporting.start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  metrics.observe(() => exportReadings(exporting));
+  return [{ name: 'exporters', stage: 'exporters', stop }];
+}
+
+function exportReadings(exporting: Pick<ScoreExportLoop, 'counts'>): Reading[] {
+  return [...exporting.counts()].flatMap(([exporter, { delivered, dead, failedDeliveries }]) => [
+    {
+      name: 'spanscore.export.scores',
+      value: delivered,
+      labels: { exporter, outcome: 'delivered' },
+    } as const,
+    { name: 'spanscore.export.scores', value: dead, labels: { exporter, outcome: 'given_up' } } as const,
+    { name: 'spanscore.export.failures', value: failedDeliveries, labels: { exporter } } as const,
+  ]);
+}

@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import type { DutyBeat, DutyMember, DutyStore } from '../store/contracts/duties.ts';
+import { BEAT_EVERY_MS, MEMBER_TTL_MS } from './ownership.ts';
+
+/**
+ * Duties of this process: named work that one process at a time does. The process that joined first has a duty until it leaves
+ * or its beats are old. A process that joins later never takes a duty from a living one.
+ */
+export interface Duties {
+  /**
+   * Returns the number of the epoch in which this process has the duty; undefined while it does not have it. Work of an earlier
+   * epoch must not be continued: another process may have done it. Reads the members first when the last beat is old, for
+   * example after a pause of this process. Throws when the store does.
+   */
+  readEpoch(duty: string): Promise<number | undefined>;
+  /** Gives a duty up: the next member takes it at once. Throws when the store does. */
+  leave(duty: string): Promise<void>;
+  /** Ends the beats. */
+  stop(): void;
+}
+
+export interface DutyOptions {
+  /** Age of a membership before it can have a duty, milliseconds: earlier members are visible by then. Default 3,000. */
+  readonly settleMs?: number;
+  /** Interval in which a waiting process looks whether a duty is free, milliseconds. Default 1,000. */
+  readonly lookEveryMs?: number;
+  /** Interval of beats, and the age from which a member counts as dead, milliseconds. Defaults 3,000 and 15,000. */
+  readonly beatEveryMs?: number;
+  readonly ttlMs?: number;
+}
+
+const DEFAULTS = {
+  settleMs: BEAT_EVERY_MS,
+  lookEveryMs: 1_000,
+  beatEveryMs: BEAT_EVERY_MS,
+  ttlMs: MEMBER_TTL_MS,
+} satisfies Required<DutyOptions>;
+
+/** Joins the duties and starts to beat. */
+export function startDuties(store: DutyStore, names: readonly string[], options: DutyOptions = {}): Duties {
+  const duties = new SharedDuties(store, names, { ...DEFAULTS, ...options });
+  duties.start();
+  return duties;
+}
+
+class SharedDuties implements Duties {
+  readonly #store: DutyStore;
+  readonly #settings: Required<DutyOptions>;
+  readonly #names: Set<string>;
+  readonly #epochs = new Map<string, number>();
+  #epochCount = 0;
+  /** Name of this process among the members; another one after each silence. */
+  #member = randomUUID();
+  /** Own memberships as the store stamped them. */
+  #own = new Map<string, DutyMember>();
+  /** Last rows of former names: without them, the others would wait until the last beats are old. */
+  #farewells: DutyBeat[] = [];
+  #beatStartedMs = Number.NEGATIVE_INFINITY;
+  #refreshing: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(store: DutyStore, names: readonly string[], settings: Required<DutyOptions>) {
+    this.#store = store;
+    this.#names = new Set(names);
+    this.#settings = settings;
+  }
+
+  start(): void {
+    // A failure shows itself in `readEpoch`, which refreshes again when the last beat is old.
+    const look = () => void this.#refresh().catch(() => undefined);
+    this.#timer = setInterval(look, this.#settings.lookEveryMs).unref();
+    look();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async readEpoch(duty: string): Promise<number | undefined> {
+    if (this.#silentMs() > (this.#settings.ttlMs * 2) / 3) {
+      await this.#refresh();
+    }
+    return this.#epochs.get(duty);
+  }
+
+  async leave(duty: string): Promise<void> {
+    this.#names.delete(duty);
+    this.#epochs.delete(duty);
+    await this.#refreshing?.catch(() => undefined);
+    await this.#store.beat([
+      { duty, member: this.#member, joinedAtMs: this.#own.get(duty)?.joinedAtMs, isLeaving: true },
+    ]);
+  }
+
+  #silentMs(): number {
+    return performance.now() - this.#beatStartedMs;
+  }
+
+  /** Refreshes once for all callers at the same time. */
+  #refresh(): Promise<void> {
+    this.#refreshing ??= this.#refreshOnce().finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  async #refreshOnce(): Promise<void> {
+    const silentMs = this.#silentMs();
+    const isBeatDue = silentMs >= this.#settings.beatEveryMs;
+    const hasAll = [...this.#names].every((duty) => this.#epochs.has(duty));
+    if (!isBeatDue && hasAll) {
+      return;
+    }
+    const startedMs = performance.now();
+    if (isBeatDue) {
+      if (silentMs > this.#settings.ttlMs) {
+        this.#joinAnew();
+      }
+      await this.#beat();
+    }
+    const members = await this.#store.readMembers([...this.#names], this.#settings.ttlMs);
+    if (this.#isForgotten(members)) {
+      this.#joinAnew();
+      return;
+    }
+    if (isBeatDue) {
+      this.#beatStartedMs = startedMs;
+    }
+    this.#assign(members);
+  }
+
+  async #beat(): Promise<void> {
+    const beats = [...this.#names].map((duty) => ({
+      duty,
+      member: this.#member,
+      joinedAtMs: this.#own.get(duty)?.joinedAtMs,
+      isLeaving: false,
+    }));
+    await this.#store.beat([...this.#farewells, ...beats]);
+    this.#farewells = [];
+  }
+
+  /**
+   * Returns true when the others have seen this process as dead: a beat is missing, or came late by the store's clock. That
+   * clock also counts a time in which the whole machine slept.
+   */
+  #isForgotten(members: readonly DutyMember[]): boolean {
+    return [...this.#names].some((duty) => {
+      const current = members.find((each) => each.duty === duty && each.member === this.#member);
+      const before = this.#own.get(duty);
+      return (
+        current === undefined ||
+        (before !== undefined && current.beatAtMs - before.beatAtMs > this.#settings.ttlMs)
+      );
+    });
+  }
+
+  /** Gives up all duties; the next beat joins under another name, after every living member. */
+  #joinAnew(): void {
+    for (const { duty, member, joinedAtMs } of this.#own.values()) {
+      this.#farewells.push({ duty, member, joinedAtMs, isLeaving: true });
+    }
+    this.#epochs.clear();
+    this.#own.clear();
+    this.#member = randomUUID();
+    this.#beatStartedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  #assign(members: readonly DutyMember[]): void {
+    for (const duty of this.#names) {
+      const ofDuty = members.filter((each) => each.duty === duty);
+      const own = ofDuty.find(({ member }) => member === this.#member);
+      if (own === undefined) {
+        continue;
+      }
+      this.#own.set(duty, own);
+      const isFirst = ofDuty[0] === own && own.nowMs - own.joinedAtMs >= this.#settings.settleMs;
+      if (!isFirst) {
+        this.#epochs.delete(duty);
+      } else if (!this.#epochs.has(duty)) {
+        this.#epochCount += 1;
+        this.#epochs.set(duty, this.#epochCount);
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import type { Score } from '../../domain/score.ts';
+
+/** Revision of a score that an exporter has still to deliver. */
+export interface PendingExport {
+  readonly scoreId: string;
+  readonly revision: number;
+  /** 0, and one more for each replay of its dead letter. */
+  readonly round: number;
+  /** Time when the store wrote the score, Unix milliseconds; 0 for a replay. */
+  readonly writtenAtMs: number;
+}
+
+/** Result for one revision. `withdrawn`: the store holds another revision by now, or none. */
+export interface ExportResult extends PendingExport {
+  readonly outcome: 'delivered' | 'dead' | 'withdrawn';
+}
+
+/** Oldest revisions that an exporter has still to deliver. Times are Unix milliseconds by the store's clock. */
+export interface ExportPage {
+  /** Replays, then the others in the order of writing. */
+  readonly pending: readonly PendingExport[];
+  /** True when no revision was left out because of the limit. */
+  readonly isWhole: boolean;
+  /** Time before the read. */
+  readonly readAtMs: number;
+  /** Every score written before this time is delivered or a dead letter. */
+  readonly doneUntilMs: number;
+}
+
+/** Part of the store that exporters use. */
+export interface ScoreFeed {
+  /** Records that the exporter exists. Scores written before its first registration are never sent to it. */
+  register(exporter: string): Promise<void>;
+  /** Reads revisions that the exporter has still to deliver; at most `limit` and the replays. */
+  readPending(exporter: string, limit: number): Promise<ExportPage>;
+  /** Reads the rows of these revisions; a revision that is no longer the current one is absent. */
+  readCurrent(pending: readonly PendingExport[]): Promise<Score[]>;
+  /** Records results. A repeat changes nothing. */
+  record(exporter: string, results: readonly ExportResult[]): Promise<void>;
+  /** Records that every score written before a time (Unix milliseconds) is delivered or a dead letter. */
+  advance(exporter: string, doneUntilMs: number): Promise<void>;
+  /** Makes a revision pending again. `round` must be above every earlier round. */
+  replay(exporter: string, revision: Pick<PendingExport, 'scoreId' | 'revision' | 'round'>): Promise<void>;
+}

@@ -1,0 +1,48 @@
+import type { DutyMember, DutyStore } from '../contracts/duties.ts';
+import type { Database } from '../database.ts';
+import { toDateTime } from '../values.ts';
+
+/** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
+const CLOCK_SKEW_MS = 5_000;
+
+/** Creates the store of the processes that share duties. */
+export function createDutyStore(database: Database): DutyStore {
+  return {
+    beat: (beats) =>
+      database.insertRows(
+        'duty_members',
+        beats.map(({ duty, member, joinedAtMs, isLeaving }) => ({
+          Duty: duty,
+          Member: member,
+          Leaving: isLeaving ? 1 : 0,
+          ...(joinedAtMs === undefined ? {} : { JoinedAt: toDateTime(joinedAtMs) }),
+        })),
+      ),
+    readMembers: (duties, ttlMs) => readMembers(database, duties, ttlMs),
+  };
+}
+
+async function readMembers(
+  database: Database,
+  duties: readonly string[],
+  ttlMs: number,
+): Promise<DutyMember[]> {
+  const rows = await database.rows<Record<keyof DutyMember, string>>(
+    `SELECT Duty AS duty, Member AS member,
+       toUnixTimestamp64Milli(min(JoinedAt)) AS joinedAtMs, toUnixTimestamp64Milli(max(BeatAt)) AS beatAtMs,
+       toUnixTimestamp64Milli(now64(3)) AS nowMs
+     FROM duty_members WHERE Duty IN {duties:Array(String)}
+     GROUP BY Duty, Member
+     HAVING max(Leaving) = 0 AND max(BeatAt) >= now64(3) - toIntervalMillisecond({ttlMs:UInt32})
+       AND max(BeatAt) <= now64(3) + toIntervalMillisecond({skewMs:UInt32})
+     ORDER BY joinedAtMs, member`,
+    { duties, ttlMs, skewMs: CLOCK_SKEW_MS },
+  );
+  return rows.map(({ duty, member, joinedAtMs, beatAtMs, nowMs }) => ({
+    duty,
+    member,
+    joinedAtMs: Number(joinedAtMs),
+    beatAtMs: Number(beatAtMs),
+    nowMs: Number(nowMs),
+  }));
+}

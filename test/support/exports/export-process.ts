@@ -1,0 +1,85 @@
+import type { ScoreExporter } from '../../../src/outbound/exporters/score-exporter.ts';
+import {
+  createScoreExportLoop,
+  type ScoreExportLoop,
+  type ScoreExportLoopOptions,
+} from '../../../src/outbound/exporters/score-export-loop.ts';
+import { createWebhookExporter } from '../../../src/outbound/exporters/webhook-exporter.ts';
+import { startDuties } from '../../../src/ownership/duties.ts';
+import type { DutyStore } from '../../../src/store/contracts/duties.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+
+/** Short times, so that a test sees a takeover after seconds. */
+const DUTY_TIMES = { settleMs: 150, lookEveryMs: 40, beatEveryMs: 120, ttlMs: 2_500 };
+
+/** The exporting part of one process on a store. */
+export interface ExportProcess {
+  readonly loop: ScoreExportLoop;
+  /** Ends like `serve` at a stop. */
+  stop(): Promise<void>;
+  /** Ends as after a kill: nothing is recorded, nothing is left. */
+  kill(): void;
+  /** Holds this process's beats and reads of members back until `resume`, as while it is stopped by a signal. */
+  stall(): void;
+  resume(): void;
+}
+
+export async function startExportProcess(
+  store: Store,
+  exporters: readonly ScoreExporter[],
+  options: ScoreExportLoopOptions = {},
+): Promise<ExportProcess> {
+  let isKilled = false;
+  let stalled = Promise.withResolvers<void>();
+  stalled.resolve();
+  const pass = async <T>(call: () => Promise<T>): Promise<T> => {
+    await stalled.promise;
+    if (isKilled) {
+      throw new Error('this process was killed');
+    }
+    return call();
+  };
+  const guarded: DutyStore = {
+    beat: (beats) => pass(() => store.duties.beat(beats)),
+    readMembers: (names, ttlMs) => pass(() => store.duties.readMembers(names, ttlMs)),
+  };
+  const { scoreFeed } = store;
+  const duties = startDuties(
+    guarded,
+    exporters.map(({ name }) => name),
+    DUTY_TIMES,
+  );
+  const loop = createScoreExportLoop(
+    exporters,
+    { intervalMs: 20, firstRetryMs: 20, maxRetryMs: 200, drainMs: 5_000, ...options },
+    {
+      feed: { ...scoreFeed, record: (exporter, results) => pass(() => scoreFeed.record(exporter, results)) },
+      deadLetters: store.deadLetters,
+      duties,
+      log: silentLog,
+      random: () => 0.5,
+    },
+  );
+  await loop.start();
+  return {
+    loop,
+    stop: async () => {
+      await loop.stop();
+      duties.stop();
+    },
+    kill: () => {
+      isKilled = true;
+      duties.stop();
+    },
+    stall: () => {
+      stalled = Promise.withResolvers<void>();
+    },
+    resume: () => stalled.resolve(),
+  };
+}
+
+/** A web hook under a name of its own, so that tests of one store do not share deliveries. */
+export function aWebhook(url: string, { name = 'webhook', attempts = 3 } = {}): ScoreExporter {
+  return { ...createWebhookExporter({ url, attempts, timeoutMs: 2_000 }), name };
+}
