@@ -25,16 +25,16 @@ export interface MonitorLoopDeps {
   readonly timers?: Timers;
 }
 
+/** Running evaluation of monitors. */
 export interface MonitorLoop {
-  start(): void;
   /** Stops within a bucket; the next start folds that bucket again. */
   stop(): Promise<void>;
   /** States of the rules; empty while another process is the evaluator. */
   statuses(): MonitorStatus[];
 }
 
-/** Evaluates monitors when their buckets close. Retries failures from the stored state. */
-export function createMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorLoopDeps): MonitorLoop {
+/** Starts to evaluate monitors when their buckets close. Retries failures from the stored state. */
+export function startMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorLoopDeps): MonitorLoop {
   const { store, ownership, log, timers = systemTimers } = deps;
   const stopping = new AbortController();
   const evaluator = createEvaluator(groups, {
@@ -45,7 +45,6 @@ export function createMonitorLoop(groups: readonly MonitorGroup[], deps: Monitor
     },
     warn: (message, fields) => log.warn(message, fields),
   });
-  let running: Promise<void> | undefined;
   let isFailing = false;
 
   async function look(): Promise<void> {
@@ -73,8 +72,8 @@ export function createMonitorLoop(groups: readonly MonitorGroup[], deps: Monitor
     }
   }
 
+  const running = run();
   return {
-    start: () => void (running ??= run()),
     async stop() {
       stopping.abort();
       await running;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
+import { startAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
 import { CHANNELS } from '../../components.ts';
 import { durationMs, type Config } from '../../config/index.ts';
 import { BEAT_EVERY_MS, createOwnership } from '../../ownership/ownership.ts';
@@ -20,7 +20,7 @@ export async function startAlerts(
     return [];
   }
   const turns = shareChannels(store);
-  const delivery = createAlertDelivery(
+  const delivery = startAlertDelivery(
     channels,
     { groupWaitMs: durationMs(config.alerts.groupWait) },
     {
@@ -33,7 +33,6 @@ export async function startAlerts(
       isOurs: (channel) => turns.isOurs(channel),
     },
   );
-  delivery.start();
   metrics.observe(() => alertReadings(delivery));
   const stop = async () => {
     await delivery.stop();

@@ -3,7 +3,7 @@ import { createOwnership } from '../../ownership/ownership.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { loggedAlerts } from './logged-alerts.ts';
-import { createMonitorLoop } from './monitor-loop.ts';
+import { startMonitorLoop } from './monitor-loop.ts';
 import { monitorReadings } from './monitor-readings.ts';
 import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
@@ -20,8 +20,7 @@ export function startMonitors(
   const { store, member, log, metrics } = options;
   const ownership = createOwnership(store.members, { member, monotonicMs: () => performance.now() });
   const monitors = { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) };
-  const loop = createMonitorLoop(groups, { store: monitors, ownership, log });
+  const loop = startMonitorLoop(groups, { store: monitors, ownership, log });
   metrics.observe(() => monitorReadings(loop.statuses()));
-  loop.start();
   return { name: 'monitors', stage: 'work', stop: () => loop.stop() };
 }

@@ -7,10 +7,9 @@ import {
   type AlertDeliveryOptions,
 } from './delivery-terms.ts';
 
-/** Sends alerts over every channel. */
+/** Running delivery of alerts over every channel. */
 export interface AlertDeliveryLoop {
-  start(): void;
-  /** Finishes the running attempts within `drainMs`; the next start sends the rest. May be called before `start` and twice. */
+  /** Finishes the running attempts within `drainMs`; the next start sends the rest. May be called twice. */
   stop(): Promise<void>;
   /** Returns the counts since the start, by channel. */
   counts(): ReadonlyMap<string, Readonly<ChannelCounts>>;
@@ -19,8 +18,8 @@ export interface AlertDeliveryLoop {
 /** Longest wait while the store is unavailable, milliseconds. */
 const MAX_STORE_WAIT_MS = 60_000;
 
-/** Creates a loop for each channel, so that a failing receiver delays no other. */
-export function createAlertDelivery(
+/** Starts a loop for each channel, so that a failing receiver delays no other. */
+export function startAlertDelivery(
   channels: readonly AlertChannel[],
   options: AlertDeliveryOptions,
   deps: AlertDeliveryDeps,
@@ -30,7 +29,6 @@ export function createAlertDelivery(
   const giveUp = new AbortController();
   const signals = { stopping: stopping.signal, giveUp: giveUp.signal };
   const passes = channels.map((channel) => createChannelPass(channel, settings, { ...deps, ...signals }));
-  let running: Promise<void>[] = [];
   let stopped: Promise<void> | undefined;
 
   async function serve(pass: ChannelPass): Promise<void> {
@@ -54,12 +52,8 @@ export function createAlertDelivery(
     clearTimeout(timer);
   }
 
+  const running = passes.map(serve);
   return {
-    start() {
-      if (running.length === 0 && stopped === undefined) {
-        running = passes.map(serve);
-      }
-    },
     stop: () => (stopped ??= stop()),
     counts: () => new Map(passes.map(({ name, counts }) => [name, counts])),
   };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CHANNELS } from '../../../src/components.ts';
 import { Alerts, type AlertOptions } from '../../../src/config/schema/alerts.ts';
 import type { AlertChannel } from '../../../src/outbound/alerts/alert-channel.ts';
-import { createAlertDelivery } from '../../../src/outbound/alerts/alert-delivery.ts';
+import { startAlertDelivery } from '../../../src/outbound/alerts/alert-delivery.ts';
 import type { ChannelDefinition } from '../../../src/outbound/alerts/channel-definition.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { anAlert } from '../../support/builders/an-alert.ts';
@@ -40,7 +40,7 @@ function start(channels: readonly AlertChannel[]) {
   const lines: string[] = [];
   const feed = new MemoryAlertFeed(Date.now());
   feed.write(anAlert());
-  const loop = createAlertDelivery(
+  const loop = startAlertDelivery(
     channels,
     { intervalMs: 5, firstRetryMs: 5, maxRetryMs: 5, groupWaitMs: 0, drainMs: 100 },
     {
@@ -53,7 +53,6 @@ function start(channels: readonly AlertChannel[]) {
       isOurs: async () => true,
     },
   );
-  loop.start();
   return { loop, feed, lines };
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAlertDelivery, type AlertDeliveryLoop } from '../../../src/outbound/alerts/alert-delivery.ts';
+import { startAlertDelivery, type AlertDeliveryLoop } from '../../../src/outbound/alerts/alert-delivery.ts';
 import { createAlertmanagerChannel } from '../../../src/outbound/alerts/alertmanager-channel.ts';
 import { labelFingerprint, buildLabels } from '../../../src/outbound/alerts/alert-labels.ts';
 import { addressPolicy } from '../../../src/config/private-addresses.ts';
@@ -62,7 +62,7 @@ export function alertmanagerCases(
         now: Date.now,
       },
     );
-    const started = createAlertDelivery(
+    return startAlertDelivery(
       [channel],
       { intervalMs: 50 },
       {
@@ -75,8 +75,6 @@ export function alertmanagerCases(
         isOurs: async () => true,
       },
     );
-    started.start();
-    return started;
   }
 
   const readNotifications = () => receiver.requests.map(({ body }) => JSON.parse(body) as Notification);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
-  createAlertDelivery,
+  startAlertDelivery,
   type AlertDeliveryLoop,
 } from '../../../../src/outbound/alerts/alert-delivery.ts';
 import { revivedDeliveries } from '../../../../src/outbound/alerts/dead-alert.ts';
@@ -65,7 +65,7 @@ function tell(url: string, more: { timeoutMs?: number; giveUpAfterMs?: number } 
   const name = `webhook-${randomUUID()}`;
   const permits = addressPolicy(['127.0.0.0/8']);
   const post = createGuardedPost({ permits, timeoutMs: more.timeoutMs ?? 30_000 });
-  const loop = createAlertDelivery(
+  const loop = startAlertDelivery(
     [createWebhookChannel({ name, url }, { post, now: Date.now })],
     {
       intervalMs: 20,
@@ -85,7 +85,6 @@ function tell(url: string, more: { timeoutMs?: number; giveUpAfterMs?: number } 
     },
   );
   loops.push(loop);
-  loop.start();
   return name;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMonitorLoop } from '../../../../src/app/monitors/monitor-loop.ts';
+import { startMonitorLoop } from '../../../../src/app/monitors/monitor-loop.ts';
 import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
 import type { MonitorGroup } from '../../../../src/monitors/rule.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
@@ -24,18 +24,17 @@ const GROUP: MonitorGroup = {
   ],
 };
 
-/** A loop whose looks follow each other at once. */
-function buildLoop(store: MemoryMonitors, ownership = { beat: async () => false, owns: () => true }) {
+/** Starts a loop whose looks follow each other at once. */
+function startLoop(store: MemoryMonitors, ownership = { beat: async () => false, owns: () => true }) {
   const lines: string[] = [];
   const log = createLog('info', { destination: { write: (line) => void lines.push(line) } });
   const timers = { sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
-  return { lines, loop: createMonitorLoop([GROUP], { store, ownership, log, timers }) };
+  return { lines, loop: startMonitorLoop([GROUP], { store, ownership, log, timers }) };
 }
 
 test('monitors are evaluated as their buckets close', async () => {
   const store = new MemoryMonitors();
-  const { loop } = buildLoop(store);
-  loop.start();
+  const { loop } = startLoop(store);
   await until(() => store.writes > 0);
   store.scored(1_000, [0.7]);
   store.clockMs = HOUR_MS + 60_000;
@@ -49,14 +48,13 @@ test('monitors are evaluated as their buckets close', async () => {
 test('monitors of another process are left to it', async () => {
   const store = new MemoryMonitors();
   let looks = 0;
-  const { loop } = buildLoop(store, {
+  const { loop } = startLoop(store, {
     beat: async () => false,
     owns: () => {
       looks += 1;
       return false;
     },
   });
-  loop.start();
   await until(() => looks > 3);
   await loop.stop();
   expect(store.writes).toBe(0);
@@ -68,14 +66,13 @@ test('monitors wait for an unreachable store, and log it once', async () => {
   const clock = store.nowMs;
   store.nowMs = () => (isAway ? Promise.reject(new StoreUnavailableError('the store is away')) : clock());
   let looks = 0;
-  const { loop, lines } = buildLoop(store, {
+  const { loop, lines } = startLoop(store, {
     beat: async () => {
       looks += 1;
       return false;
     },
     owns: () => true,
   });
-  loop.start();
   await until(() => looks > 3);
   isAway = false;
   await until(() => store.writes > 0);
