@@ -48,8 +48,8 @@ export function metricListener(metrics: MetricWriter): Required<CountListener> {
     onCount(count, by, reason) {
       const counted = COUNTERS[count];
       if (counted !== undefined) {
-        const told = counted.reason === undefined ? {} : { [counted.reason]: reason ?? 'unknown' };
-        metrics.add(counted.name, by, { ...counted.labels, ...told });
+        const reasonLabel = counted.reason === undefined ? {} : { [counted.reason]: reason ?? 'unknown' };
+        metrics.add(counted.name, by, { ...counted.labels, ...reasonLabel });
       }
     },
     onMeasure(measure, value, labels) {

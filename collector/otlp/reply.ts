@@ -3,7 +3,7 @@ import type { Encoding, Signal } from './decode-request.ts';
 
 /** Longest error message of a reply, in characters: a reply stays far below the 4 MiB of OTLP. */
 const MAX_MESSAGE = 4_000;
-const REASONS_TOLD = 5;
+const MAX_SHOWN_REASONS = 5;
 
 /** gRPC status codes, as in `google.rpc.Status`. */
 export const STATUS_CODES = {
@@ -38,9 +38,9 @@ export function encodeExportResponse(
     return Buffer.from(encoding === 'json' ? '{}' : '');
   }
   const records = signal === 'traces' ? 'spans' : 'log records';
-  const told = result.reasons.slice(0, REASONS_TOLD).join('; ');
-  const more = result.reasons.length > REASONS_TOLD || leftOut > REASONS_TOLD ? '; …' : '';
-  const message = cut(`${leftOut} ${records} rejected: ${told}${more}`);
+  const shown = result.reasons.slice(0, MAX_SHOWN_REASONS).join('; ');
+  const more = result.reasons.length > MAX_SHOWN_REASONS || leftOut > MAX_SHOWN_REASONS ? '; …' : '';
+  const message = cutMessage(`${leftOut} ${records} rejected: ${shown}${more}`);
   if (encoding === 'json') {
     const name = signal === 'traces' ? 'rejectedSpans' : 'rejectedLogRecords';
     const partialSuccess = { [name]: String(leftOut), errorMessage: message };
@@ -52,8 +52,8 @@ export function encodeExportResponse(
 /** Encodes a `google.rpc.Status`, the body of every error reply. */
 export function encodeStatus(encoding: Encoding, code: number, message: string): Buffer {
   return encoding === 'json'
-    ? Buffer.from(JSON.stringify({ code, message: cut(message) }))
-    : encodeMessage(code, cut(message));
+    ? Buffer.from(JSON.stringify({ code, message: cutMessage(message) }))
+    : encodeMessage(code, cutMessage(message));
 }
 
 const RETRY_INFO_TYPE = 'type.googleapis.com/google.rpc.RetryInfo';
@@ -91,6 +91,6 @@ function encodeMessage(number: number, text: string): Buffer {
   return writer.written();
 }
 
-function cut(message: string): string {
+function cutMessage(message: string): string {
   return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…`.toWellFormed() : message;
 }

@@ -4,7 +4,7 @@ import { checkValue, durationMs, parseDurationMs } from '../config/index.ts';
 import type { AlertEvent } from '../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../monitors/mute.ts';
 import type { MonitorStatus } from '../monitors/monitor-status.ts';
-import type { VersionVerdict } from '../monitors/version-compare.ts';
+import type { VersionComparison } from '../monitors/version-compare.ts';
 import type { AlertStore, MarkerStore, StatusQuery } from '../store/contracts/monitors.ts';
 import { alertJson, type AlertReplies } from './alert-json.ts';
 import { answerErrors } from './answer-errors.ts';
@@ -32,7 +32,7 @@ export interface MonitorRouteDeps {
   ) => Promise<
     readonly {
       readonly deploy: Parameters<typeof deployJson>[0];
-      readonly verdicts: readonly VersionVerdict[];
+      readonly comparisons: readonly VersionComparison[];
     }[]
   >;
   readonly acknowledge: (incidentId: string, tenant: string | undefined) => Promise<AlertEvent>;
@@ -50,8 +50,8 @@ export function monitorRoutes(deps: MonitorRouteDeps): Route[] {
       const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
       const { version } = checkValue(VERSION, Object.fromEntries(searchParams));
       const compared = await deps.compare(version, tenant);
-      const items = compared.flatMap(({ deploy, verdicts }) =>
-        verdicts.map((verdict) => deployJson(deploy, verdict)),
+      const items = compared.flatMap(({ deploy, comparisons }) =>
+        comparisons.map((comparison) => deployJson(deploy, comparison)),
       );
       return { items };
     }),

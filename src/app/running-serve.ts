@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 200;
  */
 export async function findServe(dataDir: string, log: Log): Promise<StoringServe | undefined> {
   const startedMs = performance.now();
-  for (let told = false; ; told = true) {
+  for (let isLogged = false; ; isLogged = true) {
     const serve = readServeFile(dataDir);
     if (!hasStore(serve)) {
       return undefined;
@@ -41,7 +41,7 @@ export async function findServe(dataDir: string, log: Log): Promise<StoringServe
       removeServeFile(dataDir, serve.pid);
       return undefined;
     }
-    if (!told) {
+    if (!isLogged) {
       log.info('the store of the running serve does not answer; it may be starting again', {
         pid: serve.pid,
       });
@@ -63,7 +63,7 @@ export async function waitForServe(
   signal: AbortSignal | undefined,
 ): Promise<StoringServe> {
   const startedMs = performance.now();
-  for (let told = false; ; told = true) {
+  for (let isLogged = false; ; isLogged = true) {
     rejectAborted(signal);
     const serve = await readAnsweringServe(dataDir);
     if (serve !== undefined) {
@@ -74,7 +74,7 @@ export async function waitForServe(
         `no serve with the role store runs on the data directory ${dataDir}: start one, add store to --role, or set store.url`,
       );
     }
-    if (!told) {
+    if (!isLogged) {
       log.warn('waiting for a serve with the role store on this data directory', { dataDir });
     }
     await pause(signal);

@@ -29,8 +29,8 @@ const IDENTITIES = ['threadId', 'resourceId', 'sessionId', 'userId', 'runId'];
  */
 export function fromMastraRecords(value: unknown): unknown {
   const listed = isRecord(value) ? field(value, 'spans') : undefined;
-  const held = isRecord(value) ? (firstField(value, 'exportedSpan') ?? value) : undefined;
-  const records: unknown[] = Array.isArray(listed) ? listed : [held];
+  const single = isRecord(value) ? (firstField(value, 'exportedSpan') ?? value) : undefined;
+  const records: unknown[] = Array.isArray(listed) ? listed : [single];
   if (records.length === 0 || !records.every(isMastraRecord)) {
     return undefined;
   }
@@ -160,8 +160,8 @@ function liftMetadata(record: Fields): Fields {
 
 /** Converts fields to OTLP attributes; structures become JSON text, as in Mastra's exporter. */
 function listAttributes(fields: Fields): Fields[] {
-  const told = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
-  return told.map(([key, value]) => ({
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  return present.map(([key, value]) => ({
     key,
     value: { stringValue: typeof value === 'string' ? value : JSON.stringify(value) },
   }));

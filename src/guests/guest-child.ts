@@ -83,8 +83,8 @@ async function runOne({ run, input }: RunOrder): Promise<void> {
 
 /** Serializes the members of a result that the host reads; a whole result would repeat the run. */
 function packResult(result: ScorerRunResult): Uint8Array {
-  const told = result !== null && typeof result === 'object' ? readMembers(result) : result;
-  const bytes = serialize(told);
+  const packed = result !== null && typeof result === 'object' ? readMembers(result) : result;
+  const bytes = serialize(packed);
   if (bytes.length > MAX_RESULT_BYTES) {
     const limit = `${MAX_RESULT_BYTES / 1024 / 1024} MiB`;
     throw new AppError(`its result has ${bytes.length} bytes; at most ${limit} are taken`, {

@@ -4,7 +4,7 @@ import type { MonitorStatus } from './monitor-status.ts';
 /** Builds the state of a rule on a series, in numbers and words. */
 export function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
   const { state, series, mean } = watch;
-  const verdict = rule.detector.verdict(state.detector);
+  const condition = rule.detector.condition(state.detector);
   const { baseline, evidenceLog10 } = rule.detector.gauges(state.detector);
   return {
     ruleKey: rule.key,
@@ -16,7 +16,7 @@ export function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: Serie
     sinceMs: state.sinceMs,
     incidentId: findIncident(rule, watch),
     finding: state.finding,
-    lacks: verdict.kind === 'learning' ? verdict.why : null,
+    lacks: condition.kind === 'learning' ? condition.why : null,
     mean,
     baseline,
     evidenceLog10,

@@ -1,6 +1,6 @@
 import type { Bucket } from './bucket.ts';
 
-/** Numbers of a detection for the notification. */
+/** Numbers of a breached condition, for the notification. */
 export interface Finding {
   /** Estimated begin of the change: start of a bucket, Unix milliseconds. */
   readonly changeBeganMs: number;
@@ -16,12 +16,12 @@ export interface Finding {
   readonly cut?: number;
 }
 
-/** Result of a detector after a bucket. */
-export type Verdict =
+/** Condition of a series after a bucket, as its detector sees it. */
+export type Condition =
   /** The reference is not complete; `why` says what is missing. */
   | { readonly kind: 'learning'; readonly why: string }
   | { readonly kind: 'quiet' }
-  /** The condition holds, until the detector itself sees that it is over. */
+  /** The series changed. This holds until the detector itself sees that the change is over. */
   | { readonly kind: 'breached'; readonly finding: Finding };
 
 /** Current numbers of a series, for gauges; null where a detector has none. */
@@ -38,8 +38,8 @@ export interface Gauges {
 export interface Detector<State> {
   start(): State;
   step(state: State, bucket: Bucket): State;
-  verdict(state: State): Verdict;
+  condition(state: State): Condition;
   gauges(state: State): Gauges;
 }
 
-export const QUIET: Verdict = { kind: 'quiet' };
+export const QUIET: Condition = { kind: 'quiet' };

@@ -49,7 +49,7 @@ export class IntervalEvaluator {
   /** Splits of buckets: none, and each split that a rule uses. */
   readonly #splits: readonly (readonly SplitFacet[])[];
   readonly #deps: IntervalDeps;
-  readonly #told = new WeakMap<SeriesWatch, Phase>();
+  readonly #reported = new WeakMap<SeriesWatch, Phase>();
   #progressMs = 0;
   #checkpointMs = 0;
 
@@ -125,7 +125,7 @@ export class IntervalEvaluator {
       if (endedMs === undefined || endedMs > untilMs || endedMs <= (watch.startsAtMs ?? endedMs)) {
         return [];
       }
-      this.#told.delete(watch);
+      this.#reported.delete(watch);
       return reopen(rule, watch, endedMs);
     });
     if (changes.length > 0) {
@@ -271,10 +271,10 @@ export class IntervalEvaluator {
   async #writeStates(bucketMs: number, isCheckpoint: boolean): Promise<void> {
     const { store } = this.#deps;
     const changed = this.#watches().filter(
-      ({ watch }) => isCheckpoint || this.#told.get(watch) !== watch.state.phase,
+      ({ watch }) => isCheckpoint || this.#reported.get(watch) !== watch.state.phase,
     );
     await store.writeStatus(changed.map(({ group, rule, watch }) => buildStatus(group, rule, watch)));
-    changed.forEach(({ watch }) => this.#told.set(watch, watch.state.phase));
+    changed.forEach(({ watch }) => this.#reported.set(watch, watch.state.phase));
     if (isCheckpoint) {
       for (const { rule } of this.#rules()) {
         await store.writeCheckpoint(rule.key, { bucketMs, states: buildStates(rule) });

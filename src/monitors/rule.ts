@@ -112,7 +112,7 @@ function eraseState<State>(detector: Detector<State>): AnyDetector {
   return {
     start: () => detector.start(),
     step: (state, bucket) => detector.step(state as State, bucket),
-    verdict: (state) => detector.verdict(state as State),
+    condition: (state) => detector.condition(state as State),
     gauges: (state) => detector.gauges(state as State),
   };
 }

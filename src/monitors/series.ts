@@ -1,10 +1,10 @@
 import type { Bucket, Outcomes } from './bucket.ts';
 import { NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
-import type { Detector, Finding, Verdict } from './detector.ts';
+import type { Detector, Finding, Condition } from './detector.ts';
 
 /** Phase of a monitor on one series. */
 export type Phase =
-  /** The reference is too small for a verdict. */
+  /** The reference is too small for the detector. */
   | 'learning'
   | 'ok'
   /** The condition holds, but not yet for the time that the rule requires. */
@@ -114,15 +114,16 @@ function foldOne<State>(
   bucket: Bucket,
 ): Folded<State> {
   const stepped = detector.step(series.detector, bucket);
-  const verdict = detector.verdict(stepped);
+  const condition = detector.condition(stepped);
   const { count } = sumHistogram(bucket.scores);
   const atMs = bucket.startMs + terms.intervalMs;
   const lastScoreMs = count > 0 ? bucket.startMs : series.lastScoreMs;
   const failedSince = (count === 0 && series.failedSince) || hasFailed(bucket.outcomes);
   const silent = lastScoreMs !== null && atMs - lastScoreMs > terms.noDataAfterMs;
   const away: Phase | null = silent ? (failedSince ? 'scorer_error' : 'no_data') : null;
-  const phase = nextPhase(series, verdict, { atMs, terms, away });
-  const finding = verdict.kind === 'breached' && !isAlert(series.phase) ? verdict.finding : series.finding;
+  const phase = nextPhase(series, condition, { atMs, terms, away });
+  const finding =
+    condition.kind === 'breached' && !isAlert(series.phase) ? condition.finding : series.finding;
   return {
     state: {
       detector: stepped,
@@ -150,11 +151,11 @@ export function isAlert(phase: Phase): boolean {
 
 function nextPhase(
   { phase, sinceMs }: SeriesState<unknown>,
-  verdict: Verdict,
+  condition: Condition,
   { atMs, terms, away }: { atMs: number; terms: PhaseTerms; away: Phase | null },
 ): Phase {
   const heldMs = sinceMs === null ? 0 : atMs - sinceMs;
-  if (verdict.kind === 'breached') {
+  if (condition.kind === 'breached') {
     if (isAlert(phase)) {
       return 'firing';
     }
@@ -167,7 +168,7 @@ function nextPhase(
   if (phase === 'recovering' && heldMs < terms.keepFiringForMs) {
     return 'recovering';
   }
-  return away ?? (verdict.kind === 'learning' ? 'learning' : 'ok');
+  return away ?? (condition.kind === 'learning' ? 'learning' : 'ok');
 }
 
 function listTransitions(

@@ -13,12 +13,12 @@ export interface VersionScores {
 }
 
 /** Effect of a deploy on a series. */
-export interface VersionVerdict {
+export interface VersionComparison {
   readonly series: SeriesFacets;
   /**
    * `learning`: too few scores before the deploy; `worse`: shown to be worse; `not_shown`: maybe worse, but not shown (yet).
    */
-  readonly verdict: 'learning' | 'worse' | 'not_shown';
+  readonly effect: 'learning' | 'worse' | 'not_shown';
   readonly before: { readonly mean: number | null; readonly count: number };
   readonly after: { readonly mean: number | null; readonly count: number };
   /** Decimal logarithm of the evidence for worse; null while learning. */
@@ -41,13 +41,13 @@ const FALSE_DISCOVERIES = 0.05;
  * this bounds the false discoveries however the series depend on each other. Sources: Waudby-Smith and Ramdas, JRSS-B 2024
  * (arXiv 2010.09686); e-BH, Wang and Ramdas, JRSS-B 2022 (arXiv 2009.02824).
  */
-export function compareVersions(all: readonly VersionScores[]): VersionVerdict[] {
+export function compareVersions(all: readonly VersionScores[]): VersionComparison[] {
   const weighed = all.map((scores) => ({ scores, logE: logEvidence(scores) }));
   const judged = weighed.flatMap(({ logE }) => (logE === null ? [] : [logE])).sort((a, b) => b - a);
   const leastLogE = leastDiscovery(judged);
   return weighed.map(({ scores, logE }) => ({
     series: scores.series,
-    verdict: logE === null ? 'learning' : logE >= leastLogE ? 'worse' : 'not_shown',
+    effect: logE === null ? 'learning' : logE >= leastLogE ? 'worse' : 'not_shown',
     before: computeMean(scores.before),
     after: computeMean(scores.after),
     evidenceLog10: logE === null ? null : logE / Math.LN10,

@@ -1,12 +1,12 @@
 import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import { NotFoundError } from '../../domain/errors.ts';
-import { compareVersions, type VersionVerdict } from '../../monitors/version-compare.ts';
+import { compareVersions, type VersionComparison } from '../../monitors/version-compare.ts';
 import type { MarkerStore } from '../../store/contracts/monitors.ts';
 
 /** Deploy of one service, and its effect on each series of the service. */
 export interface ComparedDeploy {
   readonly deploy: Deploy;
-  readonly verdicts: readonly VersionVerdict[];
+  readonly comparisons: readonly VersionComparison[];
 }
 
 /** Limit of markers read for one version. */
@@ -28,8 +28,8 @@ export async function compareDeploys(
   const compared: ComparedDeploy[] = [];
   for (const members of services.values()) {
     const deploy = buildDeploy(version, members);
-    const verdicts = compareVersions(await markers.scoresAround(deploy));
-    compared.push({ deploy, verdicts });
+    const comparisons = compareVersions(await markers.scoresAround(deploy));
+    compared.push({ deploy, comparisons });
   }
   return compared;
 }

@@ -4,23 +4,23 @@ import { isAlert } from '../../monitors/series.ts';
 import type { MetricLabels, Reading } from '../../telemetry/metrics.ts';
 
 /** Limit of series with their own metrics; series with an alert come first. */
-export const MAX_SERIES_TOLD = 1_000;
+export const MAX_REPORTED_SERIES = 1_000;
 
 /** Number of fingerprint digits, enough to distinguish the judges of a scorer. */
 const FINGERPRINT_DIGITS = 8;
 
 /** Returns mean, baseline, evidence and state of each series, and the number of series in each state. */
 export function monitorReadings(statuses: readonly MonitorStatus[]): Reading[] {
-  const told = [...statuses]
+  const reported = [...statuses]
     .sort((a, b) => Number(isAlert(b.phase)) - Number(isAlert(a.phase)))
-    .slice(0, MAX_SERIES_TOLD);
+    .slice(0, MAX_REPORTED_SERIES);
   const byPhase = Map.groupBy(statuses, ({ phase }) => phase);
   return [
     ...[...byPhase].map(
       ([state, { length }]) =>
         ({ name: 'spanscore.monitor.series', value: length, labels: { state } }) as const,
     ),
-    ...told.flatMap(seriesReadings),
+    ...reported.flatMap(seriesReadings),
   ];
 }
 

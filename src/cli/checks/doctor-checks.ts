@@ -11,7 +11,7 @@ import { refuseNode } from '../node-version.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
 /** Result of one check, with the next step when it failed. */
-export interface Finding {
+export interface CheckResult {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'failed';
   readonly detail: string;
@@ -28,14 +28,14 @@ const JUDGE_LIMIT_MS = 10_000;
 /** Clock difference in milliseconds above which ages and dashboards are misleading. */
 const MAX_SKEW_MS = 5000;
 
-export function checkNode(version: string): Finding {
+export function checkNode(version: string): CheckResult {
   const refusal = refuseNode(version);
   return refusal === undefined
     ? { check: 'node', status: 'ok', detail: version }
     : { check: 'node', status: 'failed', detail: `${version} is too old`, fix: refusal };
 }
 
-export function checkConfigFile(loaded: LoadedConfig): Finding {
+export function checkConfigFile(loaded: LoadedConfig): CheckResult {
   const rules = loaded.config.rules.map((rule) => rule.name).join(', ');
   const detail = `${loaded.file ?? 'no file: default values apply'}; rules: ${rules === '' ? 'none' : rules}`;
   const [warning] = loaded.warnings;
@@ -45,7 +45,7 @@ export function checkConfigFile(loaded: LoadedConfig): Finding {
 }
 
 /** Checks only that the engine is installed; the check of the store shows that it works. */
-export function checkEngine(config: Config): Finding {
+export function checkEngine(config: Config): CheckResult {
   if (config.store.url !== undefined) {
     return { check: 'engine', status: 'ok', detail: 'not needed: store.url names a server' };
   }
@@ -62,15 +62,15 @@ export function checkEngine(config: Config): Finding {
   }
 }
 
-export async function checkPorts(config: Config): Promise<Finding[]> {
+export async function checkPorts(config: Config): Promise<CheckResult[]> {
   const serve = readServeFile(config.store.dataDir);
-  const wanted = [
+  const endpoints = [
     ['receivers.otlp.http.endpoint', config.receivers.otlp.http.endpoint],
     ['receivers.otlp.grpc.endpoint', config.receivers.otlp.grpc.endpoint],
     ['api.endpoint', config.api.endpoint],
   ] as const;
   return Promise.all(
-    wanted.map(async ([key, text]): Promise<Finding> => {
+    endpoints.map(async ([key, text]): Promise<CheckResult> => {
       const check = `port ${text}`;
       const fault = await listenFault(text);
       if (fault === undefined) {
@@ -96,13 +96,13 @@ async function listenFault(text: string): Promise<string | undefined> {
  * Checks that the store is reachable, its schema is known and its clock is right. A missing store is fine and is not
  * created.
  */
-export async function checkStore(config: Config, deps: DoctorDeps): Promise<Finding[]> {
+export async function checkStore(config: Config, deps: DoctorDeps): Promise<CheckResult[]> {
   let connection: Awaited<ReturnType<typeof connectStore>> | undefined;
   try {
     connection = await connectStore(config, deps.log, { command: 'doctor', existing: true });
     const status = await readSchemaStatus(connection);
     const behind = status.current < status.known ? '; spanscore serve or spanscore migrate updates it' : '';
-    const found: Finding = {
+    const found: CheckResult = {
       check: 'store',
       status: 'ok',
       detail: `${connection.kind}, database ${status.database} has schema version ${status.current} of ${status.known}${behind}`,
@@ -135,7 +135,7 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Find
 }
 
 /** Checks that the foreign span tables can be read. */
-async function checkSpans(config: Config, store: Store): Promise<Finding[]> {
+async function checkSpans(config: Config, store: Store): Promise<CheckResult[]> {
   if (config.store.spans === undefined) {
     return [];
   }
@@ -147,7 +147,7 @@ async function checkSpans(config: Config, store: Store): Promise<Finding[]> {
   }
 }
 
-async function checkClock(store: Store): Promise<Finding> {
+async function checkClock(store: Store): Promise<CheckResult> {
   const askedMs = Date.now();
   const storeMs = await store.spans.nowMs();
   return checkSkew(storeMs, { askedMs, answeredMs: Date.now() });
@@ -157,7 +157,7 @@ async function checkClock(store: Store): Promise<Finding> {
  * Computes the clock difference. The store read its clock at some time between the question and the answer, so a slow
  * answer counts as no difference.
  */
-export function checkSkew(storeMs: number, here: { askedMs: number; answeredMs: number }): Finding {
+export function checkSkew(storeMs: number, here: { askedMs: number; answeredMs: number }): CheckResult {
   const nearestMs = Math.min(Math.max(storeMs, here.askedMs), here.answeredMs);
   const skewMs = Math.round(nearestMs - storeMs);
   const detail = `this machine is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead of'} the store`;
@@ -167,7 +167,7 @@ export function checkSkew(storeMs: number, here: { askedMs: number; answeredMs: 
 }
 
 /** Asks the provider for its list of models, which is free. */
-export async function checkJudge(config: Config, deps: DoctorDeps): Promise<Finding> {
+export async function checkJudge(config: Config, deps: DoctorDeps): Promise<CheckResult> {
   const model = config.judges.default;
   if (model === undefined) {
     return {
@@ -201,7 +201,7 @@ export async function checkJudge(config: Config, deps: DoctorDeps): Promise<Find
 }
 
 /** Finds telemetry of this process that is sent to its own receiver. */
-export function checkLoops(config: Config): Finding {
+export function checkLoops(config: Config): CheckResult {
   const own = parseEndpoint(config.receivers.otlp.http.endpoint);
   const targets = [
     ['OTEL_EXPORTER_OTLP_ENDPOINT', readEnvironment('OTEL_EXPORTER_OTLP_ENDPOINT')],

@@ -4,13 +4,13 @@ import { showUsd } from '../../domain/usd.ts';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';
-import type { Finding } from './doctor-checks.ts';
+import type { CheckResult } from './doctor-checks.ts';
 
 /** Time limit of one judge call, milliseconds. */
 const LIMIT_MS = 60_000;
 
 /** Asks one short question to each judge that a rule uses and to the default judge. Each call costs a few tokens. */
-export async function probeJudges(config: Config): Promise<Finding[]> {
+export async function probeJudges(config: Config): Promise<CheckResult[]> {
   const { default: byDefault } = config.judges;
   const names = new Set([
     ...judgesInUse(config, PREBUILT_SCORERS),
@@ -23,7 +23,7 @@ export async function probeJudges(config: Config): Promise<Finding[]> {
   return Promise.all([...names].map(async (name) => probe(name, config)));
 }
 
-async function probe(name: string, config: Config): Promise<Finding> {
+async function probe(name: string, config: Config): Promise<CheckResult> {
   const { askForText } = await import('../../judge/judge.ts');
   const { createJudgeRegistry } = await import('../../judge/judge-registry.ts');
   const { withJudgeScope } = await import('../../judge/judge-scope.ts');

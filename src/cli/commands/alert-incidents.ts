@@ -92,13 +92,13 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
 
 async function listSinceDeploy(context: CommandContext, store: Store, version: string): Promise<ExitCode> {
   const compared = await compareDeploys(store.markers, { version });
-  for (const { deploy, verdicts } of compared) {
-    for (const verdict of verdicts) {
-      const { before, after, series, evidenceLog10 } = verdict;
-      await context.out.item(deployJson(deploy, verdict), () => {
+  for (const { deploy, comparisons } of compared) {
+    for (const comparison of comparisons) {
+      const { before, after, series, evidenceLog10 } = comparison;
+      await context.out.item(deployJson(deploy, comparison), () => {
         const evidence = evidenceLog10 === null ? '' : `, evidence ${evidenceLog10.toFixed(1)}`;
         const numbers = `${shown(before.mean)} (n ${before.count}) → ${shown(after.mean)} (n ${after.count})`;
-        return `${verdict.verdict.padEnd(9)}  ${showSeries(series)}  ${numbers}${evidence}`;
+        return `${comparison.effect.padEnd(9)}  ${showSeries(series)}  ${numbers}${evidence}`;
       });
     }
   }

@@ -100,9 +100,9 @@ function reportLeftToLive(context: CommandContext, summary: BackfillSummary): vo
   }
   if (traces > 0) {
     const isScored = Object.keys(already).every((status) => status === 'scored');
-    const verdict = isScored ? 'scored already' : `decided already (${showStatuses(already)})`;
+    const decided = isScored ? 'scored already' : `decided already (${showStatuses(already)})`;
     context.out.talk(
-      `${formatAll(traces, 'trace')} ${traces === 1 ? 'was' : 'were'} ${verdict}: nothing was left to score`,
+      `${formatAll(traces, 'trace')} ${traces === 1 ? 'was' : 'were'} ${decided}: nothing was left to score`,
     );
   } else if (leftToLive.arriving + leftToLive.owed === 0) {
     context.out.talk('no trace of an agent or a model began in this time; to list traces: spanscore traces');

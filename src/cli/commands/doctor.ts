@@ -7,7 +7,7 @@ import {
   checkNode,
   checkPorts,
   checkStore,
-  type Finding,
+  type CheckResult,
 } from '../checks/doctor-checks.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { probeJudges } from '../checks/judge-probe.ts';
@@ -31,7 +31,7 @@ async function doctor(context: CommandContext, options: { judge?: boolean }): Pr
   const loaded = await context.loadConfig();
   const { config } = loaded;
   const deps = { log: context.log, fetch: globalThis.fetch };
-  const findings: Finding[] = [
+  const results: CheckResult[] = [
     checkNode(process.version),
     checkConfigFile(loaded),
     checkEngine(config),
@@ -40,18 +40,18 @@ async function doctor(context: CommandContext, options: { judge?: boolean }): Pr
     ...(options.judge === true ? await probeJudges(config) : [await checkJudge(config, deps)]),
     checkLoops(config),
   ];
-  const failed = findings.filter((finding) => finding.status === 'failed');
-  await context.out.document({ ok: failed.length === 0, checks: findings }, () =>
-    findings.map(show).join('\n'),
+  const failed = results.filter((result) => result.status === 'failed');
+  await context.out.document({ ok: failed.length === 0, checks: results }, () =>
+    results.map(show).join('\n'),
   );
   if (failed.length === 0) {
     return EXIT.done;
   }
-  return failed.some((finding) => finding.check === 'node') ? EXIT.failed : EXIT.unavailable;
+  return failed.some((result) => result.check === 'node') ? EXIT.failed : EXIT.unavailable;
 }
 
-function show(finding: Finding): string {
-  const mark = { ok: '✓', warning: '!', failed: '✗' }[finding.status];
-  const fix = finding.fix === undefined ? '' : `\n    → ${finding.fix}`;
-  return `${mark} ${finding.check}: ${finding.detail}${fix}`;
+function show(result: CheckResult): string {
+  const mark = { ok: '✓', warning: '!', failed: '✗' }[result.status];
+  const fix = result.fix === undefined ? '' : `\n    → ${result.fix}`;
+  return `${mark} ${result.check}: ${result.detail}${fix}`;
 }

@@ -71,8 +71,8 @@ async function askServe(config: Config, serve: ServeFile, api: string): Promise<
     }
   };
   const ready = readySchema.parse(await ask('/readyz', [200, 503]));
-  const told = (await ask('/api/v1/status', [200])) as ServeStatus;
-  const { version, startedAtMs, roles, scoring, judges = [], store, budgets } = told;
+  const reply = (await ask('/api/v1/status', [200])) as ServeStatus;
+  const { version, startedAtMs, roles, scoring, judges = [], store, budgets } = reply;
   return {
     serve: { pid, otlpHttp, otlpGrpc, api, ready: ready.status === 'ready' },
     process: { version, startedAtMs, roles, ...(scoring === undefined ? {} : { scoring }) },

@@ -42,8 +42,8 @@ export function createCall(asked: CallPart): Call {
 /** Sets the result of a call. A call that already has a result keeps it. */
 export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorText' | 'denied'>): void {
   if (call.vague) {
-    const told = outcome.errorText ?? outcome.result;
-    call.errorText = typeof told === 'string' && told !== '' ? told : call.errorText;
+    const text = outcome.errorText ?? outcome.result;
+    call.errorText = typeof text === 'string' && text !== '' ? text : call.errorText;
     call.vague = false;
     return;
   }

@@ -35,6 +35,6 @@ function find(plan: RunPlan, key: keyof Identity, known: ReadonlyMap<RunPlan, Id
   const member = memberNodes(plan).find((node) => node.inherited[key] !== undefined);
   const sub = plan.subs.map((one) => known.get(one)?.[key] ?? null).find((value) => value !== null);
   const resource = plan.root.span.resourceAttributes;
-  const told = resource.get(`${key}.id`) || (key === 'user' ? resource.get('enduser.id') : undefined);
-  return member?.inherited[key] ?? sub ?? (told || null);
+  const inResource = resource.get(`${key}.id`) || (key === 'user' ? resource.get('enduser.id') : undefined);
+  return member?.inherited[key] ?? sub ?? (inResource || null);
 }

@@ -54,7 +54,7 @@ const SUBTYPE_ROLES = new Map<string, SpanRole>([
 ]);
 
 /** Content parts of Genkit by their key, converted to `otel-genai`. */
-const PARTS: Readonly<Record<string, (held: Fields) => Fields>> = {
+const PARTS: Readonly<Record<string, (content: Fields) => Fields>> = {
   toolRequest: (call) => ({ type: 'tool_call', ...named(call), arguments: field(call, 'input') }),
   toolResponse: (answer) => ({
     type: 'tool_call_response',

@@ -110,12 +110,12 @@ function responseFacts(response: Fields): SpanFacts {
 }
 
 function toolFacts(attributes: Attributes): SpanFacts {
-  const told = (key: string): string | undefined => {
+  const readContent = (key: string): string | undefined => {
     const text = readText(attributes, key);
     return text === undefined || PLACEHOLDERS.has(text) ? undefined : text;
   };
-  const args = told('gcp.vertex.agent.tool_call_args');
-  const result = told('gcp.vertex.agent.tool_response');
+  const args = readContent('gcp.vertex.agent.tool_call_args');
+  const result = readContent('gcp.vertex.agent.tool_response');
   return {
     toolCallId: readText(attributes, 'gen_ai.tool.call.id', 'gen_ai.tool_call.id'),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
@@ -124,8 +124,8 @@ function toolFacts(attributes: Attributes): SpanFacts {
 }
 
 function withoutNotes(view: SpanView): NormalMessage[] | undefined {
-  const told = view.span.attributes.get('gen_ai.input.messages')?.includes(RELAYED_NOTE) === true;
-  return told
+  const hasRelayNote = view.span.attributes.get('gen_ai.input.messages')?.includes(RELAYED_NOTE) === true;
+  return hasRelayNote
     ? ownMessages(readMessages(readStructure(view, view.span.attributes, 'gen_ai.input.messages'), 'user'))
     : undefined;
 }

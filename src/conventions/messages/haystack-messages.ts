@@ -91,16 +91,18 @@ export function answersIn(messages: readonly Fields[]): SpanFacts[] {
 /** Reads model and usage from the `meta` of replies; usage is summed. */
 export function replyMeta(messages: readonly Fields[]): SpanFacts {
   const metas = messages.map((message) => field(message, 'meta')).filter(isRecord);
-  const told = metas.filter((meta) => field(meta, 'model') !== undefined || isRecord(field(meta, 'usage')));
+  const described = metas.filter(
+    (meta) => field(meta, 'model') !== undefined || isRecord(field(meta, 'usage')),
+  );
   const sum = (...names: string[]): number | null => {
-    const counts = told.flatMap((meta) => {
+    const counts = described.flatMap((meta) => {
       const usage = field(meta, 'usage');
       const count = isRecord(usage) ? firstField(usage, ...names) : undefined;
       return typeof count === 'number' && count >= 0 ? [count] : [];
     });
     return counts.length === 0 ? null : counts.reduce((total, count) => total + count, 0);
   };
-  const last = told.at(-1) ?? {};
+  const last = described.at(-1) ?? {};
   return {
     model: textOrUndefined(field(last, 'model')),
     finishReason: textOrUndefined(field(last, 'finish_reason')),

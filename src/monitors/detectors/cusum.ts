@@ -61,7 +61,7 @@ export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
       const reached = next.alarm === null && (next.excursion?.shortfall ?? 0) >= state.limit;
       return { ...state, guard: reached ? guard.raise(next) : next };
     },
-    verdict(state) {
+    condition(state) {
       if (state.kind === 'learning') {
         const why = describeMissing(state.reference, terms.reference, state.reference.untilMs);
         return { kind: 'learning', why: why ?? 'the reference is about to be pinned' };

@@ -53,7 +53,7 @@ export function distributionDetector(terms: DistributionTerms): Detector<Distrib
           }
         : { kind: 'learning', reference, hours };
     },
-    verdict(state) {
+    condition(state) {
       if (state.kind === 'learning') {
         const why = describeMissing(state.reference, terms.reference, state.reference.untilMs);
         return { kind: 'learning', why: why ?? 'the reference is about to be pinned' };
@@ -108,8 +108,8 @@ function buildFinding(sides: readonly Side[]): Finding | null {
   if (!side || !finding) {
     return null;
   }
-  const told = (part: number | null): number | null => (part === null || !side.turned ? part : 1 - part);
-  return { ...finding, before: told(finding.before), after: told(finding.after), cut: side.cut };
+  const direct = (part: number | null): number | null => (part === null || !side.turned ? part : 1 - part);
+  return { ...finding, before: direct(finding.before), after: direct(finding.after), cut: side.cut };
 }
 
 /** Creates a cache of guards: a guard depends on its terms only, so it is built once and not at every bucket. */

@@ -1,5 +1,5 @@
 import { type Baseline, pinBaseline, computeTolerance } from '../statistics/baseline.ts';
-import type { Detector, Gauges, Verdict } from '../detector.ts';
+import type { Detector, Gauges, Condition } from '../detector.ts';
 import { QUIET } from '../detector.ts';
 import { meanEvidence } from '../statistics/evidence.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
@@ -65,7 +65,7 @@ export function driftDetector(terms: DriftTerms): Detector<DriftState> {
         up: up && state.up && step(up, state.up, { startMs, scores: mirrorHistogram(scores) }, fireAt),
       };
     },
-    verdict: (state) => buildVerdict(state, terms.reference),
+    condition: (state) => readCondition(state, terms.reference),
     gauges: buildGauges,
   };
 }
@@ -110,7 +110,7 @@ function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Base
   };
 }
 
-function buildVerdict(state: DriftState, terms: ReferenceTerms): Verdict {
+function readCondition(state: DriftState, terms: ReferenceTerms): Condition {
   if (state.kind === 'learning') {
     const why =
       describeMissing(state.reference, terms, state.reference.untilMs) ??

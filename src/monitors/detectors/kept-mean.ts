@@ -37,7 +37,7 @@ export function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
       const reached = next.alarm === null && meanEvidence(next.evidence) >= thresholds.fireAt;
       return reached ? guard.raise(next) : next;
     },
-    verdict: ({ alarm }) => (alarm ? { kind: 'breached', finding: describeFinding(alarm.finding) } : QUIET),
+    condition: ({ alarm }) => (alarm ? { kind: 'breached', finding: describeFinding(alarm.finding) } : QUIET),
     gauges: ({ alarm, evidence }) => ({
       baseline: tell(bound),
       evidenceLog10: alarm?.finding.evidenceLog10 ?? Math.log10(meanEvidence(evidence) || 1),

@@ -18,7 +18,7 @@ export function noDataDetector({ afterMs }: { readonly afterMs: number }): Detec
       }
       return { lastScoreMs, silent: lastScoreMs !== null && startMs - lastScoreMs >= afterMs };
     },
-    verdict: ({ silent, lastScoreMs }) =>
+    condition: ({ silent, lastScoreMs }) =>
       silent && lastScoreMs !== null
         ? {
             kind: 'breached',

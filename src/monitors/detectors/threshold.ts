@@ -31,7 +31,7 @@ export function thresholdDetector(terms: ThresholdTerms): Detector<ThresholdStat
       const window = count > 0 ? [...within, [startMs, count, sum] as const] : within;
       return { window, finding: judge(window, state.finding) };
     },
-    verdict: ({ finding }) => (finding ? { kind: 'breached', finding } : QUIET),
+    condition: ({ finding }) => (finding ? { kind: 'breached', finding } : QUIET),
     gauges: () => ({ baseline: terms.minimum, evidenceLog10: null }),
   };
 

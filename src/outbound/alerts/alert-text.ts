@@ -121,8 +121,8 @@ function durationText(ms: number): string {
     [hours, 'h'],
     [minutes % 60, 'min'],
   ] as const;
-  const told = parts.filter(([amount]) => amount > 0).slice(0, 2);
-  return told.length === 0
+  const shown = parts.filter(([amount]) => amount > 0).slice(0, 2);
+  return shown.length === 0
     ? 'less than a minute'
-    : told.map(([amount, unit]) => `${amount} ${unit}`).join(' ');
+    : shown.map(([amount, unit]) => `${amount} ${unit}`).join(' ');
 }

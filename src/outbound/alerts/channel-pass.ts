@@ -232,7 +232,7 @@ class Pass implements ChannelPass {
     ) {
       return;
     }
-    const { firing, resolved } = await this.#deps.feed.told(this.name, nowMs - reminders.resolvedForMs);
+    const { firing, resolved } = await this.#deps.feed.sent(this.name, nowMs - reminders.resolvedForMs);
     this.#remindedAtMs = nowMs;
     const events = [...firing, ...resolved];
     if (events.length === 0) {
@@ -241,7 +241,10 @@ class Pass implements ChannelPass {
     const outcome = await reminders.send(events, this.#deps.giveUp);
     if (outcome.kind !== 'delivered') {
       this.counts.failedAttempts += 1;
-      this.#deps.log.warn('alerts could not be told again', { channel: this.name, error: outcome.error });
+      this.#deps.log.warn('reminders of alerts could not be sent', {
+        channel: this.name,
+        error: outcome.error,
+      });
     }
   }
 }

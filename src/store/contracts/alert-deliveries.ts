@@ -32,8 +32,8 @@ export interface PendingAlert {
   readonly plan: Pick<AlertDelivery, 'messageId' | 'plannedAtMs' | 'round'> | null;
 }
 
-/** Alerts that were delivered to a channel with reminders. */
-export interface ToldAlerts {
+/** Alerts that a channel with reminders sends again. */
+export interface SentAlerts {
   /** Beginnings of open incidents. */
   readonly firing: readonly AlertEvent[];
   /** Ends delivered since the requested time. */
@@ -49,5 +49,9 @@ export interface AlertFeed {
   pending(channel: string, fromMs: number, limit: number): Promise<PendingAlert[]>;
   /** Writes all deliveries or none; a repeat changes nothing. */
   record(deliveries: readonly AlertDelivery[]): Promise<void>;
-  told(channel: string, resolvedSinceMs: number): Promise<ToldAlerts>;
+  /**
+   * Reads the alerts to remind the channel of: beginnings of open incidents, delivered or given up, and ends delivered since
+   * the given time.
+   */
+  sent(channel: string, resolvedSinceMs: number): Promise<SentAlerts>;
 }

@@ -10,7 +10,7 @@ import type { ReaderAccount } from './readers/reader-account.ts';
 import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
 import {
   claimDirectory,
-  createWaitTeller,
+  createWaitLogger,
   DEFAULT_PATIENCE_MS,
   inUseError,
   pause,
@@ -173,7 +173,7 @@ async function tryStart(context: OwnContext): Promise<EmbeddedEngine | undefined
 async function startEngine(context: OwnContext, deadlineMs: number): Promise<EmbeddedEngine> {
   const { dataDir, open, options } = context;
   const log = options.log ?? SILENT;
-  const tell = createWaitTeller(log);
+  const tell = createWaitLogger(log);
   const endOrphan = createOrphanEnder(dataDir, log);
   while (true) {
     const engine = await tryStart(context);

@@ -1,4 +1,4 @@
-import type { AlertDelivery, AlertFeed, PendingAlert, ToldAlerts } from '../contracts/alert-deliveries.ts';
+import type { AlertDelivery, AlertFeed, PendingAlert, SentAlerts } from '../contracts/alert-deliveries.ts';
 import type { Database } from '../database.ts';
 import { storedAlert } from './stored-alert.ts';
 import { toDateTime } from '../values.ts';
@@ -8,7 +8,7 @@ export function createAlertFeed(database: Database): AlertFeed {
   return {
     pending: (channel, fromMs, limit) => readPending(database, { channel, fromMs, limit }),
     record: (deliveries) => database.insertRows('alert_deliveries', deliveries.map(toRow)),
-    told: (channel, sinceMs) => readTold(database, channel, sinceMs),
+    sent: (channel, sinceMs) => readSent(database, channel, sinceMs),
   };
 }
 
@@ -77,7 +77,7 @@ async function readPending(
   }));
 }
 
-async function readTold(database: Database, channel: string, sinceMs: number): Promise<ToldAlerts> {
+async function readSent(database: Database, channel: string, sinceMs: number): Promise<SentAlerts> {
   const rows = await database.rows<{ Event: string }>(
     `SELECT Event FROM alert_events FINAL
      WHERE EventId IN (

@@ -45,9 +45,9 @@ async function checkTable(database: Database, table: IngestTable): Promise<void>
   const types = new Map(found.map(({ name, type }) => [name, wireType(type)]));
   const wrong = COLUMNS[table].filter(([name, type]) => types.get(name) !== wireType(type));
   if (wrong.length > 0) {
-    const told = wrong.map(([name, type]) => `${name} ${type} (is ${types.get(name) ?? 'missing'})`);
+    const columns = wrong.map(([name, type]) => `${name} ${type} (is ${types.get(name) ?? 'missing'})`);
     throw new StoreUnavailableError(
-      `the table ${table} lacks columns: ${told.join(', ')}; run spanscore migrate`,
+      `the table ${table} lacks columns: ${columns.join(', ')}; run spanscore migrate`,
     );
   }
   try {

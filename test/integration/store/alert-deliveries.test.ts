@@ -101,15 +101,15 @@ describe('delivered events of a channel', () => {
     const { alerts, alertFeed } = its.store;
     const end = resolvedEvent(event);
     await alerts.write([event]);
-    expect(ids((await alertFeed.told(channel, 0)).firing)).toEqual([]);
+    expect(ids((await alertFeed.sent(channel, 0)).firing)).toEqual([]);
     await alertFeed.record([delivery(event, { state: 'delivered' })]);
-    expect(ids((await alertFeed.told(channel, 0)).firing)).toEqual([event.id]);
+    expect(ids((await alertFeed.sent(channel, 0)).firing)).toEqual([event.id]);
 
     await alerts.write([end]);
-    expect(await alertFeed.told(channel, 0)).toEqual({ firing: [], resolved: [] });
+    expect(await alertFeed.sent(channel, 0)).toEqual({ firing: [], resolved: [] });
     await alertFeed.record([delivery(end, { state: 'delivered' })]);
-    expect(await alertFeed.told(channel, 0)).toEqual({ firing: [], resolved: [end] });
-    expect(await alertFeed.told(channel, LATER_MS)).toEqual({ firing: [], resolved: [] });
+    expect(await alertFeed.sent(channel, 0)).toEqual({ firing: [], resolved: [end] });
+    expect(await alertFeed.sent(channel, LATER_MS)).toEqual({ firing: [], resolved: [] });
   });
 });
 

@@ -47,8 +47,8 @@ describe('deploy markers', () => {
     const [compared, ...more] = await compareDeploys(its.world.store.markers, { version: '2' });
     expect(more).toEqual([]);
     expect(compared?.deploy).toMatchObject({ service: 'shop', version: '2', agents: ['changed'] });
-    expect(compared?.verdicts).toMatchObject([
-      { series: { agent: 'changed' }, verdict: 'worse', before: { count: 90 }, after: { count: 36 } },
+    expect(compared?.comparisons).toMatchObject([
+      { series: { agent: 'changed' }, effect: 'worse', before: { count: 90 }, after: { count: 36 } },
     ]);
   });
 
@@ -61,7 +61,7 @@ describe('deploy markers', () => {
     await its.world.scoredHourly(DEPLOY_MS, DEPLOY_MS + 12 * HOUR_MS, of('v2', 0.15));
     const [compared] = await compareDeploys(its.world.store.markers, { version: 'v2' });
     expect(compared?.deploy.agents).toEqual([]);
-    expect(compared?.verdicts.map(({ series, verdict }) => `${series.agent} ${verdict}`).sort()).toEqual([
+    expect(compared?.comparisons.map(({ series, effect }) => `${series.agent} ${effect}`).sort()).toEqual([
       'a worse',
       'b worse',
     ]);

@@ -60,7 +60,7 @@ export class MemoryAlertFeed implements AlertFeed {
     }
   }
 
-  async told(channel: string, sinceMs: number) {
+  async sent(channel: string, sinceMs: number) {
     const events = [...this.#events.values()].map(({ event }) => event);
     const of = (event: AlertEvent) => this.#deliveries.get(`${channel} ${event.id}`);
     const ended = new Set(events.filter(isEnd).map(({ incidentId }) => incidentId));

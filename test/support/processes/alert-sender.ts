@@ -37,7 +37,7 @@ const { alertFeed, deadLetters } = store;
 const feed: AlertFeed = {
   pending: counted((...query) => alertFeed.pending(...query)),
   record: counted((rows) => alertFeed.record(rows)),
-  told: (...query) => alertFeed.told(...query),
+  sent: (...query) => alertFeed.sent(...query),
 };
 for (const channel of channels) {
   const letters = {

@@ -24,23 +24,23 @@ describe('a compare of versions', () => {
       before: BEFORE,
       after: hours(DEPLOY_MS, 30, mean, seededRandom(3)),
     });
-    const verdicts = compareVersions([named('grounding', 0.6), named('tone', 0.8), named('recall', 0.83)]);
-    expect(verdicts.map(({ series, verdict }) => [series.scorer, verdict])).toEqual([
+    const comparisons = compareVersions([named('grounding', 0.6), named('tone', 0.8), named('recall', 0.83)]);
+    expect(comparisons.map(({ series, effect }) => [series.scorer, effect])).toEqual([
       ['grounding', 'worse'],
       ['tone', 'not_shown'],
       ['recall', 'not_shown'],
     ]);
-    expect(verdicts[0]?.before).toEqual({ mean: expect.closeTo(0.8, 1), count: 800 });
-    expect(verdicts[0]?.after).toEqual({ mean: expect.closeTo(0.6, 1), count: 120 });
-    expect(verdicts[0]?.evidenceLog10).toBeGreaterThan(5);
+    expect(comparisons[0]?.before).toEqual({ mean: expect.closeTo(0.8, 1), count: 800 });
+    expect(comparisons[0]?.after).toEqual({ mean: expect.closeTo(0.6, 1), count: 120 });
+    expect(comparisons[0]?.evidenceLog10).toBeGreaterThan(5);
   });
 
   test('has no result without a baseline, or without scores since', () => {
     expect(
       compareVersions([{ series: A_SERIES, before: BEFORE.slice(0, 12), after: hours(DEPLOY_MS, 9, 0.1) }]),
-    ).toMatchObject([{ verdict: 'learning', evidenceLog10: null, before: { count: 48 } }]);
+    ).toMatchObject([{ effect: 'learning', evidenceLog10: null, before: { count: 48 } }]);
     expect(compareVersions([{ series: A_SERIES, before: BEFORE, after: [] }])).toMatchObject([
-      { verdict: 'not_shown', evidenceLog10: 0, after: { mean: null, count: 0 } },
+      { effect: 'not_shown', evidenceLog10: 0, after: { mean: null, count: 0 } },
     ]);
     expect(compareVersions([])).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe('a compare of versions', () => {
     const before = daily(DEPLOY_MS - 240 * HOUR_MS, 240);
     const lowHours = daily(DEPLOY_MS + 12 * HOUR_MS, 12);
     expect(compareVersions([{ series: A_SERIES, before, after: lowHours }])).toMatchObject([
-      { verdict: 'not_shown' },
+      { effect: 'not_shown' },
     ]);
   });
 
@@ -68,7 +68,7 @@ describe('a compare of versions', () => {
         before: hours(DEPLOY_MS - 50 * HOUR_MS, 50, 0.8, random),
         after: hours(DEPLOY_MS, 24, 0.8, random),
       }));
-      wrong += compareVersions(series).some(({ verdict }) => verdict === 'worse') ? 1 : 0;
+      wrong += compareVersions(series).some(({ effect }) => effect === 'worse') ? 1 : 0;
     }
     expect(wrong).toBeLessThanOrEqual(10);
   });

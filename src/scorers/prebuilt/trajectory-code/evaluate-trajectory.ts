@@ -51,7 +51,7 @@ export function evaluateSteps(
     findings.accuracy = compareTrajectories(trajectory, { steps }, expected);
   }
   const { maxSteps, maxTotalTokens, maxTotalDurationMs, noRedundantCalls } = expected;
-  if ([maxSteps, maxTotalTokens, maxTotalDurationMs, noRedundantCalls].some((wish) => wish !== undefined)) {
+  if ([maxSteps, maxTotalTokens, maxTotalDurationMs, noRedundantCalls].some((limit) => limit !== undefined)) {
     findings.efficiency = checkTrajectoryEfficiency(trajectory, expected);
   }
   if (expected.blacklistedTools !== undefined || expected.blacklistedSequences !== undefined) {

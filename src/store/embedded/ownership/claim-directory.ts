@@ -47,7 +47,7 @@ export async function claimDirectory<T = never>(options: ClaimOptions<T>): Promi
   const { dataDir, command, patienceMs, signal } = options;
   const look = watchHolder(dataDir);
   const startedAtMs = performance.now();
-  const tell = createWaitTeller(options.log);
+  const tell = createWaitLogger(options.log);
   // A waiting `serve` also holds a lock: it tells commands to stop.
   const queue = queuePath(dataDir);
   let place: FileLock | undefined;
@@ -91,12 +91,12 @@ export async function pause(signal: AbortSignal | undefined): Promise<void> {
 }
 
 /** Logs each process that delays the claim once, and again when the expected event changes. */
-export function createWaitTeller(log: EngineLog): (name: string, expected?: string) => void {
-  let told: string | undefined;
+export function createWaitLogger(log: EngineLog): (name: string, expected?: string) => void {
+  let logged: string | undefined;
   return (name, expected = 'stop') => {
     const message = `waiting for ${name} to ${expected}`;
-    if (told !== message) {
-      told = message;
+    if (logged !== message) {
+      logged = message;
       log.warn({}, message);
     }
   };

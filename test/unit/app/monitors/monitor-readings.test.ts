@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_SERIES_TOLD, monitorReadings } from '../../../../src/app/monitors/monitor-readings.ts';
+import { MAX_REPORTED_SERIES, monitorReadings } from '../../../../src/app/monitors/monitor-readings.ts';
 import type { MonitorStatus } from '../../../../src/monitors/monitor-status.ts';
 import { A_SERIES } from '../../../support/fakes/memory-monitors.ts';
 
@@ -56,16 +56,16 @@ describe('readings of monitors', () => {
   });
 
   test('count all series, and tell those with an alert first when they are too many', () => {
-    const calm = Array.from({ length: MAX_SERIES_TOLD }, (_, index) =>
+    const calm = Array.from({ length: MAX_REPORTED_SERIES }, (_, index) =>
       buildStatus({ series: { ...A_SERIES, agent: `agent-${index}` } }),
     );
     const readings = monitorReadings([...calm, buildStatus({ phase: 'firing' })]);
     expect(readings.slice(0, 2)).toEqual([
-      { name: 'spanscore.monitor.series', value: MAX_SERIES_TOLD, labels: { state: 'ok' } },
+      { name: 'spanscore.monitor.series', value: MAX_REPORTED_SERIES, labels: { state: 'ok' } },
       { name: 'spanscore.monitor.series', value: 1, labels: { state: 'firing' } },
     ]);
     const states = readings.filter(({ name }) => name === 'spanscore.monitor.state');
-    expect(states).toHaveLength(MAX_SERIES_TOLD);
+    expect(states).toHaveLength(MAX_REPORTED_SERIES);
     expect(states[0]?.labels).toMatchObject({ state: 'firing' });
   });
 });

@@ -46,11 +46,11 @@ describe('drift', () => {
     const detector = driftDetector(TERMS);
     const few = foldAll(detector, steadyBuckets(0, 100, [0.9]));
     expect(few.state.phase).toBe('learning');
-    expect(detector.verdict(few.state.detector)).toEqual({ kind: 'learning', why: '0.3 of 14 days' });
+    expect(detector.condition(few.state.detector)).toEqual({ kind: 'learning', why: '0.3 of 14 days' });
     const sparse = foldAll(detector, [bucketAt(0, [0.9]), bucketAt(20 * PER_DAY, [0.9])]);
-    expect(detector.verdict(sparse.state.detector)).toEqual({ kind: 'learning', why: '2 of 300 scores' });
+    expect(detector.condition(sparse.state.detector)).toEqual({ kind: 'learning', why: '2 of 300 scores' });
     const oneDay = foldAll(detector, [...steadyBuckets(0, 200, [0.9, 0.8]), bucketAt(20 * PER_DAY, [0.9])]);
-    expect(detector.verdict(oneDay.state.detector)).toEqual({
+    expect(detector.condition(oneDay.state.detector)).toEqual({
       kind: 'learning',
       why: 'scores on 2 of 3 days',
     });
