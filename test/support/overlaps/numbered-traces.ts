@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { aLateToolSpan, anAgentTrace, exportRequest, type OtlpSpan } from '../builders/agent-trace.ts';
 import { sendTraces } from '../processes/serve-process.ts';
 
-/** Exporters of the OpenTelemetry SDKs wait so long for an answer. */
-const ANSWER_WITHIN_MS = 10_000;
+/** Less than the 10 s of the OpenTelemetry SDKs, so that a stalled receiver does not stop all senders for long. */
+const ANSWER_WITHIN_MS = 5_000;
 const RETRY_MS = 200;
-const SENDERS = 3;
+const SENDERS = 4;
 const PAUSE_MS = 300;
 
 /** Numbers begin here, so that no other number in a question is taken for one. */

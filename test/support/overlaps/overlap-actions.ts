@@ -7,6 +7,8 @@ import type { JudgeMode } from './recording-judge.ts';
 import type { ReceiverMode } from './score-receiver.ts';
 
 const LATEST_BEGIN_MS = 4_000;
+/** Number of traces that get a late span. */
+const LATE_SPANS = 4;
 const COMMAND_WITHIN_MS = 120_000;
 
 /** A fault of the catalogue. `lastsMs` is used by faults that last for a while. */
@@ -132,7 +134,13 @@ const FAULTS = {
       }
     },
   },
-  'sender: late span': { run: (fleet, { choice }) => fleet.traces.sendLateSpan(choice) },
+  'sender: late spans': {
+    run: async ({ traces }, { choice }) => {
+      await Promise.all(
+        Array.from({ length: LATE_SPANS }, (_, n) => traces.sendLateSpan((choice + n / LATE_SPANS) % 1)),
+      );
+    },
+  },
 } satisfies Record<string, Fault>;
 
 type FaultName = keyof typeof FAULTS;
@@ -151,7 +159,7 @@ export interface PlannedFault {
 /** Draws two different faults of the catalogue, and their times. */
 export function drawFaults(random: () => number): PlannedFault[] {
   const draw = (among: readonly FaultName[]): PlannedFault => {
-    const name = among[Math.floor(random() * among.length)] ?? 'sender: late span';
+    const name = among[Math.floor(random() * among.length)] ?? 'sender: late spans';
     const { shortestMs = 0, longestMs = 0 }: Fault = FAULTS[name];
     return {
       name,
