@@ -26,10 +26,10 @@ export interface ConfigChanges {
 
 /** Lists the rules of a configuration. */
 export function listRules({ addedScorer, removedRule }: ConfigChanges): RecordedRule[] {
-  const quality = ['keyword-coverage', 'hallucination', ...(addedScorer === true ? ['faithfulness'] : [])];
+  const quality = ['keyword-coverage', 'hallucination', ...(addedScorer === true ? ['second-opinion'] : [])];
   return [
     { rule: 'quality', scorers: quality },
-    ...(removedRule === true ? [] : [{ rule: 'extra', scorers: ['content-similarity'] }]),
+    ...(removedRule === true ? [] : [{ rule: 'extra', scorers: ['content-similarity', 'faithfulness'] }]),
   ];
 }
 
@@ -51,6 +51,7 @@ function scorerConfig(
       default: changes.otherJudge === true ? 'local/second' : 'local/first',
       providers: { local: { baseURL: judge.baseUrl(name), concurrency: 4 } },
     },
+    scorers: { 'second-opinion': { use: 'hallucination', judge: 'local/third' } },
     rules: listRules(changes).map(({ rule, scorers }) => ({ name: rule, scorers })),
     readiness: { decisionWait: '1s', maxWait: '20s' },
     exporters: { webhook: { url: `${exports.url}/scores` }, otlp: { endpoint: exports.url, as: ['log'] } },

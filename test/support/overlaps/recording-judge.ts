@@ -10,7 +10,7 @@ import type { RecordedCall } from './fleet-record.ts';
 import { findNumber } from './numbered-traces.ts';
 
 const USUAL_MS = 100;
-const SLOW_MS = 1_500;
+const SLOW_MS = 1_000;
 
 export type JudgeMode = 'ok' | 'slow' | '429' | '503' | '404' | 'lies';
 
