@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../processes/free-ports.ts';
 import { go, goBuild, type Program, buildProgram } from '../processes/go-program.ts';
-import { until } from '../until.ts';
+import { startProgram } from '../processes/running-program.ts';
 
 // Prometheus' own Alertmanager, built from its published module.
 
@@ -69,37 +69,20 @@ export async function startAlertmanager(binary: string, webhookUrl: string): Pro
   writeFileSync(file, JSON.stringify({ route, receivers }));
   const [port] = await freePorts(1);
   const address = `127.0.0.1:${port}`;
-  const child = spawn(
+  const program = await startProgram({
+    name: 'Alertmanager',
     binary,
-    [
+    args: [
       `--config.file=${file}`,
       `--storage.path=${join(folder, 'data')}`,
       `--web.listen-address=${address}`,
       '--cluster.listen-address=',
     ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  );
-  // Ends the process when the test run is aborted.
-  const killChild = () => void child.kill('SIGKILL');
-  process.once('exit', killChild);
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
-  await until(async () => hasEnded(child) || (await isReady(`http://${address}`)), START_TIMEOUT_MS);
-  if (hasEnded(child)) {
-    throw new Error(`Alertmanager ended with ${child.exitCode}: ${log.slice(-2_000)}`);
-  }
-  return {
-    url: `http://${address}`,
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      if (!hasEnded(child)) {
-        child.kill('SIGTERM');
-        await ended;
-      }
-      process.off('exit', killChild);
-      rmSync(folder, { recursive: true });
-    },
-  };
+    folder,
+    isReady: () => isReady(`http://${address}`),
+    timeoutMs: START_TIMEOUT_MS,
+  });
+  return { url: `http://${address}`, stop: () => program.stop() };
 }
 
 async function isReady(url: string): Promise<boolean> {
@@ -110,8 +93,4 @@ async function isReady(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
 }

@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { goBuild, type Program, buildProgram } from '../processes/go-program.ts';
-import { until } from '../until.ts';
+import { type RunningProgram, startProgram } from '../processes/running-program.ts';
 
 // The real OpenTelemetry Collector. Its sources and pinned modules are in test/peers/collector/otelcol. Go's cache decides
 // which parts are built again.
@@ -26,13 +25,8 @@ export function otelcolProgram(): Promise<Program> {
   });
 }
 
-/** A running Collector. */
-export interface Otelcol {
-  /** Returns its log so far: one line for each event, with the fields as JSON at the end. */
-  output(): string;
-  /** Sends SIGTERM: the Collector flushes its queues first. */
-  stop(): Promise<void>;
-}
+/** A running Collector. Its output has one line for each event, with the fields as JSON. A stop flushes its queues first. */
+export type Otelcol = RunningProgram;
 
 /**
  * Starts the Collector and waits until it is ready.
@@ -50,33 +44,13 @@ export async function startOtelcol(
     // Every JSON document is also a YAML document.
     writeFileSync(ownFile, JSON.stringify(config), { mode: 0o600 });
   }
-  const child = spawn(binary, ['--config', typeof config === 'string' ? config : ownFile], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...variables },
+  return startProgram({
+    name: 'the Collector',
+    binary,
+    args: ['--config', typeof config === 'string' ? config : ownFile],
+    variables,
+    folder,
+    isReady: (log) => log.includes('Everything is ready'),
+    timeoutMs: START_TIMEOUT_MS,
   });
-  // Ends the process when the test run is aborted.
-  const killChild = () => void child.kill('SIGKILL');
-  process.once('exit', killChild);
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
-  await until(() => log.includes('Everything is ready') || hasEnded(child), START_TIMEOUT_MS);
-  if (hasEnded(child)) {
-    throw new Error(`the Collector ended with ${child.exitCode}: ${log.slice(-2_000)}`);
-  }
-  return {
-    output: () => log,
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      if (!hasEnded(child)) {
-        child.kill('SIGTERM');
-        await ended;
-      }
-      process.off('exit', killChild);
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
 }

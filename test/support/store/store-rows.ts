@@ -8,6 +8,7 @@ import type { RowBlock } from '../../../src/store/contracts/span-sink.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { runCommand } from './clickhouse-query.ts';
 import { testEngine, type TestEngine } from './engine.ts';
+import { aScore } from '../builders/a-score.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
 /** Store with a random database on a test engine. */
@@ -152,57 +153,38 @@ export function buildDecision(fields: Partial<Decision> = {}): Decision {
   };
 }
 
+/** Builds a score of a code scorer for the store, scored now. Each call has another trace. */
 export function buildScore(fields: Partial<Score> = {}): Score {
   const tenant = fields.tenant ?? '';
   const traceId = fields.traceId ?? newTraceId();
   const scorer = fields.scorer ?? 'keyword-coverage';
   const fingerprint = fields.fingerprint ?? 'f1';
   const targetId = fields.targetId ?? traceId;
-  return {
+  return aScore({
     scoreId: computeScoreId({ tenant, target: 'trace', targetId, scorer, fingerprint }),
-    tenant,
     traceId,
     spanId: newSpanId(),
-    target: 'trace',
     targetId,
-    sessionId: '',
     scorer,
-    scorerVersion: '1',
     fingerprint,
     judgeModel: '',
     promptVersion: '',
     score: 0.75,
     label: '',
     higherIsBetter: true,
-    scoreMin: 0,
-    scoreMax: 1,
     reason: 'three of four',
-    verdicts: [],
     serviceName: 'shop',
-    serviceVersion: '',
-    agent: 'weather-agent',
-    agentVersion: '',
     environment: '',
     model: '',
-    userId: '',
     traceTimestamp: Date.now() - 5000,
     scoredAt: Date.now(),
     inputTokens: null,
     outputTokens: null,
-    costUsd: null,
     judgeCalls: 0,
     durationMs: 1.25,
-    redactions: 0,
-    stratum: 'uniform',
-    inclusionProbability: 1,
-    weight: 1,
-    revision: 1,
-    completeness: 'complete',
-    source: 'live',
     evidenceHash: 'e1',
     day: new Date().toISOString().slice(0, 10),
     evidenceUntil: Date.now(),
-    isDeleted: false,
     ...fields,
-  };
+  });
 }

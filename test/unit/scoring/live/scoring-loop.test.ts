@@ -43,6 +43,18 @@ function world(): World {
   };
 }
 
+/** Starts a loop with one judged scorer, which has scored one trace. */
+async function startWithScoredTrace() {
+  const { store, timers, start } = world();
+  const scorer = judged('j');
+  const loop = await start([buildRule([scorer])]);
+  await timers.advance(1_000);
+  const traceId = newTraceId();
+  store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+  await timers.advance(10_000);
+  return { store, timers, scorer, loop, traceId };
+}
+
 function statuses(store: MemoryStore, traceId: string): string[] {
   return store
     .decisions()
@@ -70,13 +82,7 @@ describe('the scoring loop', () => {
   });
 
   it('scores a trace with a late span again, with the next revision', async () => {
-    const { store, timers, start } = world();
-    const scorer = judged('j');
-    const loop = await start([buildRule([scorer])]);
-    await timers.advance(1_000);
-    const traceId = newTraceId();
-    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
-    await timers.advance(10_000);
+    const { store, timers, scorer, loop, traceId } = await startWithScoredTrace();
     store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
     await timers.advance(30_000);
     expect(store.scores()).toMatchObject([{ revision: 2 }]);
@@ -126,13 +132,7 @@ describe('the scoring loop', () => {
   });
 
   it('never scores its own spans, nor lets them re-open a trace', async () => {
-    const { store, timers, start } = world();
-    const scorer = judged('j');
-    const loop = await start([buildRule([scorer])]);
-    await timers.advance(1_000);
-    const traceId = newTraceId();
-    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
-    await timers.advance(10_000);
+    const { store, timers, scorer, loop, traceId } = await startWithScoredTrace();
     store.ingest([agentSpan(traceId, 'e', { parent: 'a', says: 'evaluation', scope: 'spanscore' })]);
     await timers.advance(60_000);
     expect(scorer.inputs).toHaveLength(1);
