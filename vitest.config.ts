@@ -36,7 +36,7 @@ function folder(name: string, settings: object) {
 }
 
 /** Files that take minutes each, and begin first: at the end, the other workers would have nothing left to do. */
-const LONGEST = [/long\/restart-orders/, /long\/monitors/, /store-outages/];
+const LONGEST = [/long\/restart-orders/, /long\/overlaps/, /long\/monitors/, /store-outages/];
 
 /** Without results of an earlier run, as in a fresh clone, the order is that of the sizes of the files. */
 class LongestFirst extends BaseSequencer {
