@@ -9,6 +9,7 @@ import { engineCheck, engineReadings } from './app/engine-part.ts';
 import { meteredStores } from './app/metered-stores.ts';
 import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/judge-readings.ts';
+import { MONITOR_DUTY } from './app/monitors/monitor-loop.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
 import { openOwnStore } from './app/open-store.ts';
 import { createConfiguredScoring } from './app/configured-scoring.ts';
@@ -28,6 +29,7 @@ import { readServerTls } from './config/tls-files.ts';
 import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './config/access.ts';
+import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
 import { createScoringLoop } from './scoring/live/scoring-loop.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -242,8 +244,12 @@ async function startScorer(
   });
   // Before scoring begins: an exporter that is new to this store gets every score from here on.
   started.push(...(await startExports(config, store, { log, metrics })));
-  const member = randomUUID();
-  const loop = createScoringLoop(scoring, { rules: kit.rules, members: store.members, member });
+  const ownership = createScorerOwnership(store.members, kit.rules, {
+    member: randomUUID(),
+    duties: [MONITOR_DUTY],
+    monotonicMs: () => performance.now(),
+  });
+  const loop = createScoringLoop(scoring, { rules: kit.rules, ownership });
   await loop.start();
   const { judgePool, judgeHealth } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgePool }));
@@ -252,7 +258,7 @@ async function startScorer(
   const parts: StartedPart[] = [
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
-    startMonitors(groups, { store, member, log, metrics }),
+    startMonitors(groups, { store, ownership, log, metrics }),
     ...(await startAlerts(config, store, { log, metrics })),
   ];
   return { parts, status: () => ({ scoring: loop.status(), judges: judgeHealth.states() }) };

@@ -5,6 +5,7 @@ import { buildRuleHistory, type RuleHistory } from '../scoring/select/rule-histo
 import type { ReadinessSettings } from '../readiness/readiness.ts';
 import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
+import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { listOpenRules, computeWaitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { BackfillRange } from './backfill-rules.ts';
@@ -134,7 +135,13 @@ function addTrace(page: BackfillPage, trace: KnownTrace, { readiness, mode, live
   const { leftToLive } = page;
   const names = new Set(mode.rules.map((rule) => rule.name));
   const prior = decisions.filter((row) => names.has(row.rule));
-  const candidate: TraceCandidate = { activity, prior, reread: false, nowMs };
+  const candidate: TraceCandidate = {
+    activity,
+    claim: SOLE_CLAIMS.claim(activity),
+    prior,
+    reread: false,
+    nowMs,
+  };
   const isYoung = nowMs - activity.firstArrivalMs < readiness.maxWaitMs;
   if ((isYoung && trace.isArriving) || computeWaitUntil(candidate, readiness) !== null) {
     return { ...page, leftToLive: { ...leftToLive, arriving: leftToLive.arriving + 1 } };

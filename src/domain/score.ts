@@ -67,10 +67,29 @@ export interface Score {
   isDeleted: boolean;
 }
 
+/** 2020-01-01, Unix milliseconds. */
+const VERSION_EPOCH_MS = Date.UTC(2020, 0, 1);
+
+/** Greatest revision that a version tells apart. */
+const MAX_VERSION_REVISION = 127;
+
 /** Rank of a source: for the same evidence, live replaces a backfill. */
 const SOURCE_RANK: Record<ScoreSource, bigint> = { backfill: 0n, api: 1n, live: 2n, human: 3n };
 
-/** Computes the version of a score row: evidence time in ms × 4 + rank of the source. */
-export function scoreVersion(score: Pick<Score, 'evidenceUntil' | 'source'>): bigint {
-  return BigInt(Math.trunc(score.evidenceUntil)) * 4n + SOURCE_RANK[score.source];
+/**
+ * Computes the version of a score row: of two rows with one id the greater version is current. By evidence, then source, then
+ * revision, then a tombstone over its row. The store adds the time of the write in the lowest 14 bits
+ * (`schemas/clickhouse`), so that of equal rows the first one stays.
+ */
+export function scoreVersion(
+  score: Pick<Score, 'evidenceUntil' | 'source' | 'revision' | 'isDeleted'>,
+): bigint {
+  const evidence = BigInt(Math.max(Math.trunc(score.evidenceUntil) - VERSION_EPOCH_MS, 0));
+  const revision = BigInt(Math.min(score.revision, MAX_VERSION_REVISION));
+  return (
+    (evidence << 24n) |
+    (SOURCE_RANK[score.source] << 22n) |
+    (revision << 15n) |
+    (score.isDeleted ? 1n << 14n : 0n)
+  );
 }

@@ -1,6 +1,8 @@
 import { AppError } from '../domain/errors.ts';
-import type { MemberStore, TraceKey } from '../store/contracts/stores.ts';
-import { hashNumber, computeShard, SHARDS } from '../store/contracts/trace-shards.ts';
+import type { Member, MemberStore, TraceKey } from '../store/contracts/stores.ts';
+import { computeShard, SHARDS } from '../store/contracts/trace-shards.ts';
+import { SOLE_CLAIMS, type Claim, type Claims } from './claim.ts';
+import { canDo, divide, divideAlone, joinCell, type Division, type Share } from './division.ts';
 
 /** Time after its last beat that a member counts as alive, milliseconds. */
 export const MEMBER_TTL_MS = 15_000;
@@ -8,68 +10,117 @@ export const MEMBER_TTL_MS = 15_000;
 /** Interval of the beats of a member, milliseconds. */
 export const BEAT_EVERY_MS = 3_000;
 
-/** Division of the traces among the scorer processes of one store. */
-export interface Ownership {
-  /** Records that this process is alive and reads the other members. Returns true when the members changed. Throws when the store does. */
-  beat(): Promise<boolean>;
-  owns(key: TraceKey): boolean;
-  /** Shards (`computeShard`) of this process; null: all. */
+/** Time within which work that began before a shard went to a new member may still end, milliseconds. */
+export const HANDOVER_MS = 20_000;
+
+/** Time after a join within which the former owners learn of the new member, milliseconds. */
+const NOTICE_MS = 2 * BEAT_EVERY_MS;
+
+/** Time for which a new member leaves older traces to their former owners, milliseconds. */
+const HOLD_MS = HANDOVER_MS + NOTICE_MS + 4_000;
+
+/** Time for which work that only an ended member knows is kept for it: a supervisor may restart it, milliseconds. */
+export const RETURN_MS = 60_000;
+
+/** Division of the traces, and of the scorers on each trace, among the scorer processes of one store. */
+export interface Ownership extends Claims {
+  /** Records that this process is alive and reads the other members, when the last time is `BEAT_EVERY_MS` ago. Throws when the store does. */
+  beat(): Promise<void>;
+  /** Number that grows with every change of the members or of their work. */
+  generation(): number;
+  /** Returns true when this process has the duty (`OwnershipOptions.duties`) for the key. */
+  hasDuty(key: TraceKey, duty: string): boolean;
+  /** Cells of this process, and their shards. */
+  shares(): readonly Share[];
+  /** Shards in which this process has a cell or a duty; null: all. */
   shards(): readonly number[] | null;
+  /** Returns true when a member does this scorer of this rule, or did it a short time ago and may come back. */
+  isKnown(rule: string, scorer: string): boolean;
   /**
-   * Throws `cancelled` when the trace belongs to another process. Reads the members first when the last beat is old, for example
-   * because a large trace kept this process busy. Throws when the store does.
+   * Returns the time for which a trace is left to its former owner, who may work on it, milliseconds. More than 0 only after
+   * this process joined members that live.
+   * @param isNew true for a trace that became ready now: it is left only while the former owners do not know of the join
    */
-  check(key: TraceKey): Promise<void>;
-  /** Gives the traces of this process to the other members at once. */
+  holdMs(isNew: boolean): number;
+  /** Gives the traces of this process to the other members at once. It beats no more. */
   leave(): Promise<void>;
 }
 
-export interface OwnershipDeps {
+export interface OwnershipOptions {
   /** Name of this process among the members. */
   readonly member: string;
+  /** Work on traces (`joinCell`). */
+  readonly cells: readonly string[];
+  /** Work that one member at a time does, apart from traces. */
+  readonly duties?: readonly string[];
   readonly monotonicMs: () => number;
 }
 
 /**
- * Creates an ownership that divides the traces by rendezvous hashing: when a member joins or leaves, only its share moves.
- * Ownership is a hint that saves judge calls: two owners at the same time cost a call, and never write a wrong row. Without a
- * store of members, this process owns all traces.
+ * Creates an ownership. Without a store of members, this process owns everything. Two owners at the same time cost a judge call
+ * and never a wrong row: the store keeps the first of two scores of the same evidence.
  */
-export function createOwnership(members: MemberStore | undefined, deps: OwnershipDeps): Ownership {
-  return members === undefined ? SOLE_OWNER : new SharedOwnership(members, deps);
+export function createOwnership(members: MemberStore | undefined, options: OwnershipOptions): Ownership {
+  return members === undefined ? ownAlone(options.cells) : new SharedOwnership(members, options);
 }
 
-const SOLE_OWNER: Ownership = {
-  beat: async () => false,
-  owns: () => true,
-  shards: () => null,
-  check: async () => undefined,
-  leave: async () => undefined,
-};
+function ownAlone(cells: readonly string[]): Ownership {
+  return {
+    ...SOLE_CLAIMS,
+    beat: async () => undefined,
+    generation: () => 0,
+    hasDuty: () => true,
+    shares: () => divideAlone(cells).shares(),
+    shards: () => null,
+    isKnown: (rule, scorer) => cells.includes(joinCell(rule, scorer)),
+    holdMs: () => 0,
+    leave: async () => undefined,
+  };
+}
+
+/** Join of this process to members that were alive. */
+interface Join {
+  readonly atMs: number;
+  /** Members that were alive at the join and still are. */
+  others: readonly string[];
+}
 
 class SharedOwnership implements Ownership {
-  readonly #members: MemberStore;
-  readonly #deps: OwnershipDeps;
-  #known: readonly string[];
-  #owners: readonly string[];
-  #lastBeatMs: number;
+  readonly #store: MemberStore;
+  readonly #options: OwnershipOptions;
+  readonly #work: readonly string[];
+  #name: string;
+  #renames = 0;
+  #seen: readonly Member[] = [];
+  #seenAtMs = 0;
+  #division: Division;
+  #cast: string;
+  #generation = 0;
+  /** Start of the last successful beat by the monotonic clock; null before the first. */
+  #beatMs: number | null = null;
+  /** Stamp of the last beat by the store's clock. */
+  #stampMs = 0;
   #beating: Promise<void> | null = null;
-  /** True when the members changed since the last `beat()`. */
-  #changed = false;
+  #hasLeft = false;
+  #join: Join | null = null;
+  /** One more with every loss of a shard, two more when others may have worked on it meanwhile. */
+  readonly #epochs = new Uint32Array(SHARDS);
+  readonly #lostAtMs = new Float64Array(SHARDS).fill(Number.NEGATIVE_INFINITY);
 
-  constructor(members: MemberStore, deps: OwnershipDeps) {
-    this.#members = members;
-    this.#deps = deps;
-    this.#known = [deps.member];
-    this.#owners = assignOwners(this.#known);
-    this.#lastBeatMs = deps.monotonicMs();
+  constructor(store: MemberStore, options: OwnershipOptions) {
+    this.#store = store;
+    this.#options = options;
+    this.#work = [...options.cells, ...(options.duties ?? [])];
+    this.#name = options.member;
+    this.#division = divideAlone(options.cells);
+    this.#cast = '';
   }
 
-  async beat(): Promise<boolean> {
-    await this.#refresh();
-    const changed = this.#changed;
-    this.#changed = false;
-    return changed;
+  async beat(): Promise<void> {
+    const isDue = this.#beatMs === null || this.#options.monotonicMs() - this.#beatMs >= BEAT_EVERY_MS;
+    if (isDue && !this.#hasLeft) {
+      await this.#refresh();
+    }
   }
 
   /** Beats once for all callers at the same time. */
@@ -81,52 +132,171 @@ class SharedOwnership implements Ownership {
   }
 
   async #beatOnce(): Promise<void> {
-    const { member, monotonicMs } = this.#deps;
-    const startedMs = monotonicMs();
-    const alive = await this.#members.beat(member, { ttlMs: MEMBER_TTL_MS });
-    this.#lastBeatMs = startedMs;
-    const next = [...new Set([...alive, member])].sort();
-    if (next.join('\n') !== this.#known.join('\n')) {
-      this.#known = next;
-      this.#owners = assignOwners(next);
-      this.#changed = true;
+    const startedMs = this.#options.monotonicMs();
+    let seen = await this.#store.beat(this.#name, { cells: this.#work });
+    let stampMs = readStamp(seen.members, this.#name);
+    const isAhead = stampMs > seen.nowMs + MEMBER_TTL_MS;
+    if (isAhead) {
+      // The store's clock went back. The stored beat of this name hides every later one, so the process takes another name.
+      this.#renames += 1;
+      this.#name = `${this.#options.member}~${this.#renames}`;
+      seen = await this.#store.beat(this.#name, { cells: this.#work });
+      stampMs = readStamp(seen.members, this.#name);
+    }
+    const endedMs = this.#options.monotonicMs();
+    const silentMs = this.#beatMs === null ? 0 : Math.max(endedMs - this.#beatMs, stampMs - this.#stampMs);
+    const lapsed =
+      isAhead || (silentMs > MEMBER_TTL_MS && hasOthersSince(seen.members, this.#stampMs, this.#name));
+    const isJoin = this.#beatMs === null || lapsed;
+    this.#seen = seen.members;
+    this.#seenAtMs = seen.nowMs;
+    this.#beatMs = startedMs;
+    this.#stampMs = stampMs;
+    const alive = this.#listAlive();
+    if (lapsed) {
+      this.#epochs.forEach((epoch, shard) => (this.#epochs[shard] = epoch + 2));
+      this.#generation += 1;
+    }
+    const others = alive.filter(({ name }) => name !== this.#name).map(({ name }) => name);
+    if (isJoin) {
+      this.#join = others.length === 0 ? null : { atMs: endedMs, others };
+    } else if (this.#join !== null) {
+      this.#join.others = this.#join.others.filter((name) => others.includes(name));
+    }
+    this.#divide(alive, endedMs);
+  }
+
+  #listAlive(): Member[] {
+    const sinceMs = this.#seenAtMs - MEMBER_TTL_MS;
+    const own = { name: this.#name, cells: this.#work, beatAtMs: this.#seenAtMs, isLeaving: false };
+    const others = this.#seen.filter(
+      (member) =>
+        member.name !== this.#name &&
+        !member.isLeaving &&
+        member.beatAtMs >= sinceMs &&
+        !this.#isAhead(member),
+    );
+    return [...others, own].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Returns true for a member whose beat lies ahead of the store's clock: the clock went back after it. */
+  #isAhead({ beatAtMs }: Member): boolean {
+    return beatAtMs > this.#seenAtMs + MEMBER_TTL_MS;
+  }
+
+  #divide(alive: readonly Member[], nowMs: number): void {
+    const cast = JSON.stringify(alive.map(({ name, cells }) => [name, cells]));
+    if (cast === this.#cast) {
+      return;
+    }
+    const before = this.#cast === '' ? null : this.#division;
+    this.#cast = cast;
+    this.#division = divide(this.#name, this.#work, alive);
+    this.#generation += 1;
+    if (before !== null) {
+      this.#markMoves(before, nowMs);
     }
   }
 
-  owns(key: TraceKey): boolean {
-    return this.#owners[computeShard(key)] === this.#deps.member;
+  #markMoves(before: Division, nowMs: number): void {
+    const { cells } = this.#options;
+    for (let shard = 0; shard < SHARDS; shard += 1) {
+      const moved = cells.filter((cell) => before.owns(shard, cell) !== this.#division.owns(shard, cell));
+      if (moved.some((cell) => before.owns(shard, cell))) {
+        this.#epochs[shard] = (this.#epochs[shard] ?? 0) + 1;
+        this.#lostAtMs[shard] = nowMs;
+      }
+      // Another member may have worked on a shard that this process owned once.
+      if (moved.some((cell) => !before.owns(shard, cell)) && Number.isFinite(this.#lostAtMs[shard])) {
+        this.#epochs[shard] = (this.#epochs[shard] ?? 0) + 2;
+      }
+    }
+  }
+
+  generation(): number {
+    return this.#generation;
+  }
+
+  hasDuty(key: TraceKey, duty: string): boolean {
+    return this.#division.owns(computeShard(key), duty);
+  }
+
+  shares(): readonly Share[] {
+    const cells = new Set(this.#options.cells);
+    return this.#division.shares().flatMap((share) => {
+      const ours = share.cells.filter((cell) => cells.has(cell));
+      return ours.length === 0 ? [] : [{ ...share, cells: ours }];
+    });
   }
 
   shards(): readonly number[] | null {
-    if (this.#known.length === 1) {
-      return null;
-    }
-    return this.#owners.flatMap((owner, shard) => (owner === this.#deps.member ? [shard] : []));
+    const shares = this.#division.shares();
+    return shares.some((share) => share.shards === null)
+      ? null
+      : [...new Set(shares.flatMap((share) => share.shards ?? []))];
   }
 
-  async check(key: TraceKey): Promise<void> {
-    const silentMs = this.#deps.monotonicMs() - this.#lastBeatMs;
+  isKnown(rule: string, scorer: string): boolean {
+    const cell = joinCell(rule, scorer);
+    const sinceMs = this.#seenAtMs - RETURN_MS;
+    return (
+      this.#work.includes(cell) ||
+      this.#seen.some((member) => member.beatAtMs >= sinceMs && !this.#isAhead(member) && canDo(member, cell))
+    );
+  }
+
+  holdMs(isNew: boolean): number {
+    if (this.#join === null || this.#join.others.length === 0) {
+      return 0;
+    }
+    const sinceJoinMs = this.#options.monotonicMs() - this.#join.atMs;
+    return isNew && sinceJoinMs >= NOTICE_MS ? 0 : Math.max(0, HOLD_MS - sinceJoinMs);
+  }
+
+  claim(key: TraceKey): Claim | null {
+    const shard = computeShard(key);
+    const division = this.#division;
+    if (!this.#options.cells.some((cell) => division.owns(shard, cell))) {
+      return null;
+    }
+    const epoch = this.#epochs[shard] ?? 0;
+    return {
+      key,
+      owns: (rule, scorer) => division.owns(shard, joinCell(rule, scorer)),
+      check: () => this.#check(key, shard, epoch),
+    };
+  }
+
+  async #check(key: TraceKey, shard: number, epoch: number): Promise<void> {
+    const silentMs = this.#options.monotonicMs() - (this.#beatMs ?? 0);
     if (silentMs > (MEMBER_TTL_MS * 2) / 3) {
       await this.#refresh();
     }
-    if (!this.owns(key)) {
-      throw new AppError('the trace belongs to another scorer process now', {
-        code: 'cancelled',
-        stage: 'judge',
-        retryable: true,
-        details: { traceId: key.traceId, silentMs },
-      });
+    const current = this.#epochs[shard] ?? 0;
+    const sinceLossMs = this.#options.monotonicMs() - (this.#lostAtMs[shard] ?? 0);
+    if (epoch === current || (epoch === current - 1 && sinceLossMs < HANDOVER_MS)) {
+      return;
     }
+    throw new AppError('the trace belongs to another scorer process now', {
+      code: 'cancelled',
+      stage: 'judge',
+      retryable: true,
+      details: { traceId: key.traceId, silentMs },
+    });
   }
 
   async leave(): Promise<void> {
-    await this.#members.beat(this.#deps.member, { ttlMs: MEMBER_TTL_MS, leaving: true });
+    this.#hasLeft = true;
+    await this.#beating?.catch(() => undefined);
+    await this.#store.beat(this.#name, { cells: this.#work, leaving: true });
   }
 }
 
-function assignOwners(members: readonly string[]): readonly string[] {
-  return Array.from({ length: SHARDS }, (_, shard) => {
-    const ranked = members.map((member) => ({ member, rank: hashNumber(`${shard} ${member}`) }));
-    return ranked.reduce((best, each) => (each.rank > best.rank ? each : best)).member;
-  });
+function readStamp(members: readonly Member[], name: string): number {
+  return members.find((member) => member.name === name)?.beatAtMs ?? 0;
+}
+
+/** Returns true when another member may have owned the traces of this process since its beat at `stampMs`. */
+function hasOthersSince(members: readonly Member[], stampMs: number, name: string): boolean {
+  return members.some((member) => member.name !== name && member.beatAtMs >= stampMs - MEMBER_TTL_MS);
 }

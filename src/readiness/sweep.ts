@@ -1,7 +1,7 @@
 import {
   joinTraceKey,
+  type CoveredCell,
   type DecisionStore,
-  type RuleSince,
   type SpanSource,
   type TraceActivity,
   type TraceKey,
@@ -23,7 +23,7 @@ export interface SweepStores {
 
 export interface SweepOptions {
   readonly settings: ReadinessSettings;
-  readonly rules: readonly RuleSince[];
+  readonly cells: readonly CoveredCell[];
   /** Shards of this process: traces of other processes take no room in the limit. Null: all shards. */
   readonly shards?: readonly number[] | null;
   /** True for a trace that the tail waits for. */
@@ -47,29 +47,32 @@ export interface SweepResult {
 }
 
 /**
- * Finds the traces that a rule has yet to decide: also those that a crash, a wrong clock or a race lost. Traces that the tail
+ * Finds the traces that a scorer of a rule has yet to decide: also those that a crash, a wrong clock or a race lost. Traces that the tail
  * waits for are left to the tail, which knows more of them. Throws when the store does.
  */
 export async function runSweep(stores: SweepStores, options: SweepOptions): Promise<SweepResult> {
-  const { settings, rules, shards = null, limit = SWEEP_LIMIT } = options;
+  const { settings, cells, shards = null, limit = SWEEP_LIMIT } = options;
   const nowMs = await stores.spans.nowMs();
-  if (rules.length === 0) {
+  if (cells.length === 0) {
     return { nowMs, found: [], full: false };
   }
-  const query = { sinceMs: nowMs - SWEEP_BACK_MS, nowMs, rules, shards, limit };
+  const query = { sinceMs: nowMs - SWEEP_BACK_MS, nowMs, cells, shards, limit };
   const traces = await stores.decisions.undecided(query);
   const found = new Map<string, SweptTrace>();
   for (const trace of traces) {
     const key = { tenant: trace.tenant, traceId: trace.traceId };
     if (!options.isWaiting(key)) {
-      found.set(joinTraceKey(key), { key, dueAtMs: computeDueAt(trace, settings) });
+      found.set(joinTraceKey(key), { key, dueAtMs: computeDueAt(trace, settings, nowMs) });
     }
   }
   return { nowMs, found: [...found.values()], full: traces.length >= limit };
 }
 
-/** The sweep does not know the parents of spans, so every trace waits as long as one without a root. */
-function computeDueAt(trace: TraceActivity, settings: ReadinessSettings): number {
-  const quietAtMs = trace.lastArrivalMs + ROOTLESS_WAITS * settings.decisionWaitMs;
+/**
+ * The sweep does not know the parents of spans, so every trace waits as long as one without a root. An arrival that lies ahead of
+ * the store's clock came before the clock went back, so it counts as now.
+ */
+function computeDueAt(trace: TraceActivity, settings: ReadinessSettings, nowMs: number): number {
+  const quietAtMs = Math.min(trace.lastArrivalMs, nowMs) + ROOTLESS_WAITS * settings.decisionWaitMs;
   return Math.min(quietAtMs, trace.firstArrivalMs + settings.maxWaitMs);
 }

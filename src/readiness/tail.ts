@@ -1,5 +1,6 @@
 import type { SpanSource, TraceKey } from '../store/contracts/stores.ts';
-import type { ReadinessSettings } from './readiness.ts';
+import { DAY_MS } from '../domain/durations.ts';
+import { AHEAD_MS, type ReadinessSettings } from './readiness.ts';
 import { createWaitingSet, type ReadyTrace } from './waiting-set.ts';
 
 /**
@@ -8,8 +9,11 @@ import { createWaitingSet, type ReadyTrace } from './waiting-set.ts';
  */
 export const OVERLAP_MS = 45_000;
 
-/** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of a cluster's nodes differ. */
-const AHEAD_MS = 3_600_000;
+/** Time after the store's clock up to which a tick reads arrivals, milliseconds: the clocks of a cluster's nodes differ. */
+const READ_AHEAD_MS = 3_600_000;
+
+/** Time up to which arrivals are read at a start and after the clock went back, milliseconds: all of them. */
+const ALL_AHEAD_MS = 365 * DAY_MS;
 
 /** Most traces that wait in memory. */
 const MAX_WAITING = 100_000;
@@ -22,7 +26,7 @@ export interface TailOptions extends ReadinessSettings {
 export interface TailTick {
   readonly nowMs: number;
   readonly ready: readonly ReadyTrace[];
-  /** True when arrivals were missed, after an outage longer than the maximum wait: a sweep is due. */
+  /** True when arrivals may be missed, after an outage longer than the maximum wait, or when the clock went back: a sweep is due. */
   readonly gap: boolean;
 }
 
@@ -51,13 +55,16 @@ export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, option
   async function tick(): Promise<TailTick> {
     const nowMs = await spans.nowMs();
     const earliestMs = nowMs - options.maxWaitMs - OVERLAP_MS;
-    const fromMs = readUntilMs === null ? earliestMs : readUntilMs - OVERLAP_MS;
-    const arrivals = await spans.arrivals(Math.max(fromMs, earliestMs), nowMs + AHEAD_MS);
+    const wentBack = readUntilMs !== null && nowMs < readUntilMs - AHEAD_MS;
+    const isStart = readUntilMs === null || wentBack;
+    const fromMs = isStart ? earliestMs : Math.min(readUntilMs ?? nowMs, nowMs) - OVERLAP_MS;
+    const untilMs = nowMs + (isStart ? ALL_AHEAD_MS : READ_AHEAD_MS);
+    const arrivals = await spans.arrivals(Math.max(fromMs, earliestMs), untilMs);
     for (const arrival of arrivals) {
       waitingSet.add(arrival);
     }
     readUntilMs = nowMs;
-    return { nowMs, ready: waitingSet.release(nowMs), gap: fromMs < earliestMs };
+    return { nowMs, ready: waitingSet.release(nowMs), gap: wentBack || fromMs < earliestMs };
   }
 
   return {

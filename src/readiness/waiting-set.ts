@@ -1,5 +1,5 @@
 import { joinTraceKey, type Arrival, type TraceKey } from '../store/contracts/stores.ts';
-import { checkReadiness, type ReadinessSettings, type ReadyBecause } from './readiness.ts';
+import { AHEAD_MS, checkReadiness, type ReadinessSettings, type ReadyBecause } from './readiness.ts';
 
 /** Most span ids that are kept of one trace. For a larger trace only the quiet time and the age count. */
 export const MAX_TRACKED_IDS = 20_000;
@@ -202,11 +202,13 @@ function merge(entry: Entry, arrival: Arrival): void {
   }
 }
 
+/** A trace whose arrivals lie ahead of the clock came before the clock went back: it has waited for long. */
 function readState(entry: Entry, nowMs: number) {
+  const isAhead = entry.lastArrivalMs > nowMs + AHEAD_MS;
   return {
     rootSeen: entry.rootSeen,
     parentMissing: entry.missingParents.size > 0,
-    quietMs: nowMs - entry.lastArrivalMs,
-    ageMs: nowMs - entry.openedAtMs,
+    quietMs: isAhead ? Infinity : nowMs - entry.lastArrivalMs,
+    ageMs: isAhead ? Infinity : nowMs - entry.openedAtMs,
   };
 }

@@ -111,7 +111,7 @@ async function write(
   decisions: readonly Decision[],
 ): Promise<void> {
   if (tombstones.length + decisions.length > 0) {
-    await context.lease.check(task.lease);
+    await task.claim.check();
   }
   await context.scoreWriter.write(tombstones);
   await context.decisionWriter.write(decisions);

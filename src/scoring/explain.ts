@@ -1,6 +1,7 @@
 import type { Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
+import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { prepareRule, type PreparedRule, type Rule } from './select/rule.ts';
 import { buildRuleHistory, type RuleHistory } from './select/rule-history.ts';
@@ -108,7 +109,7 @@ async function listComputedLines(
   }
   const names = new Set(live.rules.map((rule) => rule.name));
   const prior = current.filter((row) => names.has(row.rule));
-  const candidate = { activity, prior, reread: false, nowMs };
+  const candidate = { activity, claim: SOLE_CLAIMS.claim(key), prior, reread: false, nowMs };
   const { open, settled } = listOpenRules(candidate, liveMode(live.rules, live.history));
   const covered = new Set([...open.map((each) => each.rule.name), ...settled.map((rule) => rule.name)]);
   const uncovered = live.rules

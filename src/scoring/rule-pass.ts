@@ -3,15 +3,8 @@ import type { Decision } from '../domain/decision.ts';
 import { formatReason } from './attempt/attempt-failure.ts';
 import { buildCells, type Cell, type CellResults } from './attempt/cell.ts';
 import { computeEvidenceHash } from './read/evidence.ts';
-import {
-  buildGoneRow,
-  buildOrphanRow,
-  buildVerdictRows,
-  buildWithdrawnRow,
-  type Unscored,
-} from './record/decision-rows.ts';
+import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { isOrphan } from './select/select-rules.ts';
 import type { SelectedRule } from './select/selection.ts';
 import { explainNoTarget, listTargets, type ScoringTarget } from './select/targets.ts';
 import type { TraceTask } from './trace-task.ts';
@@ -44,7 +37,6 @@ export function buildPass(
     verdicts: [
       ...others.flatMap((target) => buildTargetRows(task, selected, target)),
       ...buildGoneRows(task, selected, targets),
-      ...buildOrphanRows(task, selected, targets),
     ],
   };
 }
@@ -112,19 +104,9 @@ function buildGoneRows(
   targets: readonly ScoringTarget[],
 ): Decision[] {
   const ids = new Set(targets.map((target) => target.targetId));
-  const isNews = (row: Decision) => row.evidenceUntil < task.activity.lastArrivalMs || task.reread;
+  const isNews = (row: Decision) =>
+    row.evidenceUntil < task.activity.lastArrivalMs || task.reread || row.status === 'deferred';
   return prior
     .filter((row) => !ids.has(row.targetId) && isNews(row))
     .map((row) => buildGoneRow(row, task, selection));
-}
-
-function buildOrphanRows(
-  task: TraceTask,
-  { rule, prior }: SelectedRule,
-  targets: readonly ScoringTarget[],
-): Decision[] {
-  const ids = new Set(targets.filter((target) => target.run.scorable).map((target) => target.targetId));
-  return prior
-    .filter((row) => ids.has(row.targetId) && isOrphan(row, rule))
-    .map((row) => buildOrphanRow(row, task));
 }

@@ -1,3 +1,4 @@
+import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import { scoreTask, traceError, type TraceContext } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
@@ -39,7 +40,7 @@ async function scoreMembers(
   task: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceOutcome[]> {
-  const { run, triggers, clock } = task;
+  const { run, clock } = task;
   const ownerId = run.data.traceId;
   const candidates = await readCandidates(context, task, mode);
   const owner = candidates.find(({ activity }) => activity.traceId === ownerId);
@@ -52,8 +53,7 @@ async function scoreMembers(
   const decide = (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
     const lookups = { facts, existing: existing.get(joinTraceKey(candidate.activity)) ?? [], clock };
     const selected = selectTrace(candidate, lookups, mode);
-    const lease = triggers[0]?.lease ?? selected.key;
-    return scoreTask(context, { ...selected, lease, read: selected.rules.length > 0 ? read : null }, mode);
+    return scoreTask(context, { ...selected, read: selected.rules.length > 0 ? read : null }, mode);
   };
   const done: TraceOutcome[] = [];
   for (const stage of planStages(candidates, owner, task)) {
@@ -97,9 +97,12 @@ async function readCandidates(
   );
   const isOthers = triggers.some(({ key }) => key.traceId !== run.data.traceId);
   const isReread = triggers.some(({ reread }) => reread);
+  // The process that owns a trigger scores the whole run.
+  const claim = triggers[0]?.claim ?? SOLE_CLAIMS.claim({ tenant: '', traceId: run.data.traceId });
   return run.members.map((member) => {
     const isOwner = member.traceId === run.data.traceId;
     return {
+      claim,
       activity: { ...member, lastArrivalMs, rootSeen: run.finished },
       prior: findPrior(member),
       reread: isOwner && (isOthers || isReread),

@@ -6,6 +6,8 @@ import { readSlices, type ReadTrace } from './read/read-slices.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
 import type { Scoring } from './scoring.ts';
+import { buildExpiredRow } from './record/decision-rows.ts';
+import type { RecordContext } from './record/record-context.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
 import type { SelectContext } from './select/select-context.ts';
@@ -127,12 +129,16 @@ async function startJoined(
 
 /** Finds the traces that are stored, have an agent and are ready, with their current decisions. */
 async function findCandidates(
-  { stores, readiness }: SelectContext,
+  { stores, readiness, claims, decisionWriter }: SelectContext & Pick<RecordContext, 'decisionWriter'>,
   items: readonly WorkItem[],
   mode: ScoringMode,
   clock: StoreClock,
   settle: Settle,
 ): Promise<TraceCandidate[]> {
+  // A claim is older than every row that is read under it.
+  const claimed = new Map(
+    items.flatMap((item) => claims.claim(item) ?? []).map((claim) => [joinTraceKey(claim.key), claim]),
+  );
   const [activities, decisions] = await Promise.all([
     stores.spans.activity(items),
     stores.decisions.ofTraces(items),
@@ -142,12 +148,25 @@ async function findCandidates(
   for (const item of items) {
     const key = joinTraceKey(item);
     const activity = activities.get(key);
-    if (activity === undefined || !activity.agentSeen || isLeftToBackfill(activity, mode)) {
+    const claim = claimed.get(key);
+    const prior = (decisions.get(key) ?? []).filter((row) => names.has(row.rule));
+    if (claim !== undefined && activity === undefined && mode.history !== null) {
+      const expired = prior.filter((row) => row.status === 'deferred' && claim.owns(row.rule, row.scorer));
+      const rows = expired.map((row) => buildExpiredRow(row, clock.nowMs()));
+      await decisionWriter.write(rows);
+      settle(buildOutcome(item, { decisions: rows }));
+      continue;
+    }
+    if (
+      claim === undefined ||
+      activity === undefined ||
+      !activity.agentSeen ||
+      isLeftToBackfill(activity, mode)
+    ) {
       settle(buildOutcome(item, { activity: activity ?? null }));
       continue;
     }
-    const prior = (decisions.get(key) ?? []).filter((row) => names.has(row.rule));
-    const candidate = { activity, prior, reread: item.reread ?? false, nowMs: clock.nowMs() };
+    const candidate = { activity, claim, prior, reread: item.reread ?? false, nowMs: clock.nowMs() };
     const waitUntilMs = mode.waits ? computeWaitUntil(candidate, readiness) : null;
     if (waitUntilMs === null) {
       candidates.set(key, candidate);

@@ -24,6 +24,8 @@ export interface ScoringMode {
   readonly waits: boolean;
   /** True: a score or decision of the same evidence stays. False: every scorer runs again. */
   readonly reuses: boolean;
+  /** True: a result of the same evidence stays after a change of the scorer's configuration. */
+  readonly keepsFormerResults: boolean;
   /** True: a deferred decision is tried again before its time. */
   readonly retriesEarly: boolean;
   /** True: a judged scorer is deferred when its queue is full. False: it waits. */
@@ -42,6 +44,7 @@ export function liveMode(rules: readonly PreparedRule[], history: RuleHistory): 
     takesOver: false,
     waits: true,
     reuses: true,
+    keepsFormerResults: true,
     retriesEarly: false,
     shedsJudgeLoad: true,
   };
@@ -59,6 +62,7 @@ export function backfillMode(rules: readonly PreparedRule[]): ScoringMode {
     takesOver: false,
     waits: true,
     reuses: true,
+    keepsFormerResults: false,
     retriesEarly: true,
     shedsJudgeLoad: false,
   };
@@ -76,6 +80,7 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
     takesOver: true,
     waits: false,
     reuses: false,
+    keepsFormerResults: false,
     retriesEarly: true,
     shedsJudgeLoad: false,
   };

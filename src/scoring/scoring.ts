@@ -1,4 +1,5 @@
 import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
+import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
 import { createBudget } from './attempt/budget.ts';
@@ -87,7 +88,7 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     scoreWriter: createGroupCommit((scores) => stores.scores.write(scores)),
     decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions)),
     callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls)),
-    lease: { check: async () => undefined },
+    claims: SOLE_CLAIMS,
     signal: ports.signal,
     random: ports.random ?? Math.random,
     monotonicMs: ports.monotonicMs ?? (() => performance.now()),

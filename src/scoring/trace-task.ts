@@ -2,6 +2,7 @@ import type { AppError } from '../domain/errors.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/span.ts';
+import type { Claim } from '../ownership/claim.ts';
 import type { TraceActivity, TraceKey } from '../store/contracts/stores.ts';
 import type { PreparedRule } from './select/rule.ts';
 import type { DeclinedRule, SelectedRule } from './select/selection.ts';
@@ -16,8 +17,8 @@ export interface PartOfRun {
 /** One trace whose content has been read. */
 export interface TraceTask {
   readonly key: TraceKey;
-  /** Trace whose owner may score this one: this trace, or the piece of its run that became ready. */
-  readonly lease: TraceKey;
+  /** Claim on this trace, or on the piece of its run that became ready. */
+  readonly claim: Claim;
   /** Activity from before the content was read. */
   readonly activity: TraceActivity;
   /** Spans and logs, or the reason why they cannot be read; null when no rule needs them. */

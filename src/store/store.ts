@@ -3,6 +3,7 @@ import type { AgentSignals } from '../domain/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { MigrationStatus } from './contracts/migrations.ts';
 import type { Store } from './contracts/store.ts';
+import { readAheadRows } from './schema/ahead-rows.ts';
 import { readStoreSize } from './schema/store-size.ts';
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
@@ -111,6 +112,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     scorerNames: () => readScorerNames(database),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     watchSource: async () => source?.watch(),
+    aheadRows: () => readAheadRows(database),
     size: () => readStoreSize(database),
     ping: () => database.ping(),
     close: () => database.close(),

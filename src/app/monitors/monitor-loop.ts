@@ -11,7 +11,10 @@ import type { Log } from '../../telemetry/log.ts';
 /** Interval of the checks for a closed bucket, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
-/** Shard of all monitors: the process that owns it evaluates them. */
+/** Duty of the process that evaluates the monitors. */
+export const MONITOR_DUTY = 'monitors';
+
+/** Key of all monitors in the division of the duty. */
 const MONITORS = { tenant: '', traceId: 'monitors' };
 
 export interface MonitorLoopDeps {
@@ -20,7 +23,7 @@ export interface MonitorLoopDeps {
    * Selects one evaluator among several scorer processes on one store. Two evaluators for a moment do the same work with
    * the same result.
    */
-  readonly ownership: Pick<Ownership, 'beat' | 'owns'>;
+  readonly ownership: Pick<Ownership, 'beat' | 'hasDuty'>;
   readonly log: Log;
   readonly timers?: Timers;
 }
@@ -50,7 +53,7 @@ export function startMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorL
   async function look(): Promise<void> {
     try {
       await ownership.beat();
-      if (ownership.owns(MONITORS)) {
+      if (ownership.hasDuty(MONITORS, MONITOR_DUTY)) {
         await evaluator.advance();
       } else {
         evaluator.forget();

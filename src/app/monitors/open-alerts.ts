@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { startAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
 import { CHANNELS } from '../../components.ts';
 import { durationMs, type Config } from '../../config/index.ts';
-import { BEAT_EVERY_MS, createOwnership } from '../../ownership/ownership.ts';
+import { createOwnership } from '../../ownership/ownership.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import type { StartedPart } from '../stop-parts.ts';
@@ -41,6 +41,9 @@ export async function startAlerts(
   return [{ name: 'alerts', stage: 'exporters', stop }];
 }
 
+/** Duty of the process that sends the alerts of a channel. */
+const ALERT_DUTY = 'alerts';
+
 /**
  * Assigns each channel to one of the processes on a store. Two processes for a moment send the same messages with the same
  * ids.
@@ -48,16 +51,14 @@ export async function startAlerts(
 function shareChannels({ alertMembers }: Pick<Store, 'alertMembers'>) {
   const ownership = createOwnership(alertMembers, {
     member: randomUUID(),
+    cells: [],
+    duties: [ALERT_DUTY],
     monotonicMs: () => performance.now(),
   });
-  let beatAtMs = Number.NEGATIVE_INFINITY;
   return {
     async isOurs(channel: string): Promise<boolean> {
-      if (performance.now() - beatAtMs >= BEAT_EVERY_MS) {
-        await ownership.beat();
-        beatAtMs = performance.now();
-      }
-      return ownership.owns({ tenant: '', traceId: channel });
+      await ownership.beat();
+      return ownership.hasDuty({ tenant: '', traceId: channel }, ALERT_DUTY);
     },
     leave: () => ownership.leave(),
   };

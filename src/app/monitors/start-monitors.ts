@@ -1,5 +1,5 @@
 import type { MonitorGroup } from '../../monitors/rule.ts';
-import { createOwnership } from '../../ownership/ownership.ts';
+import type { Ownership } from '../../ownership/ownership.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { loggedAlerts } from './logged-alerts.ts';
@@ -11,14 +11,18 @@ import type { Store } from '../../store/contracts/store.ts';
 /**
  * Starts monitors in a scorer process. Without any configured monitor, it only ends open incidents of earlier monitors, so
  * that their receivers get the end.
- * @param options member: name of this process among the scorers
+ * @param options ownership: share of this process among the scorers
  */
 export function startMonitors(
   groups: readonly MonitorGroup[],
-  options: { readonly store: Store; readonly member: string; readonly log: Log; readonly metrics: Metrics },
+  options: {
+    readonly store: Store;
+    readonly ownership: Ownership;
+    readonly log: Log;
+    readonly metrics: Metrics;
+  },
 ): StartedPart {
-  const { store, member, log, metrics } = options;
-  const ownership = createOwnership(store.members, { member, monotonicMs: () => performance.now() });
+  const { store, ownership, log, metrics } = options;
   const monitors = { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) };
   const loop = startMonitorLoop(groups, { store: monitors, ownership, log });
   metrics.observe(() => monitorReadings(loop.statuses()));

@@ -8,7 +8,7 @@ import { redactText } from '../../telemetry/redact-fields.ts';
 import { connectStore } from '../../app/connect-store.ts';
 import { openConnectedStore, readSchemaStatus } from '../../app/open-store.ts';
 import { refuseNode } from '../node-version.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { AheadRows, Store } from '../../store/contracts/store.ts';
 
 /** Result of one check, with the next step when it failed. */
 export interface CheckResult {
@@ -112,7 +112,12 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
     }
     const store = await openConnectedStore(connection, deps.log);
     try {
-      return [found, ...(await checkSpans(config, store)), await checkClock(store)];
+      return [
+        found,
+        ...(await checkSpans(config, store)),
+        await checkClock(store),
+        ...(await store.aheadRows()).map(describeAhead),
+      ];
     } finally {
       await store.close();
     }
@@ -151,6 +156,16 @@ async function checkClock(store: Store): Promise<CheckResult> {
   const askedMs = Date.now();
   const storeMs = await store.spans.nowMs();
   return checkSkew(storeMs, { askedMs, answeredMs: Date.now() });
+}
+
+/** Describes rows from before the store's clock went back. */
+export function describeAhead({ table, rows, aheadMs }: AheadRows): CheckResult {
+  return {
+    check: `stamps of ${table}`,
+    status: 'warning',
+    detail: `${rows} rows are up to ${Math.round(aheadMs / 60_000)} min ahead of the store's clock, which went back; they count as written before now`,
+    fix: "keep the clock of the store's machine in step with NTP",
+  };
 }
 
 /**

@@ -140,7 +140,9 @@ function isDecided(decisions: readonly Decision[]): boolean {
 }
 
 function notInTimeError(decisions: readonly Decision[]): AppError {
-  const open = decisions.filter((decision) => decision.status === 'deferred').map(decisionJson);
+  const open = decisions
+    .filter((decision) => decision.status === 'deferred')
+    .map((decision) => decisionJson(decision, Date.now()));
   const reasons = open.map((row) => `${row.scorer}: ${row.reason}`).join('; ');
   return new AppError(
     `not everything was scored within ${DEADLINE_MS / 1000} s${reasons === '' ? '' : ` (${reasons})`}: run with --verbose`,

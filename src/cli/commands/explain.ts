@@ -44,7 +44,7 @@ async function explain(context: CommandContext, traceId: string) {
     const { decisions, computed, scores, nowMs } = await explainTrace(scoring, key, kit.rules);
     for (const decision of decisions.toSorted(byRuleAndScorer)) {
       const own = scores.filter((score) => isIsScore(score, decision));
-      await context.out.item({ ...decisionJson(decision), scores: own.map(briefScore) }, () =>
+      await context.out.item({ ...decisionJson(decision, nowMs), scores: own.map(briefScore) }, () =>
         [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
       );
     }

@@ -109,9 +109,10 @@ async function printOutcome(context: CommandContext, outcome: TraceOutcome): Pro
   for (const row of outcome.scores) {
     await context.out.item({ ...scoreJson(row), status: 'scored' }, () => showScore(row));
   }
+  const nowMs = Date.now();
   for (const decision of outcome.decisions) {
     if (decision.status !== 'scored') {
-      await context.out.item(decisionJson(decision), () => showDecision(decision, Date.now()));
+      await context.out.item(decisionJson(decision, nowMs), () => showDecision(decision, nowMs));
     }
   }
   if (outcome.scores.length + outcome.decisions.length === 0) {

@@ -38,7 +38,7 @@ export function fileStores(
           .slice(0, limit),
       findTrace: none,
     },
-    decisions: { ofTraces: async () => new Map(), write: nothing, undecided: none },
+    decisions: { ofTraces: async () => new Map(), write: nothing, undecided: none, due: none },
     scores: {
       byIds: async () => new Map(),
       ofTraces: async () => new Map(),

@@ -1,6 +1,5 @@
 import type { JudgeScope } from '../../judge/judge-scope.ts';
 import type { RedactionOptions } from '../../judge/redaction/redaction.ts';
-import type { Lease } from '../record/record-context.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 import type { RecordedAttempt } from './attempt-result.ts';
 import type { Budget } from './budget.ts';
@@ -24,7 +23,6 @@ export interface AttemptContext {
   readonly judgeHealth: JudgeHealth;
   readonly judgePool: JudgePool;
   readonly flights: SingleFlight<RecordedAttempt>;
-  readonly lease: Lease;
   /** Aborts judge calls: the traces under way stay undecided. */
   readonly signal: AbortSignal | undefined;
   /** Returns a number in [0, 1), for jitter. */

@@ -15,7 +15,12 @@ export interface ScoreValue {
 
 /** Result of one attempt of a scorer. */
 export type AttemptResult =
-  | { readonly status: 'scored'; readonly values: readonly ScoreValue[] }
+  | {
+      readonly status: 'scored';
+      readonly values: readonly ScoreValue[];
+      /** Fingerprint of a stored score that stands. Absent: the scorer ran. */
+      readonly standing?: string;
+    }
   | {
       readonly status: 'not_applicable' | 'failed';
       readonly reason: string;

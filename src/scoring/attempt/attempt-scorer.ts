@@ -18,8 +18,8 @@ export interface ScorerTerms {
   readonly reserve?: JudgeScope['reserve'];
   /** Aborted when this process stops. */
   readonly signal: AbortSignal | undefined;
-  /** Throws when the trace belongs to another process. */
-  readonly checkLease: () => Promise<void>;
+  /** Throws when another process may have worked on the trace. */
+  readonly checkClaim: () => Promise<void>;
   readonly monotonicMs: () => number;
 }
 
@@ -110,7 +110,7 @@ function buildScope(
       judgeScope.onCall?.(call);
     },
     beforeCall: async () => {
-      await terms.checkLease();
+      await terms.checkClaim();
       await judgeScope.beforeCall?.();
     },
   };

@@ -35,10 +35,15 @@ export interface CellResult {
 /** Results of the cells that are done; a cell without an entry still runs. */
 export type CellResults = ReadonlyMap<Cell, CellResult>;
 
-/** Returns true when a stored name belongs to this scorer: its own name, or a further score that is not the name of another scorer. */
-function isScoredBy(stored: string, scorer: string, { scorers }: SelectedRule): boolean {
-  const isFurther = stored.startsWith(`${scorer}/`) || stored.startsWith(`${scorer}-`);
-  return stored === scorer || (isFurther && !scorers.some(({ name }) => name === stored));
+/** Returns true for a score of the scorer on the target, also for a further score that is not the name of another scorer. */
+export function isScoreOfCell(
+  { scorer: stored, target: kind, targetId }: Score,
+  { target, bound, selected }: Pick<Cell, 'target' | 'bound' | 'selected'>,
+): boolean {
+  const isFurther = stored.startsWith(`${bound.name}/`) || stored.startsWith(`${bound.name}-`);
+  const isOurs =
+    stored === bound.name || (isFurther && !selected.scorers.some(({ name }) => name === stored));
+  return isOurs && kind === target.kind && targetId === target.targetId;
 }
 
 /** Plans the cells of one rule on one target, in the order of the rule's scorers. */
@@ -50,18 +55,14 @@ export function buildCells(
 ): Cell[] {
   const hash = computeEvidenceHash(target.run);
   return selected.scorers.map((bound) => {
-    const existing = task.existing.filter(
-      (score) =>
-        score.target === target.kind &&
-        score.targetId === target.targetId &&
-        score.fingerprint === bound.fingerprint &&
-        isScoredBy(score.scorer, bound.name, selected),
-    );
+    const scores = task.existing.filter((score) => isScoreOfCell(score, { target, bound, selected }));
+    const existing = scores.filter(({ fingerprint }) => fingerprint === bound.fingerprint);
     const prior = selected.prior.find((row) => row.targetId === target.targetId && row.scorer === bound.name);
     const plan = planCell(
       {
         prior,
         existing,
+        hasPriorScore: scores.some(({ fingerprint }) => fingerprint === prior?.fingerprint),
         fingerprint: bound.fingerprint,
         evidenceHash: hash,
         evidenceUntilMs: task.activity.lastArrivalMs,

@@ -13,6 +13,8 @@ export interface CellFacts {
   readonly prior: Decision | undefined;
   /** Current scores of this run, scorer and fingerprint. */
   readonly existing: readonly Score[];
+  /** True when a score of the fingerprint of `prior` is current. */
+  readonly hasPriorScore: boolean;
   readonly fingerprint: string;
   readonly evidenceHash: string;
   /** Last arrival of the activity from before the content was read. */
@@ -28,6 +30,8 @@ export type CellPlan =
   /** Only the decision is written. */
   | {
       readonly action: 'decide';
+      /** Fingerprint of the result that stands: an earlier one when the scorer's configuration changed after it. */
+      readonly fingerprint: string;
       readonly status: DecisionStatus;
       readonly reason: string;
       readonly revision: number;
@@ -37,10 +41,12 @@ export type CellPlan =
     }
   | { readonly action: 'run'; readonly revision: number; readonly attempts: number };
 
+type PlanMode = Pick<ScoringMode, 'reuses' | 'retriesEarly' | 'keepsFormerResults'>;
+
 /** Decides, without a judge call, whether a scorer has to run. */
-export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'retriesEarly'>): CellPlan {
+export function planCell(facts: CellFacts, mode: PlanMode): CellPlan {
   const { prior, existing, evidenceHash } = facts;
-  const revision = computeRevision(facts);
+  const revision = computeRevision(facts, mode);
   const isSameEvidence = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
   const attempts = isSameEvidence ? prior.attempts : 0;
   const run: CellPlan = { action: 'run', revision, attempts };
@@ -52,6 +58,7 @@ export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'r
   }
   const decide = {
     action: 'decide',
+    fingerprint: facts.fingerprint,
     revision,
     attempts: attempts + 1,
     nextAttemptAt: null,
@@ -60,13 +67,15 @@ export function planCell(facts: CellFacts, mode: Pick<ScoringMode, 'reuses' | 'r
   if (existing.some((score) => score.evidenceHash === evidenceHash)) {
     return { ...decide, status: 'scored', reason: isReuseNote(prior) ? prior.reason : '' };
   }
-  if (prior === undefined || prior.fingerprint !== facts.fingerprint) {
+  if (prior === undefined) {
     return run;
   }
   if (prior.evidenceHash === evidenceHash) {
-    return isStanding(prior, facts, mode)
-      ? { ...decide, status: prior.status, reason: prior.reason, nextAttemptAt: prior.nextAttemptAt }
-      : run;
+    const { fingerprint, status, reason, nextAttemptAt } = prior;
+    return isStanding(prior, facts, mode) ? { ...decide, fingerprint, status, reason, nextAttemptAt } : run;
+  }
+  if (prior.fingerprint !== facts.fingerprint) {
+    return run;
   }
   return isLimitReached(facts, prior)
     ? {
@@ -84,25 +93,34 @@ function isReuseNote(prior: Decision | undefined): prior is Decision {
   return prior?.status === 'scored' && readReasonCode(prior.reason) === 'judge_reused';
 }
 
-/** Returns true for a final decision, and for a deferred one before its time. */
-function isStanding(prior: Decision, facts: CellFacts, mode: Pick<ScoringMode, 'retriesEarly'>): boolean {
-  if (prior.fingerprint !== facts.fingerprint) {
+/**
+ * Returns true for a final decision, and for a deferred one before its time. A result of the same evidence stands after a
+ * change of the scorer's configuration, too: live scoring never judges the same evidence twice. An attempt without a result is
+ * made again with the new configuration.
+ */
+function isStanding(prior: Decision, facts: CellFacts, mode: PlanMode): boolean {
+  const isFormer = prior.fingerprint !== facts.fingerprint;
+  const hasResult = prior.status !== 'deferred' && prior.status !== 'failed';
+  if (isFormer && !(hasResult && mode.keepsFormerResults)) {
     return false;
   }
   if (prior.status === 'deferred') {
     return !mode.retriesEarly && (prior.nextAttemptAt ?? 0) > facts.nowMs;
   }
   // A `scored` row without a stored score does not count.
-  return prior.status !== 'scored' || facts.existing.length > 0;
+  return prior.status !== 'scored' || facts.hasPriorScore;
 }
 
-/** Computes the revision: one more than before when the evidence of an earlier result changed. An attempt without a result does not count. */
-function computeRevision(facts: CellFacts): number {
+/**
+ * Computes the revision: one more than before when the evidence of an earlier result changed, or when a scorer runs again on
+ * purpose. An attempt without a result does not count.
+ */
+function computeRevision(facts: CellFacts, { reuses }: PlanMode): number {
   const { prior, existing, evidenceHash } = facts;
-  const score = existing[0];
-  if (score !== undefined) {
-    const changed = existing.every((each) => each.evidenceHash !== evidenceHash);
-    return changed ? Math.max(...existing.map((each) => each.revision)) + 1 : score.revision;
+  if (existing.length > 0) {
+    const revision = Math.max(...existing.map((each) => each.revision));
+    const isStale = existing.every((each) => each.evidenceHash !== evidenceHash);
+    return isStale || !reuses ? revision + 1 : revision;
   }
   if (prior === undefined) {
     return 1;

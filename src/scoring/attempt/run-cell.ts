@@ -1,9 +1,11 @@
 import { unpricedBudget } from '../../domain/model-prices.ts';
+import type { Score } from '../../domain/score.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';
+import { joinTraceKey } from '../../store/contracts/stores.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { readReasonCode, formatReason } from './attempt-failure.ts';
-import type { Cell, CellResult } from './cell.ts';
+import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { deferMalformed } from './malformed-retry.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
@@ -60,17 +62,26 @@ async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<Rec
     return deferForQueue(`${judgePool.pending()} judged scorers wait already`);
   }
   return judgePool.run(async () => {
-    if (run.mode.reuses && (await hasScoreInStore(cell, run, scoreId))) {
-      return attemptWithoutRun({ status: 'scored', values: [] });
+    const standing = run.mode.reuses ? await findStoredScore(cell, run) : undefined;
+    if (standing !== undefined) {
+      return attemptWithoutRun({ status: 'scored', values: [], standing: standing.fingerprint });
     }
     return runOnce(cell, run, scoreId);
   });
 }
 
-/** Another process or a backfill may have scored the run while it waited. A query is cheaper than a judge call. */
-async function hasScoreInStore(cell: Cell, run: CellRun, scoreId: string): Promise<boolean> {
-  const found = (await run.context.stores.scores.byIds([scoreId])).get(scoreId);
-  return found !== undefined && !found.isDeleted && found.evidenceHash === cell.hash;
+/**
+ * Finds a score of the same evidence: another process or a backfill may have scored the run while it waited. A query is cheaper
+ * than a judge call.
+ */
+async function findStoredScore(cell: Cell, { context, mode }: CellRun): Promise<Score | undefined> {
+  const { key } = cell.task;
+  const scores = (await context.stores.scores.ofTraces([key])).get(joinTraceKey(key)) ?? [];
+  const isStanding = ({ fingerprint, source }: Score) =>
+    fingerprint === cell.bound.fingerprint || (mode.keepsFormerResults && source === 'live');
+  return scores.find(
+    (score) => score.evidenceHash === cell.hash && isScoreOfCell(score, cell) && isStanding(score),
+  );
 }
 
 function attemptWithoutRun(result: AttemptResult): RecordedAttempt {
@@ -111,7 +122,7 @@ async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<R
     timeoutMs: context.scorerTimeoutMs,
     reserve: createReserve(cell, context, scoreId),
     signal: context.signal,
-    checkLease: () => context.lease.check(cell.task.lease),
+    checkClaim: () => cell.task.claim.check(),
     monotonicMs: context.monotonicMs,
   });
   const attempt = mode.write ? deferMalformed(cell, result, context.judgeAttempts) : result;

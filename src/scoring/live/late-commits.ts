@@ -7,7 +7,7 @@ const KEYS_PER_LOOKUP = 500;
 
 /**
  * Computes the time from which the traces of a starting tail are read again: the last decision less the overlap, Unix
- * milliseconds by the store's clock; -Infinity without a decision.
+ * milliseconds by the store's clock; -Infinity without a decision. A decision ahead of that clock counts as now.
  *
  * An insert with an earlier stamp may commit later. A running tail sees its spans. But when all scorer processes ended just
  * before such a commit, no row is newer than the decision. The insert was stamped at most one overlap before that end, and no
@@ -16,12 +16,13 @@ const KEYS_PER_LOOKUP = 500;
 export async function computeSuspectSince(
   decisions: Pick<DecisionStore, 'ofTraces'>,
   found: readonly ReadyTrace[],
+  nowMs: number,
 ): Promise<number> {
   let lastDecisionMs = -Infinity;
   for (let start = 0; start < found.length; start += KEYS_PER_LOOKUP) {
     const rows = await decisions.ofTraces(found.slice(start, start + KEYS_PER_LOOKUP));
     for (const row of [...rows.values()].flat()) {
-      lastDecisionMs = Math.max(lastDecisionMs, row.decidedAt);
+      lastDecisionMs = Math.max(lastDecisionMs, Math.min(row.decidedAt, nowMs));
     }
   }
   return lastDecisionMs - OVERLAP_MS;

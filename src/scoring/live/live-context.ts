@@ -1,10 +1,13 @@
+import type { Decision } from '../../domain/decision.ts';
 import type { ReadinessSettings } from '../../readiness/readiness.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { GroupCommit } from '../record/group-commit.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 
 /** Needs of the scoring loop and its workers. */
 export interface LiveContext {
   readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions'>;
+  readonly decisionWriter: GroupCommit<Decision>;
   readonly readiness: ReadinessSettings;
   readonly log: Log;
   /** Returns a number in [0, 1), for jitter. */

@@ -1,17 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { runSweep, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
+import { AHEAD_MS } from '../../readiness/readiness.ts';
 import { createTail, type Tail } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
-import type { MemberStore } from '../../store/contracts/stores.ts';
+import { joinCell } from '../../ownership/division.ts';
+import type { Ownership } from '../../ownership/ownership.ts';
 import { computeSuspectSince } from './late-commits.ts';
-import { BEAT_EVERY_MS, createOwnership, type Ownership } from '../../ownership/ownership.ts';
+import { readDueAttempts } from './due-attempts.ts';
 import { createRetrySchedule } from './retry-schedule.ts';
 import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
 import { recordRules, type RuleHistory } from '../select/rule-history.ts';
 import type { Scoring } from '../scoring.ts';
 import { liveMode } from '../scoring-mode.ts';
 import type { LiveContext } from './live-context.ts';
+import { createScorerOwnership } from './scorer-ownership.ts';
 import { systemTimers, type Timers } from './timers.ts';
 import { scoreTraces, type WorkItem } from '../score-traces.ts';
 import { createWorkQueue, type Urgency } from './work-queue.ts';
@@ -31,9 +33,7 @@ const LEAVE_MS = 1_000;
 export interface ScoringLoopOptions {
   readonly rules: readonly Rule[];
   /** Absent: this process is the only scorer of its store. */
-  readonly members?: MemberStore | undefined;
-  /** Name of this process among the members. Default: a random one. */
-  readonly member?: string | undefined;
+  readonly ownership?: Ownership | undefined;
   readonly timers?: Timers | undefined;
   readonly stopGraceMs?: number | undefined;
 }
@@ -83,14 +83,14 @@ class LiveScoring implements ScoringLoop {
   readonly #workers: Workers;
   readonly #stopping = new AbortController();
   readonly #abandoning = new AbortController();
-  #history: RuleHistory | null = null;
   #running: Promise<void> | null = null;
   #fault: string | null = null;
   /** Start of this process and the time from which traces are suspect, by the store's clock; null before the first tick. */
   #beginning: { startedMs: number; suspectSinceMs: number } | null = null;
   /** Times of the monotonic clock. */
   #sweepDueMs = 0;
-  #beatDueMs = 0;
+  #dueReadMs = 0;
+  #generation = 0;
   #tickedMs: number | null = null;
 
   constructor(scoring: Scoring, options: ScoringLoopOptions) {
@@ -99,10 +99,10 @@ class LiveScoring implements ScoringLoop {
     this.#rules = options.rules.map(prepareRule);
     this.#timers = options.timers ?? systemTimers;
     this.#stopGraceMs = options.stopGraceMs ?? STOP_GRACE_MS;
-    const member = options.member ?? randomUUID();
-    this.#ownership = createOwnership(options.members, { member, monotonicMs });
+    this.#ownership =
+      options.ownership ?? createScorerOwnership(undefined, options.rules, { member: '', monotonicMs });
     this.#tail = createTail(stores.spans, readiness);
-    const owned = { ...scoring, lease: this.#ownership, signal: this.#abandoning.signal };
+    const owned = { ...scoring, claims: this.#ownership, signal: this.#abandoning.signal };
     this.#workers = new Workers(scoring, {
       score: (items, mode, onOutcome) => scoreTraces(owned, items, mode, onOutcome),
       queue: this.#queue,
@@ -120,10 +120,9 @@ class LiveScoring implements ScoringLoop {
         retryable: false,
       });
     }
-    const { ruleVersions, spans } = this.#context.stores;
     await this.#beat();
-    this.#history = await recordRules(ruleVersions, this.#rules, await spans.nowMs());
-    this.#running = this.#run(this.#history);
+    const nowMs = await this.#context.stores.spans.nowMs();
+    this.#running = this.#run(await this.#recordRules(nowMs));
   }
 
   async stop(): Promise<void> {
@@ -160,16 +159,25 @@ class LiveScoring implements ScoringLoop {
     return waiting + queued + inFlight === 0;
   }
 
-  async #run(history: RuleHistory): Promise<void> {
-    const mode = liveMode(this.#rules, history);
+  async #recordRules(nowMs: number): Promise<RuleHistory> {
+    return recordRules(this.#context.stores.ruleVersions, this.#rules, nowMs);
+  }
+
+  async #run(first: RuleHistory): Promise<void> {
+    let history = first;
     while (!this.#stopping.signal.aborted) {
       try {
         await this.#beat();
         if (this.#rules.length > 0) {
-          await this.#readTail();
+          const nowMs = await this.#readTail();
+          if (history.activeFromMs(this.#rules) > nowMs + AHEAD_MS) {
+            this.#context.log.warn("the store's clock went back: the rules are recorded again from now on");
+            history = await this.#recordRules(nowMs);
+          }
           await this.#sweep(history);
-          this.#workers.pump(mode);
+          this.#workers.pump(liveMode(this.#rules, history));
         }
+        await this.#readDue();
         this.#fault = null;
       } catch (error) {
         this.#reportFault(error);
@@ -186,35 +194,36 @@ class LiveScoring implements ScoringLoop {
   }
 
   async #beat(): Promise<void> {
-    const nowMs = this.#context.monotonicMs();
-    if (nowMs < this.#beatDueMs) {
-      return;
-    }
-    this.#beatDueMs = nowMs + BEAT_EVERY_MS;
-    if (await this.#ownership.beat()) {
+    await this.#ownership.beat();
+    if (this.#ownership.generation() !== this.#generation) {
+      this.#generation = this.#ownership.generation();
       this.#context.log.info('scorer processes changed');
       this.#sweepDueMs = 0;
+      this.#dueReadMs = 0;
     }
   }
 
-  async #readTail(): Promise<void> {
+  /** Returns the store's clock. */
+  async #readTail(): Promise<number> {
     const { nowMs, ready, gap } = await this.#tail.tick();
     this.#tickedMs = this.#context.monotonicMs();
     if (gap) {
       this.#sweepDueMs = 0;
     }
-    this.#beginning ??= { startedMs: nowMs, suspectSinceMs: await this.#suspectSince(ready) };
+    this.#beginning ??= { startedMs: nowMs, suspectSinceMs: await this.#suspectSince(ready, nowMs) };
     for (const trace of ready) {
       const { tenant, traceId } = trace;
-      this.#take({ tenant, traceId, reread: trace.reopened || this.#isSuspect(trace) }, 'live');
+      const item = { tenant, traceId, reread: trace.reopened || this.#isSuspect(trace) };
+      this.#take(item, 'live', { nowMs, isNew: true });
     }
-    this.#retries.due(nowMs).forEach((item) => this.#take(item, 'live'));
+    this.#retries.due(nowMs).forEach((item) => this.#take(item, 'live', { nowMs, isNew: false }));
+    return nowMs;
   }
 
   /** Returns -Infinity when the store fails: then every trace of the start is read again. */
-  async #suspectSince(found: readonly ReadyTrace[]): Promise<number> {
+  async #suspectSince(found: readonly ReadyTrace[], nowMs: number): Promise<number> {
     try {
-      return await computeSuspectSince(this.#context.stores.decisions, found);
+      return await computeSuspectSince(this.#context.stores.decisions, found, nowMs);
     } catch (error) {
       this.#reportFault(error);
       return -Infinity;
@@ -232,26 +241,50 @@ class LiveScoring implements ScoringLoop {
     if (monotonicMs() < this.#sweepDueMs || this.#queue.queued() > 0) {
       return;
     }
-    const { nowMs, found, full } = await runSweep(stores, {
-      settings: readiness,
-      rules: history.since(this.#rules),
-      shards: this.#ownership.shards(),
-      isWaiting: (key) => this.#tail.isWaiting(key),
-    });
-    const ours = found.filter(({ key }) => this.#ownership.owns(key));
-    for (const { key, dueAtMs } of ours) {
-      if (dueAtMs > nowMs) {
-        this.#retries.add(key, dueAtMs);
-      } else {
-        this.#take(key, 'sweep');
+    let isFull = false;
+    const coverage = history.coverage(this.#rules);
+    for (const { cells, shards } of this.#ownership.shares()) {
+      const { nowMs, found, full } = await runSweep(stores, {
+        settings: readiness,
+        cells: coverage.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
+        shards,
+        isWaiting: (key) => this.#tail.isWaiting(key),
+      });
+      for (const { key, dueAtMs } of found) {
+        if (dueAtMs > nowMs) {
+          this.#retries.add(key, dueAtMs);
+        } else {
+          this.#take(key, 'sweep', { nowMs, isNew: false });
+        }
       }
+      isFull ||= full && found.length > 0;
+      log.debug('swept', { found: found.length });
     }
-    this.#sweepDueMs = monotonicMs() + (full && ours.length > 0 ? 0 : SWEEP_EVERY_MS);
-    log.debug('swept', { found: found.length, ours: ours.length });
+    this.#sweepDueMs = monotonicMs() + (isFull ? 0 : SWEEP_EVERY_MS);
   }
 
-  #take(item: WorkItem, urgency: Urgency): void {
-    if (this.#ownership.owns(item)) {
+  async #readDue(): Promise<void> {
+    const { stores, monotonicMs, decisionWriter } = this.#context;
+    if (monotonicMs() < this.#dueReadMs) {
+      return;
+    }
+    const nowMs = await stores.spans.nowMs();
+    const { attempts, nextReadMs } = await readDueAttempts(stores.decisions, decisionWriter, {
+      ownership: this.#ownership,
+      nowMs,
+    });
+    attempts.forEach(({ key, atMs }) => this.#retries.add(key, atMs));
+    this.#dueReadMs = monotonicMs() + nextReadMs;
+  }
+
+  #take(item: WorkItem, urgency: Urgency, { nowMs, isNew }: { nowMs: number; isNew: boolean }): void {
+    if (this.#ownership.claim(item) === null) {
+      return;
+    }
+    const holdMs = this.#ownership.holdMs(isNew);
+    if (holdMs > 0) {
+      this.#retries.add(item, nowMs + holdMs);
+    } else {
       this.#queue.push(item, urgency);
     }
   }

@@ -1,6 +1,6 @@
 import { WHOLE_RULE, type Decision, type DecisionStatus } from '../../domain/decision.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
-import { formatReason } from '../attempt/attempt-failure.ts';
+import { formatReason, readReasonCode } from '../attempt/attempt-failure.ts';
 import type { AttemptCost, AttemptResult, ScorerAttempt } from '../attempt/attempt-result.ts';
 import { computeBackoffMs, computeQueueWaitMs } from '../attempt/backoff.ts';
 import type { Cell } from '../attempt/cell.ts';
@@ -33,6 +33,7 @@ export function buildAttemptRow(cell: Cell, attempt: ScorerAttempt, random: numb
   }
   const attempts = cell.plan.attempts + 1;
   return buildCellRow(cell, {
+    fingerprint: (result.status === 'scored' ? result.standing : undefined) ?? cell.bound.fingerprint,
     status: result.status,
     reason: result.status === 'scored' ? formatReuse(attempt.cost) : result.reason,
     attempts,
@@ -75,6 +76,7 @@ export function buildInProgressRow(cell: Cell): Decision | null {
     return null;
   }
   return buildCellRow(cell, {
+    fingerprint: cell.bound.fingerprint,
     status: 'deferred',
     reason: 'in_progress: the scorer is at work',
     attempts: cell.plan.attempts,
@@ -94,6 +96,7 @@ export function buildWithdrawnRow(cell: Cell): Decision | null {
     return null;
   }
   const row = buildCellRow(cell, {
+    fingerprint: '',
     status: 'scored',
     reason: 'superseded: later spans changed the verdict; see the rows of the scorers',
     attempts: verdict.evidenceUntil >= cell.task.activity.lastArrivalMs ? verdict.attempts + 1 : 0,
@@ -102,12 +105,12 @@ export function buildWithdrawnRow(cell: Cell): Decision | null {
     evidenceHash: cell.hash,
     costUsd: null,
   });
-  return { ...row, scorer: WHOLE_RULE, fingerprint: '' };
+  return { ...row, scorer: WHOLE_RULE };
 }
 
 type CellColumns = Pick<
   Decision,
-  'status' | 'reason' | 'attempts' | 'nextAttemptAt' | 'revision' | 'evidenceHash' | 'costUsd'
+  'fingerprint' | 'status' | 'reason' | 'attempts' | 'nextAttemptAt' | 'revision' | 'evidenceHash' | 'costUsd'
 >;
 
 function buildCellRow(cell: Cell, columns: CellColumns): Decision {
@@ -119,7 +122,7 @@ function buildCellRow(cell: Cell, columns: CellColumns): Decision {
     targetId: target.targetId,
     rule: selected.rule.name,
     scorer: cell.bound.name,
-    fingerprint: cell.bound.fingerprint,
+    fingerprint: columns.fingerprint,
     agent: target.run.agent ?? '',
     environment: target.run.environment ?? '',
     status: columns.status,
@@ -184,9 +187,12 @@ function buildWholeRuleRow(verdict: Unscored, facts: VerdictFacts, prior: Decisi
   };
 }
 
-/** Builds the new row of a target that the trace no longer has: later spans may join two runs. */
+/**
+ * Builds the new row of a target that the trace no longer has: later spans may join two runs. Its revision is above that of the
+ * scores that go with it, so that a score of the target can come back.
+ */
 export function buildGoneRow(row: Decision, task: TraceTask, selection: Selection): Decision {
-  return replaceRow(row, {
+  const gone = replaceRow(row, {
     ...selection,
     status: 'not_applicable',
     reason: formatReason('target_gone', 'the trace no longer has this run'),
@@ -194,16 +200,27 @@ export function buildGoneRow(row: Decision, task: TraceTask, selection: Selectio
     evidenceHash: '',
     decidedAt: task.clock.nowMs(),
   });
+  const wasGone = readReasonCode(row.reason) === readReasonCode(gone.reason);
+  return { ...gone, revision: row.revision + (wasGone ? 0 : 1) };
 }
 
-/** Builds the new row of a scorer that the rule no longer has: a deferred row would never be tried again. */
-export function buildOrphanRow(row: Decision, task: TraceTask): Decision {
+/** Builds the row that ends a deferred decision whose rule or scorer no process has any more. */
+export function buildRemovedRow(row: Decision, nowMs: number): Decision {
+  return replaceRow(row, {
+    ...row,
+    status: 'filtered',
+    reason: formatReason('rule_removed', `no process has scorer ${row.scorer} of rule ${row.rule} any more`),
+    decidedAt: nowMs,
+  });
+}
+
+/** Builds the row that ends a deferred decision whose spans expired before its next attempt. */
+export function buildExpiredRow(row: Decision, nowMs: number): Decision {
   return replaceRow(row, {
     ...row,
     status: 'failed',
-    reason: formatReason('scorer_removed', 'the rule no longer has this scorer'),
-    evidenceUntil: task.activity.lastArrivalMs,
-    decidedAt: task.clock.nowMs(),
+    reason: formatReason('evidence_gone', 'the spans of the trace expired before the next attempt'),
+    decidedAt: nowMs,
   });
 }
 

@@ -70,7 +70,7 @@ async function writeInterimRows(
   { task, results }: RunningTrace,
   passes: readonly RulePass[],
 ): Promise<void> {
-  await context.lease.check(task.lease);
+  await task.claim.check();
   const rows = passes.flatMap((pass) => [
     ...pass.verdicts,
     ...pass.cells.flatMap((cell) => results.get(cell)?.row ?? buildInProgressRow(cell) ?? []),

@@ -7,8 +7,8 @@ import type { RecordContext } from './record-context.ts';
 import { buildScoreId } from './score-rows.ts';
 
 /**
- * Stores the judge calls and the scores of an attempt. When the trace belongs to another process by now, the scores are dropped
- * and the attempt counts as abandoned: the new owner scores the trace. Throws what the store throws.
+ * Stores the judge calls and the scores of an attempt. When another process may have worked on the trace meanwhile, the scores
+ * are dropped and the attempt counts as abandoned: the trace is scored by its owner. Throws what the store throws.
  */
 export async function recordAttempt(
   context: RecordContext,
@@ -18,7 +18,7 @@ export async function recordAttempt(
   const { attempt, scores } = recorded;
   await recordCalls(context, cell, attempt.calls);
   try {
-    await context.lease.check(cell.task.lease);
+    await cell.task.claim.check();
   } catch (error) {
     if (error instanceof AppError && error.code === 'cancelled') {
       return { attempt: { ...attempt, result: { status: 'abandoned' } }, scores: [] };

@@ -11,7 +11,11 @@ import type { TraceTask } from '../trace-task.ts';
  */
 export function findStaleScores(task: TraceTask, results: CellResults, nowMs: number): Score[] {
   const yields = new Set([
-    ...task.rules.flatMap(({ rule }) => rule.scorers.map((bound) => joinYieldKey(rule.target, bound.name))),
+    ...task.rules.flatMap(({ rule }) =>
+      rule.scorers
+        .filter(({ name }) => task.claim.owns(rule.name, name))
+        .map(({ name }) => joinYieldKey(rule.target, name)),
+    ),
     ...task.declined.flatMap(({ rule, rows }) => rows.map((row) => joinYieldKey(rule.target, row.scorer))),
   ]);
   for (const rule of task.settled) {

@@ -1,5 +1,5 @@
 import type { PriorityReason } from './sample-trace.ts';
-import type { RuleSince, RuleVersion, RuleVersionStore } from '../../store/contracts/stores.ts';
+import type { CoveredCell, RuleVersion, RuleVersionStore } from '../../store/contracts/stores.ts';
 import { buildRuleDefinition, computeRuleVersion, type PreparedRule, type Rule } from './rule.ts';
 
 /** A rule as it was at the first arrival of a trace. */
@@ -14,8 +14,10 @@ export interface RuleInForce {
 export interface RuleHistory {
   /** Returns null for a trace that arrived before the rule was first loaded: only a backfill scores it. */
   inForce(rule: PreparedRule, firstArrivalMs: number): RuleInForce | null;
-  /** Returns the time at which each rule was first loaded. */
-  since(rules: readonly Rule[]): RuleSince[];
+  /** Returns the time from which all current versions of the rules are in force; -Infinity without rules. */
+  activeFromMs(rules: readonly Rule[]): number;
+  /** Lists the scorers of the rules and the first arrivals that each covers: those for which it is in force. */
+  coverage(rules: readonly PreparedRule[]): CoveredCell[];
 }
 
 /** Stores the current version of each rule and returns the history. A stored version keeps its first time. */
@@ -43,18 +45,47 @@ export function buildRuleHistory(versions: readonly RuleVersion[]): RuleHistory 
   }
   return {
     inForce(rule, firstArrivalMs) {
-      const earlier = byRule.get(rule.name)?.filter((each) => each.activeFromMs <= firstArrivalMs) ?? [];
-      // The current definition may be an earlier one again. Then its first time is before that of the version between.
-      const current = earlier.find((each) => each.version === computeRuleVersion(rule));
-      const version = current ?? earlier.at(-1);
-      return version === undefined ? null : toRuleInForce(version, rule);
+      const period = listPeriods(byRule.get(rule.name) ?? [], rule).findLast(
+        ({ fromMs }) => fromMs <= firstArrivalMs,
+      );
+      return period === undefined ? null : toRuleInForce(period.version, rule);
     },
-    since: (rules) =>
-      rules.flatMap((rule) => {
-        const first = byRule.get(rule.name)?.[0];
-        return first === undefined ? [] : [{ rule: rule.name, activeFromMs: first.activeFromMs }];
-      }),
+    activeFromMs: (rules) =>
+      rules.reduce((latest, rule) => {
+        const [current] = listPeriods(byRule.get(rule.name) ?? [], rule).slice(-1);
+        return Math.max(latest, current?.fromMs ?? -Infinity);
+      }, -Infinity),
+    coverage: (rules) =>
+      rules.flatMap((rule) =>
+        listPeriods(byRule.get(rule.name) ?? [], rule).flatMap(({ version, fromMs, untilMs }) => {
+          const { scorers } = toRuleInForce(version, rule);
+          const ours = rule.scorers.filter(({ name }) => scorers.has(name));
+          return ours.map(({ name }) => ({ rule: rule.name, scorer: name, fromMs, untilMs }));
+        }),
+      ),
   };
+}
+
+/** First arrivals for which a version is in force: [fromMs, untilMs). */
+interface Period {
+  readonly version: RuleVersion;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/**
+ * Lists the periods of a rule, earliest first. From its first time on, the current version counts, also when a definition was
+ * restored and its first time is before that of the version between.
+ */
+function listPeriods(versions: readonly RuleVersion[], rule: Rule): Period[] {
+  const hash = computeRuleVersion(rule);
+  const current = versions.findIndex((each) => each.version === hash);
+  const counting = current < 0 ? versions : versions.slice(0, current + 1);
+  return counting.map((version, index) => ({
+    version,
+    fromMs: version.activeFromMs,
+    untilMs: counting[index + 1]?.activeFromMs ?? Infinity,
+  }));
 }
 
 /** Reads a stored definition. Takes parts that cannot be read from the current rule. */

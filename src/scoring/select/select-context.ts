@@ -1,8 +1,10 @@
 import type { ReadinessSettings } from '../../readiness/readiness.ts';
+import type { Claims } from '../../ownership/claim.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 
 /** Needs of the selection of traces: their rows in the store, without their content. */
 export interface SelectContext {
   readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'scores'>;
   readonly readiness: ReadinessSettings;
+  readonly claims: Claims;
 }

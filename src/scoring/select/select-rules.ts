@@ -1,5 +1,6 @@
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
-import { ROOTLESS_WAITS } from '../../readiness/readiness.ts';
+import type { Claim } from '../../ownership/claim.ts';
+import { AHEAD_MS, ROOTLESS_WAITS } from '../../readiness/readiness.ts';
 import { sampleTrace } from './sample-trace.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
@@ -13,6 +14,7 @@ import { findUnmetCondition } from './where.ts';
 /** A trace whose content is not read yet. */
 export interface TraceCandidate {
   readonly activity: TraceActivity;
+  readonly claim: Claim;
   /** Current decisions of the trace. */
   readonly prior: readonly Decision[];
   readonly reread: boolean;
@@ -22,6 +24,7 @@ export interface TraceCandidate {
 /** A rule that covers a trace and has yet to decide it. */
 interface OpenRule {
   readonly rule: PreparedRule;
+  /** Scorers in force that this process does. */
   readonly scorers: readonly PreparedScorer[];
   readonly prior: readonly Decision[];
   readonly inForce: RuleInForce | undefined;
@@ -43,12 +46,14 @@ export function listOpenRules(
   const settled: PreparedRule[] = [];
   for (const rule of mode.rules) {
     const inForce = mode.history?.inForce(rule, candidate.activity.firstArrivalMs);
-    const scorers = rule.scorers.filter((bound) => inForce?.scorers.has(bound.name) ?? true);
+    const scorers = rule.scorers.filter(
+      ({ name }) => (inForce?.scorers.has(name) ?? true) && candidate.claim.owns(rule.name, name),
+    );
     if (inForce === null || scorers.length === 0) {
       continue;
     }
     const prior = candidate.prior.filter((row) => row.rule === rule.name);
-    if (isSettled(rule, prior, scorers, candidate, mode)) {
+    if (isSettled(prior, scorers, candidate, mode)) {
       settled.push(rule);
     } else {
       open.push({ rule, scorers, prior, inForce });
@@ -115,6 +120,10 @@ export function computeWaitUntil(
   if (prior.length > 0 && activity.lastArrivalMs <= decidedUntil) {
     return null;
   }
+  // An arrival ahead of the store's clock came before the clock went back.
+  if (activity.lastArrivalMs > nowMs + AHEAD_MS) {
+    return null;
+  }
   const openedMs = prior.length > 0 ? decidedUntil : activity.firstArrivalMs;
   const waits = activity.rootSeen || prior.length > 0 ? 1 : ROOTLESS_WAITS;
   const quietAt =
@@ -127,18 +136,8 @@ function hasWhere(rule: PreparedRule): boolean {
   return Object.values(rule.where ?? {}).some((condition) => condition !== undefined);
 }
 
-/** Returns true for a deferred row of a scorer that the rule no longer has. */
-export function isOrphan(row: Decision, rule: PreparedRule): boolean {
-  return (
-    row.status === 'deferred' &&
-    row.scorer !== WHOLE_RULE &&
-    !rule.scorers.some((bound) => bound.name === row.scorer)
-  );
-}
-
-/** Returns true when every row of the rule has seen the latest arrival, and no row is to be tried again now. */
+/** Returns true when every row of the scorers has seen the latest arrival, and no row is to be tried again now. */
 function isSettled(
-  rule: PreparedRule,
   prior: readonly Decision[],
   scorers: readonly PreparedScorer[],
   candidate: TraceCandidate,
@@ -151,9 +150,6 @@ function isSettled(
     row.evidenceUntil >= candidate.activity.lastArrivalMs &&
     (row.status !== 'deferred' || (!mode.retriesEarly && (row.nextAttemptAt ?? 0) > candidate.nowMs));
   return [...Map.groupBy(prior, (row) => row.targetId).values()].every((rows) => {
-    if (rows.some((row) => isOrphan(row, rule) && !isCurrent(row))) {
-      return false;
-    }
     const verdict = rows.find((row) => row.scorer === WHOLE_RULE && row.status !== 'scored');
     const current = new Set(rows.filter(isCurrent).map((row) => row.scorer));
     return verdict !== undefined ? isCurrent(verdict) : scorers.every((bound) => current.has(bound.name));

@@ -52,7 +52,7 @@ export function selectTrace(
   const key = { tenant: activity.tenant, traceId: activity.traceId };
   return {
     key,
-    lease: key,
+    claim: candidate.claim,
     activity,
     rules: selections.flatMap((each): SelectedRule[] => (each.outcome === 'selected' ? [each.selected] : [])),
     declined: selections.filter((each) => each.outcome === 'declined'),

@@ -47,6 +47,14 @@ export interface StoreSize {
   readonly rows: { readonly spans: number; readonly scores: number; readonly decisions: number };
 }
 
+/** Rows of a table whose stamps lie more than a minute ahead of the store's clock: the clock went back after they were written. */
+export interface AheadRows {
+  readonly table: string;
+  readonly rows: number;
+  /** Distance of the last stamp to the clock, milliseconds. */
+  readonly aheadMs: number;
+}
+
 /** All stored data, in one ClickHouse database. */
 export interface Store {
   readonly sink: SpanSink;
@@ -83,6 +91,8 @@ export interface Store {
    * `describeSource`.
    */
   watchSource(): Promise<void>;
+  /** Finds the tables that have rows ahead of the store's clock. */
+  aheadRows(): Promise<AheadRows[]>;
   /** Reads the size of the store. */
   size(): Promise<StoreSize>;
   /** Resolves when the server answers; throws `StoreUnavailableError`. */

@@ -88,19 +88,31 @@ export interface SpanSource {
   findTrace(traceId: string): Promise<TraceActivity[]>;
 }
 
-/** A rule and the time from which it covers traces. */
-export interface RuleSince {
+/** A scorer of a rule, and the first arrivals of the traces that it covers: [fromMs, untilMs), by the store's clock. */
+export interface CoveredCell {
   readonly rule: string;
-  readonly activeFromMs: number;
+  readonly scorer: string;
+  readonly fromMs: number;
+  /** Infinity: without end. */
+  readonly untilMs: number;
 }
 
 /** Times are Unix milliseconds, by the store's clock. */
 export interface UndecidedQuery {
   readonly sinceMs: number;
   readonly nowMs: number;
-  readonly rules: readonly RuleSince[];
+  readonly cells: readonly CoveredCell[];
   /** Only traces of these shards (`computeShard`); null or undefined: all traces. */
   readonly shards?: readonly number[] | null;
+  readonly limit: number;
+}
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface DueQuery {
+  /** Last time of an attempt. */
+  readonly untilMs: number;
+  /** Only traces of these shards (`computeShard`); null: all traces. */
+  readonly shards: readonly number[] | null;
   readonly limit: number;
 }
 
@@ -110,11 +122,13 @@ export interface DecisionStore {
   /** Inserts in one block, deduplicated by content on a retry. */
   write(decisions: readonly Decision[]): Promise<void>;
   /**
-   * Finds traces for the sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that, for a
-   * rule in `rules` active before their first arrival, have no decision, or activity newer than the newest decision's
-   * `evidenceUntil`, or a due `nextAttemptAt` (≤ nowMs).
+   * Finds traces for the sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that have, for a
+   * cell that covers them, no row (of the scorer or of its whole rule), or a row from before their last arrival, or a due
+   * `nextAttemptAt` (≤ nowMs).
    */
   undecided(query: UndecidedQuery): Promise<TraceActivity[]>;
+  /** Finds deferred rows of live rules by the time of their next attempt alone, earliest first. A backfill retries its own rows. */
+  due(query: DueQuery): Promise<Decision[]>;
 }
 
 export interface ScoreFilter {
@@ -201,11 +215,25 @@ export interface Spending {
   readonly reservedUsd: number;
 }
 
-/** Store of the running scorer processes. */
+/** A process among those that share work. */
+export interface Member {
+  readonly name: string;
+  /** Work that the member can do (`joinCell`); `ANY_CELL` for all. */
+  readonly cells: readonly string[];
+  /** Its last beat, Unix milliseconds by the store's clock. */
+  readonly beatAtMs: number;
+  /** True for a member that gave its work to the others. */
+  readonly isLeaving: boolean;
+}
+
+/** Store of the running processes that share work. */
 export interface MemberStore {
   /**
-   * Records that a member runs (or leaves). Returns the members that have not left and whose last beat is at most `ttlMs`
-   * old by the store's clock.
+   * Records that a member runs (or leaves). Returns the members of the last day and the store's clock, Unix milliseconds. A
+   * stamp may lie ahead of that clock, when the clock went back.
    */
-  beat(member: string, options: { ttlMs: number; leaving?: boolean }): Promise<string[]>;
+  beat(
+    member: string,
+    options: { readonly cells: readonly string[]; readonly leaving?: boolean },
+  ): Promise<{ readonly nowMs: number; readonly members: readonly Member[] }>;
 }

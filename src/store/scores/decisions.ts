@@ -1,9 +1,9 @@
 import type { TargetKind } from '../../domain/agent-run.ts';
 import { decisionVersion, type Decision, type DecisionStatus, type Stratum } from '../../domain/decision.ts';
-import { joinTraceKey, type DecisionStore, type TraceKey } from '../contracts/stores.ts';
+import { joinTraceKey, type DecisionStore, type DueQuery, type TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readUndecided } from '../spans/undecided.ts';
-import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
+import { IN_KEYS, IN_SHARDS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 import { fromMillis, toDateTime } from '../values.ts';
 
 /**
@@ -15,6 +15,7 @@ export function createDecisionStore(database: Database): DecisionStore {
     ofTraces: (keys) => readDecisions(database, keys),
     write: (decisions) => database.insertRows('decisions', decisions.map(toRow)),
     undecided: (query) => readUndecided(database, query),
+    due: (query) => readDue(database, query),
   };
 }
 
@@ -42,6 +43,29 @@ interface DecisionRow {
   DecidedAtMs: string;
 }
 
+/** Columns for `fromRow`. Times are Unix milliseconds, with names of their own. */
+const SELECTION = `
+  * EXCEPT (NextAttemptAt, EvidenceUntil, DecidedAt, Version, WrittenAt),
+  toUnixTimestamp64Milli(NextAttemptAt) AS NextAttemptAtMs,
+  toUnixTimestamp64Milli(EvidenceUntil) AS EvidenceUntilMs,
+  toUnixTimestamp64Milli(DecidedAt) AS DecidedAtMs`;
+
+const IS_DUE = `Status = 'deferred' AND NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64}) AND NOT startsWith(Rule, 'backfill:')`;
+
+/** The inner query finds candidates by the index on the status; FINAL then leaves out rows that a later one replaced. */
+async function readDue(database: Database, { untilMs, shards, limit }: DueQuery): Promise<Decision[]> {
+  const rows = await database.rows<DecisionRow>(
+    `SELECT ${SELECTION} FROM decisions FINAL
+     WHERE (Tenant, TraceId) IN (
+       SELECT Tenant, TraceId FROM decisions WHERE ${IS_DUE} ${shards === null ? '' : `AND ${IN_SHARDS}`})
+       AND ${IS_DUE}
+     ORDER BY NextAttemptAt, Tenant, TraceId
+     LIMIT {limit:UInt32}`,
+    { until: Math.trunc(untilMs), limit, ...(shards === null ? {} : { shards: [...shards] }) },
+  );
+  return rows.map(fromRow);
+}
+
 async function readDecisions(
   database: Database,
   keys: readonly TraceKey[],
@@ -49,11 +73,7 @@ async function readDecisions(
   const found = new Map<string, Decision[]>();
   for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<DecisionRow>(
-      `SELECT * EXCEPT (NextAttemptAt, EvidenceUntil, DecidedAt, Version, WrittenAt),
-         toUnixTimestamp64Milli(NextAttemptAt) AS NextAttemptAtMs,
-         toUnixTimestamp64Milli(EvidenceUntil) AS EvidenceUntilMs,
-         toUnixTimestamp64Milli(DecidedAt) AS DecidedAtMs
-       FROM decisions FINAL
+      `SELECT ${SELECTION} FROM decisions FINAL
        WHERE ${IN_KEYS}
        ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`,
       keyParams(slice),

@@ -1,6 +1,6 @@
 import type { TargetKind } from '../../domain/agent-run.ts';
 import type { Stratum } from '../../domain/decision.ts';
-import { scoreVersion, type Score, type ScoreSource, type Verdict } from '../../domain/score.ts';
+import type { Score, ScoreSource, Verdict } from '../../domain/score.ts';
 import { fromInteger, toDateTime } from '../values.ts';
 
 /** Columns for `fromScoreRow`. Times are Unix milliseconds, with names of their own. */
@@ -106,7 +106,7 @@ export function fromScoreRow(row: ScoreRow): Score {
   };
 }
 
-/** Converts a score to the row for an insert. The columns are the score's property names in PascalCase. */
+/** Converts a score to the row for an insert. The columns are the score's property names in PascalCase; the store computes `Version`. */
 export function toScoreRow(score: Score): Record<string, unknown> {
   const row: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(score)) {
@@ -118,7 +118,6 @@ export function toScoreRow(score: Score): Record<string, unknown> {
     TraceTimestamp: toDateTime(score.traceTimestamp),
     ScoredAt: toDateTime(score.scoredAt),
     EvidenceUntil: toDateTime(score.evidenceUntil),
-    Version: String(scoreVersion(score)),
     IsDeleted: score.isDeleted ? 1 : 0,
   };
 }

@@ -1,6 +1,7 @@
 import { TupleParam } from '@clickhouse/client';
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { TraceKey } from '../contracts/stores.ts';
+import { SHARDS } from '../contracts/trace-shards.ts';
 import type { QueryParams } from '../database.ts';
 
 /** Most traces that one query asks for. */
@@ -8,6 +9,10 @@ export const MAX_KEYS = 500;
 
 /** The condition that takes `keyParams`. */
 export const IN_KEYS = '(Tenant, TraceId) IN {keys:Array(Tuple(String, String))}';
+
+/** Condition on the shards of traces, with the parameter `shards`: `computeShard`, the first four bytes of the key's SHA-256, greatest first. */
+export const IN_SHARDS = `reinterpretAsUInt32(reverse(substring(SHA256(concat(Tenant, ' ', TraceId)), 1, 4))) % ${SHARDS}
+  IN {shards:Array(UInt16)}`;
 
 /** The parameter for `IN_KEYS`. Throws an `InvalidInputError` for more than `MAX_KEYS` keys. */
 export function keyParams(keys: readonly TraceKey[]): QueryParams {

@@ -1,18 +1,19 @@
 import { joinTraceKey, type TraceActivity, type UndecidedQuery } from '../contracts/stores.ts';
 import { activityColumns, toActivity, type ActivityRow } from './activity.ts';
-import { SHARDS } from '../contracts/trace-shards.ts';
+import { WHOLE_RULE } from '../../domain/decision.ts';
 import type { Database } from '../database.ts';
+import { IN_SHARDS } from './trace-keys.ts';
 
 /** Limit of arrival rows in one query of the sweep; a larger number is divided into ranges of time. */
 const ARRIVALS_PER_QUERY = 200_000;
 
 /**
- * Finds the traces of the sweep: traces with agent activity whose first arrival is at or after `sinceMs`, and that a rule,
- * active before they arrived, has not decided, or decided on older evidence, or postponed to a time that has come. Reads
- * the oldest range first; each range is one query, which limits memory.
+ * Finds the traces of the sweep: traces with agent activity whose first arrival is at or after `sinceMs`, and that a scorer of a
+ * rule that covers them has not decided, or decided on older evidence. Reads the oldest range first; each range is one query,
+ * which limits memory.
  */
 export async function readUndecided(database: Database, query: UndecidedQuery): Promise<TraceActivity[]> {
-  if (query.rules.length === 0 || query.limit <= 0) {
+  if (query.cells.length === 0 || query.limit <= 0) {
     return [];
   }
   const found = new Map<string, TraceActivity>();
@@ -50,19 +51,22 @@ async function readRanges(
 const CANDIDATES = `SELECT DISTINCT Tenant, TraceId FROM trace_arrivals
   WHERE ArrivedAt >= fromUnixTimestamp64Milli({from:Int64}) AND ArrivedAt < fromUnixTimestamp64Milli({to:Int64})`;
 
-/** `computeShard` of a trace in SQL: the first four bytes of its key's SHA-256, greatest first. */
-const SHARD = `reinterpretAsUInt32(reverse(substring(SHA256(concat(Tenant, ' ', TraceId)), 1, 4))) % ${SHARDS}`;
-
-/** Per trace: the rules that decided it, the oldest evidence of each, and whether one of its attempts is due. */
+/**
+ * Per trace: the rule and target of its rows, the evidence of a verdict on the whole rule (-1 without one), the scorers with
+ * rows, and the evidence of each.
+ */
 const DECIDED = `
-  SELECT tenant, traceId, groupArray(rule) AS rules, groupArray(seen) AS seens, groupArray(due) AS dues
+  SELECT tenant, traceId, groupArray((rule, verdictSeen, scorers, seens)) AS targets
   FROM (
     SELECT Tenant AS tenant, TraceId AS traceId, Rule AS rule,
-      toUnixTimestamp64Milli(max(EvidenceUntil)) AS seen,
-      max(Status = 'deferred' AND ifNull(toUnixTimestamp64Milli(NextAttemptAt) <= {now:Int64}, 0)) AS due
-    FROM decisions FINAL
-    WHERE (Tenant, TraceId) IN (${CANDIDATES}) AND Rule IN {rules:Array(String)}
-    GROUP BY tenant, traceId, rule)
+      maxIf(seen, isVerdict) - (countIf(isVerdict) = 0) AS verdictSeen,
+      groupArrayIf(Scorer, Scorer != '${WHOLE_RULE}') AS scorers, groupArrayIf(seen, Scorer != '${WHOLE_RULE}') AS seens
+    FROM (
+      SELECT Tenant, TraceId, Rule, Target, TargetId, Scorer, toUnixTimestamp64Milli(EvidenceUntil) AS seen,
+        Scorer = '${WHOLE_RULE}' AND Status != 'scored' AS isVerdict
+      FROM decisions FINAL
+      WHERE (Tenant, TraceId) IN (${CANDIDATES}) AND Rule IN {rules:Array(String)})
+    GROUP BY tenant, traceId, rule, Target, TargetId)
   GROUP BY tenant, traceId`;
 
 async function undecidedIn(
@@ -76,25 +80,29 @@ async function undecidedIn(
     `SELECT activity.* FROM (
        SELECT ${activityColumns(database)} FROM trace_activity
        WHERE (Tenant, TraceId) IN (${CANDIDATES})
-         ${shards === null ? '' : `AND ${SHARD} IN {shards:Array(UInt16)}`}
+         ${shards === null ? '' : `AND ${IN_SHARDS}`}
        GROUP BY Tenant, TraceId
        HAVING agentSeen = 1 AND knownLate = 0 AND firstArrival >= {since:Int64}) AS activity
      LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
-     WHERE arrayExists((rule, active) ->
-       active < activity.firstArrival AND (
-         indexOf(decided.rules, rule) = 0
-         OR decided.seens[indexOf(decided.rules, rule)] < activity.lastArrival
-         OR decided.dues[indexOf(decided.rules, rule)] = 1),
-       {rules:Array(String)}, {actives:Array(Int64)})
+     WHERE arrayExists((rule, scorer, since, until) ->
+       since <= activity.firstArrival AND activity.firstArrival < until AND (
+         NOT arrayExists(target -> target.1 = rule, decided.targets)
+         OR arrayExists(target -> target.1 = rule AND if(target.2 >= 0,
+              target.2 < activity.lastArrival,
+              indexOf(target.3, scorer) = 0 OR target.4[indexOf(target.3, scorer)] < activity.lastArrival),
+            decided.targets)),
+       {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)})
      ORDER BY activity.firstArrival, activity.tenant, activity.traceId
      LIMIT {limit:UInt32}`,
     {
       from: fromMs,
       to: toMs,
       since: Math.trunc(query.sinceMs),
-      now: Math.trunc(query.nowMs),
-      rules: query.rules.map(({ rule }) => rule),
-      actives: query.rules.map(({ activeFromMs }) => Math.trunc(activeFromMs)),
+      rules: [...new Set(query.cells.map(({ rule }) => rule))],
+      cellRules: query.cells.map(({ rule }) => rule),
+      cellScorers: query.cells.map(({ scorer }) => scorer),
+      cellsSince: query.cells.map((cell) => Math.trunc(cell.fromMs)),
+      cellsUntil: query.cells.map(({ untilMs }) => Math.min(Math.trunc(untilMs), Number.MAX_SAFE_INTEGER)),
       limit: query.limit,
       ...(shards === null ? {} : { shards: [...shards] }),
     },

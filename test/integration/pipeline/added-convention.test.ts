@@ -6,6 +6,8 @@ import { joinSignals, type AgentSignals } from '../../../src/domain/agent-signal
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { createScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
+import { prepareRule } from '../../../src/scoring/select/rule.ts';
+import { buildRuleHistory } from '../../../src/scoring/select/rule-history.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -62,9 +64,9 @@ test('a convention that is added to a store scores new traces live, and old ones
     expect(await statuses(store, recent)).toEqual(['scored']);
     expect(await statuses(store, old)).toEqual([]);
     const nowMs = await store.spans.nowMs();
-    const [version] = await store.ruleVersions.list();
-    const rules = [{ rule: rule.name, activeFromMs: version!.activeFromMs }];
-    expect(await store.decisions.undecided({ sinceMs: 0, nowMs, rules, limit: 10 })).toEqual([]);
+    const cells = buildRuleHistory(await store.ruleVersions.list()).coverage([prepareRule(rule)]);
+    expect(cells).toHaveLength(1);
+    expect(await store.decisions.undecided({ sinceMs: 0, nowMs, cells, limit: 10 })).toEqual([]);
     const explained = await explainTrace(scoringOn(store), { tenant: '', traceId: old }, [rule]);
     expect(explained.computed).toMatchObject([
       { status: 'not_covered', reason: expect.stringContaining('a backfill can score it') as string },

@@ -7,8 +7,10 @@ import { runBackfill } from '../../../src/backfill/run-backfill.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
 import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
+import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import type { Rule } from '../../../src/scoring/select/rule.ts';
+import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
+import { buildRuleHistory } from '../../../src/scoring/select/rule-history.ts';
 import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/store/stored-agent.ts';
@@ -48,7 +50,10 @@ async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, 
   const loop = createScoringLoop(scoringOn(stores), {
     rules,
     stopGraceMs: 1_000,
-    ...(member === undefined ? {} : { member, members: hearing(store.members) }),
+    ownership: createScorerOwnership(member === undefined ? undefined : hearing(store.members), rules, {
+      member: member ?? '',
+      monotonicMs: () => performance.now(),
+    }),
   });
   await loop.start();
   loops.push(loop);
@@ -61,9 +66,9 @@ const heard = new Map<string, number>();
 function hearing(members: MemberStore): MemberStore {
   return {
     beat: async (member, options) => {
-      const alive = await members.beat(member, options);
-      heard.set(member, alive.length);
-      return alive;
+      const seen = await members.beat(member, options);
+      heard.set(member, seen.members.filter(({ isLeaving }) => !isLeaving).length);
+      return seen;
     },
   };
 }
@@ -83,11 +88,11 @@ async function isDecided(traceId: string): Promise<boolean> {
 }
 
 async function undecided(rule: Rule) {
-  const [version] = await store.ruleVersions.list();
+  const history = buildRuleHistory(await store.ruleVersions.list());
   return store.decisions.undecided({
     sinceMs: 0,
     nowMs: await store.spans.nowMs(),
-    rules: [{ rule: rule.name, activeFromMs: version!.activeFromMs }],
+    cells: history.coverage([prepareRule(rule)]),
     limit: 100,
   });
 }
@@ -172,6 +177,7 @@ describe('live scoring on the engine', () => {
       decisions: {
         ofTraces: (keys) => store.decisions.ofTraces(keys),
         undecided: (query) => store.decisions.undecided(query),
+        due: (query) => store.decisions.due(query),
         write: async () => {
           throw new StoreUnavailableError('gone before the decision');
         },

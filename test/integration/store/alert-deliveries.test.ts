@@ -1,3 +1,4 @@
+import type { MemberStore } from '../../../src/store/contracts/stores.ts';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
@@ -115,7 +116,9 @@ describe('delivered events of a channel', () => {
 
 it('members of the delivery and of the scoring do not know each other', async () => {
   const { members, alertMembers } = its.store;
-  await members.beat('scorer', { ttlMs: 60_000 });
-  expect(await alertMembers.beat('teller', { ttlMs: 60_000 })).toEqual(['teller']);
-  expect(await members.beat('scorer', { ttlMs: 60_000 })).toEqual(['scorer']);
+  const beat = async (store: MemberStore, member: string) =>
+    (await store.beat(member, { cells: ['work'] })).members.map(({ name }) => name);
+  await beat(members, 'scorer');
+  expect(await beat(alertMembers, 'sender')).toEqual(['sender']);
+  expect(await beat(members, 'scorer')).toEqual(['scorer']);
 });

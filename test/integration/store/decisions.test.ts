@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Decision } from '../../../src/domain/decision.ts';
 import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
 import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
@@ -78,6 +79,55 @@ describe('decisions', () => {
   });
 });
 
+/** The scorer of `buildDecision`, at all times. */
+function buildCell(rule: string) {
+  return { rule, scorer: buildDecision().scorer, fromMs: 0, untilMs: Infinity };
+}
+
+describe('due attempts', () => {
+  const soon = Date.UTC(2031, 0, 1);
+  const deferred = (fields: Partial<Decision> = {}) =>
+    buildDecision({ status: 'deferred', nextAttemptAt: soon, ...fields });
+
+  async function due(untilMs = soon, shards: readonly number[] | null = null, limit = 1_000) {
+    return (await it.store.decisions.due({ untilMs, shards, limit })).map(({ traceId }) => traceId);
+  }
+
+  test('are found by their time alone, earliest first, whatever the age of the trace', async () => {
+    const later = deferred({ evidenceUntil: 1_000 });
+    const earlier = deferred({ nextAttemptAt: soon - 1 });
+    await it.store.decisions.write([later, earlier]);
+    const found = (await due()).filter((id) => [later.traceId, earlier.traceId].includes(id));
+    expect(found).toEqual([earlier.traceId, later.traceId]);
+    expect(await due(soon - 1)).not.toContain(later.traceId);
+    expect(await due(soon, null, 1)).toHaveLength(1);
+  });
+
+  test('leave out rows that were decided since, and rows of a backfill', async () => {
+    const decided = deferred();
+    const backfilled = deferred({ rule: 'backfill:a' });
+    await it.store.decisions.write([decided, backfilled]);
+    await it.store.decisions.write([
+      { ...decided, status: 'scored', nextAttemptAt: null, attempts: decided.attempts + 1 },
+    ]);
+    const found = await due();
+    expect(found).not.toContain(decided.traceId);
+    expect(found).not.toContain(backfilled.traceId);
+  });
+
+  test('come back equal, and of the requested shards only', async () => {
+    const row = deferred();
+    await it.store.decisions.write([row]);
+    const [found] = await it.store.decisions.due({
+      untilMs: soon,
+      shards: [computeShard(row)],
+      limit: 1_000,
+    });
+    expect(found).toEqual(row);
+    expect(await due(soon, [(computeShard(row) + 1) % 1_024])).not.toContain(row.traceId);
+  });
+});
+
 describe('the sweep', () => {
   let blocks = 0;
   async function arrive(fields: Parameters<typeof buildSpan>[0] = {}): Promise<TraceActivity> {
@@ -91,11 +141,12 @@ describe('the sweep', () => {
     return activity;
   }
 
-  async function undecided(rule: string, activeFromMs = 0, nowMs = Date.now()): Promise<string[]> {
+  async function undecided(rule: string, fromMs = 0, scorer?: string): Promise<string[]> {
+    const nowMs = Date.now();
     const found = await it.store.decisions.undecided({
       sinceMs: nowMs - 3_600_000,
       nowMs,
-      rules: [{ rule, activeFromMs }],
+      cells: [{ ...buildCell(rule), fromMs, ...(scorer === undefined ? {} : { scorer }) }],
       limit: 10_000,
     });
     return found.map(({ traceId }) => traceId);
@@ -105,7 +156,12 @@ describe('the sweep', () => {
     const activity = await arrive();
     expect(await undecided('default')).toContain(activity.traceId);
     await it.store.decisions.write([
-      buildDecision({ traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs, scorer: '*' }),
+      buildDecision({
+        traceId: activity.traceId,
+        evidenceUntil: activity.lastArrivalMs,
+        scorer: '*',
+        status: 'filtered',
+      }),
     ]);
     expect(await undecided('default')).not.toContain(activity.traceId);
   });
@@ -127,19 +183,48 @@ describe('the sweep', () => {
     expect(await undecided('default')).toContain(activity.traceId);
   });
 
-  test('finds a deferred decision when its next attempt is due, not before', async () => {
+  test('finds a trace for a scorer of the rule that has no row, also of one target only', async () => {
     const activity = await arrive();
-    const now = Date.now();
+    const row = { traceId: activity.traceId, evidenceUntil: activity.lastArrivalMs };
+    await it.store.decisions.write([
+      buildDecision({ ...row, targetId: `${activity.traceId}/1` }),
+      buildDecision({ ...row, targetId: `${activity.traceId}/2` }),
+    ]);
+    expect(await undecided('default')).not.toContain(activity.traceId);
+    expect(await undecided('default', 0, 'second')).toContain(activity.traceId);
+    await it.store.decisions.write([
+      buildDecision({ ...row, targetId: `${activity.traceId}/1`, scorer: 'second' }),
+    ]);
+    expect(await undecided('default', 0, 'second')).toContain(activity.traceId);
+    await it.store.decisions.write([
+      buildDecision({ ...row, targetId: `${activity.traceId}/2`, scorer: '*', status: 'not_applicable' }),
+    ]);
+    expect(await undecided('default', 0, 'second')).not.toContain(activity.traceId);
+  });
+
+  test('does not take a withdrawn verdict on the whole rule for a decision of its scorers', async () => {
+    const activity = await arrive();
     await it.store.decisions.write([
       buildDecision({
         traceId: activity.traceId,
         evidenceUntil: activity.lastArrivalMs,
-        status: 'deferred',
-        nextAttemptAt: now + 60_000,
+        scorer: '*',
+        status: 'scored',
       }),
     ]);
-    expect(await undecided('default', 0, now)).not.toContain(activity.traceId);
-    expect(await undecided('default', 0, now + 60_000)).toContain(activity.traceId);
+    expect(await undecided('default')).toContain(activity.traceId);
+  });
+
+  test('leaves out a trace that arrived when the scorer was not in the rule', async () => {
+    const activity = await arrive();
+    const covers = async (fromMs: number, untilMs: number) => {
+      const cells = [{ ...buildCell('fourth'), fromMs, untilMs }];
+      const query = { sinceMs: 0, nowMs: Date.now(), cells, limit: 10_000 };
+      const found = await it.store.decisions.undecided(query);
+      return found.some(({ traceId }) => traceId === activity.traceId);
+    };
+    expect(await covers(activity.firstArrivalMs, activity.firstArrivalMs + 1)).toBe(true);
+    expect(await covers(0, activity.firstArrivalMs)).toBe(false);
   });
 
   test('leaves out traces without an agent, traces of before, and asks nothing without rules', async () => {
@@ -149,11 +234,11 @@ describe('the sweep', () => {
     const later = await it.store.decisions.undecided({
       sinceMs: activity.lastArrivalMs + 1,
       nowMs: Date.now(),
-      rules: [{ rule: 'default', activeFromMs: 0 }],
+      cells: [buildCell('default')],
       limit: 10,
     });
     expect(later).toEqual([]);
-    const query = { sinceMs: 0, nowMs: Date.now(), rules: [], limit: 10 };
+    const query = { sinceMs: 0, nowMs: Date.now(), cells: [], limit: 10 };
     expect(await it.store.decisions.undecided(query)).toEqual([]);
   });
 
@@ -166,7 +251,7 @@ describe('the sweep', () => {
       const query = {
         sinceMs: 0,
         nowMs: Date.now(),
-        rules: [{ rule: 'sharded', activeFromMs: 0 }],
+        cells: [buildCell('sharded')],
         limit: 10_000,
       };
       const ids = (await it.store.decisions.undecided({ ...query, shards })).map(({ traceId }) => traceId);
@@ -188,7 +273,7 @@ describe('the sweep', () => {
     const found = await it.store.decisions.undecided({
       sinceMs: first.firstArrivalMs,
       nowMs: Date.now(),
-      rules: [{ rule: 'third', activeFromMs: 0 }],
+      cells: [buildCell('third')],
       limit: 1,
     });
     expect(found.map(({ traceId }) => traceId)).toEqual([first.traceId]);

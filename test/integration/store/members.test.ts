@@ -10,23 +10,32 @@ afterAll(async () => {
   await it.stop();
 });
 
-test('every member that beats sees itself and the other members', async () => {
-  expect(await it.store.members.beat('a', { ttlMs: 60_000 })).toEqual(['a']);
-  expect(await it.store.members.beat('b', { ttlMs: 60_000 })).toEqual(['a', 'b']);
-  expect(await it.store.members.beat('a', { ttlMs: 60_000 })).toEqual(['a', 'b']);
+test('every member that beats sees itself and the other members, with their work', async () => {
+  const names = async (member: string) =>
+    (await it.store.members.beat(member, { cells: [member, 'shared'] })).members.map(({ name }) => name);
+  expect(await names('a')).toEqual(['a']);
+  expect(await names('b')).toEqual(['a', 'b']);
+  const { members } = await it.store.members.beat('a', { cells: ['changed'] });
+  expect(members).toMatchObject([
+    { name: 'a', cells: ['changed'], isLeaving: false },
+    { name: 'b', cells: ['b', 'shared'], isLeaving: false },
+  ]);
 });
 
-test('a member that leaves is gone at once, and may come back', async () => {
-  await it.store.members.beat('c', { ttlMs: 60_000 });
-
-  expect(await it.store.members.beat('c', { ttlMs: 60_000, leaving: true })).not.toContain('c');
-  expect(await it.store.members.beat('c', { ttlMs: 60_000 })).toContain('c');
+test('a beat is stamped by the store', async () => {
+  const first = await it.store.members.beat('stamped', { cells: [] });
+  const second = await it.store.members.beat('stamped', { cells: [] });
+  const find = ({ members }: typeof first) => members.find(({ name }) => name === 'stamped')!.beatAtMs;
+  expect(find(first)).toBeLessThanOrEqual(first.nowMs);
+  expect(find(second)).toBeGreaterThan(find(first));
+  expect(find(second)).toBeLessThanOrEqual(second.nowMs);
 });
 
-test('a member that fell silent is gone after its time', async () => {
-  await it.store.members.beat('silent', { ttlMs: 60_000 });
-
-  await expect
-    .poll(() => it.store.members.beat('loud', { ttlMs: 500 }), { timeout: 30_000 })
-    .not.toContain('silent');
+test('a member that leaves is marked, and may come back', async () => {
+  const isLeaving = async (leaving: boolean) =>
+    (await it.store.members.beat('c', { cells: [], leaving })).members.find(({ name }) => name === 'c')
+      ?.isLeaving;
+  expect(await isLeaving(false)).toBe(false);
+  expect(await isLeaving(true)).toBe(true);
+  expect(await isLeaving(false)).toBe(false);
 });

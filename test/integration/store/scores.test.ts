@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { scoreVersion } from '../../../src/domain/score.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
@@ -35,8 +38,14 @@ describe('scores', () => {
   });
 
   test('of newer evidence replace, those of older evidence never do', async () => {
-    const first = buildScore({ evidenceUntil: 1000 });
-    const second = { ...first, evidenceUntil: 2000, revision: 2, score: 0.5, evidenceHash: 'e2' };
+    const first = buildScore();
+    const second = {
+      ...first,
+      evidenceUntil: first.evidenceUntil + 1,
+      revision: 2,
+      score: 0.5,
+      evidenceHash: 'e2',
+    };
     await it.store.scores.write([second]);
     await it.store.scores.write([first]);
     expect((await it.store.scores.byIds([first.scoreId])).get(first.scoreId)).toEqual(second);
@@ -50,13 +59,39 @@ describe('scores', () => {
     expect((await it.store.scores.byIds([live.scoreId])).get(live.scoreId)?.source).toBe('live');
   });
 
+  test('of the same evidence stay as they were first written, whatever a stalled process writes later', async () => {
+    const first = buildScore({ evidenceUntil: Date.now() });
+    await it.store.scores.write([first]);
+    await delay(100);
+    await it.store.scores.write([{ ...first, score: 0.1 }]);
+    expect((await it.store.scores.byIds([first.scoreId])).get(first.scoreId)).toEqual(first);
+
+    const again = { ...first, score: 0.2, revision: 2 };
+    await it.store.scores.write([again]);
+    expect((await it.store.scores.byIds([first.scoreId])).get(first.scoreId)).toEqual(again);
+    await it.store.scores.write([{ ...again, isDeleted: true }]);
+    expect((await it.store.scores.byIds([first.scoreId])).size).toBe(0);
+  });
+
+  test('have the version that the store computes, above the version of their evidence', async () => {
+    const score = buildScore({ evidenceUntil: Date.now(), revision: 3 });
+    await it.store.scores.write([score]);
+    const [row] = await queryRows<{ version: string }>(
+      it.options,
+      `SELECT toString(Version) AS version FROM ${it.options.database}.scores WHERE ScoreId = '${score.scoreId}'`,
+    );
+    const aboveEvidence = BigInt(row!.version) - scoreVersion(score);
+    expect(aboveEvidence >= 0n && aboveEvidence < 1n << 14n).toBe(true);
+  });
+
   test('are gone once a tombstone of newer evidence is written, and stay for one of older evidence', async () => {
-    const gone = buildScore({ evidenceUntil: 1000 });
-    const kept = buildScore({ evidenceUntil: 1000 });
+    const evidenceUntil = Date.UTC(2026, 10, 22);
+    const gone = buildScore({ evidenceUntil });
+    const kept = buildScore({ evidenceUntil });
     await it.store.scores.write([gone, kept]);
     await it.store.scores.write([
-      { ...gone, evidenceUntil: 1001, isDeleted: true },
-      { ...kept, evidenceUntil: 999, isDeleted: true },
+      { ...gone, evidenceUntil: evidenceUntil + 1, isDeleted: true },
+      { ...kept, evidenceUntil: evidenceUntil - 1, isDeleted: true },
     ]);
     const found = await it.store.scores.byIds([gone.scoreId, kept.scoreId]);
     expect([...found.keys()]).toEqual([kept.scoreId]);

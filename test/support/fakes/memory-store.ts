@@ -7,6 +7,7 @@ import {
   joinTraceKey,
   type Arrival,
   type JudgeCallRecord,
+  type Member,
   type MemberStore,
   type RuleVersion,
   type SpendEntry,
@@ -29,12 +30,14 @@ const seen = (value: string | undefined): string[] => (value === undefined || va
 
 /**
  * The store's contracts in memory, with the relevant behaviour of ClickHouse: rows become visible at their commit, not at
- * their time stamp. The greatest version of a row wins, and among equal versions the last inserted one. A tombstone hides
- * its row.
+ * their time stamp. The greatest version of a row wins; among equal versions the last decision and the first score. A tombstone
+ * hides its row.
  */
 export class MemoryStore {
-  /** Time of the store's clock. */
+  /** True time, Unix milliseconds. */
   clockMs: number;
+  /** Difference of the store's clock to the true time, milliseconds. */
+  skewMs = 0;
   readonly spanRows: StoredSpan[] = [];
   readonly judgeCallRows: JudgeCallRecord[] = [];
   readonly spendRows: SpendEntry[] = [];
@@ -47,7 +50,7 @@ export class MemoryStore {
   readonly #decisions = new Map<string, Decision>();
   readonly #scores = new Map<string, Score>();
   readonly #rules: RuleVersion[] = [];
-  readonly #members = new Map<string, number>();
+  readonly #members = new Map<string, Member>();
 
   constructor(clockMs = Date.UTC(2026, 10, 21, 12)) {
     this.clockMs = clockMs;
@@ -59,7 +62,7 @@ export class MemoryStore {
       this.spanRows.push({
         tenant: options.tenant ?? '',
         span,
-        arrivedAtMs: this.clockMs,
+        arrivedAtMs: this.clockMs + this.skewMs,
         committedAtMs: this.clockMs + (options.heldBackMs ?? 0),
       });
     }
@@ -74,19 +77,19 @@ export class MemoryStore {
   }
 
   readonly members: MemberStore = {
-    beat: async (member, { ttlMs, leaving }) => {
-      if (leaving === true) {
-        this.#members.delete(member);
-      } else {
-        this.#members.set(member, this.clockMs);
+    beat: async (name, { cells, leaving = false }) => {
+      const earlierMs = this.#members.get(name)?.beatAtMs ?? 0;
+      const nowMs = this.clockMs + this.skewMs;
+      if (nowMs >= earlierMs) {
+        this.#members.set(name, { name, cells, beatAtMs: nowMs, isLeaving: leaving });
       }
-      return [...this.#members].filter(([, at]) => this.clockMs - at <= ttlMs).map(([name]) => name);
+      return { nowMs, members: [...this.#members.values()] };
     },
   };
 
   readonly stores: ScoringStores = {
     spans: {
-      nowMs: async () => this.clockMs,
+      nowMs: async () => this.clockMs + this.skewMs,
       arrivals: async (fromMs, toMs) => {
         this.#failIf('arrivals');
         const inRange = this.#visible().filter((row) => row.arrivedAtMs >= fromMs && row.arrivedAtMs < toMs);
@@ -136,25 +139,23 @@ export class MemoryStore {
           }
         }
       },
-      undecided: async ({ sinceMs, nowMs, rules, shards = null, limit }) =>
+      due: async ({ untilMs, shards, limit }) =>
+        this.decisions()
+          .filter((row) => row.status === 'deferred' && (row.nextAttemptAt ?? Infinity) <= untilMs)
+          .filter((row) => shards === null || shards.includes(computeShard(row)))
+          .slice(0, limit),
+      undecided: async ({ sinceMs, cells, shards = null, limit }) =>
         [...this.#grouped(this.#visible()).values()]
           .map(buildActivity)
           .filter((each) => each.agentSeen && each.firstArrivalMs >= sinceMs)
           .filter((each) => shards === null || shards.includes(computeShard(each)))
           .filter((each) =>
-            rules.some(({ rule, activeFromMs }) => {
+            cells.some(({ rule, scorer, fromMs, untilMs }) => {
+              const covers = fromMs <= each.firstArrivalMs && each.firstArrivalMs < untilMs;
               const rows = this.decisions().filter(
                 (row) => row.rule === rule && joinTraceKey(row) === joinTraceKey(each),
               );
-              const newest = Math.max(...rows.map((row) => row.evidenceUntil));
-              const isDue = rows.some(
-                (row) =>
-                  row.status === 'deferred' && row.nextAttemptAt !== null && row.nextAttemptAt <= nowMs,
-              );
-              return (
-                activeFromMs < each.firstArrivalMs &&
-                (newest < each.lastArrivalMs || rows.length === 0 || isDue)
-              );
+              return covers && (rows.length === 0 || !isDecided(rows, scorer, each.lastArrivalMs));
             }),
           )
           .slice(0, limit),
@@ -177,7 +178,7 @@ export class MemoryStore {
           this.scoreLog.push(score);
           const key = [score.tenant, score.scorer, score.day, score.scoreId].join('\n');
           const current = this.#scores.get(key);
-          if (current === undefined || scoreVersion(score) >= scoreVersion(current)) {
+          if (current === undefined || scoreVersion(score) > scoreVersion(current)) {
             this.#scores.set(key, score);
           }
         }
@@ -187,12 +188,14 @@ export class MemoryStore {
     ruleVersions: {
       list: async () => [...this.#rules],
       record: async (version) => {
-        const known = this.#rules.some(
+        const known = this.#rules.findIndex(
           (each) => each.rule === version.rule && each.version === version.version,
         );
-        if (!known) {
-          this.#rules.push(version);
-        }
+        const earlierMs = this.#rules[known]?.activeFromMs ?? Infinity;
+        this.#rules.splice(known < 0 ? this.#rules.length : known, 1, {
+          ...version,
+          activeFromMs: Math.min(version.activeFromMs, earlierMs),
+        });
       },
     },
     judgeCalls: {
@@ -231,6 +234,15 @@ export class MemoryStore {
       }),
     );
   }
+}
+
+/** Returns true when every target has a row of the scorer, or of its whole rule, that has seen the last arrival. */
+function isDecided(rows: readonly Decision[], scorer: string, lastArrivalMs: number): boolean {
+  return [...Map.groupBy(rows, (row) => row.targetId).values()].every((target) => {
+    const verdict = target.find((row) => row.scorer === '*' && row.status !== 'scored');
+    const deciding = verdict ?? target.find((row) => row.scorer === scorer);
+    return deciding !== undefined && deciding.evidenceUntil >= lastArrivalMs;
+  });
 }
 
 function isAgentSpan(span: Span): boolean {

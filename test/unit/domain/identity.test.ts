@@ -125,13 +125,18 @@ describe('row versions', () => {
     expect(later > retried).toBe(true);
   });
 
-  it('let live win over a backfill of the same evidence, and newer evidence over both', () => {
-    const backfill = scoreVersion({ evidenceUntil: 1000, source: 'backfill' });
-    const live = scoreVersion({ evidenceUntil: 1000, source: 'live' });
-    const later = scoreVersion({ evidenceUntil: 1001, source: 'backfill' });
+  it('let live win over a backfill of the same evidence, a tombstone over its row, a re-score over both, and newer evidence over all', () => {
+    const evidenceUntil = Date.UTC(2026, 10, 22);
+    const row = { evidenceUntil, source: 'live', revision: 1, isDeleted: false } as const;
+    const backfill = scoreVersion({ ...row, source: 'backfill', revision: 9 });
+    const live = scoreVersion(row);
+    const withdrawn = scoreVersion({ ...row, isDeleted: true });
+    const again = scoreVersion({ ...row, revision: 2 });
+    const later = scoreVersion({ ...row, evidenceUntil: evidenceUntil + 1, source: 'backfill' });
 
-    expect(live > backfill).toBe(true);
-    expect(later > live).toBe(true);
+    const ascending = [backfill, live, withdrawn, again, later];
+    expect(ascending.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(ascending);
+    expect(new Set(ascending).size).toBe(5);
   });
 });
 

@@ -1,104 +1,284 @@
 import { describe, expect, it } from 'vitest';
-import { createOwnership } from '../../../src/ownership/ownership.ts';
-import type { MemberStore } from '../../../src/store/contracts/stores.ts';
+import { joinCell } from '../../../src/ownership/division.ts';
+import { createOwnership, type Ownership } from '../../../src/ownership/ownership.ts';
+import type { TraceKey } from '../../../src/store/contracts/stores.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
 
 const keys = Array.from({ length: 2000 }, (_, n) => ({
   tenant: '',
   traceId: n.toString(16).padStart(32, '0'),
 }));
 
-/** Members that beat by a clock that the test moves. */
+const CELL = joinCell('default', 'a');
+
+/** Members whose clocks the test moves. */
 function scene() {
-  const clock = { nowMs: 0 };
-  const beats = new Map<string, number>();
-  const members: MemberStore = {
-    async beat(member, { ttlMs, leaving = false }) {
-      if (leaving) {
-        beats.delete(member);
-      } else {
-        beats.set(member, clock.nowMs);
+  const store = new MemoryStore(0);
+  let localMs = 0;
+  const owner = (member: string, cells: readonly string[] = [CELL]) =>
+    createOwnership(store.members, { member, cells, duties: ['upkeep'], monotonicMs: () => localMs });
+  return {
+    store,
+    owner,
+    pass: (ms: number) => {
+      localMs += ms;
+      store.clockMs += ms;
+    },
+    /** Passes time while members beat. */
+    live: async (ms: number, ...members: readonly Ownership[]) => {
+      for (let passed = 0; passed < ms; passed += 3_000) {
+        localMs += 3_000;
+        store.clockMs += 3_000;
+        for (const member of members) {
+          await member.beat();
+        }
       }
-      return [...beats].filter(([, at]) => clock.nowMs - at <= ttlMs).map(([name]) => name);
     },
   };
-  const owner = (member: string) => createOwnership(members, { member, monotonicMs: () => clock.nowMs });
-  return { clock, owner };
+}
+
+const owns = (ownership: Ownership, key: TraceKey, scorer = 'a') =>
+  ownership.claim(key)?.owns('default', scorer) === true;
+
+/** Takes a claim of a trace that the member owns now. */
+function claimOne(ownership: Ownership, which: (key: TraceKey) => boolean = () => true) {
+  const key = keys.find((each) => owns(ownership, each) && which(each));
+  const claim = key === undefined ? null : ownership.claim(key);
+  if (claim === null) {
+    throw new Error('the member owns no such trace');
+  }
+  return claim;
 }
 
 describe('ownership', () => {
   it('gives each trace to exactly one member, and each member a fair share', async () => {
-    const { owner } = scene();
+    const { owner, live } = scene();
     const owners = [owner('a'), owner('b'), owner('c')];
-    for (const each of [...owners, ...owners]) {
+    for (const each of owners) {
       await each.beat();
     }
+    await live(3_000, ...owners);
 
-    expect(keys.filter((key) => owners.filter((each) => each.owns(key)).length !== 1)).toEqual([]);
+    expect(keys.filter((key) => owners.filter((each) => owns(each, key)).length !== 1)).toEqual([]);
     for (const each of owners) {
-      expect(keys.filter((key) => each.owns(key)).length).toBeGreaterThan(keys.length / 6);
+      expect(keys.filter((key) => owns(each, key)).length).toBeGreaterThan(keys.length / 6);
     }
   });
 
   it('moves only the share of a new member', async () => {
-    const { owner } = scene();
+    const { owner, live } = scene();
     const [a, b, c] = [owner('a'), owner('b'), owner('c')];
     await b.beat();
     await a.beat();
-    const before = keys.filter((key) => a.owns(key));
+    const before = keys.filter((key) => owns(a, key));
     await c.beat();
-    await a.beat();
+    await live(3_000, a);
 
-    expect(keys.filter((key) => a.owns(key) && !before.includes(key))).toEqual([]);
+    expect(keys.filter((key) => owns(a, key) && !before.includes(key))).toEqual([]);
   });
 
   it('moves the share of a leaving member at once', async () => {
-    const { owner } = scene();
+    const { owner, live } = scene();
     const [a, b] = [owner('a'), owner('b')];
     await b.beat();
     await a.beat();
+    const generation = a.generation();
     await b.leave();
+    await live(3_000, a);
 
-    expect(await a.beat()).toBe(true);
-    expect(keys.every((key) => a.owns(key))).toBe(true);
+    expect(a.generation()).toBeGreaterThan(generation);
+    expect(keys.every((key) => owns(a, key))).toBe(true);
+    expect(a.shards()).toBeNull();
   });
 
-  it('stays with a process that was too busy to beat, when no other process took over', async () => {
-    const { clock, owner } = scene();
+  it('does not come back by a beat after it left', async () => {
+    const { store, owner, live } = scene();
+    const a = owner('a');
+    await a.beat();
+    await a.leave();
+    await live(6_000, a);
+
+    const { members } = await store.members.beat('b', { cells: [] });
+    expect(members.find(({ name }) => name === 'a')).toMatchObject({ isLeaving: true });
+  });
+
+  it('gives a scorer only to members that have it', async () => {
+    const { owner, live } = scene();
+    const old = owner('old');
+    const added = owner('new', [CELL, joinCell('default', 'b')]);
+    await old.beat();
+    await added.beat();
+    await live(3_000, old, added);
+
+    expect(keys.every((key) => owns(added, key, 'b'))).toBe(true);
+    expect(keys.some((key) => owns(old, key, 'b'))).toBe(false);
+    expect(keys.filter((key) => owns(old, key) === owns(added, key))).toEqual([]);
+    expect(added.shares().map(({ cells, shards }) => [cells, shards === null])).toEqual([
+      [[CELL], false],
+      [[joinCell('default', 'b')], true],
+    ]);
+  });
+
+  it('knows the scorers of others, and of a member that ended for a minute', async () => {
+    const { owner, live, pass } = scene();
+    const [a, b] = [owner('a'), owner('b', [joinCell('default', 'b')])];
+    await b.beat();
+    await a.beat();
+    expect(a.isKnown('default', 'a')).toBe(true);
+    expect(a.isKnown('default', 'b')).toBe(true);
+    expect(a.isKnown('default', 'c')).toBe(false);
+
+    await b.leave();
+    await live(30_000, a);
+    expect(a.isKnown('default', 'b')).toBe(true);
+    pass(60_000);
+    await a.beat();
+    expect(a.isKnown('default', 'b')).toBe(false);
+  });
+
+  it('gives a duty to exactly one member, apart from the scorers', async () => {
+    const { owner, live } = scene();
+    const [a, b] = [owner('a'), owner('b', [])];
+    await a.beat();
+    await b.beat();
+    await live(3_000, a, b);
+
+    expect(keys.filter((key) => a.hasDuty(key, 'upkeep') === b.hasDuty(key, 'upkeep'))).toEqual([]);
+    expect(keys.every((key) => b.claim(key) === null)).toBe(true);
+  });
+});
+
+describe('a claim', () => {
+  it('stays with a process that was too busy to beat, when no other process lived meanwhile', async () => {
+    const { owner, pass } = scene();
     const busy = owner('busy');
     await busy.beat();
-    clock.nowMs += 60_000;
+    const claim = claimOne(busy);
+    pass(60_000);
 
-    await expect(busy.check(keys[0]!)).resolves.toBeUndefined();
+    await expect(claim.check()).resolves.toBeUndefined();
   });
 
-  it('passes from a process that was too busy to beat to the others; the process notices at its next check', async () => {
-    const { clock, owner } = scene();
-    const [busy, other] = [owner('busy'), owner('other')];
-    await busy.beat();
-    clock.nowMs += 60_000;
+  it('ends for a process that was stalled while another one lived, for good', async () => {
+    const { owner, live } = scene();
+    const [stalled, other] = [owner('stalled'), owner('other')];
+    await stalled.beat();
     await other.beat();
-    const lost = keys.filter((key) => !sharedByBoth(key));
+    await live(3_000, stalled, other);
+    const claim = claimOne(stalled);
+    await live(45_000, other);
 
-    function sharedByBoth(key: (typeof keys)[number]): boolean {
-      return busy.owns(key) && !other.owns(key);
-    }
-
-    expect(lost).toHaveLength(keys.length);
-    const outcomes = await Promise.allSettled(keys.map((key) => busy.check(key)));
-    const kept = outcomes.filter((outcome) => outcome.status === 'fulfilled').length;
-    expect(kept).toBeGreaterThan(keys.length / 4);
-    expect(kept).toBeLessThan((keys.length * 3) / 4);
+    await expect(claim.check()).rejects.toMatchObject({ code: 'cancelled' });
+    await live(3_000, stalled, other);
+    await expect(claim.check()).rejects.toMatchObject({ code: 'cancelled' });
+    await expect(stalled.claim(claim.key)?.check()).resolves.toBeUndefined();
   });
 
-  it('reports changed members once, also when a check found them', async () => {
-    const { clock, owner } = scene();
+  it('ends for a stalled process also when its loop beats before the check', async () => {
+    const { owner, live } = scene();
+    const [stalled, other] = [owner('stalled'), owner('other')];
+    await stalled.beat();
+    await other.beat();
+    const claim = claimOne(stalled);
+    await live(45_000, other);
+    await stalled.beat();
+
+    await expect(claim.check()).rejects.toMatchObject({ code: 'cancelled' });
+  });
+
+  it('stays for the handover when a new member takes the trace, and ends then', async () => {
+    const { owner, live } = scene();
     const [a, b] = [owner('a'), owner('b')];
     await a.beat();
-    clock.nowMs += 14_000;
+    const all = keys.map((key) => a.claim(key)!);
     await b.beat();
-    await a.check(keys.find((key) => b.owns(key))!).catch(() => undefined);
+    await live(3_000, a, b);
+    const lost = all.filter(({ key }) => owns(b, key));
+    expect(lost.length).toBeGreaterThan(100);
 
-    expect(await a.beat()).toBe(true);
-    expect(await a.beat()).toBe(false);
+    await live(15_000, a, b);
+    await expect(Promise.all(lost.map((claim) => claim.check()))).resolves.toBeDefined();
+    expect(a.claim(lost[0]!.key)).toBeNull();
+    await live(6_000, a, b);
+    for (const claim of lost) {
+      await expect(claim.check()).rejects.toMatchObject({ code: 'cancelled' });
+    }
+  });
+
+  it('ends when the trace went to another member and came back', async () => {
+    const { owner, live } = scene();
+    const [a, b] = [owner('a'), owner('b')];
+    await a.beat();
+    const claims = keys.map((key) => a.claim(key)!);
+    await b.beat();
+    await live(3_000, a, b);
+    const lost = claims.find(({ key }) => owns(b, key))!;
+    await b.leave();
+    await live(3_000, a);
+
+    expect(owns(a, lost.key)).toBe(true);
+    await expect(lost.check()).rejects.toMatchObject({ code: 'cancelled' });
+  });
+});
+
+describe('a new member', () => {
+  it('leaves older traces to their former owner until it cannot work on them any more', async () => {
+    const { owner, live } = scene();
+    const [a, b] = [owner('a'), owner('b')];
+    await a.beat();
+    expect(a.holdMs(false)).toBe(0);
+    await b.beat();
+    expect(b.holdMs(false)).toBe(30_000);
+    expect(b.holdMs(true)).toBe(30_000);
+
+    await live(6_000, a, b);
+    expect(b.holdMs(true)).toBe(0);
+    expect(b.holdMs(false)).toBe(24_000);
+    await live(24_000, a, b);
+    expect(b.holdMs(false)).toBe(0);
+  });
+
+  it('does not wait for a member that left or stopped beating', async () => {
+    const { owner, live } = scene();
+    const [a, b, c] = [owner('a'), owner('b'), owner('c')];
+    await a.beat();
+    await b.beat();
+    await c.beat();
+    await b.leave();
+    await live(15_000, c);
+    expect(c.holdMs(false)).toBe(15_000);
+    await live(3_000, c);
+
+    expect(c.holdMs(false)).toBe(0);
+  });
+});
+
+describe('a beat ahead of the store’s clock', () => {
+  it('of another member does not count, so that its traces are not left alone', async () => {
+    const { store, owner, live } = scene();
+    store.clockMs += 7_200_000;
+    await owner('future').beat();
+    store.clockMs -= 7_200_000;
+    const a = owner('a');
+    await a.beat();
+    await live(3_000, a);
+
+    expect(keys.every((key) => owns(a, key))).toBe(true);
+    expect(a.holdMs(false)).toBe(0);
+  });
+
+  it('of the process itself does not hide it from the others: it takes another name', async () => {
+    const { store, owner, live } = scene();
+    const [a, b] = [owner('a'), owner('b')];
+    store.clockMs += 7_200_000;
+    await a.beat();
+    const claim = claimOne(a);
+    store.clockMs -= 7_200_000;
+    await b.beat();
+    await live(3_000, a, b);
+    await live(3_000, a, b);
+
+    expect(keys.filter((key) => owns(a, key) === owns(b, key))).toEqual([]);
+    await expect(claim.check()).rejects.toMatchObject({ code: 'cancelled' });
   });
 });

@@ -1,6 +1,7 @@
+import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
+import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
 import { fileStores } from '../../../src/cli/input/file-stores.ts';
-import { AppError } from '../../../src/domain/errors.ts';
 import type { Span } from '../../../src/domain/span.ts';
 import { apiMode, backfillMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
@@ -223,12 +224,10 @@ describe('a run that came as several traces', () => {
     const { store, scoring, ingest, score } = await world();
     const { asks, answers } = RAIN;
     ingest(asks, answers);
-    const check = async ({ traceId }: { traceId: string }) => {
-      if (traceId !== answers.traceId) {
-        throw new AppError('not ours', { code: 'cancelled', stage: 'judge', retryable: true });
-      }
+    const claims = {
+      claim: (key: TraceKey) => (key.traceId === answers.traceId ? SOLE_CLAIMS.claim(key) : null),
     };
-    await score([answers], { ...scoring, lease: { check } });
+    await score([answers], { ...scoring, claims });
     expect(decided(store, asks, answers)).toEqual(['scored 1', formatPart(asks)]);
   });
 
@@ -300,11 +299,16 @@ describe('a run that came as several traces', () => {
       }
       store.failing = () => false;
       store.clockMs += QUIET_MS * 60;
-      const rules = [{ rule: rule.name, activeFromMs: 0 }];
+      const cells = rule.scorers.map(({ name }) => ({
+        rule: rule.name,
+        scorer: name,
+        fromMs: 0,
+        untilMs: Infinity,
+      }));
       const found = await store.stores.decisions.undecided({
         sinceMs: 0,
         nowMs: store.clockMs,
-        rules,
+        cells,
         limit: 10,
       });
       await score(order.filter(({ traceId }) => found.some((trace) => trace.traceId === traceId)));

@@ -1,3 +1,5 @@
+import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
+import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
@@ -667,21 +669,18 @@ describe('late spans', () => {
     expect(brief(store)).toEqual(['j deferred judge_unavailable']);
   });
 
-  it('fails a deferred decision of a scorer that the rule no longer has', async () => {
+  it('fails a deferred decision whose trace expired with all its activity', async () => {
     const store = new MemoryStore();
-    const dead = judged('j', () => {
+    const scorer = judged('j', () => {
       throw new JudgeError('judge_unavailable', 'gone');
     });
-    const both = await buildLiveMode(store, buildRule([new CountingScorer('a'), dead]));
+    const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
     const scoring = createTestScoring(store);
-    await scoreTraces(scoring, [buildKey(traceId)], both);
-    const one = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
-    store.clockMs += QUIET_MS;
-    await scoreTraces(scoring, [buildKey(traceId)], one);
-    expect(brief(store)).toEqual(['a scored', 'j failed scorer_removed']);
-    await scoreTraces(scoring, [buildKey(traceId)], one);
-    expect(store.reads).toHaveLength(2);
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
+    store.spanRows.length = 0;
+    await scoreTraces(scoring, [buildKey(traceId)], mode);
+    expect(brief(store)).toEqual(['j failed evidence_gone']);
   });
 
   it('fails a deferred decision whose spans are no longer stored', async () => {
@@ -833,14 +832,13 @@ describe('crashes and other processes', () => {
     });
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const traceId = await oneTrace(store);
-    const lease = {
-      check: async () => {
-        if (!isOurs) {
-          throw new AppError('not ours', { code: 'cancelled', stage: 'judge', retryable: true });
-        }
-      },
+    const check = async () => {
+      if (!isOurs) {
+        throw new AppError('not ours', { code: 'cancelled', stage: 'judge', retryable: true });
+      }
     };
-    const [outcome] = await scoreTraces({ ...createTestScoring(store), lease }, [buildKey(traceId)], mode);
+    const claims = { claim: (key: TraceKey) => ({ ...SOLE_CLAIMS.claim(key), check }) };
+    const [outcome] = await scoreTraces({ ...createTestScoring(store), claims }, [buildKey(traceId)], mode);
     expect(outcome?.error?.code).toBe('cancelled');
     expect(store.scoreLog).toEqual([]);
     expect(store.decisionLog).toEqual([]);

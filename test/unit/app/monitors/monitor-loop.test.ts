@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startMonitorLoop } from '../../../../src/app/monitors/monitor-loop.ts';
+import { startMonitorLoop, type MonitorLoopDeps } from '../../../../src/app/monitors/monitor-loop.ts';
 import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
 import type { MonitorGroup } from '../../../../src/monitors/rule.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
@@ -25,7 +25,10 @@ const GROUP: MonitorGroup = {
 };
 
 /** Starts a loop whose looks follow each other at once. */
-function startLoop(store: MemoryMonitors, ownership = { beat: async () => false, owns: () => true }) {
+function startLoop(
+  store: MemoryMonitors,
+  ownership: MonitorLoopDeps['ownership'] = { beat: async () => undefined, hasDuty: () => true },
+) {
   const lines: string[] = [];
   const log = createLog('info', { destination: { write: (line) => void lines.push(line) } });
   const timers = { sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
@@ -49,8 +52,8 @@ test('monitors of another process are left to it', async () => {
   const store = new MemoryMonitors();
   let looks = 0;
   const { loop } = startLoop(store, {
-    beat: async () => false,
-    owns: () => {
+    beat: async () => undefined,
+    hasDuty: () => {
       looks += 1;
       return false;
     },
@@ -69,9 +72,8 @@ test('monitors wait for an unreachable store, and log it once', async () => {
   const { loop, lines } = startLoop(store, {
     beat: async () => {
       looks += 1;
-      return false;
     },
-    owns: () => true,
+    hasDuty: () => true,
   });
   await until(() => looks > 3);
   isAway = false;

@@ -6,6 +6,7 @@ import {
   checkNode,
   checkPorts,
   checkSkew,
+  describeAhead,
 } from '../../../../src/cli/checks/doctor-checks.ts';
 import { parseConfig, type ConfigInput } from '../../../../src/config/index.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
@@ -103,6 +104,14 @@ describe('doctor', () => {
     expect(checkSkew(1_000_000, { askedMs: 990_000, answeredMs: 1_010_000 })).toMatchObject({
       status: 'ok',
       detail: 'this machine is 0 ms ahead of the store',
+    });
+  });
+
+  it('warns of rows ahead of the clock of the store', () => {
+    expect(describeAhead({ table: 'scorer_members', rows: 2, aheadMs: 7_200_000 })).toMatchObject({
+      check: 'stamps of scorer_members',
+      status: 'warning',
+      detail: expect.stringContaining('2 rows are up to 120 min ahead') as string,
     });
   });
 

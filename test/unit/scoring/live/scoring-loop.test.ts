@@ -1,51 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { JudgeError } from '../../../../src/judge/judge-error.ts';
-import type { Rule } from '../../../../src/scoring/select/rule.ts';
-import { createOwnership } from '../../../../src/ownership/ownership.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
-import type { ScoringOptions } from '../../../../src/scoring/scoring.ts';
-import { FakeTimers } from '../../../support/fakes/fake-timers.ts';
-import { MemoryStore } from '../../../support/fakes/memory-store.ts';
+import { ANY_CELL } from '../../../../src/ownership/division.ts';
+import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
+import { createLoopWorld, listStatuses } from '../../../support/scoring/loop-world.ts';
 import {
   agentSpan,
   CountingScorer,
   judged,
   newTraceId,
-  createTestScoring,
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
 
-interface World {
-  store: MemoryStore;
-  timers: FakeTimers;
-  start: (
-    rules: readonly Rule[],
-    options?: { member?: string; scoring?: ScoringOptions },
-  ) => Promise<ScoringLoop>;
-}
-
-function world(): World {
-  const store = new MemoryStore();
-  const timers = new FakeTimers(store);
-  return {
-    store,
-    timers,
-    async start(rules, { member, scoring } = {}) {
-      const loop = createScoringLoop(createTestScoring(store, scoring), {
-        rules,
-        timers,
-        ...(member === undefined ? {} : { members: store.members, member }),
-      });
-      await loop.start();
-      await timers.settle();
-      return loop;
-    },
-  };
-}
-
 /** Starts a loop with one judged scorer, which has scored one trace. */
 async function startWithScoredTrace() {
-  const { store, timers, start } = world();
+  const { store, timers, start } = createLoopWorld();
   const scorer = judged('j');
   const loop = await start([buildRule([scorer])]);
   await timers.advance(1_000);
@@ -55,17 +23,9 @@ async function startWithScoredTrace() {
   return { store, timers, scorer, loop, traceId };
 }
 
-function statuses(store: MemoryStore, traceId: string): string[] {
-  return store
-    .decisions()
-    .filter((row) => row.traceId === traceId)
-    .map((row) => `${row.scorer} ${row.status}`)
-    .sort();
-}
-
 describe('the scoring loop', () => {
   it('scores a trace one decision wait after its root and all its children have come', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const loop = await start([buildRule([new CountingScorer('a')])]);
     const traceId = newTraceId();
     await timers.advance(1_000);
@@ -76,7 +36,7 @@ describe('the scoring loop', () => {
     await timers.advance(4_000);
     expect(store.decisions()).toEqual([]);
     await timers.advance(2_000);
-    expect(statuses(store, traceId)).toEqual(['a scored']);
+    expect(listStatuses(store, traceId)).toEqual(['a scored']);
     expect(loop.isIdle()).toBe(true);
     await loop.stop();
   });
@@ -94,7 +54,7 @@ describe('the scoring loop', () => {
   });
 
   it('sees inserts that commit half a minute late and out of order', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(1_000);
     const [held, other] = [newTraceId(), newTraceId()];
@@ -108,14 +68,14 @@ describe('the scoring loop', () => {
     store.clockMs += 1;
     store.ingest([agentSpan(late, 'a', { says: 'in pieces' })]);
     await timers.advance(50_000);
-    expect(statuses(store, held)).toEqual(['a scored']);
-    expect(statuses(store, other)).toEqual(['a scored']);
+    expect(listStatuses(store, held)).toEqual(['a scored']);
+    expect(listStatuses(store, other)).toEqual(['a scored']);
     expect(store.scores().find((score) => score.traceId === late)).toMatchObject({ revision: 2 });
     await loop.stop();
   });
 
   it('accepts any clock of a sender: span times are data', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(1_000);
     const hour = 3_600_000;
@@ -126,7 +86,7 @@ describe('the scoring loop', () => {
     }
     await timers.advance(10_000);
     for (const { traceId } of traces) {
-      expect(statuses(store, traceId)).toEqual(['a scored']);
+      expect(listStatuses(store, traceId)).toEqual(['a scored']);
     }
     await loop.stop();
   });
@@ -141,7 +101,7 @@ describe('the scoring loop', () => {
   });
 
   it('tries deferred traces again by itself', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     let isDead = true;
     const scorer = judged('j', () => {
       if (isDead) {
@@ -154,15 +114,15 @@ describe('the scoring loop', () => {
     const traceId = newTraceId();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
     await timers.advance(7_000);
-    expect(statuses(store, traceId)).toEqual(['j deferred']);
+    expect(listStatuses(store, traceId)).toEqual(['j deferred']);
     isDead = false;
     await timers.advance(12_000);
-    expect(statuses(store, traceId)).toEqual(['j scored']);
+    expect(listStatuses(store, traceId)).toEqual(['j scored']);
     await loop.stop();
   });
 
   it('finds by its sweep the undecided traces of a dead process', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const scorer = judged('j');
     const first = await start([buildRule([scorer])]);
     await timers.advance(1_000);
@@ -178,14 +138,14 @@ describe('the scoring loop', () => {
     store.failing = () => false;
     const second = await start([buildRule([scorer])]);
     await timers.advance(2_000);
-    expect(statuses(store, lost)).toEqual(['j scored']);
-    expect(statuses(store, unseen)).toEqual(['j scored']);
+    expect(listStatuses(store, lost)).toEqual(['j scored']);
+    expect(listStatuses(store, unseen)).toEqual(['j scored']);
     expect(scorer.inputs).toHaveLength(2);
     await second.stop();
   });
 
   it('finds a span that committed late, with an older stamp, while no process ran', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const scorer = judged('j', (input) => ({ score: input.context!.length }));
     const first = await start([buildRule([scorer])]);
     await timers.advance(1_000);
@@ -205,7 +165,7 @@ describe('the scoring loop', () => {
   });
 
   it('continues after an outage of the store', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const loop = await start([buildRule([new CountingScorer('a')])]);
     await timers.advance(1_000);
     store.failing = () => true;
@@ -216,12 +176,12 @@ describe('the scoring loop', () => {
     store.failing = () => false;
     await timers.advance(10_000);
     expect(loop.status().fault).toBeNull();
-    expect(statuses(store, traceId)).toEqual(['a scored']);
+    expect(listStatuses(store, traceId)).toEqual(['a scored']);
     await loop.stop();
   });
 
   it('scores no trace from before its rules were first loaded', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const old = newTraceId();
     store.ingest([agentSpan(old, 'a', { says: 'x' })]);
     await timers.advance(1_000);
@@ -232,7 +192,7 @@ describe('the scoring loop', () => {
   });
 
   it('keeps scoring by code while every judge hangs', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const hanging = judged('j', () => new Promise(() => undefined));
     const loop = await start([buildRule([new CountingScorer('a'), hanging])], {
       scoring: { judgeConcurrency: 2, judgeBacklog: 2 },
@@ -253,7 +213,7 @@ describe('the scoring loop', () => {
   });
 
   it('scores other traces while many traces wait for a judge', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const hanging = judged('j', () => new Promise(() => undefined));
     const code = buildRule([new CountingScorer('a')], { name: 'code' });
     const loop = await start([code, buildRule([hanging])], {
@@ -273,7 +233,7 @@ describe('the scoring loop', () => {
   });
 
   it('shares the work of two processes: one row each, one judge call each', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const scorer = judged('j');
     const one = await start([buildRule([scorer])], { member: 'one' });
     const two = await start([buildRule([scorer])], { member: 'two' });
@@ -290,9 +250,9 @@ describe('the scoring loop', () => {
   });
 
   it('takes over the undecided traces of a process that stopped beating', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const one = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
-    await store.members.beat('silent', { ttlMs: 15_000 });
+    await store.members.beat('silent', { cells: [ANY_CELL] });
     await timers.advance(4_000);
     for (let count = 0; count < 40; count += 1) {
       store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
@@ -306,34 +266,40 @@ describe('the scoring loop', () => {
   });
 
   it('finds by its sweep its own traces, however many older ones wait for another process', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const rule = buildRule([new CountingScorer('a')]);
     const first = await start([rule], { member: 'one' });
     await first.stop();
     store.clockMs += 1_000;
-    await store.members.beat('other', { ttlMs: 15_000 });
-    const one = createOwnership(store.members, { member: 'one', monotonicMs: () => store.clockMs });
+    await store.members.beat('other', { cells: [ANY_CELL] });
+    const one = createScorerOwnership(store.members, [rule], {
+      member: 'one',
+      monotonicMs: () => store.clockMs,
+    });
     await one.beat();
     const ids = Array.from({ length: 400 }, newTraceId);
-    const theirs = ids.filter((traceId) => !one.owns({ tenant: '', traceId })).slice(0, 30);
-    const ours = ids.filter((traceId) => one.owns({ tenant: '', traceId })).slice(0, 15);
+    const theirs = ids.filter((traceId) => one.claim({ tenant: '', traceId }) === null).slice(0, 30);
+    const ours = ids.filter((traceId) => one.claim({ tenant: '', traceId }) !== null).slice(0, 15);
     for (const traceId of [...theirs, ...ours]) {
       store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
       store.clockMs += 1;
     }
     store.clockMs += 3_600_000;
-    await store.members.beat('other', { ttlMs: 15_000 });
+    await store.members.beat('other', { cells: [ANY_CELL] });
     const undecided = store.stores.decisions.undecided.bind(store.stores.decisions);
     store.stores.decisions.undecided = (query) => undecided({ ...query, limit: 20 });
     const loop = await start([rule], { member: 'one' });
-    await timers.advance(3_000);
+    for (let passed = 0; passed < 36_000; passed += 3_000) {
+      await timers.advance(3_000);
+      await store.members.beat('other', { cells: [ANY_CELL] });
+    }
     expect(ours).toHaveLength(15);
     expect(new Set(store.decisions().map((row) => row.traceId))).toEqual(new Set(ours));
     await loop.stop();
   });
 
   it('leaves two loops without membership with one current row each', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const one = await start([buildRule([judged('j')])]);
     const two = await start([buildRule([judged('j')])]);
     await timers.advance(1_000);
@@ -347,7 +313,7 @@ describe('the scoring loop', () => {
   });
 
   it('stops although the store does not answer: it drops its open requests after the grace time', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const loop = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
     store.stores.spans.arrivals = () => new Promise(() => undefined);
     await timers.advance(2_000);
@@ -357,11 +323,12 @@ describe('the scoring loop', () => {
     expect(stopped).toBe(false);
     await timers.advance(1_000);
     await stopping;
-    expect(await store.members.beat('two', { ttlMs: 15_000 })).toEqual(['two']);
+    const { members } = await store.members.beat('two', { cells: [] });
+    expect(members.filter(({ isLeaving }) => !isLeaving).map(({ name }) => name)).toEqual(['two']);
   });
 
   it('stops although the store never confirms that it left', async () => {
-    const { timers, store, start } = world();
+    const { timers, store, start } = createLoopWorld();
     const loop = await start([], { member: 'one' });
     store.members.beat = () => new Promise(() => undefined);
     const stopping = loop.stop();
@@ -370,7 +337,7 @@ describe('the scoring loop', () => {
   });
 
   it('reads only the members from the store while there are no rules', async () => {
-    const { store, timers, start } = world();
+    const { store, timers, start } = createLoopWorld();
     const asked: string[] = [];
     store.stores.spans.arrivals = async () => {
       asked.push('arrivals');
@@ -379,7 +346,8 @@ describe('the scoring loop', () => {
     const loop = await start([], { member: 'one' });
     await timers.advance(60_000);
     expect(asked).toEqual([]);
-    expect(await store.members.beat('two', { ttlMs: 15_000 })).toEqual(['one', 'two']);
+    const { members } = await store.members.beat('two', { cells: [] });
+    expect(members.map(({ name }) => name)).toEqual(['one', 'two']);
     await loop.stop();
   });
 });

@@ -1,0 +1,50 @@
+import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
+import type { ScoringOptions } from '../../../src/scoring/scoring.ts';
+import type { Rule } from '../../../src/scoring/select/rule.ts';
+import { FakeTimers } from '../fakes/fake-timers.ts';
+import { MemoryStore } from '../fakes/memory-store.ts';
+import { createTestScoring } from './scoring-world.ts';
+
+/** A store in memory and the scoring loops on it, with one time for all. */
+export interface LoopWorld {
+  store: MemoryStore;
+  timers: FakeTimers;
+  /** Starts a loop; with `member` it shares the traces with the other members. */
+  readonly start: (
+    rules: readonly Rule[],
+    options?: { member?: string; scoring?: ScoringOptions },
+  ) => Promise<ScoringLoop>;
+}
+
+export function createLoopWorld(): LoopWorld {
+  const store = new MemoryStore();
+  const timers = new FakeTimers(store);
+  return {
+    store,
+    timers,
+    async start(rules, { member, scoring } = {}) {
+      const members = member === undefined ? undefined : store.members;
+      const loop = createScoringLoop(createTestScoring(store, scoring), {
+        rules,
+        timers,
+        ownership: createScorerOwnership(members, rules, {
+          member: member ?? '',
+          monotonicMs: () => store.clockMs,
+        }),
+      });
+      await loop.start();
+      await timers.settle();
+      return loop;
+    },
+  };
+}
+
+/** Lists the decisions of a trace as `<scorer> <status>`. */
+export function listStatuses(store: MemoryStore, traceId: string): string[] {
+  return store
+    .decisions()
+    .filter((row) => row.traceId === traceId)
+    .map((row) => `${row.scorer} ${row.status}`)
+    .sort();
+}
