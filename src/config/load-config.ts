@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { findPrice } from '../domain/model-prices.ts';
-import { withAbsoluteTls, type FolderOf } from './absolute-paths.ts';
+import { withAbsoluteTls, type FindFolder } from './absolute-paths.ts';
 import { crossIssues } from './checks/cross-checks.ts';
 import { stackLayers, parseLayers, formatSubject, type Layers } from './config-layers.ts';
 import { missingKeys } from './checks/judge-checks.ts';
@@ -152,7 +152,7 @@ function finish(
   options: {
     scorers: readonly KnownScorer[] | undefined;
     judge: DefaultJudge | undefined;
-    findFolder: FolderOf;
+    findFolder: FindFolder;
   },
 ): Config | undefined {
   if (parsed === undefined) {

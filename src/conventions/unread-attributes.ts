@@ -15,7 +15,7 @@ export interface UnreadAttribute {
 }
 
 /** Keys that were read from watched attributes. */
-const askedOf = new WeakMap<Attributes, ReadonlySet<string>>();
+const askedByCopy = new WeakMap<Attributes, ReadonlySet<string>>();
 
 /** Returns the trace with attributes that remember which keys were read, for `createUnread`. */
 export function watched(data: TraceData): TraceData {
@@ -33,7 +33,7 @@ function watch(attributes: Attributes): Attributes {
     asked.add(key);
     return attributes.has(key);
   };
-  askedOf.set(copy, asked);
+  askedByCopy.set(copy, asked);
   return copy;
 }
 
@@ -43,7 +43,7 @@ export function createUnread(): { add(span: Span): void; result(): UnreadAttribu
   const read = new Set<string>();
   return {
     add({ attributes }) {
-      const asked = askedOf.get(attributes);
+      const asked = askedByCopy.get(attributes);
       const here = new Set<UnreadAttribute>();
       for (const [name, value] of attributes) {
         const key = isAgentKey(name) ? name.replace(/\.\d+(?=\.|$)/g, '.*') : undefined;

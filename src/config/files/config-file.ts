@@ -49,8 +49,8 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
     throw new ConfigError(`${path} is not a file`);
   }
   if (/\.m?[jt]s$/.test(extension)) {
-    const { value, findPosition: positionOf } = await readModuleFile(path);
-    return buildFile(path, { value, findPosition: positionOf, faults: [], brokenFrom: undefined });
+    const { value, findPosition } = await readModuleFile(path);
+    return buildFile(path, { value, findPosition, faults: [], brokenFrom: undefined });
   }
   if (info.size > MAX_BYTES) {
     throw new ConfigError(`${path} has ${info.size} bytes; the limit is ${MAX_BYTES}`);
@@ -58,10 +58,7 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
   return buildFile(path, readYaml(await readFile(path, 'utf8')));
 }
 
-function buildFile(
-  path: string,
-  { value, faults, brokenFrom, findPosition: positionOf }: ParsedText,
-): ConfigFile {
+function buildFile(path: string, { value, faults, brokenFrom, findPosition }: ParsedText): ConfigFile {
   const name = basename(path);
   const originAt = (position: Position | undefined): Origin => ({
     kind: 'file',
@@ -77,7 +74,7 @@ function buildFile(
     issues: faults.map(({ position, message }) => ({ path: [], message, origin: originAt(position) })),
     findOrigin: (keys) => {
       for (let length = keys.length; length > 0; length--) {
-        const position = positionOf(keys.slice(0, length));
+        const position = findPosition(keys.slice(0, length));
         if (position !== undefined) {
           return originAt(position);
         }

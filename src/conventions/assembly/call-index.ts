@@ -166,9 +166,9 @@ export class CallIndex {
       ({ facts }) => this.#byName.get(facts.toolName ?? ''),
       ({ facts, span }) => (HANDOFF.test(facts.toolName ?? span.name) ? this.#handoffs : undefined),
     ];
-    for (const queueOf of rounds) {
+    for (const findQueue of rounds) {
       for (const tool of tools) {
-        const call = pairs.get(tool) === undefined ? take(queueOf(tool)) : undefined;
+        const call = pairs.get(tool) === undefined ? take(findQueue(tool)) : undefined;
         if (call !== undefined) {
           call.span = tool;
           pairs.set(tool, this.#identify(call, tool.facts.toolCallId));

@@ -101,12 +101,12 @@ interface CallsByTop {
 function freeCallsByTop(nodes: readonly SpanNode[]): CallsByTop {
   const bareTops = nodes.filter((node) => node.parent === null && BARE.has(node.role));
   const bare = new Set(bareTops);
-  const topOf = new Map<SpanNode, SpanNode | undefined>();
+  const topByNode = new Map<SpanNode, SpanNode | undefined>();
   const calls = new Map<SpanNode, SpanNode[]>();
   for (const node of nodes) {
     const closed = node.role === 'agent' || node.role === 'workflow' || node.role === 'tool';
-    const top = node.parent === null ? (bare.has(node) ? bareTops[0] : node) : topOf.get(node.parent);
-    topOf.set(node, closed ? undefined : top);
+    const top = node.parent === null ? (bare.has(node) ? bareTops[0] : node) : topByNode.get(node.parent);
+    topByNode.set(node, closed ? undefined : top);
     if (node.role === 'llm' && top !== undefined) {
       const list = calls.get(top);
       if (list === undefined) {

@@ -22,7 +22,7 @@ export interface Block {
 export interface Transcript {
   blocks: Block[];
   calls: CallIndex;
-  blockOf: Map<Call, Block>;
+  blockByCall: Map<Call, Block>;
 }
 
 export interface TranscriptSources {
@@ -41,7 +41,7 @@ export interface TranscriptSources {
  * step.
  */
 export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> {
-  const transcript: Transcript = { blocks: [], calls: new CallIndex(), blockOf: new Map() };
+  const transcript: Transcript = { blocks: [], calls: new CallIndex(), blockByCall: new Map() };
   const inputs = sources.llms.map((llm) => splitInput(llm.facts.input));
   const first = inputs[0]?.inFlight ?? [];
   addBlock(transcript, sources.llms[0]?.order ?? 0, false, ownParts(first, sources.askedElsewhere));
@@ -105,7 +105,7 @@ function pushBlock(transcript: Transcript, block: Block): void {
   transcript.blocks.push(block);
   for (const entry of block.entries) {
     if (entry.kind === 'call') {
-      transcript.blockOf.set(entry.call, block);
+      transcript.blockByCall.set(entry.call, block);
     }
   }
 }
@@ -214,7 +214,7 @@ function restoreParts(transcript: Transcript, parts: readonly NormalPart[], befo
       transcript.calls.settleNext(part);
     } else if (part.type === 'tool-call') {
       const call = transcript.calls.find(part);
-      const block = call === undefined ? undefined : transcript.blockOf.get(call);
+      const block = call === undefined ? undefined : transcript.blockByCall.get(call);
       if (call === undefined) {
         addBlock(transcript, before - 0.5, false, [part]);
       } else if (reasoning.length > 0 && block !== undefined && !block.entries.some(isReasoning)) {

@@ -81,7 +81,7 @@ export function unwrapBlock(value: unknown): unknown {
 
 /** Reads a file by its media type (or modality) and its data: a URL, a data URL or base64. */
 export function filePart(mediaType: unknown, data: unknown): NormalPart[] {
-  const content = base64Of(data);
+  const content = readBase64(data);
   if (content === undefined) {
     return [];
   }
@@ -95,7 +95,7 @@ export function filePart(mediaType: unknown, data: unknown): NormalPart[] {
 }
 
 /** Returns text as it is, and bytes in one of their JSON forms as base64. */
-function base64Of(data: unknown): string | undefined {
+function readBase64(data: unknown): string | undefined {
   if (typeof data === 'string') {
     return data === '' ? undefined : data;
   }

@@ -37,12 +37,12 @@ export type DistributionState =
  * same bound of false alarms. While the reference is gathered, the state grows with the distinct scores of each hour.
  */
 export function distributionDetector(terms: DistributionTerms): Detector<DistributionState> {
-  const guardOf = guardsByTerms();
+  const findGuard = guardsByTerms();
   return {
     start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE, hours: [] }),
     step(state, bucket) {
       if (state.kind === 'watching') {
-        return { kind: 'watching', sides: watch(state.sides, bucket, terms.thresholds, guardOf) };
+        return { kind: 'watching', sides: watch(state.sides, bucket, terms.thresholds, findGuard) };
       }
       const reference = addToReference(state.reference, bucket);
       const hours = withBucket(state.hours, bucket);

@@ -45,18 +45,18 @@ interface Guards {
  */
 export function driftDetector(terms: DriftTerms): Detector<DriftState> {
   const fireAt = terms.thresholds.fireAt * (terms.direction === 'both' ? 2 : 1);
-  const guardsOf = guardsByBaseline(terms);
+  const findGuards = guardsByBaseline(terms);
   return {
     start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE }),
     step(state, bucket) {
       if (state.kind === 'learning') {
         const reference = addToReference(state.reference, bucket);
         return describeMissing(reference, terms.reference, bucket.startMs) === null
-          ? startWatching(pinBaseline(reference), guardsOf)
+          ? startWatching(pinBaseline(reference), findGuards)
           : { kind: 'learning', reference };
       }
       const { baseline } = state;
-      const { down, up } = guardsOf(baseline);
+      const { down, up } = findGuards(baseline);
       const { startMs, scores } = bucket;
       return {
         kind: 'watching',

@@ -176,14 +176,14 @@ function authentication(accounts: readonly FrontAccount[]) {
 
 /** Creates the HTTP server of ClickHouse's protocol; it does not listen yet. */
 export function createHttpFront(options: FrontOptions): Server {
-  const runnerOf = authentication(options.accounts);
+  const findRunner = authentication(options.accounts);
 
   async function answer(
     request: IncomingMessage,
     response: ServerResponse,
     parameters: URLSearchParams,
   ): Promise<void> {
-    const run = runnerOf(request, parameters);
+    const run = findRunner(request, parameters);
     const gone = new AbortController();
     response.once('close', () => {
       if (!response.writableFinished) {
