@@ -251,12 +251,13 @@ async function startScorer(
   });
   const loop = createScoringLoop(scoring, { rules: kit.rules, ownership });
   await loop.start();
-  const { judgePool, judgeHealth } = scoring;
+  const { budget, judgePool, judgeHealth } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgePool }));
   metrics.observe(() => judgeReadings(scoring));
   metrics.observe(() => kit.guests.readings());
   const parts: StartedPart[] = [
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
+    { name: 'budgets', stage: 'exporters', stop: () => budget.giveBack() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
     startMonitors(groups, { store, ownership, log, metrics }),
     ...(await startAlerts(config, store, { log, metrics })),

@@ -1,6 +1,7 @@
 import type { Config } from '../config/index.ts';
-import { computeBudgetDay } from '../scoring/attempt/budget-day.ts';
-import { OPEN_CALL_MS, type BudgetReading } from '../scoring/attempt/budget-account.ts';
+import { computeBudgetDay, computeNextBudgetDay } from '../scoring/attempt/budget-day.ts';
+import { OPEN_LEASE_MS } from '../scoring/attempt/budget-account.ts';
+import type { BudgetReading } from '../scoring/attempt/budget-ask.ts';
 import type { JudgeState } from '../scoring/attempt/judge-health.ts';
 import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
 import { packageVersion } from './package-version.ts';
@@ -42,7 +43,12 @@ export async function readStoreStatus(
   kind: string,
 ): Promise<StoreStatus> {
   const [size, nowMs] = await Promise.all([store.size(), store.spans.nowMs()]);
-  const day = computeBudgetDay(nowMs);
+  const fromMs = computeBudgetDay(nowMs);
+  const range = {
+    fromMs,
+    toMs: computeNextBudgetDay(nowMs),
+    openSinceMs: Math.max(fromMs, nowMs - OPEN_LEASE_MS),
+  };
   const budgets = rules.flatMap(({ name, budget }) =>
     budget === undefined ? [] : [{ rule: name, capUsd: budget.perDay }],
   );
@@ -50,8 +56,7 @@ export async function readStoreStatus(
     store: { kind, ...size },
     budgets: await Promise.all(
       budgets.map(async ({ rule, capUsd }) => {
-        const openSinceMs = Math.max(day, nowMs - OPEN_CALL_MS);
-        const { bookedUsd, reservedUsd } = await store.judgeCalls.readSpending(rule, day, openSinceMs);
+        const { bookedUsd, reservedUsd } = await store.judgeCalls.readSpending(rule, range);
         return { rule, capUsd, spentUsd: bookedUsd - reservedUsd, reservedUsd };
       }),
     ),

@@ -86,7 +86,7 @@ export async function runBackfill(scoring: Scoring, request: BackfillRequest): P
   };
   for await (const page of pages) {
     if (request.signal?.aborted) {
-      return { ...summary, interrupted: true };
+      break;
     }
     const outcomes = await scoreTraces(scoring, page.taken, mode);
     const counted = addPage(summary, page);
@@ -94,6 +94,7 @@ export async function runBackfill(scoring: Scoring, request: BackfillRequest): P
     summary = outcomes.reduce(addOutcome, { ...counted, already });
     request.onProgress?.(summary);
   }
+  await scoring.budget.giveBack();
   return request.signal?.aborted ? { ...summary, interrupted: true } : summary;
 }
 

@@ -39,10 +39,10 @@ export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps):
   try {
     const total = tokens.inputTokens + tokens.outputTokens;
     return await callWithinLimits(request, deps, total, (bill) => {
-      costUsd = bill === 'unknown' ? estimatedUsd : (findCost(bill, price) ?? estimatedUsd);
+      costUsd = bill === 'unknown' ? undefined : findCost(bill, price);
     });
   } finally {
-    reservation?.settle(costUsd ?? 0);
+    reservation?.settle(costUsd);
   }
 }
 

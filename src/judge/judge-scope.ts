@@ -14,8 +14,8 @@ export interface PlannedCall {
 
 /** Money reserved for one call. */
 export interface CallReservation {
-  /** Books the real cost of the call in USD; 0 when the call was not made. */
-  settle(costUsd: number): void;
+  /** Books the real cost of the call in USD: 0 when the call was not made, undefined when the provider sent no usage. */
+  settle(costUsd: number | undefined): void;
 }
 
 /** Settings that the serving side adds to every question inside the scope; library code has none. */

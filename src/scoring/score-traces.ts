@@ -47,7 +47,6 @@ export async function scoreTraces(
   for (let start = 0; start < items.length; start += KEYS_PER_LOOKUP) {
     await scoreSlice(scoring, items.slice(start, start + KEYS_PER_LOOKUP), mode, settle);
   }
-  await scoring.budget.flush();
   return items.map((item) => outcomes.get(joinTraceKey(item)) ?? buildOutcome(item));
 }
 

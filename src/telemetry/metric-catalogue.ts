@@ -205,7 +205,7 @@ export const METRICS = {
   'spanscore.budget': observed(
     'gauge',
     '{USD}',
-    'Budget of a rule on this UTC day: spent, reserved by calls under way, cap; at its last judge call in this process.',
+    'Budget of a rule on this UTC day: spent, reserved (leased by running processes, not spent), cap; as of the last lease in this process.',
     'rule',
     'state',
   ),

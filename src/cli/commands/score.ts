@@ -85,6 +85,7 @@ async function scoreAll(
   const { scoreTraces } = await import('../../scoring/score-traces.ts');
   const { apiMode } = await import('../../scoring/scoring-mode.ts');
   const outcomes = await scoreTraces(work.scoring, work.keys, apiMode(rules, { write }));
+  await work.scoring.budget.giveBack();
   for (const outcome of outcomes) {
     await printOutcome(context, outcome);
   }

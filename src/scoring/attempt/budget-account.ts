@@ -1,103 +1,116 @@
-import { AppError } from '../../domain/errors.ts';
-import { showUsd } from '../../domain/usd.ts';
 import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore, SpendEntry, Spending } from '../../store/contracts/stores.ts';
+import {
+  buildExhaustedError,
+  rejectAborted,
+  type BudgetAsk,
+  type BudgetReading,
+  type PendingAsk,
+} from './budget-ask.ts';
 import { computeBudgetDay, computeNextBudgetDay } from './budget-day.ts';
+import { BudgetPool } from './budget-pool.ts';
+import { FirstCalls } from './first-calls.ts';
+import type { LearnedCosts } from './learned-costs.ts';
 
-/** Request for money for one judge call. */
-export interface BudgetAsk {
-  readonly rule: string;
-  /** Budget of the rule, USD per UTC day. */
-  readonly perDayUsd: number;
-  readonly scoreId: string;
-  /** `provider/model`, for messages. */
-  readonly model: string;
-  /** Estimated cost, USD. */
-  readonly usd: number;
-  /** Reads the store's clock, Unix milliseconds. */
-  readonly nowMs: () => number;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** State of a budget, USD. */
-export interface BudgetReading {
-  readonly rule: string;
-  readonly spentUsd: number;
-  readonly reservedUsd: number;
-  readonly capUsd: number;
-}
-
-interface AccountTerms {
+export interface AccountTerms {
+  /** Interval of the checks of a budget that is leased, but not spent, milliseconds. */
   readonly recheckMs: number;
+  /** Longest wait of a call for money of other calls or processes, milliseconds. */
   readonly maxWaitMs: number;
-  readonly newCallId: () => string;
+  /** Time without a call after which the unused money goes back, milliseconds. */
+  readonly idleMs: number;
+  /** Delay of the write of costs, so that many go in one statement, milliseconds. */
+  readonly writeDelayMs: number;
+  readonly newId: () => string;
+  /** Returns a number in [0, 1), so that processes do not check at the same times. */
+  readonly random: () => number;
 }
 
-/** Longest time between the reservation and the settlement of a call, milliseconds: longer than any scorer may run. */
-export const OPEN_CALL_MS = 10 * 60_000;
+/** Longest time between two entries of a live process, milliseconds: longer than any scorer may run. */
+export const OPEN_LEASE_MS = 10 * 60_000;
 
-/** Request that has no answer yet. */
-interface PendingAsk extends BudgetAsk {
-  readonly askedAtMs: number;
-  readonly resolve: (reservation: CallReservation) => void;
-  readonly reject: (error: unknown) => void;
-}
+/** Largest block of a lease that no waiting call needs, as a part of the budget. */
+const BLOCK_SHARE = 0.01;
 
-/** Request whose reservation is being written. */
-interface Booking {
-  readonly ask: PendingAsk;
-  readonly entry: SpendEntry;
-}
-
-/** Settlement to write. */
-interface Settlement {
-  readonly entry: SpendEntry;
-  /** Called after the first attempt to write it. */
-  readonly tried: () => void;
-}
+/** Largest such block as a part of the remaining money, so that the last money is not idle in one process. */
+const REST_SHARE = 1 / 16;
 
 /** Largest rounding error of sums of decimal prices, USD. */
 const ROUNDING_USD = 1e-9;
 
-/** Wait before settlements are written again after a failed write, milliseconds. */
+/** Wait before entries are written again after a failed write, milliseconds. */
 const REWRITE_MS = 5_000;
 
+/** Last total of the store, with the later changes of this process. */
+interface KnownSpending extends Spending {
+  readonly dayMs: number;
+  readonly readAtMs: number;
+}
+
+/** Lease that is being written. */
+interface PlannedLease {
+  readonly usd: number;
+  readonly entry: SpendEntry;
+}
+
 /**
- * Budget of one rule. Every reservation is written before the total is read, and withdrawn when the total is above the budget. So
- * of processes that ask at the same time all may be refused, but never more than the budget is accepted. Requests and
- * settlements that come during a statement of the store go with the next statement.
+ * Budget of one rule. The process leases a block of it: it writes the lease, then reads the total, and withdraws the part above the
+ * budget. So of processes that lease at the same time all may be refused, but never more than the budget is accepted. Calls within
+ * the block need no statement.
  */
 export class BudgetAccount {
   readonly #rule: string;
   readonly #store: Pick<JudgeCallStore, 'readSpending' | 'spend'>;
+  readonly #costs: LearnedCosts;
   readonly #terms: AccountTerms;
   #asks: PendingAsk[] = [];
-  /** Requests that wait for the settlements of calls under way. */
+  /** Requests that wait for calls under way or for money of other processes. */
   #waiting: PendingAsk[] = [];
-  #due: Settlement[] = [];
-  readonly #untried = new Set<Promise<void>>();
-  #working: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #known: (Spending & { readonly day: number }) | undefined;
+  /** Entries of a failed write. A repeat has the same ids, so an entry that was written after all counts once. */
+  #unsure: SpendEntry[] = [];
+  /** Pool of the day last, after pools of earlier days with calls under way. */
+  #pools: BudgetPool[] = [];
+  readonly #firstCalls: FirstCalls;
+  #known: KnownSpending | undefined;
   #capUsd = 0;
+  #nowMs: () => number = () => 0;
+  #mustWrite = false;
+  #working: Promise<void> | undefined;
+  #wakeTimer: NodeJS.Timeout | undefined;
+  #writeTimer: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(rule: string, store: Pick<JudgeCallStore, 'readSpending' | 'spend'>, terms: AccountTerms) {
+  constructor(
+    rule: string,
+    store: Pick<JudgeCallStore, 'readSpending' | 'spend'>,
+    costs: LearnedCosts,
+    terms: AccountTerms,
+  ) {
     this.#rule = rule;
     this.#store = store;
+    this.#costs = costs;
+    this.#firstCalls = new FirstCalls(costs);
     this.#terms = terms;
   }
 
   reserve(ask: BudgetAsk): Promise<CallReservation> {
     const { promise, resolve, reject } = Promise.withResolvers<CallReservation>();
     this.#capUsd = ask.perDayUsd;
-    this.#asks.push({ ...ask, askedAtMs: ask.nowMs(), resolve, reject });
-    void this.#work();
+    this.#nowMs = ask.nowMs;
+    const pending = { ...ask, askedAtMs: ask.nowMs(), resolve, reject };
+    if (this.#asks.length > 0 || !this.#serve(pending)) {
+      this.#asks.push(pending);
+      void this.#work();
+    }
     return promise;
   }
 
-  async flush(): Promise<void> {
-    void this.#work();
-    await Promise.all(this.#untried);
+  /** Writes the costs and gives back the money that no call reserves. Entries that the store does not take now are written later. */
+  async giveBack(): Promise<void> {
+    await this.#working;
+    this.#pools.forEach((pool) => this.#release(pool));
+    this.#mustWrite = true;
+    await this.#work();
   }
 
   reading(): BudgetReading | undefined {
@@ -108,210 +121,280 @@ export class BudgetAccount {
     return { rule: this.#rule, spentUsd: bookedUsd - reservedUsd, reservedUsd, capUsd: this.#capUsd };
   }
 
-  /** Works until no request and no settlement is left. Never throws: requests get the error; settlements are written later. */
+  /** Works until no request is left and all due entries are tried. Never throws: open requests get the error. */
   #work(): Promise<void> {
-    this.#working ??= this.#rounds().finally(() => (this.#working = undefined));
+    this.#working ??= this.#rounds();
     return this.#working;
   }
 
   async #rounds(): Promise<void> {
     await Promise.resolve();
-    while (this.#asks.length + this.#due.length > 0) {
-      const asks = this.#asks.splice(0);
+    while (this.#asks.length > 0 || this.#mustWrite) {
       try {
-        await this.#round(asks);
-      } catch (error) {
-        asks.forEach((ask) => ask.reject(error));
-        this.#wakeIn(REWRITE_MS);
-        return;
+        await this.#round(this.#asks.splice(0));
+      } catch {
+        this.#writeIn(REWRITE_MS);
       }
     }
+    // In the same turn as the last check, so that no request comes in between and waits for nobody.
+    this.#working = undefined;
+    this.#watchRest();
   }
 
   async #round(asks: readonly PendingAsk[]): Promise<void> {
-    const open = asks.filter((ask) => !isAborted(ask));
-    const bookings = this.#affordable(open).map((ask): Booking => ({
-      ask,
-      entry: this.#buildReservation(ask),
-    }));
-    const settled = this.#due.splice(0);
-    const entries = [...settled, ...bookings].map(({ entry }) => entry);
+    const open = asks.filter((ask) => !rejectAborted(ask) && !this.#serve(ask) && !this.#refuseEarly(ask));
+    const planned = this.#affordable(open);
+    const pool = this.#pools.at(-1);
+    const lease = pool && this.#planLease(pool, planned);
+    try {
+      await this.#write(pool, lease);
+      await (pool === undefined || open.length === 0 ? undefined : this.#read(pool, lease));
+    } catch (error) {
+      open.forEach((ask) => ask.reject(error));
+      throw error;
+    }
+    for (const ask of open) {
+      if (!this.#serve(ask)) {
+        this.#reconsider(ask, planned.has(ask));
+      }
+    }
+  }
+
+  /** Reserves money of the pool for a request, without a statement. Returns false when the pool has too little. */
+  #serve(ask: PendingAsk): boolean {
+    const pool = this.#openPool(ask.nowMs());
+    const usd = this.#expect(ask);
+    if (usd > pool.freeUsd + ROUNDING_USD || !this.#mayStart(ask)) {
+      return false;
+    }
+    const removeFirst = this.#firstCalls.add(ask.model, usd);
+    pool.reserve(usd);
+    ask.resolve({
+      settle: (costUsd) => {
+        removeFirst();
+        this.#settle(pool, ask, { reservedUsd: usd, costUsd });
+      },
+    });
+    return true;
+  }
+
+  /** Returns the pool of the day. After midnight the pool of the day before gives back its unused money. */
+  #openPool(nowMs: number): BudgetPool {
+    const current = this.#pools.at(-1);
+    const dayMs = computeBudgetDay(nowMs);
+    if (current !== undefined && current.dayMs >= dayMs) {
+      return current;
+    }
+    if (current !== undefined) {
+      this.#release(current);
+    }
+    const opened = new BudgetPool(this.#rule, dayMs, this.#terms.newId);
+    this.#pools.push(opened);
+    return opened;
+  }
+
+  /** Expected cost of a call. Never above the budget when the estimate is not, so that on each day one call may try. */
+  #expect({ model, usd }: BudgetAsk): number {
+    return Math.min(this.#costs.expect(model, usd), Math.max(usd, this.#capUsd));
+  }
+
+  #mayStart(ask: PendingAsk, firstCalls: FirstCalls = this.#firstCalls): boolean {
+    return firstCalls.mayStart(ask.model, this.#expect(ask), this.#capUsd * BLOCK_SHARE);
+  }
+
+  /** Answers a request that needs no look at the store. Returns false for the others. */
+  #refuseEarly(ask: PendingAsk): boolean {
+    const known = this.#knownToday();
+    const isFresh = known !== undefined && ask.nowMs() - known.readAtMs < this.#terms.recheckMs;
+    const isSpent = isFresh && !this.#fits(ask, known.bookedUsd - known.reservedUsd);
+    if (isSpent || !this.#mayStart(ask)) {
+      this.#refuse(ask);
+      return true;
+    }
+    return false;
+  }
+
+  /** Returns the requests that may fit by the last total. No money is leased for the others. */
+  #affordable(asks: readonly PendingAsk[]): ReadonlySet<PendingAsk> {
+    let bookedUsd = (this.#knownToday()?.bookedUsd ?? 0) - (this.#pools.at(-1)?.freeUsd ?? 0);
+    const firstCalls = this.#firstCalls.copy();
+    const affordable = asks.filter((ask) => {
+      const usd = this.#expect(ask);
+      const isAffordable = this.#fits(ask, bookedUsd) && this.#mayStart(ask, firstCalls);
+      if (isAffordable) {
+        bookedUsd += usd;
+        firstCalls.add(ask.model, usd);
+      }
+      return isAffordable;
+    });
+    return new Set(affordable);
+  }
+
+  #planLease(pool: BudgetPool, asks: ReadonlySet<PendingAsk>): PlannedLease | undefined {
+    if (asks.size === 0) {
+      return undefined;
+    }
+    const neededUsd = [...asks].reduce((sum, ask) => sum + this.#expect(ask), -pool.freeUsd);
+    const restUsd = Math.max(0, this.#capUsd - (this.#knownToday()?.bookedUsd ?? 0));
+    const usd = Math.max(neededUsd, Math.min(this.#capUsd * BLOCK_SHARE, restUsd * REST_SHARE));
+    return { usd, entry: pool.buildLease(usd, this.#nowMs()) };
+  }
+
+  async #write(pool: BudgetPool | undefined, lease: PlannedLease | undefined): Promise<void> {
+    clearTimeout(this.#writeTimer);
+    this.#writeTimer = undefined;
+    this.#mustWrite = false;
+    const nowMs = this.#nowMs();
+    const changes = this.#pools.flatMap((each) => each.takeEntries(nowMs));
+    const entries = [...this.#unsure.splice(0), ...changes, ...(lease === undefined ? [] : [lease.entry])];
+    this.#pools = this.#pools.filter((each) => each === this.#pools.at(-1) || !each.isIdle);
     try {
       await (entries.length === 0 ? undefined : this.#store.spend(entries));
     } catch (error) {
-      this.#due.unshift(...settled);
+      this.#unsure.unshift(...entries);
+      pool?.add(0, lease?.usd ?? 0);
       throw error;
-    } finally {
-      settled.forEach(({ tried }) => tried());
     }
-    const nowMs = open.at(-1)?.nowMs();
-    if (nowMs === undefined) {
-      return;
-    }
+  }
+
+  /** Reads the total and takes the part of the lease that is within the budget. */
+  async #read(pool: BudgetPool, lease: PlannedLease | undefined): Promise<void> {
+    const { dayMs } = pool;
+    const readAtMs = this.#nowMs();
+    const leasedUsd = lease?.usd ?? 0;
+    let acceptedUsd = 0;
     try {
-      await this.#read(nowMs);
-    } catch (error) {
-      bookings.forEach(({ entry }) => this.#book(entry, 0));
-      throw error;
+      const openSinceMs = Math.max(dayMs, readAtMs - OPEN_LEASE_MS);
+      const toMs = computeNextBudgetDay(dayMs);
+      const spending = await this.#store.readSpending(this.#rule, { fromMs: dayMs, toMs, openSinceMs });
+      this.#known = { ...spending, dayMs, readAtMs };
+      const overUsd = spending.bookedUsd - this.#capUsd;
+      acceptedUsd = overUsd > ROUNDING_USD ? Math.max(0, leasedUsd - overUsd) : leasedUsd;
+    } finally {
+      pool.add(acceptedUsd, leasedUsd);
     }
-    this.#admit(bookings);
-    const booked = new Set(bookings.map(({ ask }) => ask));
-    for (const ask of open) {
-      if (!booked.has(ask)) {
-        this.#reconsider(ask);
-      }
-    }
-  }
-
-  async #read(nowMs: number): Promise<void> {
-    const day = computeBudgetDay(nowMs);
-    this.#known = {
-      ...(await this.#store.readSpending(this.#rule, day, Math.max(day, nowMs - OPEN_CALL_MS))),
-      day,
-    };
-  }
-
-  /** Returns the requests that may fit by the last total. Nothing is written for the others. */
-  #affordable(asks: readonly PendingAsk[]): PendingAsk[] {
-    let bookedUsd = this.#known?.bookedUsd ?? 0;
-    return asks.filter((ask) => {
-      const isStale = this.#known?.day !== computeBudgetDay(ask.nowMs());
-      const fits = isStale || fitsBudget(bookedUsd, ask);
-      bookedUsd += fits ? ask.usd : 0;
-      return fits;
-    });
-  }
-
-  /** Accepts the reservations within the budget, in the order of the requests, and withdraws the others. */
-  #admit(bookings: readonly Booking[]): void {
-    let bookedUsd = this.#bookedUsd() - sumAmounts(bookings);
-    for (const { ask, entry } of bookings) {
-      if (fitsBudget(bookedUsd, ask)) {
-        bookedUsd += ask.usd;
-        ask.resolve({ settle: (costUsd) => this.#settle(entry, costUsd) });
-      } else {
-        this.#book(entry, 0);
-        this.#refuse(ask);
-      }
+    this.#change(pool, acceptedUsd - leasedUsd, acceptedUsd - leasedUsd);
+    if (pool !== this.#pools.at(-1)) {
+      this.#release(pool);
     }
   }
 
-  #reconsider(ask: PendingAsk): void {
-    if (fitsBudget(this.#bookedUsd(), ask)) {
+  /** Decides on a request that the pool cannot serve after a look at the store. */
+  #reconsider(ask: PendingAsk, wasPlanned: boolean): void {
+    const known = this.#knownToday();
+    const bookedUsd = (known?.bookedUsd ?? 0) - (this.#pools.at(-1)?.freeUsd ?? 0);
+    const mayFit = !wasPlanned && this.#mayStart(ask) && this.#fits(ask, bookedUsd);
+    if (known === undefined || mayFit) {
       this.#asks.push(ask);
     } else {
       this.#refuse(ask);
     }
   }
 
-  /** Rejects a request when the money is spent. Lets it wait when calls under way may give money back. */
+  /** Rejects a request when the money is spent. Lets it wait when calls under way or other processes may give money back. */
   #refuse(ask: PendingAsk): void {
-    const { bookedUsd, reservedUsd } = this.#known ?? { bookedUsd: 0, reservedUsd: 0 };
+    const isFirstCallOpen = !this.#mayStart(ask);
+    const pool = this.#pools.at(-1);
+    if (!isFirstCallOpen && pool !== undefined) {
+      // Two processes with half of a call's money each would wait for each other.
+      this.#release(pool);
+      this.#mustWrite ||= pool.hasChanges;
+    }
+    const { bookedUsd, reservedUsd } = this.#knownToday() ?? { bookedUsd: 0, reservedUsd: 0 };
     const nowMs = ask.nowMs();
-    if (!fitsBudget(bookedUsd - reservedUsd, ask)) {
-      const dayMs = computeNextBudgetDay(nowMs);
-      ask.reject(this.#exhausted(ask, dayMs - nowMs, dayMs));
+    const refusal = { ask, usd: this.#expect(ask), reading: this.reading(), isFirstCallOpen };
+    if (!this.#fits(ask, bookedUsd - reservedUsd)) {
+      const notBeforeMs = computeNextBudgetDay(nowMs);
+      ask.reject(buildExhaustedError({ ...refusal, retryAfterMs: notBeforeMs - nowMs, notBeforeMs }));
     } else if (nowMs - ask.askedAtMs >= this.#terms.maxWaitMs) {
-      ask.reject(this.#exhausted(ask, this.#terms.maxWaitMs));
+      ask.reject(buildExhaustedError({ ...refusal, retryAfterMs: this.#terms.maxWaitMs }));
     } else {
       this.#waiting.push(ask);
-      this.#wakeIn(this.#terms.recheckMs);
+      this.#wakeTimer ??= setTimeout(
+        () => this.#wake(),
+        this.#terms.recheckMs * (0.5 + this.#terms.random()),
+      );
     }
   }
 
-  #settle(entry: SpendEntry, costUsd: number): void {
-    this.#book(entry, costUsd);
+  #settle(
+    pool: BudgetPool,
+    { model, usd, tenant, scoreId, nowMs }: PendingAsk,
+    { reservedUsd, costUsd }: { reservedUsd: number; costUsd: number | undefined },
+  ): void {
+    if (costUsd !== 0) {
+      this.#costs.observe(model, usd, costUsd);
+    }
+    const call = { tenant, scoreId, reservedUsd, costUsd: costUsd ?? reservedUsd, nowMs: nowMs() };
+    const { bookedUsd, leasedUsd } = pool.settle(call);
+    this.#change(pool, bookedUsd, leasedUsd);
+    if (pool !== this.#pools.at(-1)) {
+      this.#release(pool);
+    }
+    // A cost above the lease is written at once: until then other processes lease that money.
+    this.#mustWrite ||= bookedUsd > ROUNDING_USD;
     this.#wake();
   }
 
-  #book(entry: SpendEntry, costUsd: number): void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const untried = promise.then(() => void this.#untried.delete(untried));
-    this.#untried.add(untried);
-    this.#due.push({ entry: buildSettlement(entry, costUsd), tried: resolve });
-    if (this.#known !== undefined && this.#known.day === computeBudgetDay(entry.atMs)) {
-      const { bookedUsd, reservedUsd, day } = this.#known;
+  /** Gives back the money of a pool that no call reserves. */
+  #release(pool: BudgetPool): void {
+    if (pool.freeUsd > ROUNDING_USD) {
+      const usd = pool.giveBack();
+      this.#change(pool, -usd, -usd);
+      this.#mustWrite = true;
+    }
+  }
+
+  /** Applies changes of this process to the last total. */
+  #change({ dayMs }: BudgetPool, bookedUsd: number, leasedUsd: number): void {
+    const known = this.#known;
+    if (known !== undefined && known.dayMs === dayMs) {
       this.#known = {
-        day,
-        bookedUsd: bookedUsd + costUsd - entry.costUsd,
-        reservedUsd: Math.max(0, reservedUsd - entry.costUsd),
+        ...known,
+        bookedUsd: known.bookedUsd + bookedUsd,
+        reservedUsd: Math.max(0, known.reservedUsd + leasedUsd),
       };
     }
   }
 
+  #knownToday(): KnownSpending | undefined {
+    return this.#known?.dayMs === this.#pools.at(-1)?.dayMs ? this.#known : undefined;
+  }
+
+  #fits(ask: PendingAsk, bookedUsd: number): boolean {
+    return bookedUsd + this.#expect(ask) <= this.#capUsd + ROUNDING_USD;
+  }
+
   #wake(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    clearTimeout(this.#wakeTimer);
+    this.#wakeTimer = undefined;
     this.#asks.push(...this.#waiting.splice(0));
     void this.#work();
   }
 
-  #wakeIn(ms: number): void {
-    this.#timer ??= setTimeout(() => this.#wake(), ms);
-    // The timer keeps the process alive for a waiting request, but not for a settlement.
-    if (this.#waiting.length === 0) {
-      this.#timer.unref();
-    } else {
-      this.#timer.ref();
+  #writeIn(ms: number): void {
+    this.#writeTimer ??= setTimeout(() => {
+      this.#mustWrite = true;
+      void this.#work();
+    }, ms).unref();
+  }
+
+  /** Starts the timers that write the costs, and that give back money that nobody uses. */
+  #watchRest(): void {
+    if (this.#unsure.length > 0 || this.#pools.some((pool) => pool.hasChanges)) {
+      this.#writeIn(this.#terms.writeDelayMs);
+    }
+    clearTimeout(this.#idleTimer);
+    const pool = this.#pools.at(-1);
+    if (pool !== undefined && pool.isIdle && pool.freeUsd > ROUNDING_USD) {
+      this.#idleTimer = setTimeout(() => this.#releaseIdle(pool), this.#terms.idleMs).unref();
     }
   }
 
-  #bookedUsd(): number {
-    return this.#known?.bookedUsd ?? 0;
+  #releaseIdle(pool: BudgetPool): void {
+    if (pool.isIdle) {
+      this.#release(pool);
+      void this.#work();
+    }
   }
-
-  #buildReservation(ask: PendingAsk): SpendEntry {
-    return {
-      rule: this.#rule,
-      costUsd: ask.usd,
-      atMs: ask.nowMs(),
-      scoreId: ask.scoreId,
-      callId: this.#terms.newCallId(),
-    };
-  }
-
-  #exhausted(ask: PendingAsk, retryAfterMs: number, notBeforeMs?: number): AppError {
-    const { spentUsd, reservedUsd } = this.reading() ?? { spentUsd: 0, reservedUsd: 0 };
-    const cap = `${showUsd(ask.perDayUsd)} USD a UTC day`;
-    return new AppError(
-      `a call to ${ask.model} is estimated at ${showUsd(ask.usd)} USD; of rule ${this.#rule}'s budget of ${cap}, ${showUsd(spentUsd)} USD are spent and ${showUsd(reservedUsd)} USD reserved by calls under way`,
-      {
-        code: 'budget_exhausted',
-        stage: 'judge',
-        retryable: true,
-        retryAfterMs,
-        details: { rule: this.#rule, ...(notBeforeMs === undefined ? {} : { notBeforeMs }) },
-      },
-    );
-  }
-}
-
-function isAborted(ask: PendingAsk): boolean {
-  if (ask.signal?.aborted !== true) {
-    return false;
-  }
-  const options = { code: 'cancelled', stage: 'judge', retryable: true } as const;
-  ask.reject(new AppError('the call was cancelled while it waited for money of its budget', options));
-  return true;
-}
-
-function fitsBudget(bookedUsd: number, ask: PendingAsk): boolean {
-  return bookedUsd + ask.usd <= ask.perDayUsd + ROUNDING_USD;
-}
-
-function sumAmounts(bookings: readonly Booking[]): number {
-  return bookings.reduce((sum, { ask }) => sum + ask.usd, 0);
-}
-
-/**
- * Builds the settlement of a reservation: on the same day, but never at the same time, because the store drops an entry that is
- * equal to an earlier one as a repeated insert.
- */
-function buildSettlement(reservation: SpendEntry, costUsd: number): SpendEntry {
-  const { atMs } = reservation;
-  return {
-    ...reservation,
-    costUsd: costUsd - reservation.costUsd,
-    atMs: atMs + 1 < computeNextBudgetDay(atMs) ? atMs + 1 : atMs - 1,
-  };
 }

@@ -1,41 +1,46 @@
 import { randomUUID } from 'node:crypto';
 import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/contracts/stores.ts';
-import { BudgetAccount, type BudgetAsk, type BudgetReading } from './budget-account.ts';
+import { BudgetAccount, type AccountTerms } from './budget-account.ts';
+import type { BudgetAsk, BudgetReading } from './budget-ask.ts';
+import { LearnedCosts } from './learned-costs.ts';
 
 /** Daily budgets of rules. All processes of a store share them. */
 export interface Budget {
   /**
-   * Reserves money for one call. When calls under way have reserved the rest of the budget, waits for them up to a limit. Throws
-   * an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
+   * Reserves money for one call. When calls under way or other processes hold the rest of the budget, waits for it up to a limit.
+   * Throws an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
    */
   reserve(ask: BudgetAsk): Promise<CallReservation>;
-  /** Writes the settlements. Those that the store does not take now are written later. */
-  flush(): Promise<void>;
+  /**
+   * Writes the costs of the calls and gives back the leased money that no call reserves. Entries that the store does not take now
+   * are written later.
+   */
+  giveBack(): Promise<void>;
   /** Returns the budgets that this process has used, as of their last call. */
   readings(): BudgetReading[];
 }
 
-export interface BudgetTerms {
-  /** Interval of the checks of a budget that calls under way have reserved, milliseconds. */
-  readonly recheckMs?: number;
-  /** Longest wait of a call for the settlements of other calls, milliseconds. */
-  readonly maxWaitMs?: number;
-}
-
-const RECHECK_MS = 1_000;
-const MAX_WAIT_MS = 30_000;
+const DEFAULT_TERMS: AccountTerms = {
+  recheckMs: 1_000,
+  maxWaitMs: 30_000,
+  idleMs: 10_000,
+  writeDelayMs: 1_000,
+  newId: randomUUID,
+  random: Math.random,
+};
 
 export function createBudget(
   store: Pick<JudgeCallStore, 'readSpending' | 'spend'>,
-  { recheckMs = RECHECK_MS, maxWaitMs = MAX_WAIT_MS }: BudgetTerms = {},
+  terms: Partial<AccountTerms> = {},
 ): Budget {
   const accounts = new Map<string, BudgetAccount>();
+  const costs = new LearnedCosts();
 
   function openAccount(rule: string): BudgetAccount {
     let account = accounts.get(rule);
     if (account === undefined) {
-      account = new BudgetAccount(rule, store, { recheckMs, maxWaitMs, newCallId: randomUUID });
+      account = new BudgetAccount(rule, store, costs, { ...DEFAULT_TERMS, ...terms });
       accounts.set(rule, account);
     }
     return account;
@@ -43,8 +48,8 @@ export function createBudget(
 
   return {
     reserve: (ask) => openAccount(ask.rule).reserve(ask),
-    async flush() {
-      await Promise.all([...accounts.values()].map((account) => account.flush()));
+    async giveBack() {
+      await Promise.all([...accounts.values()].map((account) => account.giveBack()));
     },
     readings: () => [...accounts.values()].flatMap((account) => account.reading() ?? []),
   };

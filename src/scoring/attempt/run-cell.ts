@@ -158,8 +158,9 @@ function createReserve(
     if (estimatedUsd === 0) {
       return { settle: () => undefined };
     }
-    const { clock } = cell.task;
-    const ask = { rule, perDayUsd: budget.perDay, scoreId, model, usd: estimatedUsd, signal };
+    const { clock, key } = cell.task;
+    const { tenant } = key;
+    const ask = { rule, perDayUsd: budget.perDay, tenant, scoreId, model, usd: estimatedUsd, signal };
     return budgets.reserve({ ...ask, nowMs: () => clock.nowMs() });
   };
 }

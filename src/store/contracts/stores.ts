@@ -188,30 +188,42 @@ export interface JudgeCallRecord extends TraceKey {
 
 export interface JudgeCallStore {
   write(calls: readonly JudgeCallRecord[]): Promise<void>;
-  /**
-   * Reads the money of a rule's budget that was booked since a time.
-   * @param openSinceMs an unsettled reservation before this time belongs to a dead process and counts as spent
-   */
-  readSpending(rule: string, sinceMs: number, openSinceMs: number): Promise<Spending>;
-  /** Appends reservations and settlements. */
+  /** Reads the money of a rule's budget in a range of time. */
+  readSpending(rule: string, range: SpendingRange): Promise<Spending>;
+  /** Appends entries. An entry that was written before is ignored, also in another order or with others. */
   spend(entries: readonly SpendEntry[]): Promise<void>;
 }
 
-/** A reservation of money for a judge call, or its settlement: the difference to the real cost. */
+/** Range of time, Unix milliseconds. */
+export interface SpendingRange {
+  readonly fromMs: number;
+  /** First time after the range. */
+  readonly toMs: number;
+  /** A process whose last entry is older has ended: the money that it leased counts as spent. */
+  readonly openSinceMs: number;
+}
+
+/** Entry of a budget, USD. The sum of all entries is spent or leased. */
 export interface SpendEntry {
+  /** `call`: real cost of a judge call. `lease`: money that a process leases for calls, or (below 0) has used or gives back. */
+  readonly kind: 'call' | 'lease';
   readonly rule: string;
   readonly costUsd: number;
   readonly atMs: number;
+  /** '' for a lease. */
+  readonly tenant: string;
+  /** '' for a lease. */
   readonly scoreId: string;
-  /** Same id for a reservation and its settlement. */
-  readonly callId: string;
+  /** Same id for all entries of one process, rule and day. */
+  readonly leaseId: string;
+  readonly entryId: string;
 }
 
 /** Money in USD. */
 export interface Spending {
-  /** All booked money, with reservations. */
+  /** All booked money: spent or leased. */
   readonly bookedUsd: number;
-  /** Part of the booked money that calls under way reserve. */
+  /** Part of the booked money that running processes have leased and not spent. */
   readonly reservedUsd: number;
 }
 

@@ -1,4 +1,4 @@
-import type { JudgeCallRecord, JudgeCallStore, Spending } from '../contracts/stores.ts';
+import type { JudgeCallRecord, JudgeCallStore, Spending, SpendingRange } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { toDateTime } from '../values.ts';
 
@@ -6,15 +6,18 @@ import { toDateTime } from '../values.ts';
 export function createJudgeCallStore(database: Database): JudgeCallStore {
   return {
     write: (calls) => database.insertRows('judge_calls', calls.map(toRow)),
-    readSpending: (rule, sinceMs, openSinceMs) => readSpending(database, { rule, sinceMs, openSinceMs }),
+    readSpending: (rule, range) => readSpending(database, rule, range),
     spend: (entries) =>
       database.insertRows(
         'spend',
         entries.map((entry) => ({
+          Kind: entry.kind,
           Rule: entry.rule,
           SpentAt: toDateTime(entry.atMs),
+          Tenant: entry.tenant,
           ScoreId: entry.scoreId,
-          CallId: entry.callId,
+          LeaseId: entry.leaseId,
+          CallId: entry.entryId,
           CostUsd: entry.costUsd,
         })),
       ),
@@ -22,22 +25,27 @@ export function createJudgeCallStore(database: Database): JudgeCallStore {
 }
 
 /**
- * Reads spending. A call has one entry while it is under way and two when it is settled. Entries of versions before 0012
- * have no call id.
+ * Reads spending. A repeated entry counts once: an insert may happen after its client stopped waiting and repeated it. Entries of
+ * earlier versions have no kind; their reservations count as spent.
  */
 async function readSpending(
   database: Database,
-  { rule, sinceMs, openSinceMs }: { rule: string; sinceMs: number; openSinceMs: number },
+  rule: string,
+  { fromMs, toMs, openSinceMs }: SpendingRange,
 ): Promise<Spending> {
   const [row] = await database.rows<Spending>(
     `SELECT sum(Cost) AS bookedUsd,
-       sumIf(Cost, Entries = 1 AND CallId != '' AND BookedAt >= fromUnixTimestamp64Milli({openSince:Int64})) AS reservedUsd
+       sumIf(Leased, LastAt >= fromUnixTimestamp64Milli({openSince:Int64})) AS reservedUsd
      FROM (
-       SELECT CallId, sum(CostUsd) AS Cost, count() AS Entries, max(SpentAt) AS BookedAt FROM spend
-       WHERE Rule = {rule:String} AND SpentAt >= fromUnixTimestamp64Milli({since:Int64})
-       GROUP BY CallId
+       SELECT LeaseId, sum(CostUsd) AS Cost, sumIf(CostUsd, Kind = 'lease') AS Leased, max(SpentAt) AS LastAt
+       FROM (
+         SELECT DISTINCT Kind, LeaseId, CallId, ScoreId, SpentAt, CostUsd FROM spend
+         WHERE Rule = {rule:String} AND SpentAt >= fromUnixTimestamp64Milli({from:Int64})
+           AND SpentAt < fromUnixTimestamp64Milli({to:Int64})
+       )
+       GROUP BY LeaseId
      )`,
-    { rule, since: Math.trunc(sinceMs), openSince: Math.trunc(openSinceMs) },
+    { rule, from: Math.trunc(fromMs), to: Math.trunc(toMs), openSince: Math.trunc(openSinceMs) },
   );
   return row ?? { bookedUsd: 0, reservedUsd: 0 };
 }

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
-import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import { buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { joinTraceKey, type SpendEntry } from '../../../src/store/contracts/stores.ts';
+import { buildScore, newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let it: TestStore;
 
@@ -112,5 +113,86 @@ describe('scores', () => {
     expect(await list({ scorers: ["none' OR '1' = '1"] })).toEqual([]);
     expect(await list({ source: 'human' })).toEqual([]);
     expect(await list({ tenant: 'x' })).toEqual([]);
+  });
+});
+
+describe('rules, judge calls and money', () => {
+  test('a rule version keeps its first moment, whoever records it again', async () => {
+    const version = {
+      rule: 'r',
+      version: 'v1',
+      activeFromMs: 2000,
+      probability: 0.1,
+      definition: { rate: 0.1 },
+    };
+    await it.store.ruleVersions.record(version);
+    await it.store.ruleVersions.record({ ...version, activeFromMs: 9000 });
+    await it.store.ruleVersions.record({ ...version, version: 'v2', activeFromMs: 5000 });
+    expect(await it.store.ruleVersions.list()).toEqual([
+      version,
+      { ...version, version: 'v2', activeFromMs: 5000 },
+    ]);
+  });
+
+  const buildEntry = (parts: Partial<SpendEntry>): SpendEntry => ({
+    kind: 'call',
+    rule: 'r',
+    costUsd: 0.25,
+    atMs: 5000,
+    tenant: 't',
+    scoreId: 's1',
+    leaseId: 'l1',
+    entryId: randomUUID(),
+    ...parts,
+  });
+
+  test('money is summed by rule and time, and an entry counts once, also when it is repeated beside others', async () => {
+    const entry = buildEntry({});
+    const second = buildEntry({ costUsd: 0.5, atMs: 6000 });
+    await it.store.judgeCalls.spend([entry]);
+    await it.store.judgeCalls.spend([entry]);
+    await it.store.judgeCalls.spend([second, entry, buildEntry({ rule: 'other' })]);
+    const booked = async (rule: string, fromMs: number, toMs: number) =>
+      (await it.store.judgeCalls.readSpending(rule, { fromMs, toMs, openSinceMs: 0 })).bookedUsd;
+    expect(await booked('r', 0, 7000)).toBe(0.75);
+    expect(await booked('r', 6000, 7000)).toBe(0.5);
+    expect(await booked('r', 0, 6000)).toBe(0.25);
+    expect(await booked('nobody', 0, 7000)).toBe(0);
+  });
+
+  test('leased money is reserved by running processes, and spent when its process has ended', async () => {
+    const lease = { rule: 'leased', kind: 'lease', tenant: '', scoreId: '' } as const;
+    await it.store.judgeCalls.spend([
+      buildEntry({ ...lease, leaseId: 'runs', costUsd: 1 }),
+      buildEntry({ rule: 'leased', leaseId: 'runs', costUsd: 0.25, atMs: 9000 }),
+      buildEntry({ ...lease, leaseId: 'runs', costUsd: -0.25, atMs: 9000 }),
+      buildEntry({ ...lease, leaseId: 'ended', costUsd: 2, atMs: 4000 }),
+    ]);
+    const range = { fromMs: 0, toMs: 10_000, openSinceMs: 8000 };
+    expect(await it.store.judgeCalls.readSpending('leased', range)).toEqual({
+      bookedUsd: 3,
+      reservedUsd: 0.75,
+    });
+  });
+
+  test('judge calls are kept', async () => {
+    const call = {
+      tenant: '',
+      traceId: newTraceId(),
+      scoreId: 's',
+      scorer: 'hallucination',
+      step: 'verdicts',
+      model: 'openai/x',
+      status: 'success' as const,
+      prompt: 'p',
+      reply: 'r',
+      error: '',
+      inputTokens: 10,
+      outputTokens: null,
+      costUsd: 0.1,
+      durationMs: 12.5,
+      calledAtMs: Date.now(),
+    };
+    await expect(it.store.judgeCalls.write([call, call])).resolves.toBeUndefined();
   });
 });

@@ -1,50 +1,60 @@
-import type { JudgeCallStore, SpendEntry, Spending } from '../../../src/store/contracts/stores.ts';
+import type {
+  JudgeCallStore,
+  SpendEntry,
+  Spending,
+  SpendingRange,
+} from '../../../src/store/contracts/stores.ts';
 
 /** Sums the spending of a rule in these entries, as the store does. */
 export function spendingIn(
   entries: readonly SpendEntry[],
   rule: string,
-  sinceMs: number,
-  openSinceMs: number,
+  { fromMs, toMs, openSinceMs }: SpendingRange,
 ): Spending {
-  const booked = entries.filter((entry) => entry.rule === rule && entry.atMs >= sinceMs);
-  const calls = Map.groupBy(booked, (entry) => entry.callId);
-  const open = [...calls.values()].flatMap(([first, ...more]) =>
-    first !== undefined && more.length === 0 && first.callId !== '' && first.atMs >= openSinceMs
-      ? [first]
-      : [],
-  );
-  return { bookedUsd: computeSum(booked), reservedUsd: computeSum(open) };
+  const booked = entries.filter((entry) => entry.rule === rule && entry.atMs >= fromMs && entry.atMs < toMs);
+  const unique = [...new Map(booked.map((entry) => [entry.entryId, entry])).values()];
+  const open = [...Map.groupBy(unique, (entry) => entry.leaseId).values()]
+    .filter((each) => each.some(({ atMs }) => atMs >= openSinceMs))
+    .flatMap((each) => each.filter(({ kind }) => kind === 'lease'));
+  return { bookedUsd: computeSum(unique), reservedUsd: computeSum(open) };
 }
 
 function computeSum(entries: readonly SpendEntry[]): number {
   return entries.reduce((sum, entry) => sum + entry.costUsd, 0);
 }
 
-/** Ledger of spending that behaves like the store: an entry that equals an earlier one counts as a repeated insert. */
-export function spendLedger(pause: () => Promise<void> = async () => undefined): Pick<
-  JudgeCallStore,
-  'readSpending' | 'spend'
-> & {
+/** Ledger of spending that behaves like the store: a repeated entry counts once. */
+export interface SpendLedger extends Pick<JudgeCallStore, 'readSpending' | 'spend'> {
   readonly entries: () => SpendEntry[];
-  isAway: boolean;
-} {
-  const entries = new Map<string, SpendEntry>();
-  const ledger = {
-    isAway: false,
-    entries: () => [...entries.values()],
-    async readSpending(rule: string, sinceMs: number, openSinceMs: number) {
+  /** Number of statements so far. */
+  statements: number;
+  /** `lost`: the insert happens, but its client gets an error. */
+  fault: 'none' | 'away' | 'lost';
+}
+
+export function spendLedger(pause: () => Promise<void> = async () => undefined): SpendLedger {
+  const entries: SpendEntry[] = [];
+  const ledger: SpendLedger = {
+    fault: 'none',
+    statements: 0,
+    entries: () => [...entries],
+    async readSpending(rule, range) {
+      ledger.statements += 1;
       await pause();
-      const spending = spendingIn(ledger.entries(), rule, sinceMs, openSinceMs);
+      const spending = spendingIn(entries, rule, range);
       await pause();
       return spending;
     },
-    async spend(added: readonly SpendEntry[]) {
+    async spend(added) {
+      ledger.statements += 1;
       await pause();
-      if (ledger.isAway) {
+      if (ledger.fault === 'away') {
         throw new Error('the store is away');
       }
-      added.forEach((entry) => entries.set(JSON.stringify(entry), entry));
+      entries.push(...added);
+      if (ledger.fault === 'lost') {
+        throw new Error('the store did not answer in time');
+      }
       await pause();
     },
   };

@@ -36,7 +36,9 @@ async function scoreOne(prices: PriceTable, ...rules: Rule[]) {
   store.clockMs += 60_000;
   const scoring = createTestScoring(store, {}, { judgeScope: { judges: createJudgeRegistry({ prices }) } });
   await scoreTraces(scoring, [{ tenant: '', traceId }], mode);
-  const { bookedUsd } = await store.stores.judgeCalls.readSpending('r', MIDNIGHT_MS - 86_400_000, 0);
+  await scoring.budget.giveBack();
+  const range = { fromMs: MIDNIGHT_MS - 86_400_000, toMs: MIDNIGHT_MS, openSinceMs: 0 };
+  const { bookedUsd } = await store.stores.judgeCalls.readSpending('r', range);
   return { decisions: store.decisions(), bookedUsd };
 }
 
