@@ -7,6 +7,7 @@ const AHEAD_MS = 60_000;
 const STAMPS = [
   ['scorer_members', 'BeatAt'],
   ['alert_members', 'BeatAt'],
+  ['duty_members', 'BeatAt'],
   ['rule_versions', 'ActiveFrom'],
   ['trace_arrivals', 'ArrivedAt'],
 ] as const;

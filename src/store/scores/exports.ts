@@ -7,6 +7,9 @@ import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 /** Longest time from the stamp of an insert until its rows are visible, milliseconds. */
 const OVERLAP_MS = 45_000;
 
+/** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
+const CLOCK_SKEW_MS = 5_000;
+
 /** Creates the store of deliveries of scores. */
 export function createScoreFeed(database: Database): ScoreFeed {
   return {
@@ -66,6 +69,10 @@ async function readPending(database: Database, exporter: string, limit: number):
     return readPending(database, exporter, limit);
   }
   const { readAtMs, seenAtMs, doneUntilMs } = progress;
+  if (Number(doneUntilMs) > Number(readAtMs) + CLOCK_SKEW_MS) {
+    await forgetProgress(database, exporter);
+    return readPending(database, exporter, limit);
+  }
   const replays = progress.replays === '0' ? [] : await readReplays(database, exporter);
   const since = Math.max(Number(seenAtMs), Number(doneUntilMs) - OVERLAP_MS);
   const fresh = await readFresh(database, { exporter, since, limit });
@@ -75,6 +82,16 @@ async function readPending(database: Database, exporter: string, limit: number):
     readAtMs: Number(readAtMs),
     doneUntilMs: Number(doneUntilMs),
   };
+}
+
+/**
+ * Removes a progress ahead of the store's clock, which went back: scores written from now on would count as finished. The next
+ * registration begins a day before.
+ */
+async function forgetProgress(database: Database, exporter: string): Promise<void> {
+  await database.insertSelected('DELETE FROM export_progress WHERE Exporter = {exporter:String}', {
+    exporter,
+  });
 }
 
 /** Deliveries are looked up by key for the scores in question: the table holds those of months. */

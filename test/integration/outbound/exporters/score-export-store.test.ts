@@ -218,3 +218,17 @@ test('the read stays near the end when nothing is new, and goes on from there af
   await scoreFeed.advance('progress', page.readAtMs - 60_000);
   expect((await scoreFeed.readPending('progress', 10)).doneUntilMs).toBe(page.readAtMs);
 });
+
+test('no score is lost after a step back of the clock of the store', async () => {
+  const name = 'clock-step';
+  const process = await start([aWebhook(receiver.url, { name })]);
+  const [before] = await write(1);
+  await expect.poll(receivedIds).toContain(idOf(before!));
+  await it.store.scoreFeed.advance(name, Date.now() + 3_600_000);
+
+  const [after] = await write(1);
+  await expect.poll(receivedIds).toContain(idOf(after!));
+  await process.stop();
+
+  expect(receivedIds().filter((id) => id === idOf(before!))).toHaveLength(1);
+});
