@@ -3,7 +3,7 @@ import { readStructure } from '../attributes.ts';
 import { field, type Fields, firstField, readFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readOutcome } from '../messages/tool-outcome.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
@@ -60,14 +60,11 @@ function read(view: SpanView): SpanFacts {
   const metadata = readFields(value('metadata'));
   if (role === 'tool') {
     const args = argumentsIn(given);
-    const outcome = got === undefined ? {} : readOutcome(got);
     return {
       role,
       toolName: textOrUndefined(field(about, 'name')) ?? name,
-      toolCallId: outcome.id,
       ...(isRecord(args) ? { toolArgs: args } : {}),
-      ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
-      ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
+      ...outcomeFacts(readOutcome(got)),
     };
   }
   if (role === 'llm') {

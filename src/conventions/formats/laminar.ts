@@ -1,7 +1,7 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { readOutcome } from '../messages/tool-outcome.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -58,13 +58,11 @@ function read(view: SpanView): SpanFacts {
   };
   if (role === 'tool') {
     const args = argumentsIn(given);
-    const outcome = got === undefined ? {} : readOutcome(got);
     return {
       ...facts,
       toolName: name,
-      toolCallId: outcome.id,
       ...(isRecord(args) ? { toolArgs: args } : {}),
-      ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
+      ...outcomeFacts(readOutcome(got)),
     };
   }
   return role === 'llm' ? facts : { ...facts, input: questionIn(argumentsIn(given)), output: answerIn(got) };

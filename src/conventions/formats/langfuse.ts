@@ -4,7 +4,7 @@ import { field, type Fields, parseStructure } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { readOutcome } from '../messages/tool-outcome.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -155,13 +155,12 @@ function countIn(fields: Fields, ...names: string[]): number | null {
 
 function toolFacts(view: SpanView, input: unknown, output: unknown): SpanFacts {
   const args = argumentsIn(input);
-  const outcome = output === undefined ? {} : readOutcome(output);
+  const outcome = readOutcome(output);
   const id = readText(view.span.attributes, 'langfuse.observation.metadata.tool_call_id') ?? outcome.id;
   return {
+    ...outcomeFacts(outcome),
     toolName: view.span.name,
     toolCallId: id,
     ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
-    ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
   };
 }

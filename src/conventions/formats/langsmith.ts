@@ -5,7 +5,7 @@ import { argumentsIn } from '../messages/free-values.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { readOutcome } from '../messages/tool-outcome.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -84,9 +84,7 @@ function toolFacts(given: unknown, got: unknown): SpanFacts {
   const content = isRecord(outcome.value) ? field(outcome.value, 'content') : undefined;
   const result = Array.isArray(content) ? unwrapBlock(content) : outcome.value;
   return {
-    toolCallId: outcome.id,
     ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...(result === undefined ? {} : { toolResult: result }),
-    ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
+    ...outcomeFacts({ ...outcome, value: result }),
   };
 }

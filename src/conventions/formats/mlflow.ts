@@ -4,7 +4,7 @@ import { field, type Fields, firstField, parseStructure, parseValue, parseIfText
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { readOutcome } from '../messages/tool-outcome.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -58,14 +58,11 @@ function read(view: SpanView): SpanFacts {
   };
   if (role === 'tool') {
     const args = argumentsIn(given);
-    const outcome = got === undefined ? {} : readOutcome(parseIfText(got));
     return {
       ...facts,
       toolName: name,
-      toolCallId: outcome.id,
       ...(isRecord(args) ? { toolArgs: args } : {}),
-      ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
-      ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
+      ...outcomeFacts(readOutcome(parseIfText(got))),
     };
   }
   if (role === 'retriever') {

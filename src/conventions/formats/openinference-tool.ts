@@ -1,7 +1,7 @@
 import type { Attributes } from '../../domain/span.ts';
 import { readText } from '../attributes.ts';
-import { field, type Fields, parseStructure, parseValue } from '../json.ts';
-import { readOutcome } from '../messages/tool-outcome.ts';
+import { field, type Fields, parseStructure, parseIfText } from '../json.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -16,14 +16,13 @@ export function toolFacts({ span }: SpanView): SpanFacts {
     return { toolName: name };
   }
   const output = readText(attributes, 'output.value');
-  const result = output === undefined ? {} : readOutcome(parseValue(output));
+  const result = readOutcome(parseIfText(output));
   const args = findArgs(attributes);
   return {
+    ...outcomeFacts(result),
     toolName: name,
     toolCallId: readText(attributes, 'tool.id', 'tool_call.id') ?? result.id,
     ...(args === undefined ? {} : { toolArgs: args }),
-    ...(result.value === undefined ? {} : { toolResult: result.value }),
-    ...(result.error === undefined ? {} : { error: { type: null, message: result.error } }),
   };
 }
 

@@ -2,10 +2,10 @@ import type { ContentSwitch } from '../content-switch.ts';
 import type { RetrievedDocument } from '../../domain/agent-run.ts';
 import type { Attributes } from '../../domain/span.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { readOutcome } from '../messages/tool-outcome.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
@@ -139,16 +139,15 @@ function toolFacts(attributes: Attributes): SpanFacts {
   const wrapped = structured(readText(attributes, 'traceloop.entity.input', 'gen_ai.tool.call.arguments'));
   const args = argumentsIn(wrapped);
   const output = readText(attributes, 'traceloop.entity.output', 'gen_ai.tool.call.result');
-  const outcome = output === undefined ? {} : readOutcome(parseValue(output));
+  const outcome = readOutcome(parseIfText(output));
   const kwargs = field(wrapped, 'kwargs');
   const id = isRecord(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
   return {
+    ...outcomeFacts(outcome),
     // In JavaScript the entity is a class of LangChain's; the tool's own name is on its message only.
     toolName: outcome.name ?? readText(attributes, 'traceloop.entity.name', 'gen_ai.tool.name'),
     toolCallId: readText(attributes, 'gen_ai.tool.call.id') ?? id ?? outcome.id,
     ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...(outcome.value === undefined ? {} : { toolResult: outcome.value }),
-    ...(outcome.error === undefined ? {} : { error: { type: null, message: outcome.error } }),
   };
 }
 

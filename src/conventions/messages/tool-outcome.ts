@@ -1,4 +1,5 @@
 import { field, type Fields, firstField, parseValue } from '../json.ts';
+import type { SpanFacts } from '../normalised-span.ts';
 import { fromLangChain } from './langchain-messages.ts';
 import { plainText, unwrapBlock } from './part-reader.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
@@ -11,14 +12,14 @@ export interface ToolOutcome {
   error?: string;
 }
 
-/** Reads the result from the wrappers that frameworks put around it. */
+/** Reads the result from the wrappers that frameworks put around it. An absent output gives an empty outcome. */
 export function readOutcome(output: unknown): ToolOutcome {
   if (!isRecord(output)) {
     return { value: output };
   }
   const nested = field(output, 'output');
-  const held = isRecord(nested) ? nested : output;
-  const message = fromLangChain(held) ?? commandMessage(held);
+  const inner = isRecord(nested) ? nested : output;
+  const message = fromLangChain(inner) ?? commandMessage(inner);
   if (message !== undefined) {
     const content = plainText(field(message, 'content'));
     const id = textOrUndefined(field(message, 'tool_call_id'));
@@ -41,6 +42,15 @@ export function readOutcome(output: unknown): ToolOutcome {
     return { value: field(output, 'response'), id: textOrUndefined(field(output, 'id')) };
   }
   return { value: output };
+}
+
+/** Returns an outcome as facts of a tool span. */
+export function outcomeFacts({ value, id, error }: ToolOutcome): SpanFacts {
+  return {
+    toolCallId: id,
+    ...(value === undefined ? {} : { toolResult: value }),
+    ...(error === undefined ? {} : { error: { type: null, message: error } }),
+  };
 }
 
 /** Reads LangGraph's command: a tool that changes the graph's state returns a message in the update. */

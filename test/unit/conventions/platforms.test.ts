@@ -179,6 +179,36 @@ describe('platforms that put content into attributes of their own', () => {
     expect(readStory(spans)).toMatchObject({ ...STORY, usage: 10, models: ['m'], session: null });
   });
 
+  it('Laminar: functions with input and output, and the error of a tool', () => {
+    const error = { type: 'tool', status: 'error', name: 'get', tool_call_id: '1', content: 'no such city' };
+    const spans = [
+      buildSpan(
+        'weather',
+        {
+          'lmnr.span.type': 'DEFAULT',
+          'lmnr.span.input': { question: 'Weather?' },
+          'lmnr.span.output': { answer: 'I do not know.' },
+        },
+        { lasts: 99 },
+      ),
+      buildSpan(
+        'get',
+        { 'lmnr.span.type': 'TOOL', 'lmnr.span.input': { a: 1 }, 'lmnr.span.output': error },
+        { parent: 'weather', at: 20 },
+      ),
+      buildSpan(
+        'c1',
+        { 'gen_ai.operation.name': 'chat', 'lmnr.span.type': 'LLM' },
+        { parent: 'weather', at: 1 },
+      ),
+    ];
+    expect(readStory(spans)).toMatchObject({
+      input: ['Weather?'],
+      calls: [{ toolName: 'get', args: { a: 1 }, errorText: 'no such city' }],
+      answer: 'I do not know.',
+    });
+  });
+
   it('Sentry: the content of messages under names of its own', () => {
     const chat = { 'sentry.op': 'gen_ai.chat', 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' };
     const spans = [
