@@ -34,8 +34,9 @@ export async function runOverlap(seed: number, options: { calm?: boolean } = {})
     fleet.traces.start();
     await sleep(CALM_MS);
     await carryOutFaults(fleet, faults);
-    await sleep(options.calm === true ? 4 * CALM_MS : 0);
     await fleet.heal();
+    // Traces that come after the repair are decided like any others.
+    await sleep(options.calm === true ? 4 * CALM_MS : CALM_MS);
     await fleet.traces.finish();
     const healedMs = performance.now();
     await waitUntilSettled(fleet);
