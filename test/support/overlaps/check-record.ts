@@ -55,13 +55,10 @@ function shorten(ids: readonly string[]): string[] {
   return [...ids.slice(0, SHOWN_IDS), ...(more > 0 ? [`… and ${more} more`] : [])];
 }
 
-/** Returns true when no decision and no export is missing: the fleet has nothing more to do. */
-export function isSettled(record: FleetRecord): boolean {
-  return (
-    findUndecided(record).length === 0 &&
-    findWrongExports(record).length === 0 &&
-    !record.decisions.some(({ status }) => status === 'deferred')
-  );
+/** Counts the decisions and exports that are missing. 0: the fleet has nothing more to do. */
+export function countOpenWork(record: FleetRecord): number {
+  const deferred = record.decisions.filter(({ status }) => status === 'deferred');
+  return findUndecided(record).length + findWrongExports(record).length + deferred.length;
 }
 
 function findWrongSpans({ acknowledged, stored }: FleetRecord): string[] {

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../builders/score-streams.ts';
 import { retryUntilAnswered } from '../durability/retry-until-answered.ts';
-import { type BrokenPromises, findBrokenPromises, isSettled } from './check-record.ts';
+import { type BrokenPromises, countOpenWork, findBrokenPromises } from './check-record.ts';
 import type { FleetRecord } from './fleet-record.ts';
 import { carryOutFaults, describeFault, drawFaults } from './overlap-actions.ts';
 import { OverlapFleet } from './overlap-fleet.ts';
 
 const CALM_MS = 3_000;
-/** More than a member without a beat, the following sweep, and some retries. */
-const SETTLED_WITHIN_MS = 150_000;
-/** A deferred decision is waited for until its time and this, but not longer than `LONGEST_WAIT_MS`. */
+/** Longest time without progress: more than a member without a beat, the following sweep, and some retries. */
+const PROGRESS_WITHIN_MS = 150_000;
+/** A deferred decision is waited for until its time and this. */
 const RETRIED_WITHIN_MS = 45_000;
-const LONGEST_WAIT_MS = 720_000;
+const SETTLED_WITHIN_MS = 900_000;
 const POLL_MS = 1_000;
 /** A late repetition would come in this time. */
 const QUIET_MS = 4_000;
@@ -61,19 +61,24 @@ export async function runOverlap(seed: number, options: { calm?: boolean } = {})
   }
 }
 
-/** Waits until the fleet has nothing to do. Returns also when it never gets there: the checks then name the reason. */
+/** Waits until the fleet has nothing to do. Returns also when it makes no progress: the checks then name the reason. */
 async function waitUntilSettled(fleet: OverlapFleet): Promise<void> {
   const startedMs = performance.now();
-  let limitMs = SETTLED_WITHIN_MS;
+  let leastWork = Infinity;
+  let limitMs = 0;
   for (;;) {
     const record = await retryUntilAnswered(() => fleet.record());
-    if (isSettled(record) || performance.now() - startedMs > limitMs) {
+    const work = countOpenWork(record);
+    const passedMs = performance.now() - startedMs;
+    const waitMs = Math.max(
+      work < leastWork ? PROGRESS_WITHIN_MS : 0,
+      findLatestRetry(record) + RETRIED_WITHIN_MS,
+    );
+    leastWork = Math.min(leastWork, work);
+    limitMs = Math.min(Math.max(limitMs, passedMs + waitMs), SETTLED_WITHIN_MS);
+    if (work === 0 || passedMs > limitMs) {
       return;
     }
-    limitMs = Math.min(
-      Math.max(limitMs, performance.now() - startedMs + findLatestRetry(record) + RETRIED_WITHIN_MS),
-      LONGEST_WAIT_MS,
-    );
     await sleep(POLL_MS);
   }
 }
