@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { startAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
 import { CHANNELS } from '../../components.ts';
 import { durationMs, type Config } from '../../config/index.ts';
-import { createOwnership } from '../../ownership/ownership.ts';
+import { startDuties } from '../../ownership/duties.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import type { StartedPart } from '../stop-parts.ts';
@@ -11,7 +10,7 @@ import type { Store } from '../../store/contracts/store.ts';
 /** Starts sending alerts over every configured channel. Starts nothing without a channel. */
 export async function startAlerts(
   config: Config,
-  store: Pick<Store, 'alertFeed' | 'alertMembers' | 'alerts' | 'deadLetters' | 'spans'>,
+  store: Pick<Store, 'alertFeed' | 'alerts' | 'deadLetters' | 'duties' | 'spans'>,
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
   const created = await Promise.all(CHANNELS.map((channel) => channel.create(config.alerts)));
@@ -19,7 +18,10 @@ export async function startAlerts(
   if (channels.length === 0) {
     return [];
   }
-  const turns = shareChannels(store);
+  // One process at a time serves a channel. Two processes for a moment send the same messages with the same ids.
+  const dutyName = (channel: string) => `alerts ${channel}`;
+  const names = channels.map(({ name }) => dutyName(name));
+  const duties = startDuties(store.duties, names);
   const delivery = startAlertDelivery(
     channels,
     { groupWaitMs: durationMs(config.alerts.groupWait) },
@@ -30,38 +32,16 @@ export async function startAlerts(
       log,
       now: () => store.spans.nowMs(),
       random: Math.random,
-      isOurs: (channel) => turns.isOurs(channel),
+      isOurs: async (channel) => (await duties.readEpoch(dutyName(channel))) !== undefined,
     },
   );
   metrics.observe(() => alertReadings(delivery));
   const stop = async () => {
     await delivery.stop();
-    await turns.leave();
+    await Promise.all(names.map((name) => duties.leave(name)));
+    duties.stop();
   };
   return [{ name: 'alerts', stage: 'exporters', stop }];
-}
-
-/** Duty of the process that sends the alerts of a channel. */
-const ALERT_DUTY = 'alerts';
-
-/**
- * Assigns each channel to one of the processes on a store. Two processes for a moment send the same messages with the same
- * ids.
- */
-function shareChannels({ alertMembers }: Pick<Store, 'alertMembers'>) {
-  const ownership = createOwnership(alertMembers, {
-    member: randomUUID(),
-    cells: [],
-    duties: [ALERT_DUTY],
-    monotonicMs: () => performance.now(),
-  });
-  return {
-    async isOurs(channel: string): Promise<boolean> {
-      await ownership.beat();
-      return ownership.hasDuty({ tenant: '', traceId: channel }, ALERT_DUTY);
-    },
-    leave: () => ownership.leave(),
-  };
 }
 
 function alertReadings(delivery: Pick<AlertDeliveryLoop, 'counts'>): Reading[] {

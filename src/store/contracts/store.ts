@@ -75,8 +75,6 @@ export interface Store {
   readonly markers: MarkerStore;
   /** Alerts to send, and alerts already sent. */
   readonly alertFeed: AlertFeed;
-  /** Processes that send alerts. */
-  readonly alertMembers: MemberStore;
   /** Newest traces with the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
   /** Names of scorers that have score rows. */

@@ -6,7 +6,6 @@ const AHEAD_MS = 60_000;
 
 const STAMPS = [
   ['scorer_members', 'BeatAt'],
-  ['alert_members', 'BeatAt'],
   ['duty_members', 'BeatAt'],
   ['rule_versions', 'ActiveFrom'],
   ['trace_arrivals', 'ArrivedAt'],

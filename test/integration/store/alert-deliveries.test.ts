@@ -1,4 +1,3 @@
-import type { MemberStore } from '../../../src/store/contracts/stores.ts';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
@@ -112,13 +111,4 @@ describe('delivered events of a channel', () => {
     expect(await alertFeed.sent(channel, 0)).toEqual({ firing: [], resolved: [end] });
     expect(await alertFeed.sent(channel, LATER_MS)).toEqual({ firing: [], resolved: [] });
   });
-});
-
-it('members of the delivery and of the scoring do not know each other', async () => {
-  const { members, alertMembers } = its.store;
-  const beat = async (store: MemberStore, member: string) =>
-    (await store.beat(member, { cells: ['work'] })).members.map(({ name }) => name);
-  await beat(members, 'scorer');
-  expect(await beat(alertMembers, 'sender')).toEqual(['sender']);
-  expect(await beat(members, 'scorer')).toEqual(['scorer']);
 });
