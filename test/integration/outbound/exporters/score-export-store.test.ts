@@ -232,3 +232,18 @@ test('no score is lost after a step back of the clock of the store', async () =>
 
   expect(receivedIds().filter((id) => id === idOf(before!))).toHaveLength(1);
 });
+
+test('a repeat beside a first try that is still under way has the same id, and other scores pass', async () => {
+  const name = 'slow-hook';
+  const process = await start([aWebhook(receiver.url, { name })]);
+  const [slow, ...others] = await write(5);
+  const countTries = () => receivedIds().filter((id) => id === idOf(slow!)).length;
+  receiver.answer(({ body }) => (body.includes(slow!.scoreId) && countTries() === 1 ? 'never' : 200));
+
+  await expect.poll(() => countDelivered(process, name), { timeout: 20_000 }).toBe(5);
+
+  expect(countTries()).toBe(2);
+  for (const score of others) {
+    expect(receivedIds().filter((id) => id === idOf(score))).toHaveLength(1);
+  }
+});
