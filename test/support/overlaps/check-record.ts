@@ -141,13 +141,13 @@ function findMissingScores({ decisions, scores, finalRules }: FleetRecord): stri
     });
 }
 
-/** Statuses after which a score is not sent again: accepted, or refused for good. */
-function isSettledDelivery({ status }: Delivery): boolean {
+/** True for a delivery that was accepted or refused. */
+function isAnswered({ status }: Delivery): boolean {
   return status === 200 || status === 422;
 }
 
 function findWrongExports({ scores, deliveries }: FleetRecord): string[] {
-  const last = new Map(deliveries.filter(isSettledDelivery).map((each) => [joinExport(each), each.value]));
+  const last = new Map(deliveries.filter(isAnswered).map((each) => [joinExport(each), each.value]));
   return scores.flatMap((score) =>
     EXPORTERS.flatMap((exporter) => {
       const key = joinExport({ exporter, ...score });
@@ -161,8 +161,10 @@ function findWrongExports({ scores, deliveries }: FleetRecord): string[] {
   );
 }
 
+/** A refused score is tried again on purpose, so only accepted deliveries count. */
 function findRepeatedExports({ deliveries, disturbances }: FleetRecord): string[] {
-  const groups = Map.groupBy(deliveries.filter(isSettledDelivery), joinExport);
+  const accepted = deliveries.filter(({ status }) => status === 200);
+  const groups = Map.groupBy(accepted, joinExport);
   return [...groups].flatMap(([key, all]) => {
     const repeated = all
       .slice(1)

@@ -196,8 +196,9 @@ describe('the checks of a fleet', () => {
     expect(countOpenWork(record)).toBeGreaterThan(0);
   });
 
-  it('take a score that the receiver refuses for good for exported', () => {
-    const deliveries = [...aRecord().deliveries.slice(1), aDelivery({ status: 422 })];
+  it('take a score that the receiver refuses, once or more often, for exported', () => {
+    const refused = aDelivery({ status: 422 });
+    const deliveries = [...aRecord().deliveries.slice(1), refused, refused];
 
     expect(findBrokenPromises(aRecord({ deliveries }))).toEqual({});
   });
