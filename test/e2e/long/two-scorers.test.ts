@@ -1,0 +1,134 @@
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { startJudgeServer, type JudgeServer, type JudgeScript } from '../../support/fakes/judge-server.ts';
+import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { until } from '../../support/until.ts';
+
+// Real processes, stalls longer than a member's life, a machine that is busy with other things.
+vi.setConfig({ testTimeout: 600_000 });
+
+let judge: JudgeServer;
+const folders: ServeFolder[] = [];
+
+beforeAll(async () => {
+  judge = await startJudgeServer(verdictJudge);
+});
+afterEach(async () => {
+  for (const folder of folders.splice(0).reverse()) {
+    await folder.dispose();
+  }
+  judge.script(verdictJudge);
+});
+afterAll(() => judge.close());
+
+function serveFolder(config: Record<string, unknown>): ServeFolder {
+  const folder = new ServeFolder({ ...judged('judge'), ...config });
+  folders.push(folder);
+  return folder;
+}
+
+const judged = (model: string, scorers: readonly string[] = ['hallucination']) => ({
+  judges: { default: `local/${model}`, providers: { local: { baseURL: judge.baseUrl } } },
+  rules: [{ name: 'all', scorers }],
+});
+
+async function send({ otlpHttp }: Pick<ServeAddresses, 'otlpHttp'>, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) {
+    const trace = anAgentTrace().answering(`It is ${n} degrees in Paris.`);
+    expect(await sendTraces(otlpHttp, trace.request())).toBe(200);
+  }
+}
+
+function openStore({ clickhouse }: ServeAddresses) {
+  const count = async (sql: string) => Number((await queryRows<{ n: string }>(clickhouse, sql))[0]?.n);
+  const scores = () =>
+    queryRows<{ ScoreId: string; Score: number }>(
+      clickhouse,
+      'SELECT ScoreId, Score FROM scores FINAL ORDER BY ScoreId',
+    );
+  const waitForScores = (n: number, scorer: string, folder: ServeFolder) =>
+    until(
+      async () =>
+        (await count(
+          `SELECT count() AS n FROM decisions FINAL WHERE Scorer = '${scorer}' AND Status = 'scored'`,
+        )) >= n,
+      300_000,
+      () => folder.output.slice(-3_000),
+    );
+  return { count, scores, waitForScores };
+}
+
+it('a changed judge over a restart judges no recent trace again', async () => {
+  const folder = serveFolder({});
+  const before = await folder.start();
+  await send(before, 40);
+  await openStore(before).waitForScores(40, 'hallucination', folder);
+  const scores = await openStore(before).scores();
+  const calls = judge.requests.length;
+  await folder.stop();
+  folder.configure(judged('another-judge'));
+  const store = openStore(await folder.start());
+  await send(folder.addresses(), 5);
+  await store.waitForScores(45, 'hallucination', folder);
+
+  expect(await store.count('SELECT count() AS n FROM scores FINAL')).toBe(45);
+  expect(await store.count('SELECT uniqExact(TraceId) AS n FROM scores FINAL')).toBe(45);
+  const kept = new Set(scores.map(({ ScoreId }) => ScoreId));
+  expect((await store.scores()).filter(({ ScoreId }) => kept.has(ScoreId))).toEqual(scores);
+  expect(judge.requests.length - calls).toBe((calls / 40) * 5);
+});
+
+it('a scorer that stalls with judge calls in flight changes no score that another has written meanwhile', async () => {
+  const first = serveFolder({});
+  const addresses = await first.start();
+  const second = serveFolder({ store: addresses.clickhouse });
+  await second.start();
+  await until(() => first.output.includes('scorer processes changed'), 60_000);
+  // Past the handover, so that each scores its own traces.
+  await new Promise((resolve) => setTimeout(resolve, 8_000));
+  const slow: JudgeScript = async (request) => {
+    const reply = await verdictJudge(request);
+    return reply.kind === 'text' ? { ...reply, delayMs: 3_000 } : reply;
+  };
+  judge.script(slow);
+  await send(addresses, 24);
+  await until(() => judge.requests.length >= 24, 60_000);
+  process.kill(second.pid!, 'SIGSTOP');
+  judge.script(async (request) => {
+    const reply = await verdictJudge(request);
+    const isVerdict = reply.kind === 'text' && reply.text?.includes('"verdict":"yes"') === true;
+    return isVerdict
+      ? { ...reply, text: reply.text!.replaceAll('"verdict":"yes"', '"verdict":"no"') }
+      : reply;
+  });
+  const store = openStore(addresses);
+  await store.waitForScores(24, 'hallucination', first);
+  const scores = await store.scores();
+  expect(new Set(scores.map(({ Score }) => Score)).size).toBeGreaterThan(1);
+  process.kill(second.pid!, 'SIGCONT');
+  await until(() => second.output.includes('scorer processes changed'), 60_000);
+  await new Promise((resolve) => setTimeout(resolve, 15_000));
+
+  expect(await store.scores()).toEqual(scores);
+  expect(await store.count('SELECT count() AS n FROM decisions FINAL')).toBe(24);
+});
+
+it('a rolling deploy that adds a scorer leaves no trace without its decision', async () => {
+  const first = serveFolder(judged('judge', ['completeness']));
+  const addresses = await first.start();
+  const second = serveFolder({
+    ...judged('judge', ['completeness', 'content-similarity']),
+    store: addresses.clickhouse,
+  });
+  await second.start();
+  await until(() => first.output.includes('scorer processes changed'), 60_000);
+  await send(addresses, 40);
+  const store = openStore(addresses);
+  await store.waitForScores(40, 'completeness', first);
+  await store.waitForScores(40, 'content-similarity', second);
+
+  expect(await store.count('SELECT count() AS n FROM decisions FINAL')).toBe(80);
+  expect(await store.count('SELECT count() AS n FROM scores FINAL')).toBe(80);
+});
