@@ -9,7 +9,6 @@ import { engineCheck, engineReadings } from './app/engine-part.ts';
 import { meteredStores } from './app/metered-stores.ts';
 import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/judge-readings.ts';
-import { MONITOR_DUTY } from './app/monitors/monitor-loop.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
 import { openOwnStore } from './app/open-store.ts';
 import { createConfiguredScoring } from './app/configured-scoring.ts';
@@ -29,6 +28,7 @@ import { readServerTls } from './config/tls-files.ts';
 import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './config/access.ts';
+import { startDuties } from './ownership/duties.ts';
 import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
 import { createScoringLoop } from './scoring/live/scoring-loop.ts';
 import { createLog, type Log } from './telemetry/log.ts';
@@ -242,11 +242,12 @@ async function startScorer(
     readTrace: createTurnReader(),
     log,
   });
+  const duties = startDuties(store.duties);
+  started.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });
   // Before scoring begins: an exporter that is new to this store gets every score from here on.
-  started.push(...(await startExports(config, store, { log, metrics })));
+  started.push(...(await startExports(config, store, { duties, log, metrics })));
   const ownership = createScorerOwnership(store.members, kit.rules, {
     member: randomUUID(),
-    duties: [MONITOR_DUTY],
     monotonicMs: () => performance.now(),
   });
   const loop = createScoringLoop(scoring, { rules: kit.rules, ownership });
@@ -259,8 +260,8 @@ async function startScorer(
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'budgets', stage: 'exporters', stop: () => budget.giveBack() },
     { name: 'scorer', stage: 'work', stop: () => loop.stop() },
-    startMonitors(groups, { store, ownership, log, metrics }),
-    ...(await startAlerts(config, store, { log, metrics })),
+    startMonitors(groups, { store, duties, log, metrics }),
+    ...(await startAlerts(config, store, { duties, log, metrics })),
   ];
   return { parts, status: () => ({ scoring: loop.status(), judges: judgeHealth.states() }) };
 }

@@ -1,7 +1,7 @@
 import { EXPORTERS } from '../components.ts';
 import type { Config } from '../config/index.ts';
 import { createScoreExportLoop, type ScoreExportLoop } from '../outbound/exporters/score-export-loop.ts';
-import { startDuties, type Duties } from '../ownership/duties.ts';
+import type { Duties } from '../ownership/duties.ts';
 import type { Store } from '../store/contracts/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics, Reading } from '../telemetry/metrics.ts';
@@ -11,8 +11,8 @@ import type { StartedPart } from './stop-parts.ts';
 /** Starts the configured exporters. Starts nothing without one. */
 export async function startExports(
   config: Config,
-  store: Pick<Store, 'scoreFeed' | 'duties' | 'deadLetters'>,
-  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+  store: Pick<Store, 'scoreFeed' | 'deadLetters'>,
+  { duties, log, metrics }: { readonly duties: Duties; readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
   const created = await Promise.all(
     EXPORTERS.map((exporter) => exporter.create(config.exporters, packageVersion())),
@@ -22,10 +22,7 @@ export async function startExports(
     return [];
   }
   const dutyName = (exporter: string) => `export ${exporter}`;
-  const duties: Duties = startDuties(
-    store.duties,
-    exporters.map(({ name }) => dutyName(name)),
-  );
+  duties.join(exporters.map(({ name }) => dutyName(name)));
   const exporting = createScoreExportLoop(
     exporters,
     {},
@@ -40,18 +37,14 @@ export async function startExports(
       random: Math.random,
     },
   );
-  const stop = async () => {
-    await exporting.stop();
-    duties.stop();
-  };
   try {
     await exporting.start();
   } catch (error) {
-    await stop();
+    await exporting.stop();
     throw error;
   }
   metrics.observe(() => exportReadings(exporting));
-  return [{ name: 'exporters', stage: 'exporters', stop }];
+  return [{ name: 'exporters', stage: 'exporters', stop: () => exporting.stop() }];
 }
 
 function exportReadings(exporting: Pick<ScoreExportLoop, 'counts'>): Reading[] {

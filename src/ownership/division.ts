@@ -1,9 +1,9 @@
 import { hashNumber, SHARDS } from '../store/contracts/trace-shards.ts';
 
-/** A member and the work that it can do. */
+/** A member and its scorers. */
 export interface Worker {
   readonly name: string;
-  /** Cells (`joinCell`) and duties of the member; `ANY_CELL` stands for all. */
+  /** Cells (`joinCell`) of the member; `ANY_CELL` stands for all. */
   readonly cells: readonly string[];
 }
 

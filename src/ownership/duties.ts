@@ -7,6 +7,8 @@ import { BEAT_EVERY_MS, MEMBER_TTL_MS } from './ownership.ts';
  * or its beats are old. A process that joins later never takes a duty from a living one.
  */
 export interface Duties {
+  /** Joins the members of duties. */
+  join(duties: readonly string[]): void;
   /**
    * Returns the number of the epoch in which this process has the duty; undefined while it does not have it. Work of an earlier
    * epoch must not be continued: another process may have done it. Reads the members first when the last beat is old, for
@@ -36,9 +38,9 @@ const DEFAULTS = {
   ttlMs: MEMBER_TTL_MS,
 } satisfies Required<DutyOptions>;
 
-/** Joins the duties and starts to beat. */
-export function startDuties(store: DutyStore, names: readonly string[], options: DutyOptions = {}): Duties {
-  const duties = new SharedDuties(store, names, { ...DEFAULTS, ...options });
+/** Starts to beat for the duties that this process joins. One beat serves all of them. */
+export function startDuties(store: DutyStore, options: DutyOptions = {}): Duties {
+  const duties = new SharedDuties(store, { ...DEFAULTS, ...options });
   duties.start();
   return duties;
 }
@@ -46,7 +48,7 @@ export function startDuties(store: DutyStore, names: readonly string[], options:
 class SharedDuties implements Duties {
   readonly #store: DutyStore;
   readonly #settings: Required<DutyOptions>;
-  readonly #names: Set<string>;
+  readonly #names = new Set<string>();
   readonly #epochs = new Map<string, number>();
   #epochCount = 0;
   /** Name of this process among the members; another one after each silence. */
@@ -59,17 +61,23 @@ class SharedDuties implements Duties {
   #refreshing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(store: DutyStore, names: readonly string[], settings: Required<DutyOptions>) {
+  constructor(store: DutyStore, settings: Required<DutyOptions>) {
     this.#store = store;
-    this.#names = new Set(names);
     this.#settings = settings;
   }
 
   start(): void {
-    // A failure shows itself in `readEpoch`, which refreshes again when the last beat is old.
-    const look = () => void this.#refresh().catch(() => undefined);
-    this.#timer = setInterval(look, this.#settings.lookEveryMs).unref();
-    look();
+    this.#timer = setInterval(() => this.#look(), this.#settings.lookEveryMs).unref();
+  }
+
+  join(duties: readonly string[]): void {
+    duties.forEach((duty) => this.#names.add(duty));
+    this.#look();
+  }
+
+  /** A failure shows itself in `readEpoch`, which refreshes again when the last beat is old. */
+  #look(): void {
+    void this.#refresh().catch(() => undefined);
   }
 
   stop(): void {
@@ -105,10 +113,12 @@ class SharedDuties implements Duties {
   }
 
   async #refreshOnce(): Promise<void> {
+    const names = [...this.#names];
     const silentMs = this.#silentMs();
-    const isBeatDue = silentMs >= this.#settings.beatEveryMs;
-    const hasAll = [...this.#names].every((duty) => this.#epochs.has(duty));
-    if (!isBeatDue && hasAll) {
+    const isNew = names.some((duty) => !this.#own.has(duty));
+    const isBeatDue = isNew || silentMs >= this.#settings.beatEveryMs;
+    const hasAll = names.every((duty) => this.#epochs.has(duty));
+    if (names.length === 0 || (!isBeatDue && hasAll)) {
       return;
     }
     const startedMs = performance.now();
@@ -116,21 +126,21 @@ class SharedDuties implements Duties {
       if (silentMs > this.#settings.ttlMs) {
         this.#joinAnew();
       }
-      await this.#beat();
+      await this.#beat(names);
     }
-    const members = await this.#store.readMembers([...this.#names], this.#settings.ttlMs);
-    if (this.#isForgotten(members)) {
+    const members = await this.#store.readMembers(names, this.#settings.ttlMs);
+    if (this.#isForgotten(names, members)) {
       this.#joinAnew();
       return;
     }
     if (isBeatDue) {
       this.#beatStartedMs = startedMs;
     }
-    this.#assign(members);
+    this.#assign(names, members);
   }
 
-  async #beat(): Promise<void> {
-    const beats = [...this.#names].map((duty) => ({
+  async #beat(names: readonly string[]): Promise<void> {
+    const beats = names.map((duty) => ({
       duty,
       member: this.#member,
       joinedAtMs: this.#own.get(duty)?.joinedAtMs,
@@ -144,8 +154,8 @@ class SharedDuties implements Duties {
    * Returns true when the others have seen this process as dead: a beat is missing, or came late by the store's clock. That
    * clock also counts a time in which the whole machine slept.
    */
-  #isForgotten(members: readonly DutyMember[]): boolean {
-    return [...this.#names].some((duty) => {
+  #isForgotten(names: readonly string[], members: readonly DutyMember[]): boolean {
+    return names.some((duty) => {
       const current = members.find((each) => each.duty === duty && each.member === this.#member);
       const before = this.#own.get(duty);
       return (
@@ -166,8 +176,8 @@ class SharedDuties implements Duties {
     this.#beatStartedMs = Number.NEGATIVE_INFINITY;
   }
 
-  #assign(members: readonly DutyMember[]): void {
-    for (const duty of this.#names) {
+  #assign(names: readonly string[], members: readonly DutyMember[]): void {
+    for (const duty of names.filter((name) => this.#names.has(name))) {
       const ofDuty = members.filter((each) => each.duty === duty);
       const own = ofDuty.find(({ member }) => member === this.#member);
       if (own === undefined) {

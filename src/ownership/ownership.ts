@@ -28,11 +28,9 @@ export interface Ownership extends Claims {
   beat(): Promise<void>;
   /** Number that grows with every change of the members or of their work. */
   generation(): number;
-  /** Returns true when this process has the duty (`OwnershipOptions.duties`) for the key. */
-  hasDuty(key: TraceKey, duty: string): boolean;
   /** Cells of this process, and their shards. */
   shares(): readonly Share[];
-  /** Shards in which this process has a cell or a duty; null: all. */
+  /** Shards in which this process has a cell; null: all, also for a process without a cell. */
   shards(): readonly number[] | null;
   /** Returns true when a member does this scorer of this rule, or did it a short time ago and may come back. */
   isKnown(rule: string, scorer: string): boolean;
@@ -49,10 +47,8 @@ export interface Ownership extends Claims {
 export interface OwnershipOptions {
   /** Name of this process among the members. */
   readonly member: string;
-  /** Work on traces (`joinCell`). */
+  /** Scorers of the rules of this process (`joinCell`). */
   readonly cells: readonly string[];
-  /** Work that one member at a time does, apart from traces. */
-  readonly duties?: readonly string[];
   readonly monotonicMs: () => number;
 }
 
@@ -69,7 +65,6 @@ function ownAlone(cells: readonly string[]): Ownership {
     ...SOLE_CLAIMS,
     beat: async () => undefined,
     generation: () => 0,
-    hasDuty: () => true,
     shares: () => divideAlone(cells).shares(),
     shards: () => null,
     isKnown: (rule, scorer) => cells.includes(joinCell(rule, scorer)),
@@ -88,7 +83,6 @@ interface Join {
 class SharedOwnership implements Ownership {
   readonly #store: MemberStore;
   readonly #options: OwnershipOptions;
-  readonly #work: readonly string[];
   #name: string;
   #renames = 0;
   #seen: readonly Member[] = [];
@@ -110,7 +104,6 @@ class SharedOwnership implements Ownership {
   constructor(store: MemberStore, options: OwnershipOptions) {
     this.#store = store;
     this.#options = options;
-    this.#work = [...options.cells, ...(options.duties ?? [])];
     this.#name = options.member;
     this.#division = divideAlone(options.cells);
     this.#cast = '';
@@ -133,14 +126,14 @@ class SharedOwnership implements Ownership {
 
   async #beatOnce(): Promise<void> {
     const startedMs = this.#options.monotonicMs();
-    let seen = await this.#store.beat(this.#name, { cells: this.#work });
+    let seen = await this.#store.beat(this.#name, { cells: this.#options.cells });
     let stampMs = readStamp(seen.members, this.#name);
     const isAhead = stampMs > seen.nowMs + MEMBER_TTL_MS;
     if (isAhead) {
       // The store's clock went back. The stored beat of this name hides every later one, so the process takes another name.
       this.#renames += 1;
       this.#name = `${this.#options.member}~${this.#renames}`;
-      seen = await this.#store.beat(this.#name, { cells: this.#work });
+      seen = await this.#store.beat(this.#name, { cells: this.#options.cells });
       stampMs = readStamp(seen.members, this.#name);
     }
     const endedMs = this.#options.monotonicMs();
@@ -168,7 +161,7 @@ class SharedOwnership implements Ownership {
 
   #listAlive(): Member[] {
     const sinceMs = this.#seenAtMs - MEMBER_TTL_MS;
-    const own = { name: this.#name, cells: this.#work, beatAtMs: this.#seenAtMs, isLeaving: false };
+    const own = { name: this.#name, cells: this.#options.cells, beatAtMs: this.#seenAtMs, isLeaving: false };
     const others = this.#seen.filter(
       (member) =>
         member.name !== this.#name &&
@@ -191,7 +184,7 @@ class SharedOwnership implements Ownership {
     }
     const before = this.#cast === '' ? null : this.#division;
     this.#cast = cast;
-    this.#division = divide(this.#name, this.#work, alive);
+    this.#division = divide(this.#name, this.#options.cells, alive);
     this.#generation += 1;
     if (before !== null) {
       this.#markMoves(before, nowMs);
@@ -217,21 +210,13 @@ class SharedOwnership implements Ownership {
     return this.#generation;
   }
 
-  hasDuty(key: TraceKey, duty: string): boolean {
-    return this.#division.owns(computeShard(key), duty);
-  }
-
   shares(): readonly Share[] {
-    const cells = new Set(this.#options.cells);
-    return this.#division.shares().flatMap((share) => {
-      const ours = share.cells.filter((cell) => cells.has(cell));
-      return ours.length === 0 ? [] : [{ ...share, cells: ours }];
-    });
+    return this.#division.shares();
   }
 
   shards(): readonly number[] | null {
     const shares = this.#division.shares();
-    return shares.some((share) => share.shards === null)
+    return this.#options.cells.length === 0 || shares.some((share) => share.shards === null)
       ? null
       : [...new Set(shares.flatMap((share) => share.shards ?? []))];
   }
@@ -240,7 +225,7 @@ class SharedOwnership implements Ownership {
     const cell = joinCell(rule, scorer);
     const sinceMs = this.#seenAtMs - RETURN_MS;
     return (
-      this.#work.includes(cell) ||
+      this.#options.cells.includes(cell) ||
       this.#seen.some((member) => member.beatAtMs >= sinceMs && !this.#isAhead(member) && canDo(member, cell))
     );
   }
@@ -288,7 +273,7 @@ class SharedOwnership implements Ownership {
   async leave(): Promise<void> {
     this.#hasLeft = true;
     await this.#beating?.catch(() => undefined);
-    await this.#store.beat(this.#name, { cells: this.#work, leaving: true });
+    await this.#store.beat(this.#name, { cells: this.#options.cells, leaving: true });
   }
 }
 

@@ -4,26 +4,19 @@ import { createEvaluator } from '../../monitors/evaluator.ts';
 import type { MonitorStore } from '../../monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { MonitorGroup } from '../../monitors/rule.ts';
-import type { Ownership } from '../../ownership/ownership.ts';
 import { systemTimers, type Timers } from '../../scoring/live/timers.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** Interval of the checks for a closed bucket, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
-/** Duty of the process that evaluates the monitors. */
-export const MONITOR_DUTY = 'monitors';
-
-/** Key of all monitors in the division of the duty. */
-const MONITORS = { tenant: '', traceId: 'monitors' };
-
 export interface MonitorLoopDeps {
   readonly store: MonitorStore;
   /**
-   * Selects one evaluator among several scorer processes on one store. Two evaluators for a moment do the same work with
-   * the same result.
+   * Returns true when this process is the evaluator among the scorer processes on one store. Two evaluators for a moment do
+   * the same work with the same result. Throws when the store does.
    */
-  readonly ownership: Pick<Ownership, 'beat' | 'hasDuty'>;
+  readonly isEvaluator: () => Promise<boolean>;
   readonly log: Log;
   readonly timers?: Timers;
 }
@@ -38,7 +31,7 @@ export interface MonitorLoop {
 
 /** Starts to evaluate monitors when their buckets close. Retries failures from the stored state. */
 export function startMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorLoopDeps): MonitorLoop {
-  const { store, ownership, log, timers = systemTimers } = deps;
+  const { store, isEvaluator, log, timers = systemTimers } = deps;
   const stopping = new AbortController();
   const evaluator = createEvaluator(groups, {
     store,
@@ -52,8 +45,7 @@ export function startMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorL
 
   async function look(): Promise<void> {
     try {
-      await ownership.beat();
-      if (ownership.hasDuty(MONITORS, MONITOR_DUTY)) {
+      if (await isEvaluator()) {
         await evaluator.advance();
       } else {
         evaluator.forget();

@@ -1,7 +1,7 @@
 import { startAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
 import { CHANNELS } from '../../components.ts';
 import { durationMs, type Config } from '../../config/index.ts';
-import { startDuties } from '../../ownership/duties.ts';
+import type { Duties } from '../../ownership/duties.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import type { StartedPart } from '../stop-parts.ts';
@@ -10,8 +10,8 @@ import type { Store } from '../../store/contracts/store.ts';
 /** Starts sending alerts over every configured channel. Starts nothing without a channel. */
 export async function startAlerts(
   config: Config,
-  store: Pick<Store, 'alertFeed' | 'alerts' | 'deadLetters' | 'duties' | 'spans'>,
-  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+  store: Pick<Store, 'alertFeed' | 'alerts' | 'deadLetters' | 'spans'>,
+  { duties, log, metrics }: { readonly duties: Duties; readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
   const created = await Promise.all(CHANNELS.map((channel) => channel.create(config.alerts)));
   const channels = created.flat();
@@ -21,7 +21,7 @@ export async function startAlerts(
   // One process at a time serves a channel. Two processes for a moment send the same messages with the same ids.
   const dutyName = (channel: string) => `alerts ${channel}`;
   const names = channels.map(({ name }) => dutyName(name));
-  const duties = startDuties(store.duties, names);
+  duties.join(names);
   const delivery = startAlertDelivery(
     channels,
     { groupWaitMs: durationMs(config.alerts.groupWait) },
@@ -39,7 +39,6 @@ export async function startAlerts(
   const stop = async () => {
     await delivery.stop();
     await Promise.all(names.map((name) => duties.leave(name)));
-    duties.stop();
   };
   return [{ name: 'alerts', stage: 'exporters', stop }];
 }

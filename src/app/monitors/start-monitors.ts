@@ -1,5 +1,5 @@
 import type { MonitorGroup } from '../../monitors/rule.ts';
-import type { Ownership } from '../../ownership/ownership.ts';
+import type { Duties } from '../../ownership/duties.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { loggedAlerts } from './logged-alerts.ts';
@@ -8,23 +8,31 @@ import { monitorReadings } from './monitor-readings.ts';
 import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
+/** Duty of the process that evaluates the monitors. */
+const MONITOR_DUTY = 'monitors';
+
 /**
  * Starts monitors in a scorer process. Without any configured monitor, it only ends open incidents of earlier monitors, so
  * that their receivers get the end.
- * @param options ownership: share of this process among the scorers
  */
 export function startMonitors(
   groups: readonly MonitorGroup[],
   options: {
     readonly store: Store;
-    readonly ownership: Ownership;
+    readonly duties: Duties;
     readonly log: Log;
     readonly metrics: Metrics;
   },
 ): StartedPart {
-  const { store, ownership, log, metrics } = options;
+  const { store, duties, log, metrics } = options;
+  duties.join([MONITOR_DUTY]);
+  const isEvaluator = async () => (await duties.readEpoch(MONITOR_DUTY)) !== undefined;
   const monitors = { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) };
-  const loop = startMonitorLoop(groups, { store: monitors, ownership, log });
+  const loop = startMonitorLoop(groups, { store: monitors, isEvaluator, log });
   metrics.observe(() => monitorReadings(loop.statuses()));
-  return { name: 'monitors', stage: 'work', stop: () => loop.stop() };
+  const stop = async () => {
+    await loop.stop();
+    await duties.leave(MONITOR_DUTY);
+  };
+  return { name: 'monitors', stage: 'work', stop };
 }

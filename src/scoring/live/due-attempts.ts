@@ -3,7 +3,6 @@ import { RETURN_MS, type Ownership } from '../../ownership/ownership.ts';
 import type { DecisionStore, TraceKey } from '../../store/contracts/stores.ts';
 import type { GroupCommit } from '../record/group-commit.ts';
 import { buildRemovedRow } from '../record/decision-rows.ts';
-import { REMOVAL_DUTY } from './scorer-ownership.ts';
 
 /** Interval of the reads of due attempts, milliseconds. */
 export const DUE_EVERY_MS = 5 * 60_000;
@@ -34,9 +33,8 @@ export async function readDueAttempts(
   const rows = await decisions.due({ untilMs, shards: ownership.shards(), limit: DUE_LIMIT });
   const known = rows.filter((row) => ownership.isKnown(row.rule, row.scorer));
   const unknown = rows.filter((row) => !ownership.isKnown(row.rule, row.scorer));
-  const removed = unknown.filter(
-    (row) => (row.nextAttemptAt ?? 0) <= nowMs && ownership.hasDuty(row, REMOVAL_DUTY),
-  );
+  // Two processes that read the same row write the same row.
+  const removed = unknown.filter((row) => (row.nextAttemptAt ?? 0) <= nowMs);
   await writer.write(removed.map((row) => buildRemovedRow(row, nowMs)));
   const attempts = known.flatMap((row) =>
     ownership.claim(row)?.owns(row.rule, row.scorer) === true

@@ -227,10 +227,10 @@ export interface Spending {
   readonly reservedUsd: number;
 }
 
-/** A process among those that share work. */
+/** A scorer process among those of one store. */
 export interface Member {
   readonly name: string;
-  /** Work that the member can do (`joinCell`); `ANY_CELL` for all. */
+  /** Scorers of its rules (`joinCell`); `ANY_CELL` for all. */
   readonly cells: readonly string[];
   /** Its last beat, Unix milliseconds by the store's clock. */
   readonly beatAtMs: number;
@@ -238,7 +238,7 @@ export interface Member {
   readonly isLeaving: boolean;
 }
 
-/** Store of the running processes that share work. */
+/** Store of the running scorer processes. */
 export interface MemberStore {
   /**
    * Records that a member runs (or leaves). Returns the members of the last day and the store's clock, Unix milliseconds. A

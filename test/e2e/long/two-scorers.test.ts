@@ -99,9 +99,7 @@ it('a scorer that stalls with judge calls in flight changes no score that anothe
   judge.script(async (request) => {
     const reply = await verdictJudge(request);
     const isVerdict = reply.kind === 'text' && reply.text?.includes('"verdict":"yes"') === true;
-    return isVerdict
-      ? { ...reply, text: reply.text!.replaceAll('"verdict":"yes"', '"verdict":"no"') }
-      : reply;
+    return isVerdict ? { ...reply, text: reply.text.replaceAll('"verdict":"yes"', '"verdict":"no"') } : reply;
   });
   const store = openStore(addresses);
   await store.waitForScores(24, 'hallucination', first);

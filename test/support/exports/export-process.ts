@@ -45,11 +45,8 @@ export async function startExportProcess(
     readMembers: (names, ttlMs) => pass(() => store.duties.readMembers(names, ttlMs)),
   };
   const { scoreFeed } = store;
-  const duties = startDuties(
-    guarded,
-    exporters.map(({ name }) => name),
-    DUTY_TIMES,
-  );
+  const duties = startDuties(guarded, DUTY_TIMES);
+  duties.join(exporters.map(({ name }) => name));
   const loop = createScoreExportLoop(
     exporters,
     { intervalMs: 20, firstRetryMs: 20, maxRetryMs: 200, drainMs: 5_000, ...options },

@@ -53,7 +53,8 @@ afterEach(() => {
 });
 
 function start(...names: string[]): Duties {
-  const duties = startDuties(table, names);
+  const duties = startDuties(table);
+  duties.join(names);
   running.push(duties);
   return duties;
 }

@@ -16,7 +16,7 @@ function scene() {
   const store = new MemoryStore(0);
   let localMs = 0;
   const owner = (member: string, cells: readonly string[] = [CELL]) =>
-    createOwnership(store.members, { member, cells, duties: ['upkeep'], monotonicMs: () => localMs });
+    createOwnership(store.members, { member, cells, monotonicMs: () => localMs });
   return {
     store,
     owner,
@@ -134,17 +134,6 @@ describe('ownership', () => {
     pass(60_000);
     await a.beat();
     expect(a.isKnown('default', 'b')).toBe(false);
-  });
-
-  it('gives a duty to exactly one member, apart from the scorers', async () => {
-    const { owner, live } = scene();
-    const [a, b] = [owner('a'), owner('b', [])];
-    await a.beat();
-    await b.beat();
-    await live(3_000, a, b);
-
-    expect(keys.filter((key) => a.hasDuty(key, 'upkeep') === b.hasDuty(key, 'upkeep'))).toEqual([]);
-    expect(keys.every((key) => b.claim(key) === null)).toBe(true);
   });
 });
 

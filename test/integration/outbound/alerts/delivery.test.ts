@@ -1,3 +1,4 @@
+import { startDuties } from '../../../../src/ownership/duties.ts';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
@@ -186,7 +187,8 @@ describe('all channels of a configuration', () => {
       },
     });
     const metrics = createMetrics({ version: '1', log: silentLog });
-    const parts = await startAlerts(config, its.store, { log: silentLog, metrics });
+    const duties = startDuties(its.store.duties);
+    const parts = await startAlerts(config, its.store, { duties, log: silentLog, metrics });
     const event = alertOfScorer(randomUUID());
     const bodies = (path: string) =>
       receiver.requests.filter((each) => each.path === path && each.body.includes(event.series.scorer));
@@ -213,12 +215,16 @@ describe('all channels of a configuration', () => {
       return (metricValue(text, told) ?? 0) >= 2;
     });
     await Promise.all(parts.map((part) => part.stop()));
+    duties.stop();
     await metrics.stop();
   });
 
   it('are none where none is configured', async () => {
     const metrics = createMetrics({ version: '1', log: silentLog });
-    expect(await startAlerts(parseConfig({}), its.store, { log: silentLog, metrics })).toEqual([]);
+    const duties = startDuties(its.store.duties);
+    const parts = await startAlerts(parseConfig({}), its.store, { duties, log: silentLog, metrics });
+    expect(parts).toEqual([]);
+    duties.stop();
     await metrics.stop();
   });
 });

@@ -25,14 +25,11 @@ const GROUP: MonitorGroup = {
 };
 
 /** Starts a loop whose looks follow each other at once. */
-function startLoop(
-  store: MemoryMonitors,
-  ownership: MonitorLoopDeps['ownership'] = { beat: async () => undefined, hasDuty: () => true },
-) {
+function startLoop(store: MemoryMonitors, isEvaluator: MonitorLoopDeps['isEvaluator'] = async () => true) {
   const lines: string[] = [];
   const log = createLog('info', { destination: { write: (line) => void lines.push(line) } });
   const timers = { sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
-  return { lines, loop: startMonitorLoop([GROUP], { store, ownership, log, timers }) };
+  return { lines, loop: startMonitorLoop([GROUP], { store, isEvaluator, log, timers }) };
 }
 
 test('monitors are evaluated as their buckets close', async () => {
@@ -51,12 +48,9 @@ test('monitors are evaluated as their buckets close', async () => {
 test('monitors of another process are left to it', async () => {
   const store = new MemoryMonitors();
   let looks = 0;
-  const { loop } = startLoop(store, {
-    beat: async () => undefined,
-    hasDuty: () => {
-      looks += 1;
-      return false;
-    },
+  const { loop } = startLoop(store, async () => {
+    looks += 1;
+    return false;
   });
   await until(() => looks > 3);
   await loop.stop();
@@ -69,11 +63,9 @@ test('monitors wait for an unreachable store, and log it once', async () => {
   const clock = store.nowMs;
   store.nowMs = () => (isAway ? Promise.reject(new StoreUnavailableError('the store is away')) : clock());
   let looks = 0;
-  const { loop, lines } = startLoop(store, {
-    beat: async () => {
-      looks += 1;
-    },
-    hasDuty: () => true,
+  const { loop, lines } = startLoop(store, async () => {
+    looks += 1;
+    return true;
   });
   await until(() => looks > 3);
   isAway = false;
