@@ -25,12 +25,14 @@ export class ServeFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'spanscore-serve-'));
   readonly configFile = join(this.path, 'spanscore.config.yaml');
   readonly #args: readonly string[];
+  readonly #cli: string;
   #child: ChildProcess | undefined;
   #output = '';
 
-  /** `args` are added to the arguments of every start. */
-  constructor(config: Record<string, unknown> = {}, args: readonly string[] = []) {
+  /** `args` are added to the arguments of every start. `cli` is the program, for example that of another checkout. */
+  constructor(config: Record<string, unknown> = {}, args: readonly string[] = [], cli: string = CLI) {
     this.#args = args;
+    this.#cli = cli;
     this.configure(config);
   }
 
@@ -64,7 +66,7 @@ export class ServeFolder {
    */
   async start(environment: Record<string, string> = {}): Promise<ServeAddresses> {
     rmSync(this.serveFile, { force: true });
-    const child = spawn(process.execPath, [CLI, 'serve', '--config', this.configFile, ...this.#args], {
+    const child = spawn(process.execPath, [this.#cli, 'serve', '--config', this.configFile, ...this.#args], {
       cwd: this.path,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
