@@ -73,9 +73,12 @@ export const RECEIVERS: readonly ReceiverDefinition[] = [otlpHttpReceiver, otlpG
 export const EXPORTERS: readonly ExporterDefinition[] = [otlpExporter, webhookExporter];
 
 /** Channels of alerts. */
-export const CHANNELS: readonly ChannelDefinition[] = [
+export const CHANNELS = [
   alertmanagerChannel,
   webhookChannel,
   slackChannel,
   pagerdutyChannel,
-];
+] as const satisfies readonly ChannelDefinition[];
+
+/** Components with a section of their own in the configuration. */
+export const COMPONENTS = { receivers: RECEIVERS, exporters: EXPORTERS, channels: CHANNELS } as const;

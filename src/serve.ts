@@ -21,7 +21,7 @@ import { processStatus, readStoreStatus, type ScorerStatus } from './app/serve-s
 import { startForwarding, startReceivers, type Receivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { PREBUILT_SCORERS } from './components.ts';
-import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './config/index.ts';
+import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './app/config/index.ts';
 import { createDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { readServerTls } from './config/tls-files.ts';

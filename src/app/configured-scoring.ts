@@ -1,4 +1,4 @@
-import { durationMs, type Config } from '../config/index.ts';
+import { durationMs, type Config } from './config/index.ts';
 import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import { createReplyCache } from '../judge/reply-cache.ts';

@@ -1,4 +1,4 @@
-import { durationDays, durationMs, type Config } from '../config/index.ts';
+import { durationDays, durationMs, type Config } from './config/index.ts';
 import { checkDataDirectory, createDataDirectory } from '../config/data-directory.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../store/embedded/engine.ts';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Config, type ConfigIssue, readConfiguredMonitors } from '../config/index.ts';
+import { type Config, type ConfigIssue, readConfiguredMonitors } from './config/index.ts';
 import { tlsIssues } from '../config/tls-files.ts';
 import { ConfigError } from '../domain/errors.ts';
 

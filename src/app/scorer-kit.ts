@@ -1,6 +1,6 @@
 import { PREBUILT_SCORERS } from '../components.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { byteSize, durationMs, type Config, type Rule as ConfiguredRule } from '../config/index.ts';
+import { byteSize, durationMs, type Config, type Rule as ConfiguredRule } from './config/index.ts';
 import { ConfigError, readErrorMessage } from '../domain/errors.ts';
 import { createGuestScorers, type GuestScorers } from '../guests/guest-scorers.ts';
 import type { GuestSpec } from '../guests/guest-spec.ts';

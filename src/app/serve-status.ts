@@ -1,4 +1,4 @@
-import type { Config } from '../config/index.ts';
+import type { Config } from './config/index.ts';
 import { computeBudgetDay, computeNextBudgetDay } from '../scoring/attempt/budget-day.ts';
 import { OPEN_LEASE_MS } from '../scoring/attempt/budget-account.ts';
 import type { BudgetReading } from '../scoring/attempt/budget-ask.ts';

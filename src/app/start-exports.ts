@@ -1,5 +1,5 @@
 import { EXPORTERS } from '../components.ts';
-import type { Config } from '../config/index.ts';
+import type { Config } from './config/index.ts';
 import { createScoreExportLoop, type ScoreExportLoop } from '../outbound/exporters/score-export-loop.ts';
 import type { Duties } from '../ownership/duties.ts';
 import type { Store } from '../store/contracts/store.ts';

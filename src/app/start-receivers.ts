@@ -1,5 +1,5 @@
 import { RECEIVERS } from '../components.ts';
-import type { Config } from '../config/index.ts';
+import type { Config } from './config/index.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import type { DeadLetterSink } from '../store/contracts/dead-letters.ts';
 import type { SpanSink } from '../store/contracts/span-sink.ts';

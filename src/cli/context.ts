@@ -1,4 +1,4 @@
-import type { Config } from '../config/index.ts';
+import type { Config } from '../app/config/index.ts';
 import type { TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { Log } from '../telemetry/log.ts';

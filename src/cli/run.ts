@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { loadConfig, type LoadedConfig, reportedIssues } from '../config/index.ts';
+import { loadConfig, type LoadedConfig, reportedIssues } from '../app/config/index.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';

@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { nearest } from '../domain/nearest.ts';
+import type { ConfigFormat } from './config-format.ts';
 import { resolveReferences } from './environment-references.ts';
 import type { ConfigIssue, Origin } from './faults/config-issue.ts';
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
 import { PARSE_TERMS } from './faults/schema-issues.ts';
 import type { ConfigFile } from './files/config-file.ts';
-import { configJsonSchema, settablePaths } from './json-schema.ts';
 import { showPath, valueAt, withValueAt, type KeyPath } from './key-path.ts';
 import type { Override } from './overrides.ts';
-import { configSchema, type ParsedConfig } from './schema.ts';
+import type { ParsedConfig } from './schema.ts';
 
 /** The unchecked configuration: the file, overridden by variables and flags. */
 export interface Layers {
@@ -24,11 +24,17 @@ export interface Layers {
   readonly buildPlace: (path: KeyPath) => Origin;
 }
 
+/** Environment of the program, and the paths of the values that it can set. */
+interface Outside {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly settable: readonly string[][];
+}
+
 /** Applies variables and flags to a file. */
 export function stackLayers(
   file: ConfigFile | undefined,
   overrides: readonly Override[],
-  variables: Readonly<Record<string, string | undefined>>,
+  { variables, settable }: Outside,
 ): Layers {
   const resolved = resolveReferences(file?.value ?? {}, (name) => variables[name] || undefined);
   const findOrigin = (path: KeyPath): Origin => {
@@ -41,7 +47,7 @@ export function stackLayers(
       ? throughVariable(file.findOrigin(path), resolved.touched.get(JSON.stringify(path)))
       : { kind: 'default', where: '' };
   };
-  const known = overrides.filter((entry) => unknownOverride(entry).length === 0);
+  const known = overrides.filter((entry) => unknownOverride(entry, settable).length === 0);
   const value = known.reduce((whole, entry) => withValueAt(whole, entry.path, entry.value), resolved.value);
   const textual = new Set([...resolved.touched.keys(), ...known.map((entry) => JSON.stringify(entry.path))]);
   const isOverridden = ({ path }: ConfigIssue) =>
@@ -50,7 +56,7 @@ export function stackLayers(
   return {
     value,
     textual,
-    issues: [...unresolved, ...overrides.flatMap(unknownOverride)],
+    issues: [...unresolved, ...overrides.flatMap((entry) => unknownOverride(entry, settable))],
     unusable: unresolved.map(({ path }) => path),
     findOrigin,
     buildPlace: (path) => {
@@ -66,8 +72,8 @@ function throughVariable(origin: Origin, variable: string | undefined): Origin {
   return { ...origin, where: `${origin.where}${suffix}`, place: `${origin.place ?? origin.where}${suffix}` };
 }
 
-function unknownOverride(entry: Override): ConfigIssue[] {
-  const paths = settablePaths().map((path) => path.join('.'));
+function unknownOverride(entry: Override, settable: readonly string[][]): ConfigIssue[] {
+  const paths = settable.map((path) => path.join('.'));
   const key = entry.path.join('.');
   if (paths.includes(key)) {
     return [];
@@ -83,11 +89,14 @@ function unknownOverride(entry: Override): ConfigIssue[] {
 }
 
 /** Converts texts of variables and flags to numbers or booleans where the schema wants them, then checks everything. */
-export function parseLayers({ value, textual, unusable }: Layers): LenientParse<ParsedConfig> {
-  const first = configSchema.safeParse(value, PARSE_TERMS);
+export function parseLayers(
+  { value, textual, unusable }: Layers,
+  { schema, jsonSchema }: ConfigFormat,
+): LenientParse<ParsedConfig> {
+  const first = schema.safeParse(value, PARSE_TERMS);
   const issues = first.success ? [] : first.error.issues;
   const typed = issues.reduce<unknown>((whole, issue) => convertType(whole, issue, textual), value);
-  return parseLeniently(typed, { schema: configSchema, jsonSchema: configJsonSchema() }, unusable);
+  return parseLeniently(typed, { schema, jsonSchema: jsonSchema() }, unusable);
 }
 
 function convertType(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<string>): unknown {

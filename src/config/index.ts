@@ -1,4 +1,4 @@
-/** Entry point `spanscore/config`. */
+/** Reading of configurations, for any list of components. `src/app/config` binds the components of this program. */
 export { byteSize } from './byte-size.ts';
 export {
   createConfigError as configErrorOf,
@@ -9,7 +9,8 @@ export {
 export { checkValue } from './check-value.ts';
 export { durationDays, durationMs, parseDurationMs, parseMomentMs } from './duration.ts';
 export { parseEndpoint, type Endpoint } from './endpoint.ts';
-export { configJsonSchema } from './json-schema.ts';
+export { createConfigReader, type ParseConfigOptions } from './config-reader.ts';
+export { isSecretPath } from './json-schema.ts';
 export {
   loadMonitorFiles,
   loadMonitorTests,
@@ -19,7 +20,7 @@ export {
 } from './files/monitor-files.ts';
 export type { MonitorTest } from './schema/monitor-tests.ts';
 export type { MonitorGroup, MonitorRule } from './schema/monitors.ts';
-export { loadConfig, parseConfig, type LoadConfigOptions, type LoadedConfig } from './load-config.ts';
-export { configSchema, defineConfig, type Config, type ConfigInput } from './schema.ts';
+export type { LoadConfigOptions, LoadedConfig } from './load-config.ts';
+export type { Config, ConfigInput } from './schema.ts';
 export type { KnownScorer } from './default-rule.ts';
 export type { Rule } from './schema/rules.ts';

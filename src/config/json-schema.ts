@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { KeyPath } from './key-path.ts';
-import { configSchema } from './schema.ts';
 import { monitorTestFileSchema } from './schema/monitor-tests.ts';
 import { monitorFileSchema } from './schema/monitors.ts';
 
@@ -16,11 +15,9 @@ export interface JsonSchemaNode {
   readonly [key: string]: unknown;
 }
 
-let cached: JsonSchemaNode | undefined;
-
-/** Returns the JSON Schema (draft 2020-12) of the configuration, for editors; generated from the Zod schema. */
-export function configJsonSchema(): JsonSchemaNode {
-  return (cached ??= { ...toJsonSchema(configSchema), title: 'spanscore configuration' });
+/** Returns the JSON Schema (draft 2020-12) of a configuration, for editors; generated from its Zod schema. */
+export function createConfigJsonSchema(schema: z.ZodType): JsonSchemaNode {
+  return { ...toJsonSchema(schema), title: 'spanscore configuration' };
 }
 
 let cachedMonitorFile: JsonSchemaNode | undefined;
@@ -54,7 +51,7 @@ export function schemaNodesAt(path: KeyPath, root: JsonSchemaNode): JsonSchemaNo
 }
 
 /** Returns the known keys of the object at a path; empty when any key is allowed. */
-export function knownKeysAt(path: KeyPath, root = configJsonSchema()): string[] {
+export function knownKeysAt(path: KeyPath, root: JsonSchemaNode): string[] {
   return [...new Set(schemaNodesAt(path, root).flatMap((node) => Object.keys(node.properties ?? {})))];
 }
 
@@ -72,19 +69,19 @@ export function exampleAt(path: KeyPath, root: JsonSchemaNode): unknown {
 }
 
 /** True when the value at a path must never be shown. */
-export function isSecretPath(path: KeyPath): boolean {
-  return schemaNodesAt(path, configJsonSchema()).some((node) => node.writeOnly === true);
+export function isSecretPath(path: KeyPath, root: JsonSchemaNode): boolean {
+  return schemaNodesAt(path, root).some((node) => node.writeOnly === true);
 }
 
 /** Returns the paths of all single values under fixed keys: a variable or a flag can set them. */
-export function settablePaths(): string[][] {
+export function settablePaths(root: JsonSchemaNode): string[][] {
   const walk = (node: JsonSchemaNode, path: string[]): string[][] =>
     node.properties === undefined
       ? ['string', 'number', 'integer', 'boolean'].includes(node.type ?? '')
         ? [path]
         : []
       : Object.entries(node.properties).flatMap(([key, child]) => walk(child, [...path, key]));
-  return walk(configJsonSchema(), []).filter((path) => path[0] !== '$schema');
+  return walk(root, []).filter((path) => path[0] !== '$schema');
 }
 
 function listAlternatives(nodes: JsonSchemaNode[]): JsonSchemaNode[] {

@@ -3,19 +3,20 @@ import { findPrice } from '../domain/model-prices.ts';
 import { withAbsoluteTls, type FindFolder } from './absolute-paths.ts';
 import { crossIssues } from './checks/cross-checks.ts';
 import { stackLayers, parseLayers, formatSubject, type Layers } from './config-layers.ts';
+import type { ConfigFormat } from './config-format.ts';
 import { missingKeys } from './checks/judge-checks.ts';
 import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
 import { environment } from './environment.ts';
 import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
-import { configJsonSchema } from './json-schema.ts';
 import type { KeyPath } from './key-path.ts';
 import { listOpenDoors } from './open-doors.ts';
 import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
-import { configSchema, type Config, type ConfigInput, type ParsedConfig } from './schema.ts';
+import type { Config, ParsedConfig } from './schema.ts';
+import type { Components } from './schema/components.ts';
 
-export interface LoadConfigOptions {
+export interface LoadConfigOptions<Loaded = Config> {
   /** Path of the file; default: SPANSCORE_CONFIG, else the file in `cwd`, else none. */
   readonly path?: string | undefined;
   /** Values by dotted path; they override everything. */
@@ -26,11 +27,11 @@ export interface LoadConfigOptions {
   /** Existing scorers; undefined: names are not checked. */
   readonly scorers?: readonly KnownScorer[];
   /** Further checks: of files that the configuration names, and of parts created from it. */
-  readonly check?: ((config: Config) => Promise<readonly ConfigIssue[]>) | undefined;
+  readonly check?: ((config: Loaded) => Promise<readonly ConfigIssue[]>) | undefined;
 }
 
-export interface LoadedConfig {
-  readonly config: Config;
+export interface LoadedConfig<Loaded = Config> {
+  readonly config: Loaded;
   /** Absolute path of the file that was read. */
   readonly file: string | undefined;
   /** Returns the origin of the value at a path. */
@@ -45,10 +46,14 @@ export interface LoadedConfig {
  * Loads the configuration: defaults < file < SPANSCORE_… variables < flags, checked as a whole. Throws a `ConfigError` that
  * lists every fault.
  */
-export async function loadConfig(options: LoadConfigOptions = {}): Promise<LoadedConfig> {
+export async function loadConfig(
+  format: ConfigFormat,
+  options: LoadConfigOptions = {},
+): Promise<LoadedConfig> {
   const cwd = options.cwd ?? process.cwd();
   const variables = options.variables ?? environment();
-  const fromEnvironment = environmentOverrides(variables);
+  const settable = format.settablePaths();
+  const fromEnvironment = environmentOverrides(variables, settable);
   const named = options.path ?? (variables['SPANSCORE_CONFIG'] || undefined);
   const path = named === undefined ? findConfigFile(cwd) : resolve(cwd, named);
   const file = path === undefined ? undefined : await readConfigFile(path);
@@ -57,13 +62,13 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
     ...fromEnvironment.overrides,
     ...flagOverrides(options.flags ?? {}),
   ];
-  const layers = stackLayers(file, overrides, variables);
-  const parse = parseLayers(layers);
+  const layers = stackLayers(file, overrides, { variables, settable });
+  const parse = parseLayers(layers, format);
   const judge = variables['SPANSCORE_JUDGE'] ? defaultJudge(parse.parsed) : undefined;
   const findFolder = (keys: KeyPath) =>
     file !== undefined && layers.findOrigin(keys).kind === 'file' ? dirname(file.path) : cwd;
   const config = finish(parse.parsed, { scorers: options.scorers, judge, findFolder });
-  const issues = await allIssues(parse, { config, file, layers, options });
+  const issues = await allIssues(parse, { config, file, layers, options, components: format.components });
   if (config === undefined || issues.length > 0) {
     throw createConfigError(formatSubject(file), issues, layers.buildPlace);
   }
@@ -95,11 +100,13 @@ async function allIssues(
     file,
     layers,
     options,
+    components,
   }: {
     readonly config: Config | undefined;
     readonly file: ConfigFile | undefined;
     readonly layers: Layers;
     readonly options: LoadConfigOptions;
+    readonly components: Components;
   },
 ): Promise<ConfigIssue[]> {
   const brokenFrom = file?.brokenFrom;
@@ -113,7 +120,10 @@ async function allIssues(
   const concluded =
     config === undefined
       ? []
-      : [...crossIssues(config, options.scorers), ...((await options.check?.(config)) ?? [])];
+      : [
+          ...crossIssues(config, { known: options.scorers, components }),
+          ...((await options.check?.(config)) ?? []),
+        ];
   return [...(file?.issues ?? []), ...layers.issues, ...parse.issues, ...soundIssues(concluded, parse)];
 }
 
@@ -133,13 +143,14 @@ function soundIssues(
 
 /** Checks a configuration given as a value, as `defineConfig` returns it. Throws a `ConfigError`. */
 export function parseConfig(
-  input: ConfigInput,
+  { components, schema, jsonSchema }: ConfigFormat,
+  input: object,
   options: { cwd?: string; scorers?: readonly KnownScorer[] } = {},
 ): Config {
-  const parse = parseLeniently(input, { schema: configSchema, jsonSchema: configJsonSchema() });
+  const parse = parseLeniently(input, { schema, jsonSchema: jsonSchema() });
   const cwd = options.cwd ?? process.cwd();
   const config = finish(parse.parsed, { scorers: options.scorers, judge: undefined, findFolder: () => cwd });
-  const concluded = config === undefined ? [] : crossIssues(config, options.scorers);
+  const concluded = config === undefined ? [] : crossIssues(config, { known: options.scorers, components });
   const issues = [...parse.issues, ...soundIssues(concluded, parse)];
   if (config === undefined || issues.length > 0) {
     throw createConfigError('the configuration', issues, () => ({ kind: 'default', where: '' }));

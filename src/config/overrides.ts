@@ -1,4 +1,3 @@
-import { settablePaths } from './json-schema.ts';
 import type { KeyPath } from './key-path.ts';
 import { nearest } from '../domain/nearest.ts';
 
@@ -22,12 +21,13 @@ export function nameVariable(path: readonly string[]): string {
 /**
  * Returns the values of `SPANSCORE_…` variables, and a warning for each unknown one: it may be a misspelling, or a variable
  * for another version.
+ * @param settable paths of the values that a variable can set
  */
-export function environmentOverrides(variables: Readonly<Record<string, string | undefined>>): {
-  overrides: Override[];
-  warnings: string[];
-} {
-  const paths = new Map(settablePaths().map((path) => [nameVariable(path), path]));
+export function environmentOverrides(
+  variables: Readonly<Record<string, string | undefined>>,
+  settable: readonly string[][],
+): { overrides: Override[]; warnings: string[] } {
+  const paths = new Map(settable.map((path) => [nameVariable(path), path]));
   const overrides: Override[] = [];
   const warnings: string[] = [];
   for (const [name, value] of Object.entries(variables)) {

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { configJsonSchema, loadConfig } from '../../src/app/config/index.ts';
 import { CONFIGURATION_PAGE } from '../docs/write-configuration-page.ts';
 import { folderWith } from '../support/builders/config-files.ts';
 import { schemaKeys } from '../support/documents/config-keys.ts';

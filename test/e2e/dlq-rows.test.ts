@@ -7,7 +7,7 @@ import { createInsertHealth } from '../../collector/insert-health.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../collector/limits.ts';
 import { decodeRequest } from '../../collector/otlp/decode-request.ts';
 import { connectStore } from '../../src/app/connect-store.ts';
-import { parseConfig } from '../../src/config/index.ts';
+import { parseConfig } from '../../src/app/config/index.ts';
 import { StoreRejectedError } from '../../src/domain/errors.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 import { emptyFolder, jsonLines, runCli } from '../support/processes/cli.ts';

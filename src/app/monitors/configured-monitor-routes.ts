@@ -1,6 +1,6 @@
 import type { Route } from '../../api/api.ts';
 import { monitorRoutes } from '../../api/monitor-routes.ts';
-import type { Config } from '../../config/index.ts';
+import type { Config } from '../config/index.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from './alert-replies.ts';
 import { compareDeploys } from './compare-deploys.ts';
 import { configuredMonitors, keyedRules, readStandings } from './configured-monitors.ts';

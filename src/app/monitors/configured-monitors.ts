@@ -1,4 +1,4 @@
-import { type Config, configErrorOf, readConfiguredMonitors } from '../../config/index.ts';
+import { type Config, configErrorOf, readConfiguredMonitors } from '../config/index.ts';
 import { computeRuleKey } from '../../monitors/group-watch.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { MonitorGroup, MonitorRule } from '../../monitors/rule.ts';

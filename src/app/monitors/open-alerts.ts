@@ -1,11 +1,25 @@
 import { startAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
 import { CHANNELS } from '../../components.ts';
-import { durationMs, type Config } from '../../config/index.ts';
+import { durationMs, type Config } from '../config/index.ts';
+import { readOptions } from '../../config/schema/components.ts';
+import type { AlertChannel } from '../../outbound/alerts/alert-channel.ts';
+import type { ChannelDefinition } from '../../outbound/alerts/channel-definition.ts';
 import type { Duties } from '../../ownership/duties.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
+
+/** Creates the configured channels of some kinds. */
+async function createChannels(
+  { alerts }: Config,
+  kinds: readonly ChannelDefinition[],
+): Promise<AlertChannel[]> {
+  const created = await Promise.all(
+    kinds.map((kind) => kind.create(readOptions(alerts, kind.name) as unknown[], alerts)),
+  );
+  return created.flat();
+}
 
 /** Starts sending alerts over every configured channel. Starts nothing without a channel. */
 export async function startAlerts(
@@ -13,8 +27,7 @@ export async function startAlerts(
   store: Pick<Store, 'alertFeed' | 'alerts' | 'deadLetters' | 'spans'>,
   { duties, log, metrics }: { readonly duties: Duties; readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
-  const created = await Promise.all(CHANNELS.map((channel) => channel.create(config.alerts)));
-  const channels = created.flat();
+  const channels = await createChannels(config, CHANNELS);
   if (channels.length === 0) {
     return [];
   }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { parseEndpoint, type Config, type LoadedConfig } from '../../config/index.ts';
+import { parseEndpoint, type Config, type LoadedConfig } from '../../app/config/index.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, NotFoundError } from '../../domain/errors.ts';

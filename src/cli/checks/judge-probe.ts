@@ -1,4 +1,4 @@
-import type { Config } from '../../config/index.ts';
+import type { Config } from '../../app/config/index.ts';
 import { judgesInUse } from '../../config/checks/judge-checks.ts';
 import { showUsd } from '../../domain/usd.ts';
 import { readErrorMessage } from '../../domain/errors.ts';

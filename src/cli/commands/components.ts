@@ -1,4 +1,5 @@
-import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from '../../components.ts';
+import { listComponents } from '../../app/list-components.ts';
+import { COMPONENTS, PREBUILT_SCORERS } from '../../components.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { packageVersion } from '../../app/package-version.ts';
@@ -13,25 +14,18 @@ export const registerComponents: RegisterCommand = (program, bind) => {
 
 async function components(context: CommandContext) {
   const { CONVENTIONS } = await import('../../conventions/registry.ts');
+  const { receivers, exporters, channels } = listComponents(COMPONENTS);
   const listed = {
     version: packageVersion(),
-    receivers: RECEIVERS.map(({ name, key, options }) => ({ name, key, summary: options.description })),
+    receivers,
     conventions: CONVENTIONS.map((convention) => ({ name: convention.name })),
     scorers: PREBUILT_SCORERS.map(({ name, needsJudge, measures }) => ({
       name,
       needsJudge,
       summary: `Measures ${measures}.`,
     })),
-    exporters: EXPORTERS.map(({ name, options }) => ({
-      name,
-      key: `exporters.${name}`,
-      summary: options.description,
-    })),
-    channels: CHANNELS.map(({ name, options }) => ({
-      name,
-      key: `alerts.${name}`,
-      summary: options.description,
-    })),
+    exporters,
+    channels,
   };
   await context.out.document(listed, () =>
     [

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
-import { parseConfig, type Config, type LoadedConfig } from '../../config/index.ts';
-import { isSecretPath } from '../../config/json-schema.ts';
+import { parseConfig, type Config, type LoadedConfig, configJsonSchema } from '../../app/config/index.ts';
+import { isSecretPath } from '../../config/index.ts';
 import { listLeaves, showPath, withValueAt, type KeyPath } from '../../config/key-path.ts';
 import { REDACTED, redactText } from '../../telemetry/redact-fields.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
@@ -71,7 +71,7 @@ function withoutSecrets(config: Config): unknown {
 }
 
 function shownValue(path: KeyPath, value: unknown): unknown {
-  if (isSecretPath(path)) {
+  if (isSecretPath(path, configJsonSchema())) {
     return value === '' ? '' : REDACTED;
   }
   return typeof value === 'string' ? redactText(value) : value;

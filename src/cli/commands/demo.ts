@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openServedStore } from '../../app/open-store.ts';
 import { decisionJson } from '../../api/decision-json.ts';
 import { scoreJson } from '../../api/score-json.ts';
-import type { ConfigInput } from '../../config/index.ts';
+import type { ConfigInput } from '../../app/config/index.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { AppError, ConfigError } from '../../domain/errors.ts';
 import type { AgentScenarioRun } from '../demo/run-demo.ts';

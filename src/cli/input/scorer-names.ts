@@ -1,5 +1,5 @@
 import { PREBUILT_SCORERS } from '../../components.ts';
-import type { Config } from '../../config/index.ts';
+import type { Config } from '../../app/config/index.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { UsageError } from '../exit-codes.ts';
 import type { Store } from '../../store/contracts/store.ts';

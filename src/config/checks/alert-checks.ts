@@ -2,6 +2,7 @@ import { createAddressPolicy, writtenAddress } from '../private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
+import { type ChannelSection, readOptions } from '../schema/components.ts';
 
 interface Target {
   readonly path: KeyPath;
@@ -10,40 +11,31 @@ interface Target {
   readonly identity: string;
   /** True when the receiver has a configured name. */
   readonly hasName: boolean;
-  readonly inside: boolean;
 }
 
 /** Reports alert receivers with the same identity, and receivers with a forbidden address. */
-export function alertIssues({ alerts }: Config): ConfigIssue[] {
-  const kinds: Target[][] = [
-    alerts.alertmanager.map((url, index) => ({
-      path: ['alerts', 'alertmanager', index],
+export function alertIssues({ alerts }: Config, channels: readonly ChannelSection[]): ConfigIssue[] {
+  return channels.flatMap((channel) => {
+    const targets = listTargets(channel, readOptions(alerts, channel.name) as readonly unknown[]);
+    const addresses = { allowed: alerts.allowAddresses, inside: channel.mayBePrivate };
+    return [
+      ...targets.flatMap((target, index) => doubleIssues(target, targets.slice(0, index))),
+      ...targets.flatMap((target) => addressIssues(target, addresses)),
+    ];
+  });
+}
+
+function listTargets(channel: ChannelSection, entries: readonly unknown[]): Target[] {
+  return entries.map((entry, index) => {
+    const { url, name, identity } = channel.readTarget(entry);
+    const key = name === undefined ? identity.key : 'name';
+    return {
+      path: ['alerts', channel.name, index, ...(key === undefined ? [] : [key])],
       url,
-      identity: url,
-      hasName: false,
-      inside: true,
-    })),
-    ...(['webhook', 'slack'] as const).map((kind) =>
-      alerts[kind].map(({ name, url }, index) => ({
-        path: ['alerts', kind, index, name === undefined ? 'url' : 'name'],
-        url,
-        identity: name ?? url,
-        hasName: name !== undefined,
-        inside: false,
-      })),
-    ),
-    alerts.pagerduty.map(({ name, routingKey, url }, index) => ({
-      path: ['alerts', 'pagerduty', index, name === undefined ? 'routingKey' : 'name'],
-      url,
-      identity: name ?? routingKey,
+      identity: name ?? identity.value,
       hasName: name !== undefined,
-      inside: false,
-    })),
-  ];
-  return kinds.flatMap((targets) => [
-    ...targets.flatMap((target, index) => doubleIssues(target, targets.slice(0, index))),
-    ...targets.flatMap((target) => addressIssues(target, alerts.allowAddresses)),
-  ]);
+    };
+  });
 }
 
 function doubleIssues({ path, identity, hasName }: Target, earlier: readonly Target[]): ConfigIssue[] {
@@ -59,10 +51,13 @@ function doubleIssues({ path, identity, hasName }: Target, earlier: readonly Tar
     : [];
 }
 
-function addressIssues({ path, url, inside }: Target, allowed: readonly string[]): ConfigIssue[] {
+function addressIssues(
+  { path, url }: Target,
+  addresses: { readonly allowed: readonly string[]; readonly inside: boolean },
+): ConfigIssue[] {
   const parsed = new URL(url);
   const address = writtenAddress(parsed);
-  if (address === undefined || createAddressPolicy(parsed, { allowed, inside })(address)) {
+  if (address === undefined || createAddressPolicy(parsed, addresses)(address)) {
     return [];
   }
   const message = `${address} is a private address; add it to alerts.allowAddresses if it is meant`;

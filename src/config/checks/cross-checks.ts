@@ -10,6 +10,7 @@ import type { KeyPath } from '../key-path.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { entryIssues, scorerIssues } from './scorer-checks.ts';
 import type { Config } from '../schema.ts';
+import type { Components } from '../schema/components.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
 import { readerIssues } from './reader-checks.ts';
 
@@ -17,7 +18,10 @@ import { readerIssues } from './reader-checks.ts';
 const BUILT_IN_PROVIDERS = ['openai'];
 
 /** Reports faults between keys: names that refer to nothing, and values that exclude each other. */
-export function crossIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
+export function crossIssues(
+  config: Config,
+  { known, components }: { known: readonly KnownScorer[] | undefined; components: Components },
+): ConfigIssue[] {
   return [
     ...ruleIssues(config, known),
     ...entryIssues(config, known),
@@ -31,7 +35,7 @@ export function crossIssues(config: Config, known: readonly KnownScorer[] | unde
     ...addressIssues(config),
     ...kafkaIssues(config),
     ...limitIssues(config),
-    ...alertIssues(config),
+    ...alertIssues(config, components.channels),
   ];
 }
 

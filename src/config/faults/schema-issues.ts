@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { configJsonSchema, type JsonSchemaNode } from '../json-schema.ts';
+import type { JsonSchemaNode } from '../json-schema.ts';
 import type { KeyPath } from '../key-path.ts';
 import { valueAt } from '../key-path.ts';
 import type { ConfigIssue } from './config-issue.ts';
@@ -19,23 +19,20 @@ export interface SchemaIssue extends ConfigIssue {
 
 /** The parsed value and its schema. */
 interface Subject {
-  readonly schema?: JsonSchemaNode;
+  readonly schema: JsonSchemaNode;
   readonly value: unknown;
 }
 
 /** Lists the faults that the schema found, in words for the author of the value. */
-export function listIssues(
-  error: z.ZodError,
-  { schema = configJsonSchema(), value }: Subject,
-): SchemaIssue[] {
-  return error.issues.flatMap((issue) => issuesFrom(issue, [], { schema, value }));
+export function listIssues(error: z.ZodError, subject: Subject): SchemaIssue[] {
+  return error.issues.flatMap((issue) => issuesFrom(issue, [], subject));
 }
 
 /**
  * Lists the issues of one Zod issue.
  * @param parent path of the value at which the issue's own path starts
  */
-function issuesFrom(issue: z.core.$ZodIssue, parent: KeyPath, subject: Required<Subject>): SchemaIssue[] {
+function issuesFrom(issue: z.core.$ZodIssue, parent: KeyPath, subject: Subject): SchemaIssue[] {
   const path = [...parent, ...toKeyPath(issue.path)];
   const { schema, value } = subject;
   if (issue.code === 'unrecognized_keys') {
@@ -85,11 +82,7 @@ function messageFor(issue: z.core.$ZodIssue, path: KeyPath, schema: JsonSchemaNo
 }
 
 /** Returns the faults of the alternative whose type the value has, else the types that are allowed here. */
-function unionIssues(
-  issue: z.core.$ZodIssueInvalidUnion,
-  path: KeyPath,
-  subject: Required<Subject>,
-): SchemaIssue[] {
+function unionIssues(issue: z.core.$ZodIssueInvalidUnion, path: KeyPath, subject: Subject): SchemaIssue[] {
   const ofItsType = issue.errors.find((inner) =>
     inner.every(({ code, path: at }) => at.length > 0 || code !== 'invalid_type'),
   );

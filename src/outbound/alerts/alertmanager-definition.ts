@@ -1,21 +1,26 @@
-import { AlertmanagerChannels } from '../../config/schema/alerts.ts';
-import type { ChannelDefinition } from './channel-definition.ts';
+import { z } from 'zod';
+import { httpUrl } from '../../config/schema/fields.ts';
+import { defineChannel } from './channel-definition.ts';
 
 /** The channels of `alerts.alertmanager`. */
-export const alertmanagerChannel: ChannelDefinition = {
+export const alertmanagerChannel = defineChannel({
   name: 'alertmanager',
-  options: AlertmanagerChannels,
-  create: async ({ alertmanager, traceUrl, allowAddresses: allowed }) => {
+  options: z
+    .array(httpUrl('Base URL; /api/v2/alerts is appended.').meta({ examples: ['http://127.0.0.1:9093'] }))
+    .describe('Base URLs of Prometheus Alertmanagers; /api/v2/alerts is appended.'),
+  // An Alertmanager usually runs in the same network as spanscore.
+  mayBePrivate: true,
+  readTarget: (url) => ({ url, identity: { value: url } }),
+  create: async (urls, { traceUrl, allowAddresses: allowed }) => {
     const [{ createAlertmanagerChannel }, { createChannelDeps, nameChannel }] = await Promise.all([
       import('./alertmanager-channel.ts'),
       import('./channel-parts.ts'),
     ]);
-    return alertmanager.map((url) =>
+    return urls.map((url) =>
       createAlertmanagerChannel(
         { traceUrl, name: nameChannel('alertmanager', undefined, url), url },
-        // It stands beside what it watches.
         createChannelDeps(url, { allowed, inside: true }),
       ),
     );
   },
-};
+});

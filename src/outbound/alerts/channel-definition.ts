@@ -1,13 +1,20 @@
 import type { z } from 'zod';
-import type { AlertOptions } from '../../config/schema/alerts.ts';
+import type { AlertTerms } from '../../config/schema/alerts.ts';
+import type { ChannelSection } from '../../config/schema/components.ts';
 import type { AlertChannel } from './alert-channel.ts';
 
-/** A kind of alert channel as its own folder defines it. Its code is loaded by `create`. */
-export interface ChannelDefinition {
-  /** Key of its options under `alerts` in the configuration. */
-  readonly name: Exclude<keyof AlertOptions, 'traceUrl' | 'groupWait' | 'allowAddresses'>;
-  /** Options that the configuration takes; their description is the line of the documentation. */
-  readonly options: z.ZodType;
-  /** One channel for each entry of the configuration. */
-  create(alerts: AlertOptions): Promise<AlertChannel[]>;
+/** Kind of alert channel, defined in its own folder. `create` loads its code. */
+export interface ChannelDefinition<
+  Name extends string = string,
+  Options extends z.ZodArray = z.ZodArray,
+> extends ChannelSection<Name, Options> {
+  /** Creates one channel for each entry of the configuration. */
+  create(entries: z.infer<Options>, terms: AlertTerms): Promise<AlertChannel[]>;
+}
+
+/** Defines a channel; returns the definition with the types of its name and its options. */
+export function defineChannel<const Name extends string, Options extends z.ZodArray>(
+  definition: ChannelDefinition<Name, Options>,
+): ChannelDefinition<Name, Options> {
+  return definition;
 }

@@ -1,20 +1,38 @@
-import { PagerDutyChannels } from '../../config/schema/alerts.ts';
-import type { ChannelDefinition } from './channel-definition.ts';
+import { z } from 'zod';
+import { channelName } from '../../config/schema/alerts.ts';
+import { httpUrl, secret } from '../../config/schema/fields.ts';
+import { defineChannel } from './channel-definition.ts';
 
 /** The channels of `alerts.pagerduty`. */
-export const pagerdutyChannel: ChannelDefinition = {
+export const pagerdutyChannel = defineChannel({
   name: 'pagerduty',
-  options: PagerDutyChannels,
-  create: async ({ pagerduty, traceUrl, allowAddresses: allowed }) => {
+  options: z
+    .array(
+      z.strictObject({
+        name: channelName,
+        routingKey: secret('Integration key of the Events API v2.'),
+        url: httpUrl('URL for events. Change it for another service region.').default(
+          'https://events.pagerduty.com/v2/enqueue',
+        ),
+      }),
+    )
+    .describe('PagerDuty services.'),
+  mayBePrivate: false,
+  readTarget: ({ name, routingKey, url }) => ({
+    url,
+    name,
+    identity: { key: 'routingKey', value: routingKey },
+  }),
+  create: async (entries, { traceUrl, allowAddresses: allowed }) => {
     const [{ createPagerDutyChannel }, { createChannelDeps, nameChannel }] = await Promise.all([
       import('./pagerduty-channel.ts'),
       import('./channel-parts.ts'),
     ]);
-    return pagerduty.map(({ name, routingKey, url }) =>
+    return entries.map(({ name, routingKey, url }) =>
       createPagerDutyChannel(
         { traceUrl, name: nameChannel('pagerduty', name, routingKey), routingKey, url },
         createChannelDeps(url, { allowed, inside: false }),
       ),
     );
   },
-};
+});

@@ -1,20 +1,26 @@
-import { SlackChannels } from '../../config/schema/alerts.ts';
-import type { ChannelDefinition } from './channel-definition.ts';
+import { z } from 'zod';
+import { channelName } from '../../config/schema/alerts.ts';
+import { hookUrl } from '../../config/schema/fields.ts';
+import { defineChannel } from './channel-definition.ts';
 
 /** The channels of `alerts.slack`. */
-export const slackChannel: ChannelDefinition = {
+export const slackChannel = defineChannel({
   name: 'slack',
-  options: SlackChannels,
-  create: async ({ slack, traceUrl, allowAddresses: allowed }) => {
+  options: z
+    .array(z.strictObject({ name: channelName, url: hookUrl('An incoming-webhook URL.') }))
+    .describe('Slack channels.'),
+  mayBePrivate: false,
+  readTarget: ({ name, url }) => ({ url, name, identity: { key: 'url', value: url } }),
+  create: async (entries, { traceUrl, allowAddresses: allowed }) => {
     const [{ createSlackChannel }, { createChannelDeps, nameChannel }] = await Promise.all([
       import('./slack-channel.ts'),
       import('./channel-parts.ts'),
     ]);
-    return slack.map(({ name, url }) =>
+    return entries.map(({ name, url }) =>
       createSlackChannel(
         { traceUrl, name: nameChannel('slack', name, url), url },
         createChannelDeps(url, { allowed, inside: false }),
       ),
     );
   },
-};
+});

@@ -1,20 +1,32 @@
-import { WebhookChannels } from '../../config/schema/alerts.ts';
-import type { ChannelDefinition } from './channel-definition.ts';
+import { z } from 'zod';
+import { channelName } from '../../config/schema/alerts.ts';
+import { hookUrl, secret } from '../../config/schema/fields.ts';
+import { defineChannel } from './channel-definition.ts';
 
 /** The channels of `alerts.webhook`. */
-export const webhookChannel: ChannelDefinition = {
+export const webhookChannel = defineChannel({
   name: 'webhook',
-  options: WebhookChannels,
-  create: async ({ webhook, traceUrl, allowAddresses: allowed }) => {
+  options: z
+    .array(
+      z.strictObject({
+        name: channelName,
+        url: hookUrl('URL for alerts. The POST body is that of an Alertmanager webhook (version 4).'),
+        secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
+      }),
+    )
+    .describe('Webhooks for alerts.'),
+  mayBePrivate: false,
+  readTarget: ({ name, url }) => ({ url, name, identity: { key: 'url', value: url } }),
+  create: async (entries, { traceUrl, allowAddresses: allowed }) => {
     const [{ createWebhookChannel }, { createChannelDeps, nameChannel }] = await Promise.all([
       import('./webhook-channel.ts'),
       import('./channel-parts.ts'),
     ]);
-    return webhook.map(({ name, url, secret }) =>
+    return entries.map(({ name, url, ...rest }) =>
       createWebhookChannel(
-        { traceUrl, name: nameChannel('webhook', name, url), url, secret },
+        { traceUrl, name: nameChannel('webhook', name, url), url, secret: rest.secret },
         createChannelDeps(url, { allowed, inside: false }),
       ),
     );
   },
-};
+});

@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { deadAlert } from '../../../src/outbound/alerts/dead-alert.ts';
 import { buildDeliveries } from '../../../src/outbound/alerts/plan-messages.ts';
 import { connectStore } from '../../../src/app/connect-store.ts';
-import { parseConfig } from '../../../src/config/index.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { anAlert } from '../../support/builders/an-alert.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Api, startApi } from '../../../src/api/api.ts';
 import { configuredMonitorRoutes } from '../../../src/app/monitors/configured-monitor-routes.ts';
 import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
-import { parseConfig } from '../../../src/config/index.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
 import { createAccessCheck } from '../../../src/config/access.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

@@ -4,7 +4,7 @@ import { connect as connectSocket, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { connectStore, type StoreConnection } from '../../../src/app/connect-store.ts';
-import { parseConfig } from '../../../src/config/index.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
 import { writeServeFile } from '../../../src/config/serve-file.ts';
 import { silentLog, type Log } from '../../../src/telemetry/log.ts';
 import { folderWith } from '../../support/builders/config-files.ts';

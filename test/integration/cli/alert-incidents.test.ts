@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
-import { loadConfig } from '../../../src/config/index.ts';
+import { loadConfig } from '../../../src/app/config/index.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { Evaluator } from '../../../src/monitors/evaluator.ts';
 import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CHANNELS } from '../../../src/components.ts';
-import { Alerts, type AlertOptions } from '../../../src/config/schema/alerts.ts';
+import { type Config, configSchema } from '../../../src/app/config/index.ts';
+import { readOptions } from '../../../src/config/schema/components.ts';
 import type { AlertChannel } from '../../../src/outbound/alerts/alert-channel.ts';
 import { startAlertDelivery } from '../../../src/outbound/alerts/alert-delivery.ts';
 import type { ChannelDefinition } from '../../../src/outbound/alerts/channel-definition.ts';
@@ -24,13 +25,14 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-async function loadOptions(): Promise<AlertOptions> {
+async function loadOptions(): Promise<Config['alerts']> {
   return { ...(await loadDocumented('alerts', receiver.url)), allowAddresses: ['127.0.0.1'] };
 }
 
 /** The channels of the documented example, with the receiver at the other side. */
 async function create(definition: ChannelDefinition): Promise<AlertChannel[]> {
-  const channels = await definition.create(await loadOptions());
+  const alerts = await loadOptions();
+  const channels = await definition.create(readOptions(alerts, definition.name) as unknown[], alerts);
   expect(channels, `docs/configuration.md has an example of alerts.${definition.name}`).not.toEqual([]);
   return channels;
 }
@@ -64,19 +66,19 @@ function withoutTimes({ body, headers }: ReceivedRequest) {
 describe('the channels of src/components.ts', () => {
   it('are those that the configuration has keys for, each with its options and a line of documentation', () => {
     const shared = new Set(['traceUrl', 'groupWait', 'allowAddresses']);
-    const kinds = Object.keys(Alerts.shape).filter((key) => !shared.has(key));
+    const alerts = configSchema.shape.alerts.unwrap().shape;
+    const kinds = Object.keys(alerts).filter((key) => !shared.has(key));
     expect(CHANNELS.map(({ name }) => name)).toEqual(kinds);
     for (const { name, options } of CHANNELS) {
-      expect(Alerts.shape[name].unwrap()).toBe(options);
+      expect(alerts[name].unwrap()).toBe(options);
       expect(options.description).toMatch(/\w\.$/);
     }
   });
 });
 
-describe.each(CHANNELS)('alerts.$name', (definition) => {
+describe.each<ChannelDefinition>(CHANNELS)('alerts.$name', (definition) => {
   it('is absent where it is not configured, and keeps its name where it is', async () => {
-    const options = await loadOptions();
-    expect(await definition.create({ ...options, [definition.name]: [] })).toEqual([]);
+    expect(await definition.create([], await loadOptions())).toEqual([]);
     const names = (await create(definition)).map(({ name }) => name);
     expect((await create(definition)).map(({ name }) => name)).toEqual(names);
   });

@@ -3,7 +3,7 @@ import { type Collector, startCollector } from '../../../collector/collector.ts'
 import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
 import type { ReceiverDefinition } from '../../../collector/receivers/receiver-definition.ts';
 import { RECEIVERS } from '../../../src/components.ts';
-import { parseConfig } from '../../../src/config/index.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
 import { Receivers } from '../../../src/config/schema/receivers.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { SENDERS, type SendSpan } from '../../support/collector/receiver-senders.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ConfigInput } from '../../../src/config/index.ts';
+import type { ConfigInput } from '../../../src/app/config/index.ts';
 import { type Serve, startServe } from '../../../src/serve.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

@@ -1,5 +1,5 @@
 import { connectStore, type StoreConnection } from '../../../src/app/connect-store.ts';
-import { parseConfig } from '../../../src/config/index.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post } from '../collector/otlp-post.ts';
 import { openConnectedStore } from '../../../src/app/open-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { missingKeys } from '../../../src/config/checks/judge-checks.ts';
-import { parseConfig } from '../../../src/config/load-config.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
 import { KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
 function warnings(

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig, type ConfigInput } from '../../../src/config/index.ts';
+import { loadConfig, type ConfigInput, parseConfig } from '../../../src/app/config/index.ts';
 import { listOpenDoors } from '../../../src/config/open-doors.ts';
-import { parseConfig } from '../../../src/config/load-config.ts';
 
 const TOKENS = [{ name: 'a', token: 'a-token-of-16-characters' }];
 

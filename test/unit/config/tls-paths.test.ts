@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { withAbsoluteTls } from '../../../src/config/absolute-paths.ts';
-import { configSchema } from '../../../src/config/schema.ts';
+import { configSchema } from '../../../src/app/config/index.ts';
 
 it('looks for TLS files beside the file that names them, for receivers, forwarder and API alike', () => {
   const files = { cert: 'a.pem', key: '/k.pem' };

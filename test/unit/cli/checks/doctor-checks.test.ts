@@ -8,7 +8,7 @@ import {
   checkSkew,
   describeAhead,
 } from '../../../../src/cli/checks/doctor-checks.ts';
-import { parseConfig, type ConfigInput } from '../../../../src/config/index.ts';
+import { parseConfig, type ConfigInput } from '../../../../src/app/config/index.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { folderWith } from '../../../support/builders/config-files.ts';
 

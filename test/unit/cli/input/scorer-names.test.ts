@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { requireScorers, listRowNames } from '../../../../src/cli/input/scorer-names.ts';
 import { chooseExitCode } from '../../../../src/cli/exit-codes.ts';
 import { PREBUILT_SCORERS } from '../../../../src/components.ts';
-import { parseConfig } from '../../../../src/config/index.ts';
+import { parseConfig } from '../../../../src/app/config/index.ts';
 import { listScores } from '../../../../src/scorers/prebuilt/grounding/grounding-table.ts';
 
 const config = parseConfig({ scorers: { 'grounding-strict': { use: 'grounding' } }, rules: [] });
