@@ -23,17 +23,15 @@ export interface WorkQueue {
 export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
   const queues: Record<Urgency, Map<string, WorkItem>> = { live: new Map(), sweep: new Map() };
   const running = new Set<string>();
-  const again = new Map<string, WorkItem>();
+  const again = new Map<string, NextRun>();
 
   const queued = () => queues.live.size + queues.sweep.size;
 
   function push(item: WorkItem, urgency: Urgency): boolean {
     const key = joinTraceKey(item);
     if (running.has(key)) {
-      // A sweep saw this trace before its decision, so only a live trace has new spans to score.
-      if (urgency === 'live') {
-        again.set(key, merge(again.get(key), item));
-      }
+      // A sweep, too, may find work that the run under way leaves out: the trace's other scorers may have come to this process.
+      again.set(key, mergeNext(again.get(key), { item, urgency }));
       return true;
     }
     const earlier = queues.live.get(key) ?? queues.sweep.get(key);
@@ -68,7 +66,7 @@ export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
       const next = again.get(key);
       if (next !== undefined) {
         again.delete(key);
-        push(next, 'live');
+        push(next.item, next.urgency);
       }
     }
   }
@@ -85,6 +83,17 @@ export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
       again.clear();
     },
   };
+}
+
+/** A run that follows the run under way. */
+interface NextRun {
+  readonly item: WorkItem;
+  readonly urgency: Urgency;
+}
+
+function mergeNext(earlier: NextRun | undefined, next: NextRun): NextRun {
+  const urgency = earlier?.urgency === 'live' ? 'live' : next.urgency;
+  return { item: merge(earlier?.item, next.item), urgency };
 }
 
 function merge(earlier: WorkItem | undefined, item: WorkItem): WorkItem {

@@ -30,6 +30,16 @@ describe('the work queue', () => {
     expect(queue.take(9)).toEqual([{ ...key('a'), reread: true }]);
   });
 
+  it('has a trace that a sweep found during its run again, too: the run may leave out other scorers', () => {
+    const queue = createWorkQueue();
+    queue.push(key('a'), 'live');
+    const taken = queue.take(9);
+    queue.push(key('a'), 'sweep');
+    queue.push(key('b'), 'live');
+    queue.done(taken);
+    expect(queue.take(9).map((item) => item.traceId)).toEqual(['b', 'a']);
+  });
+
   it('refuses a trace when it is full', () => {
     const queue = createWorkQueue(1);
     expect(queue.push(key('a'), 'live')).toBe(true);

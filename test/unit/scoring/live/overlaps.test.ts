@@ -145,6 +145,32 @@ describe('two processes with different rules', () => {
     await Promise.all([one.stop(), two.stop()]);
   });
 
+  it('leave nothing open when one ends while the other runs its own scorer on the trace', async () => {
+    const world = createLoopWorld();
+    const { store, timers, start } = world;
+    const answers: (() => void)[] = [];
+    const slow = () => new Promise<{ score: number }>((resolve) => answers.push(() => resolve({ score: 1 })));
+    const hanging = new CountingScorer('a', () => new Promise(() => undefined));
+    const one = await start([buildRule([hanging])], { member: 'one' });
+    await timers.advance(1_000);
+    const both = [new CountingScorer('a'), judged('j', slow)];
+    const two = await start([buildRule(both)], { member: 'two' });
+    await timers.advance(8_000);
+    const ids = ingestTraces(world, 20);
+    await timers.advance(8_000);
+    expect(hanging.inputs.length).toBeGreaterThan(3);
+    const stopping = one.stop();
+    await timers.advance(20_000);
+    await stopping;
+    answers.splice(0).forEach((answer) => answer());
+    await timers.advance(40_000);
+    answers.splice(0).forEach((answer) => answer());
+    await timers.advance(10_000);
+
+    expect(ids.filter((id) => listStatuses(store, id).join() !== 'a scored,j scored')).toEqual([]);
+    await two.stop();
+  });
+
   it('judge each trace once while a process joins a busy one', async () => {
     const world = createLoopWorld();
     const { store, timers, start } = world;
