@@ -70,7 +70,7 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
 export const RECEIVERS: readonly ReceiverDefinition[] = [otlpHttpReceiver, otlpGrpcReceiver, kafkaReceiver];
 
 /** Exporters of scores. */
-export const EXPORTERS: readonly ExporterDefinition[] = [otlpExporter, webhookExporter];
+export const EXPORTERS = [otlpExporter, webhookExporter] as const satisfies readonly ExporterDefinition[];
 
 /** Channels of alerts. */
 export const CHANNELS = [

@@ -1,6 +1,9 @@
 import { EXPORTERS } from '../components.ts';
 import type { Config } from './config/index.ts';
+import { readOptions } from '../config/schema/components.ts';
+import type { ExporterDefinition } from '../outbound/exporters/exporter-definition.ts';
 import { createScoreExportLoop, type ScoreExportLoop } from '../outbound/exporters/score-export-loop.ts';
+import type { ScoreExporter } from '../outbound/exporters/score-exporter.ts';
 import type { Duties } from '../ownership/duties.ts';
 import type { Store } from '../store/contracts/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -8,16 +11,27 @@ import type { Metrics, Reading } from '../telemetry/metrics.ts';
 import { packageVersion } from './package-version.ts';
 import type { StartedPart } from './stop-parts.ts';
 
+/** Creates the exporters of some kinds that a configuration has options for. */
+export async function createExporters(
+  section: object,
+  kinds: readonly ExporterDefinition[],
+): Promise<ScoreExporter[]> {
+  const created = await Promise.all(
+    kinds.map(async (kind) => {
+      const options = readOptions(section, kind.name);
+      return options === undefined ? [] : kind.create(options, packageVersion());
+    }),
+  );
+  return created.flat();
+}
+
 /** Starts the configured exporters. Starts nothing without one. */
 export async function startExports(
   config: Config,
   store: Pick<Store, 'scoreFeed' | 'deadLetters'>,
   { duties, log, metrics }: { readonly duties: Duties; readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
-  const created = await Promise.all(
-    EXPORTERS.map((exporter) => exporter.create(config.exporters, packageVersion())),
-  );
-  const exporters = created.flat();
+  const exporters = await createExporters(config.exporters, EXPORTERS);
   if (exporters.length === 0) {
     return [];
   }

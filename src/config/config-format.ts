@@ -15,7 +15,7 @@ export interface ConfigFormat {
 
 /** Creates the format of configurations with sections for these components. */
 export function createConfigFormat(components: Components): ConfigFormat {
-  // The type of the list is not known here, so the schema is read as one without components.
+  // The types of the components are not known here: code of this room reads their options by `readOptions`.
   const schema = createConfigSchema(components) as unknown as z.ZodType<ParsedConfig>;
   let created: JsonSchemaNode | undefined;
   const jsonSchema = () => (created ??= createConfigJsonSchema(schema));

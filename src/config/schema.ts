@@ -3,9 +3,10 @@ import { Ingest } from './schema/ingest.ts';
 import { Judges, Redaction } from './schema/judges.ts';
 import { Monitors } from './schema/monitors.ts';
 import { createAlertsSchema } from './schema/alerts.ts';
-import type { Components, NoComponents } from './schema/components.ts';
+import type { Components, UnknownComponents } from './schema/components.ts';
 import { schemaAddress } from './schema/fields.ts';
-import { Api, Exporters, Logging } from './schema/outputs.ts';
+import { createExportersSchema } from './schema/exporters.ts';
+import { Api, Logging } from './schema/outputs.ts';
 import { Auth, Forward, Readiness, Receivers } from './schema/receivers.ts';
 import { Rules, Scorers } from './schema/rules.ts';
 import { Store } from './schema/store.ts';
@@ -31,7 +32,10 @@ export function createConfigSchema<const Listed extends Components>(components: 
       readiness: Readiness.describe(
         'Conditions under which a trace is complete enough to be scored.',
       ).prefault({}),
-      exporters: Exporters.describe('Destinations of scores besides the store.').prefault({}),
+      exporters: createSection(
+        createExportersSchema<Listed['exporters']>(components.exporters),
+        'Destinations of scores besides the store.',
+      ),
       api: Api.describe('HTTP API, health, readiness and metrics.').prefault({}),
       log: Logging.describe('Log of the program, on stderr.').prefault({}),
       monitors: Monitors.describe(
@@ -60,13 +64,13 @@ export type ConfigSchema<Listed extends Components> = ReturnType<typeof createCo
 export type ConfigInput<Listed extends Components> = z.input<ConfigSchema<Listed>>;
 
 /** Configuration after the schema check, with its defaults; `rules` may still be absent. */
-export type ParsedConfig<Listed extends Components = NoComponents> = z.infer<ConfigSchema<Listed>>;
+export type ParsedConfig<Listed extends Components = UnknownComponents> = z.infer<ConfigSchema<Listed>>;
 
 /**
  * Configuration ready for use: with defaults, rules and absolute paths. Without a type of components, it is the part that
  * every configuration has; `readOptions` reads the options of a component.
  */
-export type Config<Listed extends Components = NoComponents> = Omit<
+export type Config<Listed extends Components = UnknownComponents> = Omit<
   ParsedConfig<Listed>,
   'rules' | '$schema'
 > & {

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { parseEndpoint, type Config, type LoadedConfig } from '../../app/config/index.ts';
 import { readEnvironment } from '../../config/environment.ts';
+import { type ExporterSection, readOptions } from '../../config/schema/components.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -216,12 +217,17 @@ export async function checkJudge(config: Config, deps: DoctorDeps): Promise<Chec
 }
 
 /** Finds telemetry of this process that is sent to its own receiver. */
-export function checkLoops(config: Config): CheckResult {
+export function checkLoops(config: Config, exporters: readonly ExporterSection[]): CheckResult {
   const own = parseEndpoint(config.receivers.otlp.http.endpoint);
-  const targets = [
+  const exported = exporters.flatMap((exporter): [string, string][] => {
+    const options = readOptions(config.exporters, exporter.name);
+    const target = options === undefined ? undefined : exporter.readOtlpUrl?.(options);
+    return target === undefined ? [] : [[`exporters.${exporter.name}.${target.key}`, target.url]];
+  });
+  const targets: [string, string | undefined][] = [
     ['OTEL_EXPORTER_OTLP_ENDPOINT', readEnvironment('OTEL_EXPORTER_OTLP_ENDPOINT')],
-    ['exporters.otlp.endpoint', config.exporters.otlp?.endpoint],
-  ] as const;
+    ...exported,
+  ];
   const looping = targets.filter(([, url]) => url !== undefined && pointsAt(url, own)).map(([name]) => name);
   return looping.length === 0
     ? {

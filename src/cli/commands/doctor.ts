@@ -1,3 +1,4 @@
+import { EXPORTERS } from '../../components.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import {
   checkConfigFile,
@@ -38,7 +39,7 @@ async function doctor(context: CommandContext, options: { judge?: boolean }): Pr
     ...(await checkPorts(config)),
     ...(await checkStore(config, deps)),
     ...(options.judge === true ? await probeJudges(config) : [await checkJudge(config, deps)]),
-    checkLoops(config),
+    checkLoops(config, EXPORTERS),
   ];
   const failed = results.filter((result) => result.status === 'failed');
   await context.out.document({ ok: failed.length === 0, checks: results }, () =>

@@ -21,13 +21,25 @@ export interface ChannelSection<Name extends string = string, Options extends z.
   readTarget(entry: z.infer<Options>[number]): ChannelTarget;
 }
 
+/** Facts about an exporter that the configuration reads from its definition. */
+export interface ExporterSection<Name extends string = string, Options extends z.ZodType = z.ZodType> {
+  /** Key of its options under `exporters` in the configuration. */
+  readonly name: Name;
+  /** Schema of its options. The description is its line in the documentation. */
+  readonly options: Options;
+  /** Returns the URL to which it sends OTLP, and the key of the URL; absent for an exporter that sends no OTLP. */
+  readOtlpUrl?(options: z.infer<Options>): { readonly key: string; readonly url: string };
+}
+
 /** Lists of components. Each has its own section of the configuration. */
 export interface Components {
+  readonly exporters: readonly ExporterSection[];
   readonly channels: readonly ChannelSection[];
 }
 
-/** Lists without components: the type of a configuration for code that reads no section of a component. */
-export interface NoComponents {
+/** Lists for code that does not know the components. It reads the options of a component by `readOptions`. */
+export interface UnknownComponents {
+  readonly exporters: readonly ExporterSection[];
   readonly channels: readonly [];
 }
 

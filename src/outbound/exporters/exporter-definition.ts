@@ -1,13 +1,19 @@
 import type { z } from 'zod';
-import type { ExporterOptions } from '../../config/schema/outputs.ts';
+import type { ExporterSection } from '../../config/schema/components.ts';
 import type { ScoreExporter } from './score-exporter.ts';
 
-/** An exporter of scores as its own folder defines it. Its code is loaded by `create`. */
-export interface ExporterDefinition {
-  /** Key of its options under `exporters` in the configuration. */
-  readonly name: keyof ExporterOptions;
-  /** Options that the configuration takes; their description is the line of the documentation. */
-  readonly options: z.ZodType;
-  /** Its exporters, which are none where it is not configured; `version` is that of this program. */
-  create(exporters: ExporterOptions, version: string): Promise<ScoreExporter[]>;
+/** Exporter of scores, defined in its own folder. `create` loads its code. */
+export interface ExporterDefinition<
+  Name extends string = string,
+  Options extends z.ZodType = z.ZodType,
+> extends ExporterSection<Name, Options> {
+  /** Creates the exporters of its options; `version` is that of this program. */
+  create(options: z.infer<Options>, version: string): Promise<ScoreExporter[]>;
+}
+
+/** Defines an exporter; returns the definition with the types of its name and its options. */
+export function defineExporter<const Name extends string, Options extends z.ZodType>(
+  definition: ExporterDefinition<Name, Options>,
+): ExporterDefinition<Name, Options> {
+  return definition;
 }

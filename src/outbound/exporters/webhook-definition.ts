@@ -1,10 +1,17 @@
-import { WebhookExport } from '../../config/schema/outputs.ts';
-import type { ExporterDefinition } from './exporter-definition.ts';
+import { z } from 'zod';
+import { exportAttempts } from '../../config/schema/exporters.ts';
+import { hookUrl, secret } from '../../config/schema/fields.ts';
+import { defineExporter } from './exporter-definition.ts';
 
 /** The exporter `exporters.webhook`. */
-export const webhookExporter: ExporterDefinition = {
+export const webhookExporter = defineExporter({
   name: 'webhook',
-  options: WebhookExport,
-  create: async ({ webhook }) =>
-    webhook === undefined ? [] : [(await import('./webhook-exporter.ts')).createWebhookExporter(webhook)],
-};
+  options: z
+    .strictObject({
+      url: hookUrl('URL for scores. Each score is one POST with a JSON body.'),
+      secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
+      attempts: exportAttempts,
+    })
+    .describe('Scores as signed HTTP requests.'),
+  create: async (options) => [(await import('./webhook-exporter.ts')).createWebhookExporter(options)],
+});

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXPORTERS } from '../../../src/components.ts';
-import { Exporters } from '../../../src/config/schema/outputs.ts';
+import { configSchema } from '../../../src/app/config/index.ts';
+import { createExporters } from '../../../src/app/start-exports.ts';
 import type { ExporterDefinition } from '../../../src/outbound/exporters/exporter-definition.ts';
 import { createScoreExportLoop } from '../../../src/outbound/exporters/score-export-loop.ts';
 import type { ScoreExporter } from '../../../src/outbound/exporters/score-exporter.ts';
@@ -25,7 +26,7 @@ afterEach(() => receiver.close());
 
 /** The exporters of the documented example, with the receiver at the other side. */
 async function create(definition: ExporterDefinition): Promise<ScoreExporter[]> {
-  const exporters = await definition.create(await loadDocumented('exporters', receiver.url), '0.1.0');
+  const exporters = await createExporters(await loadDocumented('exporters', receiver.url), [definition]);
   expect(exporters, `docs/configuration.md has an example of exporters.${definition.name}`).not.toEqual([]);
   return exporters;
 }
@@ -42,17 +43,18 @@ function start(exporters: readonly ScoreExporter[], feed = memoryScoreFeed(...SC
 
 describe('the exporters of src/components.ts', () => {
   it('are those that the configuration has keys for, each with its options and a line of documentation', () => {
-    expect(EXPORTERS.map(({ name }) => name)).toEqual(Object.keys(Exporters.shape));
+    const exporters = configSchema.shape.exporters.unwrap().shape;
+    expect(EXPORTERS.map(({ name }) => name)).toEqual(Object.keys(exporters));
     for (const { name, options } of EXPORTERS) {
-      expect(Exporters.shape[name].unwrap()).toBe(options);
+      expect(exporters[name].unwrap()).toBe(options);
       expect(options.description).toMatch(/\w\.$/);
     }
   });
 });
 
-describe.each(EXPORTERS)('exporters.$name', (definition) => {
+describe.each<ExporterDefinition>(EXPORTERS)('exporters.$name', (definition) => {
   it('is absent where it is not configured', async () => {
-    expect(await definition.create({}, '0.1.0')).toEqual([]);
+    expect(await createExporters({}, [definition])).toEqual([]);
   });
 
   it('keeps the name under which sent scores are recorded', async () => {

@@ -9,6 +9,7 @@ import {
   describeAhead,
 } from '../../../../src/cli/checks/doctor-checks.ts';
 import { parseConfig, type ConfigInput } from '../../../../src/app/config/index.ts';
+import { EXPORTERS } from '../../../../src/components.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { folderWith } from '../../../support/builders/config-files.ts';
 
@@ -121,6 +122,6 @@ describe('doctor', () => {
     ['http://127.0.0.1:4328', 'ok'],
     ['http://collector.example:4318', 'ok'],
   ])('judges scores sent to %s %s', (endpoint, expected) => {
-    expect(checkLoops(buildConfig({ exporters: { otlp: { endpoint } } })).status).toBe(expected);
+    expect(checkLoops(buildConfig({ exporters: { otlp: { endpoint } } }), EXPORTERS).status).toBe(expected);
   });
 });
