@@ -134,7 +134,8 @@ interface CutScan {
 /** Closes an object or list that an attribute length limit cut off: whole members stay, a cut string stays cut. */
 function repair(text: string): ParsedJson | undefined {
   const start = text.trimStart();
-  if (!start.startsWith('{') && !start.startsWith('[')) {
+  // A bracket before a single quote is Python, not JSON that was cut off.
+  if (!/^[[{]/.test(start) || /^[\s[{]*'/.test(start)) {
     return undefined;
   }
   const scan = scanCut(start);

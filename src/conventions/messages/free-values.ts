@@ -1,5 +1,6 @@
 import { field, firstField, parseIfText } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+import { openPrintedArguments, readPrintedMessage } from './printed-items.ts';
 import { readMessages } from './read-messages.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
@@ -21,7 +22,7 @@ export function answerIn(value: unknown): NormalPart[] | undefined {
 /** Finds the arguments of a decorated function or a callback: named ones, else the only positional one. */
 export function argumentsIn(value: unknown): unknown {
   if (!isRecord(value)) {
-    return value;
+    return openPrintedArguments(value);
   }
   const named = firstField(value, 'inputs', 'kwargs');
   if (isRecord(named) && Object.keys(named).length > 0) {
@@ -29,7 +30,7 @@ export function argumentsIn(value: unknown): unknown {
   }
   const positional = field(value, 'args');
   const [first] = Array.isArray(positional) ? (positional as unknown[]) : [value];
-  return parseIfText(first);
+  return openPrintedArguments(parseIfText(first));
 }
 
 /** Finds messages in a value: a list of messages, an object with such a list, one named text, or plain text. */
@@ -39,7 +40,8 @@ function messagesIn(
   textKeys: readonly string[],
 ): NormalMessage[] | undefined {
   if (typeof value === 'string') {
-    return readMessages(value, role);
+    const printed = readPrintedMessage(value);
+    return readMessages(printed === undefined ? value : [printed], role);
   }
   const list = isRecord(value) ? field(value, 'messages') : value;
   if (Array.isArray(list)) {

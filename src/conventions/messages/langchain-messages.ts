@@ -31,6 +31,7 @@ export function fromLangChain(value: Fields): Fields | undefined {
     role,
     content: field(holder, 'content'),
     tool_calls: field(holder, 'tool_calls'),
+    additional_kwargs: field(holder, 'additional_kwargs'),
     tool_call_id: field(holder, 'tool_call_id'),
     name: field(holder, 'name'),
     status: field(holder, 'status'),

@@ -1,5 +1,6 @@
 import { type Fields, firstField, parseValue, parseIfText } from '../json.ts';
 import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
+import { isId } from '../ids.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Reads one typed content block; returns zero or more parts. */
@@ -8,10 +9,10 @@ export type PartReader = (part: Fields) => NormalPart[];
 /** Content blocks of one format by their `type`. */
 export type PartTable = Readonly<Record<string, PartReader>>;
 
-/** Reads a text block; an empty one gives no part. */
+/** Reads a text block; an empty one gives no part, also when it is JSON. */
 export function textPart(value: unknown): NormalPart[] {
   const text = plainText(value);
-  return text === '' ? [] : [{ type: 'text', text }];
+  return text === '' || text === '""' ? [] : [{ type: 'text', text }];
 }
 
 export function reasoningPart(value: unknown): NormalPart[] {
@@ -104,8 +105,8 @@ function readBase64(data: unknown): string | undefined {
   return isBytes ? Buffer.from(bytes).toString('base64') : undefined;
 }
 
-/** Reads an id without the blanks that some emitters add; an empty id is none. */
+/** Reads an id without the blanks that some emitters add. */
 function callId(value: unknown): string | null {
   const id = typeof value === 'string' ? value.trim() : '';
-  return id === '' ? null : id;
+  return isId(id) ? id : null;
 }

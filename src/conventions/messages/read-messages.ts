@@ -1,6 +1,7 @@
 import { field, type Fields, firstField } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
+import { ANTHROPIC_PARTS } from './anthropic-parts.ts';
 import { BEDROCK_PARTS } from './bedrock-parts.ts';
 import { GEMINI_PARTS } from './gemini-parts.ts';
 import { fromLangChain } from './langchain-messages.ts';
@@ -8,14 +9,22 @@ import { MASTRA_PARTS } from './mastra-parts.ts';
 import { OPENAI_PARTS } from './openai-parts.ts';
 import { fromResponseItem } from './openai-items.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
-import { callPart, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
+import { type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
+import { readPrintedItem } from './printed-items.ts';
+import { isDefinition, joinCalls } from './tool-calls.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Blocks of every format; real emitters mix them, so all are read everywhere. */
 const PARTS = new Map<string, PartReader>(
-  [OTEL_PARTS, AI_SDK_PARTS, OPENAI_PARTS, BEDROCK_PARTS, GEMINI_PARTS, MASTRA_PARTS].flatMap((table) =>
-    Object.entries(table),
-  ),
+  [
+    OTEL_PARTS,
+    AI_SDK_PARTS,
+    OPENAI_PARTS,
+    ANTHROPIC_PARTS,
+    BEDROCK_PARTS,
+    GEMINI_PARTS,
+    MASTRA_PARTS,
+  ].flatMap((table) => Object.entries(table)),
 );
 
 /** Keys of blocks without a `type`. */
@@ -50,6 +59,9 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   const loose: NormalPart[] = [];
   const messages: NormalMessage[] = [];
   for (const item of value) {
+    if (isDefinition(item)) {
+      continue;
+    }
     const isMessage = isRecord(item) && typeof field(item, 'role') === 'string';
     const message = isMessage
       ? item
@@ -57,7 +69,7 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
         ? (fromLangChain(item) ?? fromResponseItem(item))
         : undefined;
     if (message !== undefined) {
-      messages.push(...readMessage(message, defaultRole));
+      messages.push(...readMessage(message, defaultRole, messages));
     } else {
       loose.push(...readParts([item]));
     }
@@ -65,26 +77,59 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   return loose.length === 0 ? messages : [...messages, { role: defaultRole, parts: loose }];
 }
 
-function readMessage(message: Fields, defaultRole: NormalMessage['role']): NormalMessage[] {
-  const named = field(message, 'role');
-  const role = ROLES.get(typeof named === 'string' ? named.toLowerCase() : '') ?? defaultRole;
+function readMessage(
+  message: Fields,
+  defaultRole: NormalMessage['role'],
+  before: readonly NormalMessage[] = [],
+): NormalMessage[] {
+  const role = findRole(message, before) ?? defaultRole;
   const held = firstField(message, 'parts', 'content', 'text');
   const content = isRecord(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
-  if (role === 'tool' && (!hasBlocks(content) || isTextOnly(content))) {
-    const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
-    const isEmpty = content === undefined || (Array.isArray(content) && !content.some(hasContent));
-    if (isEmpty) {
-      return [];
-    }
-    const result = isTextOnly(content) ? plainText(content) : content;
-    return [{ role, parts: [resultPart({ id, name: field(message, 'name'), result })] }];
+  if (isDefinition(content)) {
+    return [];
   }
-  const parts = [...readParts(content), ...readToolCalls(field(message, 'tool_calls'))];
+  if (role === 'tool' && (!hasBlocks(content) || isTextOnly(content))) {
+    return readToolMessage(message, content, toolAsRole(message, before));
+  }
+  const parts = joinCalls(message, readParts(content));
   if (parts.length === 0) {
     return [];
   }
   const onlyResults = parts.every((part) => part.type === 'tool-result');
   return [{ role: onlyResults && role !== 'assistant' ? 'tool' : role, parts }];
+}
+
+/** Reads the message of a tool whose whole content is the result. */
+function readToolMessage(message: Fields, content: unknown, tool: string | undefined): NormalMessage[] {
+  const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
+  const isEmpty = content === undefined || (Array.isArray(content) && !content.some(hasContent));
+  if (isEmpty) {
+    return [];
+  }
+  const result = isTextOnly(content) ? plainText(content) : content;
+  const name = field(message, 'name') ?? tool;
+  return [{ role: 'tool', parts: [resultPart({ id, name, result })] }];
+}
+
+/**
+ * Finds the role by its name. A message with an unknown role is a tool's when it has the id of a call, or when its role is the
+ * name of a tool that an earlier message called.
+ */
+function findRole(message: Fields, before: readonly NormalMessage[]): NormalMessage['role'] | undefined {
+  const named = field(message, 'role');
+  const known = typeof named === 'string' ? ROLES.get(named.toLowerCase()) : undefined;
+  const isTool = known === undefined && typeof named === 'string';
+  const id = isTool ? field(message, 'tool_call_id') : undefined;
+  return isTool && (typeof id === 'string' || toolAsRole(message, before) !== undefined) ? 'tool' : known;
+}
+
+/** Returns the role when it is the name of a tool that an earlier message called. */
+function toolAsRole(message: Fields, before: readonly NormalMessage[]): string | undefined {
+  const role = field(message, 'role');
+  const isCalled = before.some((one) =>
+    one.parts.some((part) => part.type === 'tool-call' && part.name === role),
+  );
+  return typeof role === 'string' && isCalled ? role : undefined;
 }
 
 /** Reads content blocks, one block, or plain text. */
@@ -99,7 +144,7 @@ function readPart(part: Fields): NormalPart[] {
   const type = field(part, 'type');
   const reader = typeof type === 'string' ? PARTS.get(type) : undefined;
   if (reader !== undefined) {
-    return reader(part);
+    return reader(part).flatMap(openPrinted);
   }
   if (typeof type === 'string') {
     return [{ type: 'data', name: type, data: part }];
@@ -109,15 +154,10 @@ function readPart(part: Fields): NormalPart[] {
   return keyed === undefined ? textPart(firstField(part, 'text', 'content') ?? part) : keyed(part);
 }
 
-/** Reads OpenAI's `tool_calls` beside the content: nested under `function`, or flat. */
-function readToolCalls(value: unknown): NormalPart[] {
-  const calls = Array.isArray(value) ? value.filter(isRecord) : [];
-  return calls.map((call) => {
-    const inner = field(call, 'function');
-    const called = isRecord(inner) ? inner : call;
-    const args = firstField(called, 'arguments', 'args', 'input');
-    return callPart({ id: field(call, 'id'), name: field(called, 'name'), args });
-  });
+/** Opens an item of a model's output that an emitter printed instead of converting it. */
+function openPrinted(part: NormalPart): NormalPart[] {
+  const item = part.type === 'text' ? readPrintedItem(part.text) : undefined;
+  return item === undefined ? [part] : readMessages([item], 'assistant').flatMap(({ parts }) => parts);
 }
 
 function hasBlocks(content: unknown): boolean {

@@ -1,0 +1,42 @@
+import type { Fields } from '../json.ts';
+import { parsePythonRepr, REPR_TYPE } from '../python-repr.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
+
+/** Classes of the items of OpenAI's SDK for Python. */
+const ITEM_CLASS = /^Response[A-Z]\w*\(/;
+const DICTIONARY = /^\s*\{\s*'/;
+
+/**
+ * Reads an item of the Responses API that Python printed as `ResponseFunctionToolCall(name='…', …)`. Undefined for any other
+ * text, and for one that cannot be parsed.
+ */
+export function readPrintedItem(text: string): Fields | undefined {
+  const item = ITEM_CLASS.test(text) ? withoutClasses(parsePythonRepr(text)) : undefined;
+  return isRecord(item) && typeof item['type'] === 'string' ? item : undefined;
+}
+
+/** Removes the names of classes: the fields of an item are as in JSON. */
+function withoutClasses(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(withoutClasses);
+  }
+  return isRecord(value)
+    ? Object.fromEntries(
+        Object.entries(value).flatMap(([key, inner]) =>
+          key === REPR_TYPE ? [] : [[key, withoutClasses(inner)]],
+        ),
+      )
+    : value;
+}
+
+/** Reads a message that Python printed as a dictionary with a role. */
+export function readPrintedMessage(text: string): Fields | undefined {
+  const message = DICTIONARY.test(text) ? parsePythonRepr(text) : undefined;
+  return isRecord(message) && typeof message['role'] === 'string' ? message : undefined;
+}
+
+/** Parses a dictionary that Python printed, as LangChain hands arguments to callbacks. Any other value stays as it is. */
+export function openPrintedArguments(value: unknown): unknown {
+  const printed = typeof value === 'string' && DICTIONARY.test(value) ? parsePythonRepr(value) : undefined;
+  return isRecord(printed) ? printed : value;
+}
