@@ -3,6 +3,8 @@ import type { LogRecord, Span } from '../domain/span.ts';
 import type { ReadingWarning } from '../domain/agent-run.ts';
 import { readText } from './attributes.ts';
 import { contentAdvice } from './content-switches.ts';
+import { isId } from './ids.ts';
+import { bindResults } from './messages/bind-results.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
 import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
@@ -23,7 +25,7 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
   const placeholders: Revealed[] = [];
   for (const convention of CONVENTIONS) {
     if (convention.detect(view)) {
-      const shown = removePlaceholders(without(convention.read(view), facts.withheld));
+      const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
       const given = fillGaps(facts, shown.facts) + shown.hidden.size;
       placeholders.push(shown);
       if (given > 0) {
@@ -31,7 +33,8 @@ export function normaliseSpan(span: Span, logs: readonly LogRecord[]): Normalise
       }
     }
   }
-  fillGaps(facts, commonFacts(view));
+  fillGaps(facts, withIds(commonFacts(view)));
+  facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
   if (facts.hidden !== undefined) {
     const detail = `placeholders stand in place of ${[...facts.hidden.keys()].join(', ')}; ${contentAdvice([{ span, conventions }])}`;
@@ -58,6 +61,14 @@ function without(facts: SpanFacts, withheld: SpanFacts['withheld']): SpanFacts {
   return withheld === undefined
     ? facts
     : Object.fromEntries(Object.entries(facts).filter(([key]) => !withheld.some((name) => name === key)));
+}
+
+const ID_FACTS = ['session', 'user', 'toolCallId', 'responseId'] as const;
+
+/** Removes ids that are the text of an empty value. */
+function withIds(facts: SpanFacts): SpanFacts {
+  const empty = ID_FACTS.filter((key) => facts[key] !== undefined && !isId(facts[key]));
+  return empty.length === 0 ? facts : without(facts, empty);
 }
 
 /** Adds facts that are missing. Returns the number of added facts. */

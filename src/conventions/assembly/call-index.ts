@@ -23,6 +23,12 @@ export interface Call {
 
 const HANDOFF = /^(transfer|hand ?off)[ _-]to[ _-]/i;
 
+/** Returns the agent that the name of a transfer names; undefined for any other tool. */
+export function transferTarget(name: string): string | undefined {
+  const start = HANDOFF.exec(name)?.[0];
+  return start === undefined ? undefined : name.slice(start.length);
+}
+
 export function createCall(asked: CallPart): Call {
   return {
     asked,
@@ -128,6 +134,21 @@ export class CallIndex {
     }
     const known = this.#byId.get(part.id)?.calls[0];
     return known ?? this.#identify(firstUnnamed(this.#unnamed.get(key)), part.id);
+  }
+
+  /** Matches parts with unknown ids to calls of equal name and arguments that no other of the parts repeats. */
+  matchRepeats(parts: readonly CallPart[]): Map<CallPart, Call> {
+    const taken = new Set(parts.flatMap(({ id }) => this.#byId.get(id ?? '')?.calls[0] ?? []));
+    const repeats = new Map<CallPart, Call>();
+    for (const part of parts.filter(({ id }) => id !== null && !this.#byId.has(id))) {
+      const equal = this.#byKey.get(callKey(part.name, part.args))?.calls ?? [];
+      const call = equal.find((one) => !taken.has(one));
+      if (call !== undefined) {
+        taken.add(call);
+        repeats.set(part, call);
+      }
+    }
+    return repeats;
   }
 
   #identify(call: Call | undefined, id: string | undefined): Call | undefined {

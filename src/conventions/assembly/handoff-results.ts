@@ -1,5 +1,5 @@
 import type { ResultPart } from '../normalised-span.ts';
-import { createCall } from './call-index.ts';
+import { createCall, plainName, transferTarget } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 
 /**
@@ -27,4 +27,18 @@ function transferIds(plan: RunPlan): string[] {
     .flatMap((part) =>
       part.type === 'tool-call' && part.id !== null && createCall(part).handoff ? [part.id] : [],
     );
+}
+
+/**
+ * Removes the error of each transfer whose target ran. Frameworks mark a transfer as failed when the model requested several at
+ * once, although the first of them was done.
+ */
+export function clearTransferErrors(plans: readonly RunPlan[]): void {
+  const agents = new Set(plans.flatMap(({ root }) => plainName(root.facts.agent ?? '')));
+  for (const { facts, span } of plans.flatMap((plan) => plan.tools)) {
+    const target = facts.error === undefined ? undefined : transferTarget(facts.toolName ?? span.name);
+    if (target !== undefined && agents.has(plainName(target))) {
+      facts.error = undefined;
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import { isId } from '../ids.ts';
 import { memberNodes } from './run-fields.ts';
 import type { RunPlan } from './run-plan.ts';
 
@@ -35,6 +36,8 @@ function find(plan: RunPlan, key: keyof Identity, known: ReadonlyMap<RunPlan, Id
   const member = memberNodes(plan).find((node) => node.inherited[key] !== undefined);
   const sub = plan.subs.map((one) => known.get(one)?.[key] ?? null).find((value) => value !== null);
   const resource = plan.root.span.resourceAttributes;
-  const inResource = resource.get(`${key}.id`) || (key === 'user' ? resource.get('enduser.id') : undefined);
-  return member?.inherited[key] ?? sub ?? (inResource || null);
+  const inResource = [`${key}.id`, ...(key === 'user' ? ['enduser.id'] : [])]
+    .map((name) => resource.get(name) ?? '')
+    .find(isId);
+  return member?.inherited[key] ?? sub ?? inResource ?? null;
 }

@@ -60,12 +60,13 @@ function withoutContent(nodes: readonly SpanNode[], error: SpanFacts['error']): 
 }
 
 /**
- * Finds an incomplete run: it has no output, or its last part is a tool call without a result while no agent span has ended.
+ * Finds an incomplete run: it has no output, or its last part is a tool call without a result while no agent span has ended. A workflow is a
+ * function of the application: its end is not the end of an agent.
  */
 function incomplete(plan: RunPlan, transcript: Transcript): NotScorableReason | null {
   const noAnswer = readAnswer(transcript) === '';
   const waiting = transcript.calls.all.some((call) => call.state === 'call');
-  const isOpen = plan.kind === 'calls' || plan.root.orphaned;
+  const isOpen = plan.kind === 'calls' || plan.root.orphaned || plan.root.role === 'workflow';
   if (transcript.blocks.length === 0 || (noAnswer && waiting && isOpen)) {
     const what =
       transcript.blocks.length === 0

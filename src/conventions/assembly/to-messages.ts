@@ -41,10 +41,11 @@ function listEntries(part: NormalPart, calls: CallIndex): Entry[] {
   if (part.type !== 'tool-result') {
     return [{ kind: 'part', part }];
   }
-  if (calls.settleNext(part)) {
+  // A result whose call is nowhere in the trace tells nothing without a name.
+  if (calls.settleNext(part) || part.name === null) {
     return [];
   }
-  const call = createCall({ type: 'tool-call', id: part.id, name: part.name ?? 'unknown', args: null });
+  const call = createCall({ type: 'tool-call', id: part.id, name: part.name, args: null });
   calls.add(call);
   calls.settleNext(part);
   return [{ kind: 'call', call }];

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../domain/identity.ts';
-import type { NormalPart } from '../normalised-span.ts';
+import type { CallPart, NormalPart } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import { CallIndex, type Call, createCall, settle } from './call-index.ts';
 import { messageKey } from './message-key.ts';
@@ -50,7 +50,7 @@ export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> 
     yield;
   }
   if (!transcript.blocks.some((block) => block.isModelCall)) {
-    addBlock(transcript, sources.rootOrder, true, sources.agentOutput);
+    addBlock(transcript, ownOrder(sources), true, sources.agentOutput);
   }
   addTools(transcript, sources.tools);
   yield;
@@ -63,6 +63,12 @@ export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> 
   transcript.blocks.sort((a, b) => a.order - b.order);
   addFinalAnswer(transcript, sources.agentOutput);
   return transcript;
+}
+
+/** Finds the place of the output of an agent without model calls: an output without calls is the answer, after all tools. */
+function ownOrder({ agentOutput, tools, rootOrder }: TranscriptSources): number {
+  const isAnswer = agentOutput.every((part) => part.type !== 'tool-call' && part.type !== 'tool-result');
+  return isAnswer ? Math.max(rootOrder, (tools.at(-1)?.order ?? 0) + 0.25) : rootOrder;
 }
 
 /**
@@ -89,10 +95,9 @@ function addBlock(
       }
     } else if (part.type !== 'tool-result') {
       entries.push({ kind: 'part', part });
-    } else if (!transcript.calls.settleNext(part)) {
-      const call = createCall({ type: 'tool-call', id: part.id, name: part.name ?? 'unknown', args: null });
-      settle(call, part);
-      entries.push({ kind: 'call', call: transcript.calls.add(call) });
+    } else {
+      // A result whose call is nowhere in the run is of an earlier turn, and no evidence.
+      transcript.calls.settleNext(part);
     }
   }
   pushBlock(transcript, { order, isModelCall, entries });
@@ -197,23 +202,54 @@ function* recoverFromInputs(
       continue;
     }
     looked.add(input);
+    const findRepeated = createRepeatFinder(transcript.calls, input.inFlight);
     for (const message of input.inFlight) {
       const key = messageKey(message);
       if (!known.has(key)) {
         known.add(key);
-        restoreParts(transcript, ownParts([message], sources.askedElsewhere), llm.order);
+        const parts = ownParts([message], sources.askedElsewhere);
+        restoreParts(transcript, parts, { before: llm.order, findRepeated });
       }
     }
   }
 }
 
-function restoreParts(transcript: Transcript, parts: readonly NormalPart[], before: number): void {
+/**
+ * Creates a function that finds the call which a part repeats under an id that no model requested: an equal call, each taken
+ * once, so that a real second call with equal arguments stays. The list is searched when the first such part comes.
+ */
+function createRepeatFinder(
+  calls: CallIndex,
+  messages: SplitInput['inFlight'],
+): (part: CallPart) => Call | undefined {
+  let repeats: ReadonlyMap<NormalPart, Call> | undefined;
+  return (part) => {
+    repeats ??= calls.matchRepeats(messages.flatMap((message) => message.parts).filter(isCallPart));
+    return repeats.get(part);
+  };
+}
+
+function isCallPart(part: NormalPart): part is CallPart {
+  return part.type === 'tool-call';
+}
+
+interface Restoring {
+  /** Position of the model call that received the parts. */
+  before: number;
+  findRepeated: (part: CallPart) => Call | undefined;
+}
+
+function restoreParts(
+  transcript: Transcript,
+  parts: readonly NormalPart[],
+  { before, findRepeated }: Restoring,
+): void {
   const reasoning = parts.filter((part) => part.type === 'reasoning');
   for (const part of parts) {
     if (part.type === 'tool-result') {
       transcript.calls.settleNext(part);
     } else if (part.type === 'tool-call') {
-      const call = transcript.calls.find(part);
+      const call = transcript.calls.find(part) ?? findRepeated(part);
       const block = call === undefined ? undefined : transcript.blockByCall.get(call);
       if (call === undefined) {
         addBlock(transcript, before - 0.5, false, [part]);

@@ -1,9 +1,10 @@
 import type { Attributes } from '../../domain/span.ts';
 import { readText } from '../attributes.ts';
 import { field, type Fields, parseStructure, parseIfText } from '../json.ts';
+import { answerIn, questionIn } from '../messages/free-values.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Name of a transfer's span. It names the two agents; arguments and result are in the messages. */
 const HANDOFF = /^hand ?off[ _]to[ _]/i;
@@ -23,7 +24,14 @@ export function toolFacts({ span }: SpanView): SpanFacts {
     toolName: name,
     toolCallId: readText(attributes, 'tool.id', 'tool_call.id') ?? result.id,
     ...(args === undefined ? {} : { toolArgs: args }),
+    ...(args === undefined ? {} : delegatedFacts(args, result.value)),
   };
+}
+
+/** Reads the call of a sub-agent in the Claude Agent SDK, whose own span has neither name, question nor answer. */
+function delegatedFacts(args: Fields, result: unknown): SpanFacts {
+  const [agent, prompt] = [textOrUndefined(field(args, 'subagent_type')), field(args, 'prompt')];
+  return agent === undefined ? {} : { agent, input: questionIn(prompt), output: answerIn(result) };
 }
 
 /** Finds the arguments when they are an object; a bare value has no name any more, but the model's call has it. */

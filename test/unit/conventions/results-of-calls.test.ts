@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import { bindResults } from '../../../src/conventions/messages/bind-results.ts';
+import { readTrace } from '../../../src/conventions/read-traces.ts';
+import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import type { NormalMessage, NormalPart } from '../../../src/conventions/normalised-span.ts';
+import type { Span } from '../../../src/domain/span.ts';
+import {
+  agentSpan,
+  buildSpan,
+  buildTrace,
+  chatMessage,
+  chatSpan,
+  toolCall,
+  toolResponse,
+} from '../../support/builders/spans.ts';
+import { answerText, invocationParts } from '../../support/recordings/facts.ts';
+
+const call = (id: string | null, name: string): NormalPart => ({ type: 'tool-call', id, name, args: {} });
+const result = (id: string | null, name: string | null = null): NormalPart => ({
+  type: 'tool-result',
+  id,
+  name,
+  result: 'x',
+});
+const said = (...parts: NormalPart[]): NormalMessage => ({ role: 'assistant', parts });
+const got = (...parts: NormalPart[]): NormalMessage => ({ role: 'tool', parts });
+
+/** Lists the ids of calls and results, in order. */
+function listIds(messages: NormalMessage[]): (string | null)[] {
+  return bindResults(messages).flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.type === 'tool-call' || part.type === 'tool-result' ? [part.id] : [])),
+  );
+}
+
+function onlyRun(spans: Span[]): AgentRun {
+  const { runs } = readTrace(buildTrace(spans));
+  expect(runs).toHaveLength(1);
+  return runs[0] as AgentRun;
+}
+
+function listCalls(run: AgentRun): unknown[] {
+  return invocationParts(run.output).map(({ toolInvocation: one }) => [
+    one.toolCallId,
+    one.toolName,
+    one.state === 'result' ? one.result : (one.errorText ?? one.state),
+  ]);
+}
+
+const QUESTION = chatMessage('user', 'Where is P-204?');
+
+describe('a result without an id', () => {
+  it('belongs to the open calls of the assistant before it, in order', () => {
+    expect(
+      listIds([
+        said(call('1', 'a')),
+        got(result('1')),
+        said(call('2', 'b'), call('3', 'b')),
+        got(result(null)),
+        got(result(null)),
+      ]),
+    ).toEqual(['1', '1', '2', '3', '2', '3']);
+  });
+
+  it('belongs to the call of its name, and to no call that another result names', () => {
+    expect(listIds([said(call('1', 'a'), call('2', 'b')), got(result(null, 'b'))])).toEqual(['1', '2', '2']);
+    expect(listIds([said(call('1', 'a'), call('2', 'b')), got(result(null), result('1'))])).toEqual([
+      '1',
+      '2',
+      '2',
+      '1',
+    ]);
+  });
+
+  it('keeps no id, when no call is open', () => {
+    expect(listIds([got(result(null))])).toEqual([null]);
+    expect(listIds([said(call('1', 'a')), got(result(null, 'b'))])).toEqual(['1', null]);
+  });
+
+  it('does not settle an open call outside of its list', () => {
+    const run = onlyRun([
+      chatSpan('router', {
+        input: [QUESTION],
+        output: [chatMessage('assistant', toolCall('r', 'Route', {}))],
+      }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'find', {}))] },
+        { at: 20 },
+      ),
+      chatSpan(
+        'c2',
+        {
+          input: [
+            QUESTION,
+            chatMessage('assistant', toolCall('1', 'find', {})),
+            chatMessage('tool', toolResponse(null, 'Hamburg')),
+          ],
+          output: [chatMessage('assistant', 'In Hamburg.')],
+        },
+        { at: 40 },
+      ),
+    ]);
+    expect(listCalls(run)).toEqual([
+      ['r', 'Route', 'call'],
+      ['1', 'find', 'Hamburg'],
+    ]);
+  });
+});
+
+describe('a call under two ids', () => {
+  it('takes the id of the result at its place', () => {
+    expect(listIds([said(call('fc_1', 'a'), call('fc_2', 'b')), got(result('1'), result('2'))])).toEqual([
+      '1',
+      '2',
+      '1',
+      '2',
+    ]);
+  });
+
+  it('keeps its id, when the list has a result for it, or when the result has another name', () => {
+    expect(listIds([said(call('1', 'a')), got(result('2'), result('1'))])).toEqual(['1', '2', '1']);
+    expect(listIds([said(call('1', 'a')), got(result('2', 'b'))])).toEqual(['1', '2']);
+  });
+
+  const asked = (id: string) => toolCall(id, 'find', { n: 1 });
+  const first = chatSpan('c1', { input: [QUESTION], output: [chatMessage('assistant', asked('1'))] });
+
+  it('is known by its name and arguments while it has no result', () => {
+    const input = [
+      QUESTION,
+      chatMessage('assistant', asked('fc_1')),
+      chatMessage('tool', toolResponse('other', 'late')),
+    ];
+    const second = chatSpan('c2', { input, output: [chatMessage('assistant', 'Not yet.')] }, { at: 20 });
+    expect(listCalls(onlyRun([first, second]))).toHaveLength(1);
+  });
+
+  it('is not mistaken for a real second call with equal arguments', () => {
+    const input = [
+      QUESTION,
+      chatMessage('assistant', asked('1')),
+      chatMessage('tool', toolResponse('1', 'a')),
+      chatMessage('assistant', asked('2')),
+      chatMessage('tool', toolResponse('2', 'b')),
+    ];
+    const second = chatSpan('c2', { input, output: [chatMessage('assistant', 'Twice.')] }, { at: 20 });
+    expect(listCalls(onlyRun([first, second]))).toEqual([
+      ['1', 'find', 'a'],
+      ['2', 'find', 'b'],
+    ]);
+  });
+});
+
+it('a result whose call is nowhere in the trace is no call of this run, and no evidence', () => {
+  const run = onlyRun([
+    chatSpan('c1', {
+      input: [QUESTION, chatMessage('tool', toolResponse('old', 'two invoices'))],
+      output: [chatMessage('assistant', 'In Hamburg.')],
+    }),
+  ]);
+  expect(listCalls(run)).toEqual([]);
+  expect(run.context).toEqual([]);
+});
+
+describe('an error on the span of a transfer', () => {
+  const spans = (agent: string): Span[] => [
+    agentSpan('flow', {}, { lasts: 90 }),
+    agentSpan('front', { 'gen_ai.agent.name': 'front' }, { parent: 'flow', lasts: 30 }),
+    chatSpan(
+      'c1',
+      {
+        input: [QUESTION],
+        output: [chatMessage('assistant', toolCall('1', 'transfer_to_billing_agent', {}))],
+      },
+      { parent: 'front', at: 1 },
+    ),
+    buildSpan(
+      'handoff to billing_agent',
+      { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'handoff to billing_agent' },
+      { parent: 'front', at: 15, error: 'several' },
+    ),
+    agentSpan(agent, { 'gen_ai.agent.name': agent }, { parent: 'flow', at: 40, lasts: 30 }),
+    chatSpan(
+      'c2',
+      { input: [QUESTION], output: [chatMessage('assistant', '9 euros.')] },
+      { parent: agent, at: 45 },
+    ),
+  ];
+
+  it('is no failure, when the target ran', () => {
+    const run = onlyRun(spans('billing_agent'));
+    expect(listCalls(run)).toEqual([['1', 'transfer_to_billing_agent', 'call']]);
+    expect(answerText(run)).toBe('9 euros.');
+  });
+
+  it('is a failure, when another agent ran', () => {
+    expect(listCalls(onlyRun(spans('depot_agent')))).toEqual([['1', 'transfer_to_billing_agent', 'several']]);
+  });
+});
+
+describe('a missing id that an emitter wrote as text', () => {
+  it.each(['null', 'None', 'undefined', ''])('%j is neither session nor user', (id) => {
+    const attributes = { 'gen_ai.conversation.id': id, 'session.id': id, 'user.id': id };
+    const resource = { 'session.id': id, 'user.id': id };
+    const content = { input: [QUESTION], output: [chatMessage('assistant', 'In Hamburg.')], attributes };
+    expect(onlyRun([chatSpan('c1', content, { resource })])).toMatchObject({ sessionId: null, userId: null });
+  });
+});
