@@ -4,7 +4,7 @@ import { field, type Fields, parseStructure } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
+import { outcomeFacts, readOutcome, toolStepFacts } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -69,6 +69,10 @@ function read(view: SpanView): SpanFacts {
   }
   if (facts.role === 'retriever') {
     return { ...facts, documents: readDocuments(output) };
+  }
+  const step = facts.role === 'container' ? toolStepFacts(input, output) : undefined;
+  if (step !== undefined) {
+    return { ...facts, ...step, toolName: step.toolName ?? view.span.name };
   }
   const trace = traceContent(view);
   return {

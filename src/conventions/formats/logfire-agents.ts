@@ -2,7 +2,7 @@ import type { ContentSwitch } from '../content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -71,17 +71,27 @@ function toolFacts({ span }: SpanView): SpanFacts {
   };
 }
 
-/** Reads a model call. The response contains the instructions; the events beside it have input and output in one list. */
+/**
+ * Reads a model call. The response contains the instructions; the events beside it, and the request of a chat completion, have
+ * input and output in one list.
+ */
 function modelCallFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const response = readStructure(view, attributes, 'response');
   const { system } = requestIn(response);
   const given =
-    readStructure(view, attributes, 'raw_input') ?? readStructure(view, attributes, 'request_data');
+    readStructure(view, attributes, 'raw_input') ??
+    readStructure(view, attributes, 'input') ??
+    readStructure(view, attributes, 'request_data');
   return {
     ...(system === undefined ? {} : { system }),
     input: Array.isArray(given) ? requestIn({ messages: given }).input : requestIn(given).input,
-    output: responseIn(response),
+    output: responseIn(response) ?? readAnswer(readStructure(view, attributes, 'output')),
     responseId: readText(attributes, 'response_id'),
   };
+}
+
+/** Reads the answer of a chat completion: a list of messages. */
+function readAnswer(output: unknown): NormalPart[] | undefined {
+  return Array.isArray(output) ? responseIn({ output }) : undefined;
 }

@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field } from '../json.ts';
+import { field, type Fields, parseIfText } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -27,6 +27,9 @@ export const logfire: Convention = {
   switches: SWITCHES,
 };
 
+/** Newer versions put the answer here, in a form of its own; with both versions on, the response stands beside it. */
+const OUTPUT = 'gen_ai.output.messages';
+
 function detect({ span }: SpanView): boolean {
   return span.scopeName.startsWith('logfire') && span.attributes.has('request_data');
 }
@@ -41,7 +44,29 @@ function read(view: SpanView): SpanFacts {
   return {
     role: 'llm',
     ...requestIn(request),
-    output: responseIn(isRecord(message) ? { choices: [{ message }] } : (message ?? response)),
+    output: attributes.has(OUTPUT)
+      ? undefined
+      : responseIn(
+          isRecord(message) ? { choices: [{ message: openInputs(view, message) }] } : (message ?? response),
+        ),
     model: readText(attributes, 'gen_ai.response.model', 'gen_ai.request.model'),
   };
+}
+
+/** Opens the arguments of a call in Anthropic's response, which are written with the name of their field, `input`. */
+function openInputs({ span }: SpanView, message: Fields): Fields {
+  const calls = field(message, 'tool_calls');
+  if (span.scopeName !== 'logfire.anthropic' || !Array.isArray(calls)) {
+    return message;
+  }
+  return { ...message, tool_calls: calls.map((call: unknown) => openInput(call)) };
+}
+
+function openInput(call: unknown): unknown {
+  const called = isRecord(call) ? field(call, 'function') : undefined;
+  const args = isRecord(called) ? parseIfText(field(called, 'arguments')) : undefined;
+  const input = isRecord(args) && Object.keys(args).length === 1 ? field(args, 'input') : undefined;
+  return isRecord(call) && isRecord(called) && input !== undefined
+    ? { ...call, function: { ...called, arguments: input } }
+    : call;
 }

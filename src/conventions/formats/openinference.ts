@@ -5,6 +5,7 @@ import { readCount, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure } from '../json.ts';
 import { readDspyText } from '../messages/dspy-text.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
+import { toolStepFacts } from '../messages/tool-outcome.ts';
 import type {
   Convention,
   NormalMessage,
@@ -71,7 +72,7 @@ function read(view: SpanView): SpanFacts {
     case 'agent':
       return { ...shared, agent: agentName(view), ...findValues(view), ...transcriptFacts(view) };
     case 'container':
-      return { ...shared, agent: readText(attributes, 'agent.name'), ...findValues(view) };
+      return { ...shared, ...stepFacts(view) };
     case undefined:
     case 'workflow':
     case 'embedding':
@@ -178,17 +179,39 @@ function failedOr(view: SpanView, output: NormalPart[] | undefined): NormalPart[
   return view.span.statusCode === 'Error' ? undefined : output;
 }
 
+interface FreeValues {
+  input: unknown;
+  output: unknown;
+}
+
+function parseValues(view: SpanView): FreeValues {
+  const [input, output] = ['input.value', 'output.value'].map((key) =>
+    readStructure(view, view.span.attributes, key),
+  );
+  return { input, output };
+}
+
 /** Reads input and output of a span from its free-form values, when they can be read. */
-function findValues(view: SpanView): {
+function findValues(
+  view: SpanView,
+  { input, output }: FreeValues = parseValues(view),
+): {
   input: NormalMessage[] | undefined;
   output: NormalPart[] | undefined;
 } {
-  const input = readStructure(view, view.span.attributes, 'input.value');
-  const output = readStructure(view, view.span.attributes, 'output.value');
   return {
     input: questionIn(isRecord(input) ? (field(input, 'input_args') ?? input) : input),
     output: failedOr(view, answerIn(output)),
   };
+}
+
+/** Reads a step; one whose output is a tool's message is a tool call of a general kind. */
+function stepFacts(view: SpanView): SpanFacts {
+  const values = parseValues(view);
+  const tool = toolStepFacts(values.input, values.output);
+  return tool === undefined
+    ? { agent: readText(view.span.attributes, 'agent.name'), ...findValues(view, values) }
+    : { ...tool, toolName: tool.toolName ?? view.span.name };
 }
 
 /** Reads the agent's name from the span's name, for instrumentations without an attribute for it. */

@@ -25,6 +25,8 @@ const ROLES = new Map<string, NormalMessage['role']>([
   ['gen_ai.tool.message', 'tool'],
 ]);
 const CHOICE = 'gen_ai.choice';
+/** Event of Logfire with an item of the Responses API that is no message. */
+const ITEM = 'gen_ai.unknown';
 
 /** Attributes with all events as one JSON list. */
 const LISTS = ['events', 'all_messages_events'] as const;
@@ -37,14 +39,31 @@ function detect({ span, logs }: SpanView): boolean {
   return (
     span.events.some((event) => isMessageEvent(event.name)) ||
     logs.some((log) => isMessageEvent(log.eventName) || isSplitScope(log.eventName)) ||
-    LISTS.some((key) => span.attributes.get(key)?.includes('gen_ai.') === true)
+    LISTS.some((key) => span.attributes.get(key)?.includes('gen_ai.') === true) ||
+    isNamelessList(span)
   );
+}
+
+/** True for a list of events without names, which older Logfire makes of the records of a model call. */
+function isNamelessList({ attributes }: SpanView['span']): boolean {
+  return attributes.has('gen_ai.operation.name') && attributes.get('events')?.startsWith('[{') === true;
 }
 
 function read(view: SpanView): SpanFacts {
   const events = listEvents(view);
-  const isTool = view.span.attributes.get('gen_ai.operation.name') === 'execute_tool';
-  return isTool ? toolFacts(events) : messageFacts(events);
+  if (view.span.attributes.get('gen_ai.operation.name') === 'execute_tool') {
+    return toolFacts(events);
+  }
+  const facts = messageFacts(events);
+  const isOneList = LISTS.some((key) => view.span.attributes.has(key)) && facts.output === undefined;
+  return isOneList && view.span.statusCode !== 'Error' ? { ...facts, ...cutAnswer(facts.input) } : facts;
+}
+
+/** Cuts a list that has the answer behind the question: the answer follows the last message of the user or of a tool. */
+function cutAnswer(messages: readonly NormalMessage[] = []): Pick<SpanFacts, 'input' | 'output'> {
+  const asked = messages.findLastIndex(({ role }) => role !== 'assistant') + 1;
+  const output = messages.slice(asked).flatMap(({ parts }) => parts);
+  return output.length === 0 ? {} : { input: messages.slice(0, asked), output };
 }
 
 function listEvents(view: SpanView): MessageEvent[] {
@@ -58,13 +77,18 @@ function listEvents(view: SpanView): MessageEvent[] {
     const list = readStructure(view, span.attributes, key);
     return (Array.isArray(list) ? list : [])
       .filter(isRecord)
-      .map((body) => ({ name: textOrUndefined(field(body, 'event.name')) ?? '', body }));
+      .map((body) => ({ name: textOrUndefined(field(body, 'event.name')) ?? nameByContent(body), body }));
   });
   const split = logs.flatMap(splitEvents);
   const sources = [onSpan, onLogs, listed, split].map((source) =>
-    source.filter((event) => isMessageEvent(event.name)),
+    source.filter((event) => isMessageEvent(event.name) || event.name === ITEM),
   );
   return sources.find((source) => source.length > 0) ?? [];
+}
+
+/** Names an event without a name: one with a message is the choice, the role names any other. */
+function nameByContent(body: Fields): string {
+  return isRecord(field(body, 'message')) ? CHOICE : `gen_ai.${String(field(body, 'role'))}.message`;
 }
 
 /** Reads the body of a record, the JSON text that replaces it on a span event, or the attributes of the event. */
@@ -77,6 +101,9 @@ function readBody(attributes: SpanView['span']['attributes'], body: string | und
 function messageFacts(events: readonly MessageEvent[]): SpanFacts {
   const input = events.flatMap(({ name, body }) => {
     const role = ROLES.get(name);
+    if (name === ITEM) {
+      return readMessages([field(body, 'data')], 'assistant');
+    }
     return role === undefined ? [] : readEventMessages(body, role);
   });
   const choices = events.filter((event) => event.name === CHOICE).filter(isFirstChoice);

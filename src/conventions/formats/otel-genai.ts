@@ -298,7 +298,8 @@ function hasReference(sources: readonly Attributes[]): boolean {
 function readContent(view: SpanView, sources: readonly Attributes[], role: SpanRole | undefined): SpanFacts {
   const structure = (key: string): unknown =>
     findFirst(sources, (source) => readStructure(view, source, key));
-  const instructions = structure('gen_ai.system_instructions');
+  // Latitude's older versions have a dot in the name.
+  const instructions = structure('gen_ai.system_instructions') ?? structure('gen_ai.system.instructions');
   const input = structure('gen_ai.input.messages');
   const output = structure('gen_ai.output.messages');
   const documents = structure('gen_ai.retrieval.documents');

@@ -1,5 +1,6 @@
 import { field, type Fields, firstField, parseValue } from '../json.ts';
 import type { SpanFacts } from '../normalised-span.ts';
+import { argumentsIn } from './free-values.ts';
 import { fromLangChain } from './langchain-messages.ts';
 import { plainText, unwrapBlock } from './part-reader.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
@@ -50,6 +51,25 @@ export function outcomeFacts({ value, id, error }: ToolOutcome): SpanFacts {
     toolCallId: id,
     ...(value === undefined ? {} : { toolResult: value }),
     ...(error === undefined ? {} : { error: { type: null, message: error } }),
+  };
+}
+
+/**
+ * Reads a step whose output is one serialised message of a tool: frameworks give such a step a general kind, yet it is the tool
+ * call. Undefined for any other step; a list of messages is the output of a graph's node.
+ */
+export function toolStepFacts(input: unknown, output: unknown): SpanFacts | undefined {
+  const message = isRecord(output) ? fromLangChain(output) : undefined;
+  if (message === undefined || field(message, 'role') !== 'tool') {
+    return undefined;
+  }
+  const outcome = readOutcome(output);
+  const args = argumentsIn(input);
+  return {
+    ...outcomeFacts(outcome),
+    role: 'tool',
+    toolName: outcome.name,
+    ...(isRecord(args) ? { toolArgs: args } : {}),
   };
 }
 

@@ -1,10 +1,17 @@
 import { decodeTraces, readTraces } from '../../../src/conventions/index.ts';
 import { CONTENT_SWITCHES, findContentSwitch } from '../../../src/conventions/content-switches.ts';
 import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
-import { DESCRIBED_EMITTERS, type DescribedEmitter, EMITTERS, type Emitter } from '../recordings/emitters.ts';
+import {
+  DESCRIBED_EMITTERS,
+  type DescribedEmitter,
+  EMITTERS,
+  type Emitter,
+  SHAPES,
+} from '../recordings/emitters.ts';
 import type { AgentRun } from '../../../src/domain/agent-run.ts';
 import { answerText, type ExpectedFacts, listFacts, invocationParts } from '../recordings/facts.ts';
 import { listExpectations, recordedSpans } from '../recordings/recorded-spans.ts';
+import { listShapes, readShapeFiles } from '../recordings/shapes.ts';
 
 const FACTS = new Map([
   ['system', 'system text'],
@@ -96,6 +103,15 @@ export function conventionsDocument(): string {
     '',
     'spanscore also reads files of Mastra’s native records, in the form of its storage and its exporters, instead of OTLP requests.',
     '',
+    '## Shapes of real emitters',
+    '',
+    'These spans are synthetic. They have the shapes in which the emitters of other projects sent their content',
+    '(`test/fixtures/shapes`). A test checks question, history, tool calls, answer, usage and session of each.',
+    '',
+    '| Emitter | Spans | Read |',
+    '|---|---|---|',
+    ...listShapes().map(shapeRow),
+    '',
   ].join('\n');
 }
 
@@ -178,6 +194,13 @@ function describedRow(emitter: DescribedEmitter): string {
   const held = listScorableFacts(recordings);
   const setting = formatSetting(recordings[0] ?? '');
   return `| ${emitter.name} | ${emitter.from} | ${formatNames((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
+}
+
+function shapeRow(name: string): string {
+  const emitter = SHAPES.find(([start]) => name.startsWith(start))?.[1] ?? '';
+  const runs = readShapeFiles(name).flatMap((reading) => reading.runs);
+  const facts = new Set(runs.flatMap(listRunFacts));
+  return `| ${emitter} | ${name} | ${formatNames((fact) => facts.has(fact))} |`;
 }
 
 /** Returns the setting that makes the emitter of a recording send content. */

@@ -151,3 +151,30 @@ export const DESCRIBED_EMITTERS: readonly DescribedEmitter[] = [
     from: 'description',
   },
 ];
+
+/** Emitters of the synthetic shapes (`test/fixtures/shapes`), by the prefix of the shape's name. */
+export const SHAPES: readonly (readonly [start: string, emitter: string])[] = [
+  ['adot-langchain', 'AWS’s distribution of OpenTelemetry: LangChain'],
+  ['adot-strands', 'AWS’s distribution of OpenTelemetry: Strands'],
+  ['anthropic', 'Anthropic’s Messages API (Langfuse and others)'],
+  ['beeai', 'BeeAI (OpenInference)'],
+  ['claude-agent-sdk', 'Claude Agent SDK (OpenInference)'],
+  ['gemini-cli', 'Gemini CLI'],
+  ['google-genai', 'Google GenAI (OpenTelemetry)'],
+  ['langfuse-js', 'LangGraph (Langfuse, JavaScript)'],
+  ['langfuse-py', 'LangGraph (Langfuse, Python)'],
+  ['latitude', 'Latitude'],
+  ['logfire-agents', 'OpenAI Agents (Logfire)'],
+  ['logfire-anthropic', 'Anthropic (Logfire, format 1)'],
+  ['logfire-openai', 'OpenAI (Logfire, format 1)'],
+  ['openinference-handoff', 'OpenAI Agents (OpenInference)'],
+  ['openinference-llm-prompts', 'LlamaIndex (OpenInference)'],
+  ['openinference-text', 'OpenAI text completions (OpenInference)'],
+  ['openllmetry-langchain', 'LangChain (OpenLLMetry 0.40)'],
+  ['openllmetry-llamaindex', 'LlamaIndex (OpenLLMetry)'],
+  ['openllmetry-openai-agents', 'OpenAI Agents (OpenLLMetry)'],
+  ['openllmetry-workflow', 'decorated functions (OpenLLMetry)'],
+  ['otel-openai-agents', 'OpenAI Agents (OpenTelemetry)'],
+  ['pydantic-ai', 'Pydantic AI, format 1'],
+  ['trulens', 'TruLens'],
+];

@@ -121,4 +121,34 @@ describe('Langfuse', () => {
     expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
     expect(runs.map(answerText)).toEqual(['Rain.']);
   });
+
+  it('takes a step of a general kind whose output is a tool’s message for the tool call', () => {
+    const message = {
+      type: 'tool',
+      name: 'get',
+      tool_call_id: '1',
+      content: '{"ok":true}',
+      status: 'success',
+    };
+    const { runs } = readTrace(
+      buildTrace([
+        observation('weather', 'agent', { input: 'Weather?', output: 'Rain.' }, { lasts: 90 }),
+        observation(
+          'tools',
+          'span',
+          { output: { messages: [message] } },
+          { parent: 'weather', at: 1, lasts: 20 },
+        ),
+        observation(
+          'get',
+          'span',
+          { input: "{'city': 'Paris'}", output: message },
+          { parent: 'tools', at: 2 },
+        ),
+      ]),
+    );
+    expect(invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation)).toEqual([
+      { toolCallId: '1', toolName: 'get', args: { city: 'Paris' }, state: 'result', result: { ok: true } },
+    ]);
+  });
 });

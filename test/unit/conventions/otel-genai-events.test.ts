@@ -245,4 +245,76 @@ describe('messages as events', () => {
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
     expect(answerText(run)).toBe('Rain.');
   });
+
+  describe('in one list of question and answer, without a choice', () => {
+    const user = (content: string) => ({ 'event.name': 'gen_ai.user.message', role: 'user', content });
+    const assistant = (more: object) => ({
+      'event.name': 'gen_ai.assistant.message',
+      role: 'assistant',
+      ...more,
+    });
+    const call = assistant({ tool_calls: [CALL] });
+    const result = { 'event.name': 'gen_ai.tool.message', role: 'tool', id: '1', content: '{"ok":true}' };
+
+    it('give what follows the last message of the user as the answer', () => {
+      const events = [
+        user('Hi.'),
+        assistant({ content: 'Hello.' }),
+        user('Weather?'),
+        assistant({ content: 'Rain.' }),
+      ];
+      const run = onlyRun([chatSpan('c1', { attributes: { events } })]);
+      expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+      expect(run.input.rememberedMessages.map(textOfMessage)).toEqual(['Hi.', 'Hello.']);
+      expect(answerText(run)).toBe('Rain.');
+    });
+
+    it('give what follows the last result of a tool, and calls without a text', () => {
+      const run = onlyRun([
+        chatSpan('c1', { attributes: { events: [user('Weather?'), call] } }),
+        chatSpan(
+          'c2',
+          { attributes: { events: [user('Weather?'), call, result, assistant({ content: 'Rain.' })] } },
+          { at: 20 },
+        ),
+      ]);
+      expect(run.input.rememberedMessages).toEqual([]);
+      expect(invocationParts(run.output).map((part) => part.toolInvocation.result)).toEqual([{ ok: true }]);
+      expect(answerText(run)).toBe('Rain.');
+    });
+
+    it('give no answer on a failed span', () => {
+      const events = [user('Weather?'), assistant({ content: 'It is' })];
+      const run = onlyRun([chatSpan('c1', { attributes: { events } }, { error: 'down' })]);
+      expect(run.output).toEqual([]);
+    });
+
+    it('give the items of hosted tools as calls of the provider, in their place', () => {
+      const item = {
+        'event.name': 'gen_ai.unknown',
+        role: 'unknown',
+        data: { type: 'web_search_call', id: 'w' },
+      };
+      const run = onlyRun([
+        chatSpan('c1', { attributes: { events: [user('Weather?'), item, assistant({ content: 'Rain.' })] } }),
+      ]);
+      expect(run.output[0]?.content.parts.map(({ type }) => type)).toEqual(['tool-invocation', 'text']);
+      expect(invocationParts(run.output)[0]).toMatchObject({ providerExecuted: true });
+    });
+
+    it('are told apart without names: what has a message is the choice', () => {
+      const events = [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: { inline_data: { mime_type: 'image/png', data: 'AAAA' } } },
+        { role: 'user', content: 'Weather?' },
+        { index: 0, finish_reason: 'STOP', message: { role: 'assistant', content: ['Rain.'] } },
+      ];
+      const run = onlyRun([chatSpan('c1', { attributes: { events } })]);
+      expect(run.input.systemMessages.map(({ content }) => content)).toEqual(['Be kind.']);
+      expect(run.input.inputMessages.flatMap(({ content }) => content.parts.map(({ type }) => type))).toEqual(
+        ['file', 'text'],
+      );
+      expect(answerText(run)).toBe('Rain.');
+    });
+  });
 });

@@ -269,4 +269,18 @@ describe('platforms that put content into attributes of their own', () => {
     const { notUnderstood } = readTrace(buildTrace([buildSpan('thing', { [key]: 'x' })]));
     expect(notUnderstood).toMatchObject([{ name: 'thing', attributes: [key] }]);
   });
+
+  it('Logfire: opens the arguments of Anthropic’s calls, and no parameter with the same name', () => {
+    const story = (scope: string, args: string): unknown => {
+      const calls = [{ id: '1', function: { name: 'get', arguments: args } }];
+      const attributes = {
+        request_data: { messages: [{ role: 'user', content: 'Weather?' }] },
+        response_data: { message: { role: 'assistant', content: null, tool_calls: calls } },
+      };
+      const { runs } = readTrace(buildTrace([buildSpan('c1', attributes, { scope })]));
+      return invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation.args);
+    };
+    expect(story('logfire.anthropic', '{"input":{"a":1}}')).toEqual([{ a: 1 }]);
+    expect(story('logfire.openai', '{"input":{"a":1}}')).toEqual([{ input: { a: 1 } }]);
+  });
 });
