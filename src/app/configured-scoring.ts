@@ -27,7 +27,16 @@ const SCORER_TIMEOUT_MS = 5 * 60_000;
 /** Calls to a provider at the same time when its entry sets no limit; also for `openai`, which needs no entry. */
 const DEFAULT_CONCURRENCY = 16;
 
-/** Returns the number of judged scorers at a time: the sum over all providers. */
+/**
+ * Judged runs at a time for each call that the providers allow: while some runs read and write rows, others use the calls. Each
+ * provider limits its calls by itself.
+ */
+const RUNS_PER_CALL = 2;
+
+/** Time for which score rows wait for others, milliseconds. */
+const COMMIT_WAIT_MS = 250;
+
+/** Returns the number of judge calls at a time: the sum over all providers. */
 function sumJudgeConcurrency(config: Config): number {
   const providers = Object.values(config.judges.providers);
   const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? DEFAULT_CONCURRENCY), 0);
@@ -54,7 +63,8 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       decisionWaitMs: durationMs(config.readiness.decisionWait),
       maxWaitMs: durationMs(config.readiness.maxWait),
       scorerTimeoutMs: SCORER_TIMEOUT_MS,
-      judgeConcurrency: sumJudgeConcurrency(config),
+      judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
+      commitWaitMs: COMMIT_WAIT_MS,
       judgeAttempts: config.judges.attempts,
     },
   );

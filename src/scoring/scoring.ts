@@ -53,6 +53,8 @@ export interface ScoringOptions {
   readonly judgeAttempts?: number | undefined;
   /** Judged scorers that may wait in memory. Default 256. */
   readonly judgeBacklog?: number | undefined;
+  /** Time for which rows wait for others before they are written together, milliseconds. Default 0. */
+  readonly commitWaitMs?: number | undefined;
   /** Traces whose scorers run at the same time; their rows go to the store together. Default 256. */
   readonly traceConcurrency?: number | undefined;
 }
@@ -85,9 +87,9 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
       maxWaiting: options.judgeBacklog ?? 256,
     }),
     flights: createSingleFlight(),
-    scoreWriter: createGroupCommit((scores) => stores.scores.write(scores)),
-    decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions)),
-    callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls)),
+    scoreWriter: createGroupCommit((scores) => stores.scores.write(scores), options.commitWaitMs),
+    decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions), options.commitWaitMs),
+    callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls), options.commitWaitMs),
     claims: SOLE_CLAIMS,
     signal: ports.signal,
     random: ports.random ?? Math.random,

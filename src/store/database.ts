@@ -67,6 +67,9 @@ const READ_SETTINGS: ClickHouseSettings = {
   output_format_json_quote_denormals: 1,
 };
 
+/** Settings of a read whose rows come together: the embedded engine runs it beside its event loop, which a stream would block. */
+const WHOLE_READ_SETTINGS: ClickHouseSettings = { ...READ_SETTINGS, wait_end_of_query: 1 };
+
 const INSERT_SETTINGS: ClickHouseSettings = {
   async_insert: 0,
   max_execution_time: MAX_EXECUTION_TIME_S,
@@ -131,7 +134,7 @@ async function readRows<Row>(client: ClickHouseClient, sql: string, params?: Que
     const result = await client.query({
       query: sql,
       format: 'JSONEachRow',
-      clickhouse_settings: READ_SETTINGS,
+      clickhouse_settings: WHOLE_READ_SETTINGS,
       ...(params === undefined ? {} : { query_params: params }),
     });
     return await result.json<Row>();
