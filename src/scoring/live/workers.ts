@@ -47,17 +47,24 @@ export class Workers {
     this.#deps = deps;
   }
 
-  /** Starts batches up to the limit, and again after each outcome, until the queue is empty. */
+  /** Starts batches up to the limit, and again after outcomes, until the queue is empty. */
   pump(mode: ScoringMode): void {
     const { queue, stopping } = this.#deps;
-    while (!stopping.aborted && queue.queued() > 0 && queue.inFlight() < MAX_IN_FLIGHT) {
-      const items = queue.take(Math.min(BATCH, MAX_IN_FLIGHT - queue.inFlight()));
+    while (!stopping.aborted && this.#hasRoom()) {
+      const items = queue.take(BATCH);
       const batch = this.#work(items, mode).finally(() => {
         this.#running.delete(batch);
         this.pump(mode);
       });
       this.#running.add(batch);
     }
+  }
+
+  /** Returns true when the queue fits, or at least a whole batch: look-ups cost the store the same for one trace and for a batch. */
+  #hasRoom(): boolean {
+    const { queue } = this.#deps;
+    const queued = queue.queued();
+    return queued > 0 && MAX_IN_FLIGHT - queue.inFlight() >= Math.min(BATCH, queued);
   }
 
   /** Waits for the batches under way. After `graceMs` aborts them and waits for their end. */
