@@ -8,7 +8,7 @@ import { OverlapFleet } from './overlap-fleet.ts';
 
 const CALM_MS = 3_000;
 /** Longest time without progress: more than a member without a beat, the following sweep, and some retries. */
-const PROGRESS_WITHIN_MS = 150_000;
+const PROGRESS_WITHIN_MS = 90_000;
 /** A deferred decision is waited for until its time and this. */
 const RETRIED_WITHIN_MS = 45_000;
 const SETTLED_WITHIN_MS = 900_000;
