@@ -2,7 +2,9 @@ import type { Config } from '../src/config/index.ts';
 import type { CollectorOptions } from './collector.ts';
 
 /** Ingest settings of a collector from the configuration. */
-export function ingestOptions(config: Config): Required<Pick<CollectorOptions, 'keep' | 'limits'>> {
+export function ingestOptions(
+  config: Pick<Config, 'ingest'>,
+): Required<Pick<CollectorOptions, 'keep' | 'limits'>> {
   const { limits, keep } = config.ingest;
   return {
     keep,

@@ -67,7 +67,11 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
 ];
 
 /** Receivers of spans. */
-export const RECEIVERS: readonly ReceiverDefinition[] = [otlpHttpReceiver, otlpGrpcReceiver, kafkaReceiver];
+export const RECEIVERS = [
+  otlpHttpReceiver,
+  otlpGrpcReceiver,
+  kafkaReceiver,
+] as const satisfies readonly ReceiverDefinition[];
 
 /** Exporters of scores. */
 export const EXPORTERS = [otlpExporter, webhookExporter] as const satisfies readonly ExporterDefinition[];

@@ -8,9 +8,14 @@ import { listenOptions } from '../receivers/listen-options.ts';
 import { createKafkaJsProducer } from './kafkajs-producer.ts';
 import type { ForwarderOptions } from './forwarder.ts';
 
+/** Receivers whose requests are forwarded. */
+interface ForwardedReceivers {
+  readonly receivers: { readonly otlp: Record<'http' | 'grpc', Parameters<typeof listenOptions>[0]> };
+}
+
 /** Creates the forwarder of a configuration. Throws a `ConfigError` for a file that cannot be read. */
 export function configuredForwarder(
-  config: Config,
+  config: Pick<Config, 'ingest' | 'auth'> & ForwardedReceivers,
   { kafka }: NonNullable<Config['forward']>,
   { log, listener }: { readonly log: Log; readonly listener: CountListener },
 ): ForwarderOptions {

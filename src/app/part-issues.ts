@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Config, type ConfigIssue, readConfiguredMonitors } from './config/index.ts';
+import { RECEIVERS } from '../components.ts';
 import { tlsIssues } from '../config/tls-files.ts';
 import { ConfigError } from '../domain/errors.ts';
 
@@ -12,7 +13,7 @@ export async function partIssues(
   { loadsModules }: { readonly loadsModules: boolean },
 ): Promise<ConfigIssue[]> {
   const { issues } = await readConfiguredMonitors(config);
-  return [...issues, ...tlsIssues(config), ...(loadsModules ? await moduleIssues(config) : [])];
+  return [...issues, ...tlsIssues(config, RECEIVERS), ...(loadsModules ? await moduleIssues(config) : [])];
 }
 
 /** Loads each module by itself, so that one that fails hides no other. A missing file is the configuration's own fault. */

@@ -1,5 +1,8 @@
 import { RECEIVERS } from '../components.ts';
 import type { Config } from './config/index.ts';
+import type { StartReceiver } from '../../collector/receivers/receiver.ts';
+import type { ReceiverDefinition } from '../../collector/receivers/receiver-definition.ts';
+import { listReceivers } from '../config/schema/components.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import type { DeadLetterSink } from '../store/contracts/dead-letters.ts';
 import type { SpanSink } from '../store/contracts/span-sink.ts';
@@ -56,6 +59,20 @@ export async function startForwarding(
   };
 }
 
+/** Configures the receivers that a configuration has options for. Throws a `ConfigError` for a file that cannot be used. */
+export async function configureReceivers(
+  config: Pick<Config, 'receivers'>,
+  kinds: readonly ReceiverDefinition[],
+  log: Log,
+): Promise<Map<string, StartReceiver>> {
+  const starts = await Promise.all(
+    listReceivers(config, kinds).map(
+      async ({ section, options }) => [section.name, await section.configure(options, log)] as const,
+    ),
+  );
+  return new Map(starts);
+}
+
 /** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
 export async function startReceivers(
   config: Config,
@@ -75,14 +92,11 @@ export async function startReceivers(
     import('../../collector/collector-metrics.ts'),
     import('../../collector/collector-checks.ts'),
   ]);
-  const starts = await Promise.all(
-    RECEIVERS.map(async (receiver) => [receiver.name, await receiver.configure(config, log)] as const),
-  );
   const collector = await startCollector({
     sink,
     deadLetters,
     ...ingestOptions(config),
-    receivers: new Map(starts.flatMap(([name, start]) => (start === undefined ? [] : [[name, start]]))),
+    receivers: await configureReceivers(config, RECEIVERS, log),
     authenticate: bearerTokens(config.auth.tokens),
     listener: metricListener(metrics),
     log,

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
-import type { KeyPath } from './key-path.ts';
+import { withValueAt, type KeyPath } from './key-path.ts';
 import type { ParsedConfig } from './schema.ts';
+import { listReceivers, type ReceiverSection } from './schema/components.ts';
 
 /** Returns the base folder of a relative path in a value. */
 export type FindFolder = (path: KeyPath) => string;
@@ -9,20 +10,21 @@ export type FindFolder = (path: KeyPath) => string;
 type WithTls = Pick<ParsedConfig, 'receivers' | 'forward' | 'api'>;
 
 /** Returns the parts with absolute paths of their TLS files. */
-export function withAbsoluteTls({ receivers, forward, api }: WithTls, findFolder: FindFolder): WithTls {
-  const { otlp, kafka } = receivers;
-  const at = <T extends { tls?: object | undefined }>(part: T, ...path: string[]): T =>
+export function withAbsoluteTls(
+  { receivers, forward, api }: WithTls,
+  sections: readonly ReceiverSection[],
+  findFolder: FindFolder,
+): WithTls {
+  const at = <T extends { tls?: object | undefined }>(part: T, path: KeyPath): T =>
     part.tls === undefined ? part : { ...part, tls: absolute(part.tls, [...path, 'tls'], findFolder) };
+  const listed = listReceivers({ receivers }, sections);
   return {
-    api: at(api, 'api'),
-    forward: forward === undefined ? undefined : { kafka: at(forward.kafka, 'forward', 'kafka') },
-    receivers: {
-      otlp: {
-        http: at(otlp.http, 'receivers', 'otlp', 'http'),
-        grpc: at(otlp.grpc, 'receivers', 'otlp', 'grpc'),
-      },
-      kafka: kafka === undefined ? undefined : at(kafka, 'receivers', 'kafka'),
-    },
+    ...listed.reduce(
+      (whole, { path, options }) => withValueAt(whole, path, at(options, path)) as Pick<WithTls, 'receivers'>,
+      { receivers },
+    ),
+    api: at(api, ['api']),
+    forward: forward === undefined ? undefined : { kafka: at(forward.kafka, ['forward', 'kafka']) },
   };
 }
 

@@ -67,7 +67,12 @@ export async function loadConfig(
   const judge = variables['SPANSCORE_JUDGE'] ? defaultJudge(parse.parsed) : undefined;
   const findFolder = (keys: KeyPath) =>
     file !== undefined && layers.findOrigin(keys).kind === 'file' ? dirname(file.path) : cwd;
-  const config = finish(parse.parsed, { scorers: options.scorers, judge, findFolder });
+  const config = finish(parse.parsed, {
+    scorers: options.scorers,
+    judge,
+    findFolder,
+    components: format.components,
+  });
   const issues = await allIssues(parse, { config, file, layers, options, components: format.components });
   if (config === undefined || issues.length > 0) {
     throw createConfigError(formatSubject(file), issues, layers.buildPlace);
@@ -78,7 +83,7 @@ export async function loadConfig(
     findOrigin: layers.findOrigin,
     warnings: [
       ...fromEnvironment.warnings,
-      ...listOpenDoors(config),
+      ...listOpenDoors(config, format.components.receivers),
       ...missingKeys(config, options.scorers, variables),
     ],
     notes: parse.parsed?.rules === undefined ? [defaultRuleNote(judge)] : [],
@@ -149,7 +154,12 @@ export function parseConfig(
 ): Config {
   const parse = parseLeniently(input, { schema, jsonSchema: jsonSchema() });
   const cwd = options.cwd ?? process.cwd();
-  const config = finish(parse.parsed, { scorers: options.scorers, judge: undefined, findFolder: () => cwd });
+  const config = finish(parse.parsed, {
+    scorers: options.scorers,
+    judge: undefined,
+    findFolder: () => cwd,
+    components,
+  });
   const concluded = config === undefined ? [] : crossIssues(config, { known: options.scorers, components });
   const issues = [...parse.issues, ...soundIssues(concluded, parse)];
   if (config === undefined || issues.length > 0) {
@@ -164,6 +174,7 @@ function finish(
     scorers: readonly KnownScorer[] | undefined;
     judge: DefaultJudge | undefined;
     findFolder: FindFolder;
+    components: Components;
   },
 ): Config | undefined {
   if (parsed === undefined) {
@@ -184,7 +195,7 @@ function finish(
     monitors: parsed.monitors.map((entry, index) =>
       typeof entry === 'string' ? resolve(options.findFolder(['monitors', index]), entry) : entry,
     ),
-    ...withAbsoluteTls(parsed, options.findFolder),
+    ...withAbsoluteTls(parsed, options.components.receivers, options.findFolder),
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judge)],
   };
 }

@@ -1,15 +1,15 @@
 import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
+import { listEndpoints } from './listen-endpoints.ts';
 import type { Config } from './schema.ts';
+import type { ReceiverSection } from './schema/components.ts';
 
 /** Returns warnings about endpoints that a valid configuration opens to the network. */
-export function listOpenDoors({ receivers: { otlp }, api, auth }: Config): string[] {
-  const doors = [
-    { path: 'receivers.otlp.http', ...otlp.http },
-    { path: 'receivers.otlp.grpc', ...otlp.grpc },
-    { path: 'api', ...api },
-  ].filter(({ endpoint }) => !isLoopbackHost(parseEndpoint(endpoint).host));
+export function listOpenDoors(config: Config, receivers: readonly ReceiverSection[]): string[] {
+  const doors = listEndpoints(config, receivers)
+    .map(({ path, ...rest }) => ({ path: path.join('.'), ...rest }))
+    .filter(({ endpoint }) => !isLoopbackHost(parseEndpoint(endpoint).host));
   return doors.flatMap(({ path, endpoint, tls }) => {
-    if (auth.tokens.length === 0) {
+    if (config.auth.tokens.length === 0) {
       return [`${path}.endpoint: everyone who can reach ${endpoint} may send spans: set auth.tokens`];
     }
     return tls === undefined

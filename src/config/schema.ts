@@ -7,7 +7,7 @@ import type { Components, UnknownComponents } from './schema/components.ts';
 import { schemaAddress } from './schema/fields.ts';
 import { createExportersSchema } from './schema/exporters.ts';
 import { Api, Logging } from './schema/outputs.ts';
-import { Auth, Forward, Readiness, Receivers } from './schema/receivers.ts';
+import { Auth, createReceiversSchema, Forward, Readiness } from './schema/receivers.ts';
 import { Rules, Scorers } from './schema/rules.ts';
 import { Store } from './schema/store.ts';
 
@@ -17,7 +17,10 @@ export function createConfigSchema<const Listed extends Components>(components: 
     .strictObject({
       $schema: schemaAddress,
       store: Store.describe('Storage of spans, scores and all other tables.').prefault({}),
-      receivers: Receivers.describe('Receivers of spans.').prefault({}),
+      receivers: createSection(
+        createReceiversSchema<Listed['receivers']>(components.receivers),
+        'Receivers of spans.',
+      ),
       forward: Forward.optional(),
       ingest: Ingest.describe('Spans that are stored, and limits of requests and rows.').prefault({}),
       auth: Auth.describe('Access tokens of senders and API clients.').prefault({}),

@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { ConfigError, readErrorMessage } from '../domain/errors.ts';
 import type { ConfigIssue } from './faults/config-issue.ts';
 import type { Config } from './schema.ts';
+import { listReceivers, type ReceiverSection, type TlsPaths } from './schema/components.ts';
 
 type Part = 'ca' | 'cert' | 'key';
 
@@ -39,21 +40,18 @@ export function readTlsFiles(
 }
 
 /** Returns the faults of all TLS files of a configuration. */
-export function tlsIssues({ receivers, forward, api }: Config): ConfigIssue[] {
-  const { otlp, kafka } = receivers;
+export function tlsIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
   return [
-    ...groupIssues(kafka?.tls, 'receivers.kafka.tls'),
-    ...groupIssues(forward?.kafka.tls, 'forward.kafka.tls'),
-    ...groupIssues(otlp.http.tls, 'receivers.otlp.http.tls'),
-    ...groupIssues(otlp.grpc.tls, 'receivers.otlp.grpc.tls'),
-    ...groupIssues(api.tls, 'api.tls'),
+    ...listReceivers(config, receivers).flatMap(({ section, options }) =>
+      groupIssues(options.tls, `${section.key}.tls`),
+    ),
+    ...groupIssues(config.forward?.kafka.tls, 'forward.kafka.tls'),
+    ...groupIssues(config.api.tls, 'api.tls'),
   ];
 }
 
-type TlsGroup = Readonly<Partial<Record<Part | 'clientCa', string | undefined>>>;
-
 /** Checks each file alone first: a missing certificate must not hide a missing key. */
-function groupIssues(tls: TlsGroup = {}, at: string): ConfigIssue[] {
+function groupIssues(tls: TlsPaths = {}, at: string): ConfigIssue[] {
   const parts = (['ca', 'clientCa', 'cert', 'key'] as const).filter((part) => tls[part] !== undefined);
   const issues = parts.flatMap((part) => {
     const file = { [part === 'clientCa' ? 'ca' : part]: tls[part] };

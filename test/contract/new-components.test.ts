@@ -1,18 +1,48 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { OTLP_GROUP } from '../../collector/receivers/otlp-fields.ts';
+import { defineReceiver } from '../../collector/receivers/receiver-definition.ts';
+import { createChannels } from '../../src/app/monitors/open-alerts.ts';
+import { configureReceivers } from '../../src/app/start-receivers.ts';
 import { createExporters } from '../../src/app/start-exports.ts';
 import { listComponents } from '../../src/app/list-components.ts';
-import { checkLoops } from '../../src/cli/checks/doctor-checks.ts';
+import { checkLoops, checkPorts } from '../../src/cli/checks/doctor-checks.ts';
 import { COMPONENTS } from '../../src/components.ts';
 import { createConfigReader, isSecretPath, reportedIssues } from '../../src/config/index.ts';
 import { schemaNodesAt } from '../../src/config/json-schema.ts';
 import type { KeyPath } from '../../src/config/key-path.ts';
-import { secret } from '../../src/config/schema/fields.ts';
+import { endpoint, secret, serverTls } from '../../src/config/schema/fields.ts';
+import { tlsIssues } from '../../src/config/tls-files.ts';
 import { defineChannel } from '../../src/outbound/alerts/channel-definition.ts';
 import { defineExporter } from '../../src/outbound/exporters/exporter-definition.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
 import { folderWith } from '../support/builders/config-files.ts';
 
-/** A component of each kind, as its own file would define it. */
+/** Components of each kind, as their own files would define them. */
+const zipkinReceiver = defineReceiver({
+  name: 'zipkin',
+  key: 'receivers.zipkin',
+  options: z
+    .strictObject({
+      endpoint: endpoint('Address that receives Zipkin spans.').default('127.0.0.1:9411'),
+      tls: serverTls('TLS of this address.'),
+      path: z.string().default('/api/v2/spans'),
+    })
+    .describe('Zipkin spans.'),
+  isAlwaysOn: false,
+  findFaults: ({ path }) => (path.startsWith('/') ? [] : [{ path: ['path'], message: 'must begin with /' }]),
+  configure: async () => async () => ({ isListening: () => true, stop: async () => {} }),
+});
+
+const beaconReceiver = defineReceiver({
+  name: 'otlp-beacon',
+  key: 'receivers.otlp.beacon',
+  group: OTLP_GROUP,
+  options: z.strictObject({ topic: z.string().default('spans') }).describe('OTLP in beacons.'),
+  isAlwaysOn: true,
+  configure: async () => async () => ({ isListening: () => true, stop: async () => {} }),
+});
+
 const pigeonChannel = defineChannel({
   name: 'pigeon',
   options: z
@@ -22,7 +52,12 @@ const pigeonChannel = defineChannel({
     .describe('Carrier pigeons.'),
   mayBePrivate: false,
   readTarget: ({ url }) => ({ url, identity: { key: 'url', value: url } }),
-  create: async () => [],
+  create: async (entries) =>
+    entries.map(({ url }) => ({
+      name: `pigeon ${url}`,
+      maxEvents: 1,
+      send: async () => ({ kind: 'delivered' }),
+    })),
 });
 
 const archiveExporter = defineExporter({
@@ -43,7 +78,7 @@ const archiveExporter = defineExporter({
 });
 
 const EXTENDED = {
-  ...COMPONENTS,
+  receivers: [...COMPONENTS.receivers, zipkinReceiver, beaconReceiver],
   exporters: [...COMPONENTS.exporters, archiveExporter],
   channels: [...COMPONENTS.channels, pigeonChannel],
 } as const;
@@ -67,6 +102,8 @@ describe('a new line in the list of channels', () => {
   it('is enough for a section of the configuration', async () => {
     const { config } = await load('alerts:\n  pigeon: [{ url: https://loft.example.com, ring: "7" }]\n');
     expect(config.alerts.pigeon).toEqual([{ url: 'https://loft.example.com', ring: '7' }]);
+    const created = await createChannels(config, EXTENDED.channels);
+    expect(created.map(({ name }) => name)).toEqual(['pigeon https://loft.example.com']);
     expect(reader.parseConfig({ rules: [] }).alerts.pigeon).toEqual([]);
   });
 
@@ -137,6 +174,77 @@ describe('a new line in the list of exporters', () => {
       name: 'archive',
       key: 'exporters.archive',
       summary: 'Scores in files.',
+    });
+  });
+});
+
+describe('a new line in the list of receivers', () => {
+  it('is enough for a section of the configuration, and for a start', async () => {
+    const { config } = await load('receivers:\n  zipkin: { path: /spans }\n');
+    expect(config.receivers.zipkin).toEqual({ endpoint: '127.0.0.1:9411', path: '/spans' });
+    expect(config.receivers.otlp.beacon.topic).toBe('spans');
+    const configured = await configureReceivers(config, EXTENDED.receivers, silentLog);
+    expect([...configured.keys()]).toEqual(['otlp-http', 'otlp-grpc', 'zipkin', 'otlp-beacon']);
+
+    const without = reader.parseConfig({ rules: [] });
+    expect(without.receivers.zipkin).toBeUndefined();
+    expect([...(await configureReceivers(without, EXTENDED.receivers, silentLog)).keys()]).toEqual([
+      'otlp-http',
+      'otlp-grpc',
+      'otlp-beacon',
+    ]);
+  });
+
+  it('is enough for faults with line and column, and for a suggestion', async () => {
+    expect(await faultsIn('receivers:\n  zipkin: { path: 7 }\n')).toMatchObject([
+      { path: 'receivers.zipkin.path', line: 2, column: 13 },
+    ]);
+    expect(await faultsIn('receivers:\n  zipkin: { path: spans }\n')).toMatchObject([
+      { path: 'receivers.zipkin.path', line: 2, column: 13, message: 'must begin with /' },
+    ]);
+    expect(await faultsIn('receivers:\n  zipkin: { pth: /a }\n')).toMatchObject([
+      { path: 'receivers.zipkin.pth', line: 2, column: 13, message: 'unknown key; did you mean path?' },
+    ]);
+    expect(await faultsIn('receivers:\n  otlp:\n    beacon: { topik: a }\n')).toMatchObject([
+      { path: 'receivers.otlp.beacon.topik', line: 3, message: 'unknown key; did you mean topic?' },
+    ]);
+  });
+
+  it('is enough for the checks of its address, and of processes without a place for its spans', async () => {
+    expect(await faultsIn('receivers:\n  zipkin: { endpoint: "127.0.0.1:4318" }\n')).toMatchObject([
+      { path: 'receivers.zipkin.endpoint', message: expect.stringContaining('give them different ports') },
+    ]);
+    const forward = 'forward: { kafka: { brokers: ["127.0.0.1:9092"] } }\n';
+    expect(await faultsIn(`${forward}receivers: { zipkin: {} }\n`)).toMatchObject([
+      { path: 'receivers.zipkin', message: expect.stringContaining('needs a process with a store') },
+    ]);
+    const { config, warnings } = await load('receivers:\n  zipkin: { endpoint: "0.0.0.0:0" }\n');
+    expect(warnings).toEqual([expect.stringContaining('receivers.zipkin.endpoint: everyone who can reach')]);
+    const ports = await checkPorts(config, EXTENDED.receivers);
+    expect(ports.map(({ check }) => check)).toContain('port 0.0.0.0:0');
+  });
+
+  it('is enough for the paths and the checks of its TLS files', async () => {
+    const tls = { cert: 'a.pem', key: '/k.pem' };
+    const config = reader.parseConfig({ receivers: { zipkin: { tls } } }, { cwd: '/etc/spanscore' });
+    expect(config.receivers.zipkin?.tls).toEqual({ cert: '/etc/spanscore/a.pem', key: '/k.pem' });
+    expect(tlsIssues(config, EXTENDED.receivers).map(({ path }) => path.join('.'))).toEqual([
+      'receivers.zipkin.tls.cert',
+      'receivers.zipkin.tls.key',
+    ]);
+  });
+
+  it('is enough for the JSON Schema, for a variable and for the list of components', async () => {
+    expect(describeKey(['receivers', 'zipkin'])).toEqual(['Zipkin spans.']);
+    expect(describeKey(['receivers', 'otlp'])).toEqual(['OpenTelemetry Protocol.']);
+    expect(describeKey(['receivers', 'otlp', 'beacon'])).toEqual(['OTLP in beacons.']);
+    const variables = { SPANSCORE_RECEIVERS_OTLP_BEACON_TOPIC: 'elsewhere' };
+    const { config } = await reader.loadConfig({ cwd: folderWith({}), variables });
+    expect(config.receivers.otlp.beacon.topic).toBe('elsewhere');
+    expect(listComponents(EXTENDED).receivers).toContainEqual({
+      name: 'zipkin',
+      key: 'receivers.zipkin',
+      summary: 'Zipkin spans.',
     });
   });
 });

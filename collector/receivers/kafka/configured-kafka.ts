@@ -1,17 +1,16 @@
 import type { ConnectionOptions } from 'node:tls';
-import { type Config, durationMs } from '../../../src/config/index.ts';
+import { durationMs } from '../../../src/config/index.ts';
 import { readTlsFiles } from '../../../src/config/tls-files.ts';
 import type { Log } from '../../../src/telemetry/log.ts';
 import type { Signal } from '../../otlp/decode-request.ts';
 import type { KafkaReceiverOptions } from './kafka-receiver.ts';
+import type { KafkaOptions } from './kafka-options.ts';
 import { createKafkaJsClient } from './kafkajs-client.ts';
-
-type KafkaConfig = NonNullable<Config['receivers']['kafka']>;
 
 /**
  * Creates the options of the Kafka receiver from a configuration. Throws a `ConfigError` for a file that cannot be read.
  */
-export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOptions {
+export function configuredKafka(config: KafkaOptions, log: Log): KafkaReceiverOptions {
   const signals = new Map<string, Signal>([
     ...config.topics.map((topic) => [topic, 'traces'] as const),
     ...config.logTopics.map((topic) => [topic, 'logs'] as const),
@@ -40,7 +39,7 @@ export function configuredKafka(config: KafkaConfig, log: Log): KafkaReceiverOpt
  * Returns the TLS options of the client; `at` is the key, for errors. Throws a `ConfigError` for a file that cannot be
  * read.
  */
-export function kafkaTls(tls: NonNullable<KafkaConfig['tls']>, at: string): ConnectionOptions {
+export function kafkaTls(tls: NonNullable<KafkaOptions['tls']>, at: string): ConnectionOptions {
   const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
   return { ...readTlsFiles(tls, at), ...name };
 }

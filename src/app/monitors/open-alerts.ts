@@ -11,8 +11,8 @@ import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
 /** Creates the configured channels of some kinds. */
-async function createChannels(
-  { alerts }: Config,
+export async function createChannels(
+  { alerts }: Pick<Config, 'alerts'>,
   kinds: readonly ChannelDefinition[],
 ): Promise<AlertChannel[]> {
   const created = await Promise.all(

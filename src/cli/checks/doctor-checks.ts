@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import { parseEndpoint, type Config, type LoadedConfig } from '../../app/config/index.ts';
 import { readEnvironment } from '../../config/environment.ts';
-import { type ExporterSection, readOptions } from '../../config/schema/components.ts';
+import { listEndpoints } from '../../config/listen-endpoints.ts';
+import { type ExporterSection, readOptions, type ReceiverSection } from '../../config/schema/components.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -63,15 +64,14 @@ export function checkEngine(config: Config): CheckResult {
   }
 }
 
-export async function checkPorts(config: Config): Promise<CheckResult[]> {
+export async function checkPorts(
+  config: Config,
+  receivers: readonly ReceiverSection[],
+): Promise<CheckResult[]> {
   const serve = readServeFile(config.store.dataDir);
-  const endpoints = [
-    ['receivers.otlp.http.endpoint', config.receivers.otlp.http.endpoint],
-    ['receivers.otlp.grpc.endpoint', config.receivers.otlp.grpc.endpoint],
-    ['api.endpoint', config.api.endpoint],
-  ] as const;
   return Promise.all(
-    endpoints.map(async ([key, text]): Promise<CheckResult> => {
+    listEndpoints(config, receivers).map(async ({ path, endpoint: text }): Promise<CheckResult> => {
+      const key = `${path.join('.')}.endpoint`;
       const check = `port ${text}`;
       const fault = await listenFault(text);
       if (fault === undefined) {

@@ -1,4 +1,4 @@
-import { EXPORTERS } from '../../components.ts';
+import { EXPORTERS, RECEIVERS } from '../../components.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import {
   checkConfigFile,
@@ -36,7 +36,7 @@ async function doctor(context: CommandContext, options: { judge?: boolean }): Pr
     checkNode(process.version),
     checkConfigFile(loaded),
     checkEngine(config),
-    ...(await checkPorts(config)),
+    ...(await checkPorts(config, RECEIVERS)),
     ...(await checkStore(config, deps)),
     ...(options.judge === true ? await probeJudges(config) : [await checkJudge(config, deps)]),
     checkLoops(config, EXPORTERS),

@@ -7,10 +7,11 @@ import { budgetIssues } from './judge-checks.ts';
 import { foreignSpansIssues } from './foreign-spans-checks.ts';
 import { forwardIssues } from './forward-checks.ts';
 import type { KeyPath } from '../key-path.ts';
+import { listEndpoints } from '../listen-endpoints.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { entryIssues, scorerIssues } from './scorer-checks.ts';
 import type { Config } from '../schema.ts';
-import type { Components } from '../schema/components.ts';
+import { type Components, listReceivers, type ReceiverSection } from '../schema/components.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
 import { readerIssues } from './reader-checks.ts';
 
@@ -20,7 +21,10 @@ const BUILT_IN_PROVIDERS = ['openai'];
 /** Reports faults between keys: names that refer to nothing, and values that exclude each other. */
 export function crossIssues(
   config: Config,
-  { known, components }: { known: readonly KnownScorer[] | undefined; components: Components },
+  {
+    known,
+    components: { receivers, channels },
+  }: { known: readonly KnownScorer[] | undefined; components: Components },
 ): ConfigIssue[] {
   return [
     ...ruleIssues(config, known),
@@ -29,13 +33,13 @@ export function crossIssues(
     ...budgetIssues(config, known),
     ...redactionIssues(config),
     ...timeIssues(config),
-    ...foreignSpansIssues(config),
-    ...forwardIssues(config),
+    ...foreignSpansIssues(config, receivers),
+    ...forwardIssues(config, receivers),
     ...readerIssues(config),
-    ...addressIssues(config),
-    ...kafkaIssues(config),
+    ...addressIssues(config, receivers),
+    ...receiverIssues(config, receivers),
     ...limitIssues(config),
-    ...alertIssues(config, components.channels),
+    ...alertIssues(config, channels),
   ];
 }
 
@@ -150,7 +154,7 @@ function timeIssues(config: Config): ConfigIssue[] {
   return issues;
 }
 
-function addressIssues(config: Config): ConfigIssue[] {
+function addressIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
   if (config.store.url !== undefined && config.store.port !== undefined) {
     issues.push({
@@ -167,16 +171,16 @@ function addressIssues(config: Config): ConfigIssue[] {
       dependsOn: [['auth', 'tokens']],
     });
   }
-  return [...issues, ...sharedPortIssues(config)];
+  return [...issues, ...sharedPortIssues(config, receivers)];
 }
 
 /** Reports addresses with the same port: each address needs its own. */
-function sharedPortIssues(config: Config): ConfigIssue[] {
-  const { http, grpc } = config.receivers.otlp;
+function sharedPortIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
   const listening: [KeyPath, string][] = [
-    [['receivers', 'otlp', 'http', 'endpoint'], http.endpoint],
-    [['receivers', 'otlp', 'grpc', 'endpoint'], grpc.endpoint],
-    [['api', 'endpoint'], config.api.endpoint],
+    ...listEndpoints(config, receivers).map(({ path, endpoint }): [KeyPath, string] => [
+      [...path, 'endpoint'],
+      endpoint,
+    ]),
     ...(config.store.port === undefined
       ? []
       : [[['store', 'port'], `127.0.0.1:${config.store.port}`] satisfies [KeyPath, string]]),
@@ -195,24 +199,11 @@ function sharedPortIssues(config: Config): ConfigIssue[] {
   });
 }
 
-function kafkaIssues({ receivers: { kafka } }: Config): ConfigIssue[] {
-  const issues: ConfigIssue[] = (kafka?.logTopics ?? []).flatMap((topic, index) =>
-    kafka?.topics.includes(topic) === true
-      ? [
-          {
-            path: ['receivers', 'kafka', 'logTopics', index],
-            message: `${topic} is in receivers.kafka.topics too; a topic holds either traces or logs`,
-          },
-        ]
-      : [],
+/** Reports the faults that receivers find in their own options. */
+function receiverIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
+  return listReceivers(config, receivers).flatMap(({ section, path, options }) =>
+    (section.findFaults?.(options) ?? []).map((fault) => ({ ...fault, path: [...path, ...fault.path] })),
   );
-  if ((kafka?.tls?.cert === undefined) !== (kafka?.tls?.key === undefined)) {
-    issues.push({
-      path: ['receivers', 'kafka', 'tls'],
-      message: 'cert and key need each other; give both or remove both',
-    });
-  }
-  return issues;
 }
 
 /** Reports limits under which an allowed request would never fit. */

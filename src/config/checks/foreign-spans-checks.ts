@@ -2,6 +2,7 @@ import type { ConfigIssue } from '../faults/config-issue.ts';
 import { durationMs } from '../duration.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
+import { listConfiguredOnly, type ReceiverSection } from '../schema/components.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 
 /** Longest look-back. Arrivals are kept for three days, and a span must be known for its whole look-back. */
@@ -11,7 +12,8 @@ const LONGEST_LOOKBACK_MS = DAY_MS;
 const OWN_TABLES = ['otel_traces', 'otel_logs'];
 
 /** Reports keys that do not go together with foreign span tables. */
-export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] {
+export function foreignSpansIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
+  const { store } = config;
   const { spans } = store;
   if (spans === undefined) {
     return [];
@@ -36,9 +38,9 @@ export function foreignSpansIssues({ store, receivers }: Config): ConfigIssue[] 
   if (lookbackMs <= 0 || lookbackMs > LONGEST_LOOKBACK_MS) {
     issues.push({ path: ['store', 'spans', 'lookback'], message: 'must be more than 0s and at most 24h' });
   }
-  if (receivers.kafka !== undefined) {
+  for (const { path } of listConfiguredOnly(config, receivers)) {
     issues.push({
-      path: ['receivers', 'kafka'],
+      path,
       message: 'receivers do not run when store.spans names a table to read; remove one of the two',
     });
   }

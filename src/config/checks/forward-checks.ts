@@ -1,20 +1,22 @@
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { Config } from '../schema.ts';
+import { listConfiguredOnly, type ReceiverSection } from '../schema/components.ts';
 
 /** Reports keys that a process with `forward` would ignore. */
-export function forwardIssues({ forward, receivers, store, ingest }: Config): ConfigIssue[] {
+export function forwardIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
+  const { forward, store, ingest } = config;
   if (forward === undefined) {
     return [];
   }
   const { tls, topic, logTopic } = forward.kafka;
   const issues: [boolean, ConfigIssue][] = [
-    [
-      receivers.kafka !== undefined,
+    ...listConfiguredOnly(config, receivers).map(({ path }): [boolean, ConfigIssue] => [
+      true,
       {
-        path: ['receivers', 'kafka'],
+        path,
         message: 'needs a process with a store, and a process with forward has none; remove one of the two',
       },
-    ],
+    ]),
     [
       store.spans !== undefined,
       { path: ['store', 'spans'], message: 'a process with forward reads no tables; remove one of the two' },

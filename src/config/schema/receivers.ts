@@ -1,108 +1,58 @@
 import { z } from 'zod';
-import { duration, endpoint, pemFile, secret, serverTls, wholeNumber } from './fields.ts';
+import type { ReceiverSection } from './components.ts';
+import { duration, endpoint, secret, wholeNumber } from './fields.ts';
+import { kafkaSasl, kafkaTls } from './kafka-fields.ts';
 
-/** Schema of the OTLP/HTTP receiver. */
-export const OtlpHttp = z
-  .strictObject({
-    endpoint: endpoint('Address that receives OTLP over HTTP.').default('127.0.0.1:4318'),
-    tls: serverTls('TLS of this address. Without it, spans are readable on the network.'),
-  })
-  .describe('OTLP over HTTP: protobuf and JSON, traces and logs.');
+/** Schema of the options of a receiver, where it is configured. */
+type Keyed<Receiver extends ReceiverSection> = Receiver['isAlwaysOn'] extends true
+  ? z.ZodPrefault<Receiver['options']>
+  : z.ZodOptional<Receiver['options']>;
 
-/** Schema of the OTLP/gRPC receiver. */
-export const OtlpGrpc = z
-  .strictObject({
-    endpoint: endpoint('Address that receives OTLP over gRPC.').default('127.0.0.1:4317'),
-    tls: serverTls('TLS of this address. Without it, spans are readable on the network.'),
-  })
-  .describe('OTLP over gRPC: traces and logs.');
+/** Receivers whose key begins with a prefix, by the rest of the key. */
+type Below<Prefix extends string, Receivers extends readonly ReceiverSection[]> = {
+  [
+    Receiver in Receivers[number] as Receiver['key'] extends `${Prefix}.${infer Key}`
+      ? Key extends `${string}.${string}`
+        ? never
+        : Key
+      : never
+  ]: Keyed<Receiver>;
+};
 
-const tls = z
-  .strictObject({
-    ca: pemFile(
-      'PEM file with the certificate authorities to trust. Absent: those of Node.js.',
-      './ca.pem',
-    ).optional(),
-    cert: pemFile(
-      'PEM file with the client certificate, for a broker that requires one.',
-      './client.pem',
-    ).optional(),
-    key: pemFile('PEM file with the private key of the client certificate.', './client.key').optional(),
-    serverName: z
-      .string()
-      .min(1)
-      .describe("Name in the broker's certificate when it differs from the host name.")
-      .meta({ examples: ['kafka.internal'] })
-      .optional(),
-  })
-  .describe('TLS to the broker. {} is enough for a certificate of a known authority.');
+type GroupKey<Key extends string> = Key extends `receivers.${infer Group}.${string}` ? Group : never;
 
-const sasl = z
-  .strictObject({
-    mechanism: z
-      .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
-      .default('plain')
-      .describe('SASL mechanism.'),
-    username: z
-      .string()
-      .min(1)
-      .describe('User name.')
-      .meta({ examples: ['spanscore'] }),
-    password: secret('Password.').min(1, { error: 'must not be empty' }),
-  })
-  .describe('Login with SASL.');
+/** Schema of `receivers`: one key for each receiver, some of them in groups. */
+export type ReceiversSchema<Receivers extends readonly ReceiverSection[]> = z.ZodObject<
+  Below<'receivers', Receivers> & {
+    [Group in GroupKey<Receivers[number]['key']>]: z.ZodPrefault<
+      z.ZodObject<Below<`receivers.${Group}`, Receivers>, z.core.$strict>
+    >;
+  },
+  z.core.$strict
+>;
 
-/** Schema of the Kafka receiver. */
-export const Kafka = z
-  .strictObject({
-    brokers: z
-      .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
-      .min(1, { error: 'needs at least one broker' })
-      .describe('Brokers for the first connection. They name the other brokers.'),
-    topics: z
-      .array(z.string().min(1))
-      .min(1, { error: 'needs at least one topic' })
-      .describe('Topics with OTLP export requests of traces.'),
-    logTopics: z
-      .array(z.string().min(1))
-      .default([])
-      .describe('Topics with OTLP export requests of logs (GenAI events).'),
-    groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
-    sessionTimeout: duration(
-      'Time after which other members of the group take over the partitions of a killed process. Brokers allow 6s to 30m.',
-      { minMs: 3_000, minText: '3s' },
-    ).default('30s'),
-    encoding: z
-      .enum(['otlp_proto', 'otlp_json'])
-      .default('otlp_proto')
-      .describe('Encoding of a record, as in the Kafka exporter of the Collector.'),
-    tenant: z
-      .string()
-      .default('')
-      .describe("Tenant of all records of these topics. '': the tenant without a name.")
-      .meta({ examples: ['a'] }),
-    tenantFromRecords: z
-      .boolean()
-      .default(false)
-      .describe(
-        'true: the tenant of a record is the one that a forwarding spanscore wrote into it. Use it only when nobody else can write to the topics.',
-      ),
-    tls: tls.optional(),
-    sasl: sasl.optional(),
-  })
-  .describe('Receiver of OTLP export requests from Kafka.');
-
-/** Schema of span receivers: one line each, at the key of its definition. */
-export const Receivers = z.strictObject({
-  otlp: z
-    .strictObject({
-      http: OtlpHttp.prefault({}),
-      grpc: OtlpGrpc.prefault({}),
-    })
-    .describe('OpenTelemetry Protocol.')
-    .prefault({}),
-  kafka: Kafka.optional(),
-});
+/** Creates the schema of `receivers` for a list of receivers. */
+export function createReceiversSchema<const Receivers extends readonly ReceiverSection[]>(
+  receivers: Receivers,
+): ReceiversSchema<Receivers> {
+  const keys: Record<string, z.ZodType> = {};
+  const groups: Record<string, Record<string, z.ZodType>> = {};
+  for (const { key, group: description, options, isAlwaysOn } of receivers) {
+    const [, first = '', second] = key.split('.');
+    const schema = isAlwaysOn ? options.prefault({}) : options.optional();
+    if (second === undefined) {
+      keys[first] = schema;
+    } else {
+      const group = (groups[first] ??= {});
+      group[second] = schema;
+      keys[first] = z
+        .strictObject(group)
+        .describe(description ?? first)
+        .prefault({});
+    }
+  }
+  return z.strictObject(keys) as unknown as ReceiversSchema<Receivers>;
+}
 
 /** Schema of a process that passes requests on instead of storing them. */
 export const Forward = z
@@ -119,8 +69,8 @@ export const Forward = z
           'Largest record, below max.message.bytes of the topics. A larger span is refused.',
           { unit: 'bytes', min: 16_384, max: 64 * 1024 * 1024 },
         ).default(1_000_000),
-        tls: tls.optional(),
-        sasl: sasl.optional(),
+        tls: kafkaTls.optional(),
+        sasl: kafkaSasl.optional(),
       })
       .describe(
         'Kafka. A request is split into one record for each trace, with the trace id as key. It is acknowledged when all in-sync replicas have the records.',

@@ -3,8 +3,8 @@ import { type Collector, startCollector } from '../../../collector/collector.ts'
 import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
 import type { ReceiverDefinition } from '../../../collector/receivers/receiver-definition.ts';
 import { RECEIVERS } from '../../../src/components.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
-import { Receivers } from '../../../src/config/schema/receivers.ts';
+import { configSchema, parseConfig } from '../../../src/app/config/index.ts';
+import { listReceivers } from '../../../src/config/schema/components.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { SENDERS, type SendSpan } from '../../support/collector/receiver-senders.ts';
 import { recordingLetters } from '../../support/fakes/recording-letters.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 /** Starts a collector with this receiver alone, over a store in memory. */
 async function start(definition: ReceiverDefinition) {
-  const configured = await definition.configure(CONFIG, silentLog);
+  const [configured] = listReceivers(CONFIG, [definition]);
   if (configured === undefined) {
     throw new Error(`${definition.name} is not configured`);
   }
@@ -34,7 +34,7 @@ async function start(definition: ReceiverDefinition) {
   const collector = await startCollector({
     sink,
     deadLetters: recordingLetters(),
-    receivers: new Map([[definition.name, configured]]),
+    receivers: new Map([[definition.name, await definition.configure(configured.options, silentLog)]]),
     authenticate: bearerTokens([
       { name: 'team-a', token: SENDER, tenant: 'a', scopes: ['ingest'] },
       { name: 'dashboard', token: READER, tenant: 'a', scopes: ['read'] },
@@ -53,11 +53,11 @@ async function start(definition: ReceiverDefinition) {
 }
 
 /** Receivers that a sender reaches. Kafka is read: test/integration/collector/kafka.test.ts has its proofs, with a broker. */
-const LISTENING = RECEIVERS.filter(({ name }) => name !== 'kafka');
+const LISTENING: readonly ReceiverDefinition[] = RECEIVERS.filter(({ name }) => name !== 'kafka');
 
 describe('the receivers of src/components.ts', () => {
   it('are those that the configuration has keys for, each with its options and a line of documentation', () => {
-    const { otlp, kafka } = Receivers.shape;
+    const { otlp, kafka } = configSchema.shape.receivers.unwrap().shape;
     const { http, grpc } = otlp.unwrap().shape;
     const schemas = [http.unwrap(), grpc.unwrap(), kafka.unwrap()];
     expect(RECEIVERS.map(({ options }) => options)).toEqual(schemas);
@@ -72,8 +72,8 @@ describe('the receivers of src/components.ts', () => {
   });
 
   it('are not started where they are not configured', async () => {
-    const kafka = RECEIVERS.find(({ name }) => name === 'kafka');
-    expect(await kafka?.configure(CONFIG, silentLog)).toBeUndefined();
+    const configured = listReceivers<ReceiverDefinition>(CONFIG, RECEIVERS);
+    expect(configured.map(({ section }) => section.name)).toEqual(['otlp-http', 'otlp-grpc']);
   });
 });
 

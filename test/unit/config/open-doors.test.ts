@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig, type ConfigInput, parseConfig } from '../../../src/app/config/index.ts';
+import { RECEIVERS } from '../../../src/components.ts';
 import { listOpenDoors } from '../../../src/config/open-doors.ts';
 
 const TOKENS = [{ name: 'a', token: 'a-token-of-16-characters' }];
 
 function doors(config: ConfigInput): string[] {
-  return listOpenDoors(parseConfig({ ...config, rules: [] }));
+  return listOpenDoors(parseConfig({ ...config, rules: [] }), RECEIVERS);
 }
 
 function receiving(endpoint: string, tls = false): ConfigInput['receivers'] {

@@ -9,7 +9,7 @@ import {
   describeAhead,
 } from '../../../../src/cli/checks/doctor-checks.ts';
 import { parseConfig, type ConfigInput } from '../../../../src/app/config/index.ts';
-import { EXPORTERS } from '../../../../src/components.ts';
+import { EXPORTERS, RECEIVERS } from '../../../../src/components.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { folderWith } from '../../../support/builders/config-files.ts';
 
@@ -52,6 +52,7 @@ describe('doctor', () => {
         api: { endpoint: `127.0.0.1:${port}` },
         receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
       }),
+      RECEIVERS,
     );
     other.close();
 
