@@ -181,16 +181,11 @@ function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: Sco
   return knownLate && history !== null;
 }
 
-/** Lists the earliest retry of each trace with a deferred decision, by the store's clock. */
+/** Lists the retries of deferred decisions, by the store's clock. */
 export function listNextAttempts(decisions: readonly Decision[]): { key: TraceKey; atMs: number }[] {
-  const next = new Map<string, { key: TraceKey; atMs: number }>();
-  for (const row of decisions) {
-    if (row.status === 'deferred' && row.nextAttemptAt !== null) {
-      const { tenant, traceId } = row;
-      const name = joinTraceKey(row);
-      const atMs = Math.min(row.nextAttemptAt, next.get(name)?.atMs ?? Infinity);
-      next.set(name, { key: { tenant, traceId }, atMs });
-    }
-  }
-  return [...next.values()];
+  return decisions.flatMap(({ tenant, traceId, status, nextAttemptAt }) =>
+    status === 'deferred' && nextAttemptAt !== null
+      ? [{ key: { tenant, traceId }, atMs: nextAttemptAt }]
+      : [],
+  );
 }

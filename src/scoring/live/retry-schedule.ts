@@ -4,19 +4,25 @@ import type { WorkItem } from '../score-traces.ts';
 /** Most retries in memory. The sweep finds the others when they are due. */
 const MAX_SCHEDULED = 50_000;
 
-/** Traces to score again at a time of the store's clock. It only makes retries fast: the sweep finds them in the store too. */
+/** Traces to score again at times of the store's clock. It only makes retries fast: the process finds them in the store too. */
 export interface RetrySchedule {
-  /** Adds a retry. Of two times for one trace the earlier counts. */
+  /** Adds a retry. A trace may have several: its scorers are deferred to times of their own. */
   add(item: WorkItem, atMs: number): void;
-  /** Takes out the retries that are due and returns them. */
+  /** Takes out the retries that are due and returns their traces, each once. */
   due(nowMs: number): WorkItem[];
+  /** Number of traces. */
   size(): number;
   /** Returns the earliest time; null when nothing is scheduled. */
   nextMs(): number | null;
 }
 
+interface Entry {
+  readonly item: WorkItem;
+  readonly times: ReadonlySet<number>;
+}
+
 export function createRetrySchedule(maxScheduled: number = MAX_SCHEDULED): RetrySchedule {
-  const entries = new Map<string, { item: WorkItem; atMs: number }>();
+  const entries = new Map<string, Entry>();
   let earliestMs = Infinity;
 
   return {
@@ -27,9 +33,9 @@ export function createRetrySchedule(maxScheduled: number = MAX_SCHEDULED): Retry
         return;
       }
       const reread = item.reread === true || known?.item.reread === true;
-      const at = Math.min(atMs, known?.atMs ?? Infinity);
-      entries.set(key, { item: { tenant: item.tenant, traceId: item.traceId, reread }, atMs: at });
-      earliestMs = Math.min(earliestMs, at);
+      const { tenant, traceId } = item;
+      entries.set(key, { item: { tenant, traceId, reread }, times: new Set(known?.times).add(atMs) });
+      earliestMs = Math.min(earliestMs, atMs);
     },
     due(nowMs) {
       if (nowMs < earliestMs) {
@@ -37,12 +43,17 @@ export function createRetrySchedule(maxScheduled: number = MAX_SCHEDULED): Retry
       }
       const due: WorkItem[] = [];
       earliestMs = Infinity;
-      for (const [key, entry] of entries) {
-        if (entry.atMs <= nowMs) {
+      for (const [key, { item, times }] of entries) {
+        const later = [...times].filter((atMs) => atMs > nowMs);
+        earliestMs = Math.min(earliestMs, ...later);
+        if (later.length === times.size) {
+          continue;
+        }
+        due.push(item);
+        if (later.length === 0) {
           entries.delete(key);
-          due.push(entry.item);
         } else {
-          earliestMs = Math.min(earliestMs, entry.atMs);
+          entries.set(key, { item: { ...item, reread: false }, times: new Set(later) });
         }
       }
       return due;

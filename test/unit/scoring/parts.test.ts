@@ -49,16 +49,26 @@ describe('the work queue', () => {
 });
 
 describe('the schedule of retries', () => {
-  it('returns each trace once, at its earliest time', () => {
+  it('returns each trace at each of its times, and once for times that are due together', () => {
     const retries = createRetrySchedule();
     retries.add(key('a'), 200);
     retries.add(key('a'), 100);
+    retries.add(key('a'), 150);
     retries.add(key('b'), 300);
     expect(retries.due(99)).toEqual([]);
     expect(retries.due(100)).toMatchObject([{ traceId: 'a' }]);
-    expect(retries.due(299)).toEqual([]);
+    expect(retries.nextMs()).toBe(150);
+    expect(retries.due(299)).toMatchObject([{ traceId: 'a' }]);
     expect(retries.due(300)).toMatchObject([{ traceId: 'b' }]);
     expect(retries.size()).toBe(0);
+  });
+
+  it('reads a trace again once, not at each of its times', () => {
+    const retries = createRetrySchedule();
+    retries.add({ ...key('a'), reread: true }, 100);
+    retries.add(key('a'), 200);
+    expect(retries.due(100)).toMatchObject([{ reread: true }]);
+    expect(retries.due(200)).toMatchObject([{ reread: false }]);
   });
 
   it('is bounded', () => {

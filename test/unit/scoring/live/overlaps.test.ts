@@ -235,6 +235,29 @@ describe('a deferred decision', () => {
     await loop.stop();
   });
 
+  it('is tried at its time beside another of the same trace that is due earlier', async () => {
+    const world = createLoopWorld();
+    const { store, timers, start } = world;
+    let failures = 0;
+    const failing = (retryAfterMs: number) => () => {
+      failures += 1;
+      if (failures > 2) {
+        return { score: 1 };
+      }
+      throw new JudgeError('judge_rate_limited', 'later', { retryAfterMs });
+    };
+    const rules = [buildRule([judged('j', failing(20_000)), judged('k', failing(60_000))])];
+    const loop = await start(rules);
+    await timers.advance(1_000);
+    const [traceId] = ingestTraces(world, 1);
+    await timers.advance(30_000);
+    expect(listStatuses(store, traceId!)).toEqual(['j scored', 'k deferred']);
+    await timers.advance(45_000);
+
+    expect(listStatuses(store, traceId!)).toEqual(['j scored', 'k scored']);
+    await loop.stop();
+  });
+
   it('of a removed rule or scorer becomes filtered, with the reason', async () => {
     const world = createLoopWorld();
     const rules = [
