@@ -33,7 +33,7 @@ interface Tries {
   readonly pending: PendingExport;
   /** Failures of the score alone. */
   failures: number;
-  /** Those failures that other scores did not share. */
+  /** Failures that other scores did not share. */
   attempts: number;
   notBeforeMs: number;
   /** Number of the last message with this score, for an order in which every score gets its turn. */
@@ -85,12 +85,12 @@ export class AttemptBook {
 
   /** Groups the scores that are due into messages, the least recently tried first. */
   plan(pending: readonly PendingExport[], nowMs: number): Message[] {
-    const turn = (each: PendingExport) => this.#tries.get(keyOf(each))?.triedAt ?? 0;
+    const turn = (each: PendingExport) => this.#tries.get(joinExportKey(each))?.triedAt ?? 0;
     const ordered = pending.toSorted((a, b) => turn(a) - turn(b));
     const probe = this.isDown ? ordered.slice(0, 1) : [];
     const due = ordered
       .slice(probe.length)
-      .filter((each) => (this.#tries.get(keyOf(each))?.notBeforeMs ?? 0) <= nowMs);
+      .filter((each) => (this.#tries.get(joinExportKey(each))?.notBeforeMs ?? 0) <= nowMs);
     return [...(probe.length === 0 ? [] : [probe]), ...this.#group(due)];
   }
 
@@ -98,7 +98,7 @@ export class AttemptBook {
     const messages: PendingExport[][] = [];
     let limit = 0;
     for (const each of due) {
-      const largest = this.#tries.get(keyOf(each))?.largestMessage ?? this.#settings.maxBatch;
+      const largest = this.#tries.get(joinExportKey(each))?.largestMessage ?? this.#settings.maxBatch;
       const last = messages.at(-1);
       if (last === undefined || largest !== limit || last.length >= limit) {
         messages.push([each]);
@@ -140,9 +140,9 @@ export class AttemptBook {
 
   /** Forgets scores that are no longer pending. */
   forgetAllBut(pending: readonly PendingExport[]): void {
-    const known = new Set(pending.map(keyOf));
+    const known = new Set(pending.map(joinExportKey));
     for (const { pending: each } of this.#tries.values()) {
-      if (!known.has(keyOf(each))) {
+      if (!known.has(joinExportKey(each))) {
         this.forget(each);
       }
     }
@@ -150,16 +150,16 @@ export class AttemptBook {
 
   /** Forgets the failures of a score. */
   forget(each: PendingExport): void {
-    this.#tries.delete(keyOf(each));
-    this.#suspects.delete(keyOf(each));
+    this.#tries.delete(joinExportKey(each));
+    this.#suspects.delete(joinExportKey(each));
   }
 
   #countFailures(each: PendingExport): number {
-    return this.#tries.get(keyOf(each))?.failures ?? 0;
+    return this.#tries.get(joinExportKey(each))?.failures ?? 0;
   }
 
   #touch(pending: PendingExport, error: AppError): Tries {
-    const key = keyOf(pending);
+    const key = joinExportKey(pending);
     const tries: Tries = this.#tries.get(key) ?? {
       pending,
       failures: 0,
@@ -200,7 +200,7 @@ export class AttemptBook {
     const tries = this.#touch(pending, error);
     tries.failures += 1;
     tries.notBeforeMs = nowMs + this.#backoffMs(tries.failures, error);
-    const key = keyOf(pending);
+    const key = joinExportKey(pending);
     const isAlone = [...this.#suspects.keys()].every((other) => other === key);
     const isCounted = kind === 'refused' && isAlone;
     tries.attempts += isCounted ? 1 : 0;
@@ -229,7 +229,7 @@ export class AttemptBook {
     }
     const middle = Math.ceil(message.length / 2);
     for (const each of message) {
-      const tries = this.#tries.get(keyOf(each));
+      const tries = this.#tries.get(joinExportKey(each));
       if (tries !== undefined) {
         tries.largestMessage = middle;
       }
@@ -250,6 +250,6 @@ export class AttemptBook {
 }
 
 /** Identifies a revision of a score. */
-export function keyOf({ scoreId, revision }: Pick<PendingExport, 'scoreId' | 'revision'>): string {
+export function joinExportKey({ scoreId, revision }: Pick<PendingExport, 'scoreId' | 'revision'>): string {
   return `${scoreId}.${revision}`;
 }

@@ -3,7 +3,7 @@ import type { Score } from '../../domain/score.ts';
 import type { DeadLetterSink } from '../../store/contracts/dead-letters.ts';
 import type { ExportPage, ExportResult, PendingExport, ScoreFeed } from '../../store/contracts/score-feed.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { AttemptBook, keyOf, type Message } from './attempt-book.ts';
+import { AttemptBook, joinExportKey, type Message } from './attempt-book.ts';
 import { deadScore } from './dead-score.ts';
 import type { ScoreExporter } from './score-exporter.ts';
 
@@ -89,7 +89,7 @@ export class ExportRun {
     const settled = new Set<string>();
     const queue = this.#book.plan(page.pending, monotonicMs());
     for (let at = 0; at < queue.length && !giveUp.aborted; at += 1) {
-      const message = (queue[at] ?? []).filter((each) => !settled.has(keyOf(each)));
+      const message = (queue[at] ?? []).filter((each) => !settled.has(joinExportKey(each)));
       if (this.#book.isPaused(monotonicMs())) {
         break;
       }
@@ -99,7 +99,7 @@ export class ExportRun {
       queue.push(...(await this.#send(message, queue.slice(at + 1, at + READ_AHEAD).flat())));
       await this.#setSpentAside();
       for (const each of this.#unrecorded) {
-        settled.add(keyOf(each));
+        settled.add(joinExportKey(each));
       }
       if (monotonicMs() - this.#recordedAtMs >= RECORD_EVERY_MS) {
         await this.#record();
@@ -114,16 +114,16 @@ export class ExportRun {
   async #send(message: Message, next: Message): Promise<Message[]> {
     const { exporter, counts, log, giveUp, monotonicMs } = this.#deps;
     const rows = await this.#readRows(message, next);
-    const current = message.filter((each) => rows.has(keyOf(each)));
+    const current = message.filter((each) => rows.has(joinExportKey(each)));
     this.#settle(
-      message.filter((each) => !rows.has(keyOf(each))),
+      message.filter((each) => !rows.has(joinExportKey(each))),
       'withdrawn',
     );
     if (current.length === 0) {
       return [];
     }
     await this.#deps.checkDuty();
-    const scores = current.flatMap((each) => rows.get(keyOf(each)) ?? []);
+    const scores = current.flatMap((each) => rows.get(joinExportKey(each)) ?? []);
     const outcome = await exporter.deliver(scores, giveUp);
     if (outcome.kind === 'delivered') {
       counts.delivered += current.length;
@@ -146,11 +146,11 @@ export class ExportRun {
   async #readRows(message: Message, next: Message): Promise<ReadonlyMap<string, Score>> {
     const { feed, monotonicMs } = this.#deps;
     const isFresh = monotonicMs() - this.#readAtMs < READ_AHEAD_MS;
-    if (!isFresh || !message.every((each) => this.#rows.has(keyOf(each)))) {
+    if (!isFresh || !message.every((each) => this.#rows.has(joinExportKey(each)))) {
       this.#readAtMs = monotonicMs();
       const ahead = next.slice(0, Math.max(0, READ_AHEAD - message.length));
       const rows = await feed.readCurrent([...message, ...ahead]);
-      this.#rows = new Map(rows.map((score) => [keyOf(score), score]));
+      this.#rows = new Map(rows.map((score) => [joinExportKey(score), score]));
     }
     return this.#rows;
   }
@@ -167,10 +167,13 @@ export class ExportRun {
     const { exporter, deadLetters, counts, log, checkDuty, feed } = this.#deps;
     await checkDuty();
     const rows = new Map(
-      (await feed.readCurrent(spent.map(({ pending }) => pending))).map((score) => [keyOf(score), score]),
+      (await feed.readCurrent(spent.map(({ pending }) => pending))).map((score) => [
+        joinExportKey(score),
+        score,
+      ]),
     );
     for (const each of spent) {
-      const score = rows.get(keyOf(each.pending));
+      const score = rows.get(joinExportKey(each.pending));
       if (score !== undefined) {
         await deadLetters.write([deadScore(exporter.name, score, { ...each.pending, ...each })]);
         counts.dead += 1;
@@ -199,7 +202,7 @@ export class ExportRun {
   async #advance(page: ExportPage, settled: ReadonlySet<string>): Promise<void> {
     const last = page.pending.at(-1);
     const known = page.isWhole || last === undefined ? page.readAtMs : last.writtenAtMs;
-    const open = page.pending.filter((each) => each.round === 0 && !settled.has(keyOf(each)));
+    const open = page.pending.filter((each) => each.round === 0 && !settled.has(joinExportKey(each)));
     const doneUntilMs = open.reduce((least, { writtenAtMs }) => Math.min(least, writtenAtMs), known);
     if (doneUntilMs - page.doneUntilMs >= ADVANCE_EVERY_MS) {
       await this.#deps.feed.advance(this.#deps.exporter.name, doneUntilMs);

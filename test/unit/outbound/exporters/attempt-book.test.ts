@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AttemptBook, keyOf, type Message } from '../../../../src/outbound/exporters/attempt-book.ts';
+import { AttemptBook, joinExportKey, type Message } from '../../../../src/outbound/exporters/attempt-book.ts';
 import {
   deliveryFailed,
   type DeliveryOutcome,
@@ -206,5 +206,5 @@ test('scores that are no longer pending are forgotten', () => {
   book.conclude([aPending('b')], failure('failed'), 0);
   book.forgetAllBut([aPending('b')]);
   expect(book.size).toBe(1);
-  expect(keyOf(aPending('b'))).toBe('b.1');
+  expect(joinExportKey(aPending('b'))).toBe('b.1');
 });
