@@ -9,8 +9,8 @@ export {
 export { checkValue } from './check-value.ts';
 export { durationDays, durationMs, parseDurationMs, parseMomentMs } from './duration.ts';
 export { parseEndpoint, type Endpoint } from './endpoint.ts';
-export { createConfigReader, type ParseConfigOptions } from './config-reader.ts';
-export { isSecretPath } from './json-schema.ts';
+export { createConfigReader, type ConfigReader, type ParseConfigOptions } from './config-reader.ts';
+export { isSecretPath, type JsonSchemaNode } from './json-schema.ts';
 export {
   loadMonitorFiles,
   loadMonitorTests,
@@ -21,6 +21,6 @@ export {
 export type { MonitorTest } from './schema/monitor-tests.ts';
 export type { MonitorGroup, MonitorRule } from './schema/monitors.ts';
 export type { LoadConfigOptions, LoadedConfig } from './load-config.ts';
-export type { Config, ConfigInput } from './schema.ts';
+export type { Config, ConfigInput, ConfigSchema } from './schema.ts';
 export type { KnownScorer } from './default-rule.ts';
 export type { Rule } from './schema/rules.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { duration, endpoint } from '../../../src/config/schema/fields.ts';
-import { kafkaSasl, kafkaTls } from '../../../src/config/schema/kafka-fields.ts';
+import { brokerSasl, brokerTls } from '../../../src/config/schema/kafka-fields.ts';
 
 /** Schema of the options of the Kafka receiver. */
 export const kafkaOptions = z
@@ -37,8 +37,8 @@ export const kafkaOptions = z
       .describe(
         'true: the tenant of a record is the one that a forwarding spanscore wrote into it. Use it only when nobody else can write to the topics.',
       ),
-    tls: kafkaTls.optional(),
-    sasl: kafkaSasl.optional(),
+    tls: brokerTls.optional(),
+    sasl: brokerSasl.optional(),
   })
   .describe('Receiver of OTLP export requests from Kafka.');
 

@@ -27,7 +27,7 @@ export {
   type Rule,
 } from '../../config/index.ts';
 
-const reader = config.createConfigReader(COMPONENTS);
+const reader: config.ConfigReader<typeof COMPONENTS> = config.createConfigReader(COMPONENTS);
 
 /** Configuration as a user writes it. */
 export type ConfigInput = config.ConfigInput<typeof COMPONENTS>;
@@ -40,10 +40,10 @@ export type LoadConfigOptions = config.LoadConfigOptions<Config>;
 export type LoadedConfig = config.LoadedConfig<Config>;
 
 /** Schema of the whole configuration. Every part is optional; unknown keys are refused. */
-export const configSchema = reader.schema;
+export const configSchema: config.ConfigSchema<typeof COMPONENTS> = reader.schema;
 
 /** Returns the JSON Schema (draft 2020-12) of the configuration, for editors; generated from the Zod schema. */
-export function configJsonSchema(): ReturnType<typeof reader.jsonSchema> {
+export function configJsonSchema(): config.JsonSchemaNode {
   return reader.jsonSchema();
 }
 

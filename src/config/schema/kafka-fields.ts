@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pemFile, secret } from './fields.ts';
 
 /** Field for TLS to a Kafka broker. */
-export const kafkaTls = z
+export const brokerTls = z
   .strictObject({
     ca: pemFile(
       'PEM file with the certificate authorities to trust. Absent: those of Node.js.',
@@ -23,7 +23,7 @@ export const kafkaTls = z
   .describe('TLS to the broker. {} is enough for a certificate of a known authority.');
 
 /** Field for the login at a Kafka broker. */
-export const kafkaSasl = z
+export const brokerSasl = z
   .strictObject({
     mechanism: z
       .enum(['plain', 'scram-sha-256', 'scram-sha-512'])

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ReceiverSection } from './components.ts';
 import { duration, endpoint, secret, wholeNumber } from './fields.ts';
-import { kafkaSasl, kafkaTls } from './kafka-fields.ts';
+import { brokerSasl, brokerTls } from './kafka-fields.ts';
 
 /** Schema of the options of a receiver, where it is configured. */
 type Keyed<Receiver extends ReceiverSection> = Receiver['isAlwaysOn'] extends true
@@ -69,8 +69,8 @@ export const Forward = z
           'Largest record, below max.message.bytes of the topics. A larger span is refused.',
           { unit: 'bytes', min: 16_384, max: 64 * 1024 * 1024 },
         ).default(1_000_000),
-        tls: kafkaTls.optional(),
-        sasl: kafkaSasl.optional(),
+        tls: brokerTls.optional(),
+        sasl: brokerSasl.optional(),
       })
       .describe(
         'Kafka. A request is split into one record for each trace, with the trace id as key. It is acknowledged when all in-sync replicas have the records.',
