@@ -99,15 +99,20 @@ function readBody(attributes: SpanView['span']['attributes'], body: string | und
 }
 
 function messageFacts(events: readonly MessageEvent[]): SpanFacts {
-  const input = events.flatMap(({ name, body }) => {
+  const input = events.flatMap(({ name, body, messages }) => {
     const role = ROLES.get(name);
+    if (role !== undefined && messages !== undefined) {
+      return messages;
+    }
     if (name === ITEM) {
       return readMessages([field(body, 'data')], 'assistant');
     }
     return role === undefined ? [] : readEventMessages(body, role);
   });
   const choices = events.filter((event) => event.name === CHOICE).filter(isFirstChoice);
-  const output = choices.flatMap(({ body }) => choiceParts(body));
+  const output = choices.flatMap(
+    ({ body, messages }) => messages?.flatMap(({ parts }) => parts) ?? choiceParts(body),
+  );
   const finish = choices
     .map(({ body }) => field(body, 'finish_reason'))
     .find((reason) => typeof reason === 'string');

@@ -160,9 +160,17 @@ function openPrinted(part: NormalPart): NormalPart[] {
   return item === undefined ? [part] : readMessages([item], 'assistant').flatMap(({ parts }) => parts);
 }
 
+/** Keys of blocks that are the result of a call. */
+const RESULT_KEYS = ['toolResult', 'functionResponse', 'function_response'];
+
 function hasBlocks(content: unknown): boolean {
   return (
-    Array.isArray(content) && content.some((item) => isRecord(item) && PARTS.has(String(field(item, 'type'))))
+    Array.isArray(content) &&
+    content.some(
+      (item) =>
+        isRecord(item) &&
+        (PARTS.has(String(field(item, 'type'))) || RESULT_KEYS.some((key) => Object.hasOwn(item, key))),
+    )
   );
 }
 

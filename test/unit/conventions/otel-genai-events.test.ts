@@ -246,6 +246,63 @@ describe('messages as events', () => {
     expect(answerText(run)).toBe('Rain.');
   });
 
+  describe('in the record of a span that Bedrock AgentCore emptied', () => {
+    const scope = 'opentelemetry.instrumentation.langchain';
+    const split = (input: unknown[], output: unknown[]): LogRecord => ({
+      ...buildLog('c1', scope, {}),
+      scopeName: scope,
+      body: JSON.stringify({ input: { messages: input }, output: { messages: output } }),
+    });
+    const call = { toolUse: { toolUseId: '1', name: 'get', input: {} } };
+    const result = { toolResult: { toolUseId: '1', content: [{ text: 'ok' }] } };
+    const asked = { role: 'user', content: { content: '[{"text":"Weather?"}]' } };
+    const answer = {
+      role: 'assistant',
+      content: { message: '[{"text":"Rain."}]', finish_reason: 'end_turn' },
+    };
+
+    it('a message of the assistant without a reason to finish is history, before the question', () => {
+      const past = { role: 'assistant', content: { content: '[{"text":"Hello."}]' } };
+      const run = onlyRun([chatSpan('c1', {})], [split([asked], [past, answer])]);
+      expect(run.input.rememberedMessages.map(textOfMessage)).toEqual(['Hello.']);
+      expect(answerText(run)).toBe('Rain.');
+    });
+
+    it('its call stands before the result that answers it', () => {
+      const past = { role: 'assistant', content: { content: JSON.stringify([call]) } };
+      const told = { role: 'tool', content: { content: JSON.stringify([result]) } };
+      const run = onlyRun([chatSpan('c1', {})], [split([asked, told], [past, answer])]);
+      expect(invocationParts(run.output).map((part) => part.toolInvocation)).toMatchObject([
+        { toolCallId: '1', toolName: 'get', state: 'result', result: 'ok' },
+      ]);
+    });
+
+    it.each([
+      [
+        'the messages of an attribute',
+        [{ role: 'user', parts: [{ text: 'Weather?' }] }],
+        [{ role: 'assistant', content: 'Rain.' }],
+      ],
+      [
+        'what a decorated function got and returned',
+        { inputs: { messages: [{ role: 'user', content: 'Weather?' }] }, tags: [] },
+        { outputs: { messages: [{ type: 'ai', content: 'Rain.' }] }, kwargs: {} },
+      ],
+    ])('a plain text is opened as %s', (_, input, output) => {
+      const run = onlyRun(
+        [chatSpan('c1', {})],
+        [
+          split(
+            [{ role: 'unknown', content: JSON.stringify(input) }],
+            [{ role: 'assistant', content: JSON.stringify(output) }],
+          ),
+        ],
+      );
+      expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+      expect(run.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
+    });
+  });
+
   describe('in one list of question and answer, without a choice', () => {
     const user = (content: string) => ({ 'event.name': 'gen_ai.user.message', role: 'user', content });
     const assistant = (more: object) => ({
