@@ -31,12 +31,29 @@ export function readCount(attributes: Attributes, ...keys: string[]): number | u
  */
 export function readStructure(view: SpanView, attributes: Attributes, key: string): unknown {
   const text = readText(attributes, key);
+  if (text?.endsWith(']') === true && CUT_MARK.test(text)) {
+    warnOfCut(view, `${key} was cut off by its emitter, which sends the first 10,000 characters of a value`);
+    const shown = text.replace(CUT_MARK, '');
+    return parseStructure(shown)?.value ?? shown;
+  }
   const parsed = text === undefined ? undefined : parseStructure(text);
   if (parsed?.truncated === true) {
-    const detail = `${key} was cut off before its end; raise the attribute length limit of the emitter (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)`;
-    view.warnings.push({ code: 'truncated', spanId: view.span.spanId, detail });
+    warnOfCut(
+      view,
+      `${key} was cut off before its end; raise the attribute length limit of the emitter (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)`,
+    );
   }
   return parsed === undefined ? unquoted(text) : parsed.value;
+}
+
+/** Mark that Gemini CLI puts behind a value that it cut off. */
+const CUT_MARK = /\.\.\.\[TRUNCATED: original length \d+\]$/;
+
+/** Adds the warning once: several conventions may read one value. */
+function warnOfCut(view: SpanView, detail: string): void {
+  if (!view.warnings.some((warning) => warning.detail === detail)) {
+    view.warnings.push({ code: 'truncated', spanId: view.span.spanId, detail });
+  }
 }
 
 /** Reads a plain text that an emitter encoded as a JSON string. */

@@ -5,6 +5,8 @@ export interface ContentSwitch {
   readonly scopes: readonly string[];
   /** Conventions that only this emitter uses, for spans whose scope is the application's own. */
   readonly conventions?: readonly string[];
+  /** Convention that must have read a span, for scopes that another emitter uses, too. */
+  readonly requires?: string;
   /** The setting, or the reason why there is none. */
   readonly setting: string;
   /** True when content is sent by default: then a span without content had it removed. */

@@ -24,8 +24,11 @@ export function contentAdvice(spans: readonly ReadSpan[]): string {
 /** Finds the switch of the emitter of these spans: by scope, else by a convention that only this emitter uses. */
 export function findContentSwitch(spans: readonly ReadSpan[]): ContentSwitch | undefined {
   const scopes = [...new Set(spans.map(({ span }) => span.scopeName))];
+  const isPossible = ({ requires }: ContentSwitch): boolean =>
+    requires === undefined || spans.some(({ conventions }) => conventions.has(requires));
+  const possible = CONTENT_SWITCHES.filter(isPossible);
   return (
-    find(scopes, findByScope) ??
+    find(scopes, (scope) => findByScope(scope, possible)) ??
     find(spans, ({ conventions }) =>
       CONTENT_SWITCHES.find((one) => one.conventions?.some((name) => conventions.has(name))),
     )
@@ -43,10 +46,10 @@ function find<T, R>(items: readonly T[], pick: (item: T) => R | undefined): R | 
 }
 
 /** Finds the switch with the longest matching name, so that a single scope is preferred to its family. */
-function findByScope(scope: string): ContentSwitch | undefined {
+function findByScope(scope: string, switches: readonly ContentSwitch[]): ContentSwitch | undefined {
   let found: ContentSwitch | undefined;
   let longest = -1;
-  for (const one of CONTENT_SWITCHES) {
+  for (const one of switches) {
     const length = Math.max(
       -1,
       ...one.scopes.filter((name) => matches(name, scope)).map((name) => name.length),

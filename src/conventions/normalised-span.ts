@@ -79,6 +79,8 @@ export interface SpanFacts {
   toolCallId?: string | undefined;
   toolArgs?: unknown;
   toolResult?: unknown;
+  /** Set when the span is one of several states of a tool call below one span, which have this value in common. */
+  stateOf?: string | undefined;
   model?: string | undefined;
   provider?: string | undefined;
   responseId?: string | undefined;

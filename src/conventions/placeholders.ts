@@ -2,9 +2,9 @@ import type { ContentField, Hidden, NormalPart, SpanFacts } from './normalised-s
 
 const FIELDS: readonly ContentField[] = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'];
 
-/** Texts that emitters and scrubbers write instead of hidden content. */
+/** Texts that emitters and scrubbers write instead of hidden content; one emitter misspells it. */
 const REDACTED =
-  /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|\*{3,}|\[scrubbed due to '[^']*'\])\s*$/i;
+  /^\s*(<redacted>|__redacted__|\[redacted\]|redacted|readacted|\*{3,}|\[scrubbed due to '[^']*'\])\s*$/i;
 
 /** Texts that an emitter writes while capture is off (Koog). */
 const NOT_CAPTURED = /^\s*HIDDEN:(non-)?empty\s*$/i;

@@ -28,6 +28,11 @@ import { flue } from './formats/flue.ts';
 import { sentry } from './formats/sentry.ts';
 import { braintrust } from './formats/braintrust.ts';
 import { voltagent } from './formats/voltagent.ts';
+import { beeai } from './formats/beeai.ts';
+import { geminiCli } from './formats/gemini-cli.ts';
+import { googleGenai } from './formats/google-genai.ts';
+import { openaiAgents } from './formats/openai-agents.ts';
+import { trulens } from './formats/trulens.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**
@@ -60,7 +65,12 @@ export const CONVENTIONS: readonly Convention[] = [
   flue,
   voltagent,
   braintrust,
+  trulens,
+  beeai,
+  geminiCli,
+  googleGenai,
   traceloop,
+  openaiAgents,
   sentry,
   otelGenai,
   otelGenaiEvents,

@@ -151,6 +151,14 @@ export class CallIndex {
     return repeats;
   }
 
+  /** Lists the calls whose name ends with the target of a transfer: its tool may have a name of its own. */
+  #transfersTo(target: string | undefined): Queue | undefined {
+    const name = plainName(target ?? '');
+    return name === ''
+      ? undefined
+      : { calls: this.#all.calls.filter((call) => plainName(call.name).endsWith(name)), next: 0, open: 0 };
+  }
+
   #identify(call: Call | undefined, id: string | undefined): Call | undefined {
     if (call?.id === null && id !== undefined) {
       call.id = id;
@@ -185,6 +193,7 @@ export class CallIndex {
       ({ facts }) => this.#byKey.get(callKey(facts.toolName ?? '', facts.toolArgs)),
       ({ facts }) => this.#byPlainKey.get(callKey(plainName(facts.toolName ?? ''), facts.toolArgs)),
       ({ facts }) => this.#byName.get(facts.toolName ?? ''),
+      ({ facts, span }) => this.#transfersTo(transferTarget(facts.toolName ?? span.name)),
       ({ facts, span }) => (HANDOFF.test(facts.toolName ?? span.name) ? this.#handoffs : undefined),
     ];
     for (const findQueue of rounds) {
@@ -192,6 +201,7 @@ export class CallIndex {
         const call = pairs.get(tool) === undefined ? take(findQueue(tool)) : undefined;
         if (call !== undefined) {
           call.span = tool;
+          call.handoff ||= transferTarget(tool.facts.toolName ?? tool.span.name) !== undefined;
           pairs.set(tool, this.#identify(call, tool.facts.toolCallId));
         }
       }

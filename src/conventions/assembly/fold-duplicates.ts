@@ -13,6 +13,7 @@ export function foldDuplicates(nodes: readonly SpanNode[]): void {
   const byResponse = new Map<string, SpanNode>();
   const enclosingCall = new Map<SpanNode, SpanNode | undefined>();
   const texts = new Texts();
+  foldStates(nodes);
   for (const node of nodes) {
     const parent = node.parent ?? undefined;
     const enclosing = parent === undefined ? undefined : enclosingCall.get(parent);
@@ -25,6 +26,23 @@ export function foldDuplicates(nodes: readonly SpanNode[]): void {
     }
     enclosingCall.set(node, enclosingCallFor(node, enclosing));
   }
+}
+
+/** Folds the states of a tool call into the last one that knows most: its result, else its arguments. */
+function foldStates(nodes: readonly SpanNode[]): void {
+  const states = nodes.filter(({ facts }) => facts.stateOf !== undefined);
+  const calls = Map.groupBy(
+    states,
+    ({ parent, facts }) => `${parent?.span.spanId ?? ''} ${facts.stateOf ?? ''}`,
+  );
+  for (const call of calls.values()) {
+    const keeper = call.reduce((best, one) => (countKnown(one) >= countKnown(best) ? one : best));
+    call.filter((one) => one !== keeper).forEach((one) => mergeCopy(keeper, one));
+  }
+}
+
+function countKnown({ facts }: SpanNode): number {
+  return [facts.toolArgs, facts.toolResult ?? facts.error].filter((fact) => fact !== undefined).length;
 }
 
 /** Finds the model call that spans below this one may repeat; below tools and agents a new scope begins. */

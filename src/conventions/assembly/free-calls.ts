@@ -99,7 +99,7 @@ interface CallsByTop {
 
 /** Groups the model calls without an agent, workflow or tool above them by the topmost span of their tree, in order. */
 function freeCallsByTop(nodes: readonly SpanNode[]): CallsByTop {
-  const bareTops = nodes.filter((node) => node.parent === null && BARE.has(node.role));
+  const bareTops = nodes.filter((node) => node.parent === null && (BARE.has(node.role) || isToolStep(node)));
   const bare = new Set(bareTops);
   const topByNode = new Map<SpanNode, SpanNode | undefined>();
   const calls = new Map<SpanNode, SpanNode[]>();
@@ -120,6 +120,11 @@ function freeCallsByTop(nodes: readonly SpanNode[]): CallsByTop {
     list.sort((a, b) => a.order - b.order);
   }
   return { free: calls, bareTops };
+}
+
+/** True for a step around tools only, by an emitter that does not nest its spans. */
+function isToolStep({ role, children }: SpanNode): boolean {
+  return role === 'container' && children.length > 0 && children.every((child) => child.role === 'tool');
 }
 
 /** Counts these calls at or below each span. */

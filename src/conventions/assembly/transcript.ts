@@ -7,6 +7,9 @@ import type { SpanNode } from './span-tree.ts';
 import { type SplitInput, splitInput } from './split-input.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
+/** Most spans between a model call and a tool inside it. */
+const MAX_LEVELS = 8;
+
 export type Entry =
   | { kind: 'part'; part: Exclude<NormalPart, { type: 'tool-call' } | { type: 'tool-result' }> }
   | { kind: 'call'; call: Call };
@@ -142,7 +145,7 @@ function addTools(transcript: Transcript, tools: readonly SpanNode[]): void {
       unasked.span = tool;
       transcript.calls.add(unasked);
       pushBlock(transcript, {
-        order: tool.order,
+        order: placeOfTool(tool),
         isModelCall: false,
         entries: [{ kind: 'call', call: unasked }],
       });
@@ -151,6 +154,18 @@ function addTools(transcript: Transcript, tools: readonly SpanNode[]): void {
   for (const call of transcript.calls.all) {
     settleFromSpan(call);
   }
+}
+
+/** Finds the place of a tool that no model requested. Inside a model call it ran before the answer of that call. */
+function placeOfTool(tool: SpanNode): number {
+  let above = tool.parent;
+  for (let level = 0; level < MAX_LEVELS && above !== null; level++) {
+    if (above.role === 'llm') {
+      return above.order - 0.5;
+    }
+    above = above.parent;
+  }
+  return tool.order;
 }
 
 function settleFromSpan(call: Call): void {

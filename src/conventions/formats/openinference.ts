@@ -4,7 +4,8 @@ import type { Attributes } from '../../domain/span.ts';
 import { readCount, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure } from '../json.ts';
 import { readDspyText } from '../messages/dspy-text.ts';
-import { answerIn, questionIn } from '../messages/free-values.ts';
+import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { responseIn } from '../messages/payloads.ts';
 import { toolStepFacts } from '../messages/tool-outcome.ts';
 import type {
   Convention,
@@ -53,6 +54,9 @@ const KIND_ROLES = new Map<string, SpanRole>([
   ['GUARDRAIL', 'container'],
   ['PROMPT', 'container'],
 ]);
+
+/** Prompts of a text completion, as a list of texts; others flatten them. */
+const PROMPTS = 'llm.prompts';
 
 function detect({ span }: SpanView): boolean {
   return span.attributes.has('openinference.span.kind');
@@ -108,6 +112,9 @@ function findRole({ span }: SpanView): SpanRole | undefined {
 
 /** True for a model call. A span of kind LLM without messages, token counts or text is only a step before one. */
 function isModelCall(attributes: Attributes): boolean {
+  if (attributes.has(PROMPTS)) {
+    return true;
+  }
   for (const key of attributes.keys()) {
     if (/^llm\.(input_messages|output_messages|token_count|prompts|choices)\./.test(key)) {
       return true;
@@ -138,11 +145,11 @@ function modelCallFacts(view: SpanView): SpanFacts {
   const output = flattenedMessages(attributes, 'llm.output_messages');
   const count = (...keys: string[]): number | null => readCount(attributes, ...keys) ?? null;
   return {
-    input: input.length > 0 ? input : values.input,
+    input: input.length > 0 ? input : (findPrompt(view) ?? values.input),
     output:
       output.length > 0
         ? readDspyText(output.flatMap((message) => message.parts))
-        : failedOr(view, values.output),
+        : (findCompletion(attributes) ?? failedOr(view, values.output)),
     model: readText(
       attributes,
       'llm.response.model_name',
@@ -161,6 +168,20 @@ function modelCallFacts(view: SpanView): SpanFacts {
       cachedInputTokens: count('llm.token_count.prompt_details.cache_read'),
     },
   };
+}
+
+/** Finds the prompt of a text completion: the first of the list, or of the flattened ones. */
+function findPrompt(view: SpanView): NormalMessage[] | undefined {
+  const { attributes } = view.span;
+  const prompts = readStructure(view, attributes, PROMPTS);
+  const first: unknown = Array.isArray(prompts) ? prompts[0] : prompts;
+  const text = readText(attributes, `${PROMPTS}.0.prompt.text`) ?? first;
+  return typeof text === 'string' ? questionIn(text) : undefined;
+}
+
+function findCompletion(attributes: Attributes): NormalPart[] | undefined {
+  const text = readText(attributes, 'llm.choices.0.completion.text');
+  return text === undefined ? undefined : answerIn(text);
 }
 
 /**
@@ -200,8 +221,11 @@ function findValues(
   output: NormalPart[] | undefined;
 } {
   return {
-    input: questionIn(isRecord(input) ? (field(input, 'input_args') ?? input) : input),
-    output: failedOr(view, answerIn(output)),
+    input: questionIn(openArguments(input)),
+    output: failedOr(
+      view,
+      isRecord(output) && Array.isArray(field(output, 'choices')) ? responseIn(output) : answerIn(output),
+    ),
   };
 }
 
@@ -212,6 +236,14 @@ function stepFacts(view: SpanView): SpanFacts {
   return tool === undefined
     ? { agent: readText(view.span.attributes, 'agent.name'), ...findValues(view, values) }
     : { ...tool, toolName: tool.toolName ?? view.span.name };
+}
+
+/** Opens the arguments of a wrapped function. */
+function openArguments(input: unknown): unknown {
+  if (!isRecord(input)) {
+    return input;
+  }
+  return field(input, 'input_args') ?? (Array.isArray(field(input, 'args')) ? argumentsIn(input) : input);
 }
 
 /** Reads the agent's name from the span's name, for instrumentations without an attribute for it. */

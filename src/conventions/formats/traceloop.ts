@@ -9,22 +9,59 @@ import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
+const CONTENT_SETTING = 'in OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true';
+
+/** Scopes of OpenLLMetry's packages. Other packages with the same beginning are OpenTelemetry's. */
+const OPENLLMETRY_SCOPES = [
+  'agno',
+  'alephalpha',
+  'anthropic',
+  'bedrock',
+  'chromadb',
+  'cohere',
+  'crewai',
+  'google_generativeai',
+  'groq',
+  'haystack',
+  'lancedb',
+  'langchain',
+  'llamaindex',
+  'marqo',
+  'mcp',
+  'milvus',
+  'mistralai',
+  'ollama',
+  'openai',
+  'openai.v0',
+  'openai.v1',
+  'pinecone',
+  'qdrant',
+  'replicate',
+  'sagemaker',
+  'together',
+  'transformers',
+  'voyageai',
+  'watsonx',
+  'weaviate',
+  'writer',
+].map((name) => `opentelemetry.instrumentation.${name}`);
+
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
   {
-    // OpenLLMetry's instrumentation and OpenTelemetry's own have the same scope.
-    emitter: 'OpenAI Agents (OpenLLMetry, OpenTelemetry)',
-    scopes: ['opentelemetry.instrumentation.openai_agents'],
-    setting:
-      'with OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true; with OpenTelemetry’s own instrumentation set OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT=true',
-    sendsByDefault: false,
-    source: 'README of opentelemetry-instrumentation-openai-agents',
+    emitter: 'OpenLLMetry (Python)',
+    scopes: [...OPENLLMETRY_SCOPES, 'traceloop*'],
+    conventions: ['traceloop'],
+    setting: CONTENT_SETTING,
+    sendsByDefault: true,
+    source: 'README of the opentelemetry-instrumentation-* packages of OpenLLMetry',
   },
   {
-    emitter: 'OpenLLMetry (Python)',
-    scopes: ['opentelemetry.instrumentation.*', 'traceloop*'],
-    conventions: ['traceloop'],
-    setting: 'in OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true',
+    // OpenTelemetry's own instrumentations have the same scopes.
+    emitter: 'OpenLLMetry (Python, OpenAI Agents and Vertex AI)',
+    scopes: ['opentelemetry.instrumentation.openai_agents', 'opentelemetry.instrumentation.vertexai'],
+    requires: 'traceloop',
+    setting: CONTENT_SETTING,
     sendsByDefault: true,
     source: 'README of the opentelemetry-instrumentation-* packages of OpenLLMetry',
   },

@@ -5,7 +5,19 @@ import { readMessages } from './read-messages.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Names under which a wrapper has the question or the answer. */
-const QUESTION_KEYS = ['question', 'query', 'task', 'input', 'prompt', 'user_input', 'user_msg', 'text'];
+const QUESTION_KEYS = [
+  'question',
+  'query',
+  'str_or_query_bundle',
+  'query_bundle',
+  'query_str',
+  'task',
+  'input',
+  'prompt',
+  'user_input',
+  'user_msg',
+  'text',
+];
 const ANSWER_KEYS = ['answer', 'output', 'result', 'response', 'completion', 'raw', 'content', 'text'];
 
 /** Finds the question in a free-form input; undefined when it cannot be found. */
@@ -52,7 +64,9 @@ function messagesIn(
         : [];
     return messages.length === 0 ? undefined : readMessages(messages, role);
   }
-  const text = isRecord(value) ? textOrUndefined(firstField(value, ...textKeys)) : undefined;
+  const named = isRecord(value) ? firstField(value, ...textKeys) : undefined;
+  // LlamaIndex has the text of a query in an object.
+  const text = textOrUndefined(isRecord(named) ? field(named, 'query_str') : named);
   return text === undefined ? undefined : readMessages(text, role);
 }
 

@@ -60,7 +60,11 @@ describe('the switch that makes an emitter send content', () => {
   });
 
   it.each(CONTENT_SWITCHES)('of $emitter is found by each of its scopes', (one) => {
-    const found = one.scopes.map((scope) => findContentSwitch([read(scope.replace(/\*$/, ''), [])])?.emitter);
+    const found = one.scopes.map(
+      (scope) =>
+        findContentSwitch([read(scope.replace(/\*$/, ''), one.requires === undefined ? [] : [one.requires])])
+          ?.emitter,
+    );
     expect(found).toEqual(one.scopes.map(() => one.emitter));
   });
 
@@ -77,10 +81,23 @@ describe('the switch that makes an emitter send content', () => {
     ['@mastra/otel-bridge', /hideInput/],
     ['opentelemetry.instrumentation.openai_agents', /OPENAI_AGENTS_CAPTURE_CONTENT/],
     ['opentelemetry.instrumentation.crewai', /TRACELOOP_TRACE_CONTENT/],
+    ['opentelemetry.instrumentation.google_genai', /OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT/],
+    ['opentelemetry.instrumentation.botocore.bedrock-runtime', /OTEL_INSTRUMENTATION_GENAI_CAPTURE/],
+    ['opentelemetry.instrumentation.vertexai', /OTEL_INSTRUMENTATION_GENAI_CAPTURE/],
+    ['gemini-cli', /telemetry.logPrompts/],
     ['azure.ai.agents', /AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED/],
   ])('of scope %s is %s', (scope, setting) => {
     expect(contentAdvice([read(scope, [])])).toMatch(setting);
   });
+
+  it.each(['openai_agents', 'vertexai'])(
+    'of the shared scope of %s is OpenLLMetry’s with its keys',
+    (name) => {
+      const scope = `opentelemetry.instrumentation.${name}`;
+      expect(contentAdvice([read(scope, []), read(scope, ['traceloop'])])).toMatch(/TRACELOOP_TRACE_CONTENT/);
+      expect(contentAdvice([read(scope, ['otel-genai'])])).not.toMatch(/TRACELOOP/);
+    },
+  );
 
   it('of an unknown emitter is a general hint, with its scope', () => {
     expect(contentAdvice([read('my-app', ['otel-genai'])])).toBe(

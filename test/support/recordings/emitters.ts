@@ -127,7 +127,7 @@ export const DESCRIBED_EMITTERS: readonly DescribedEmitter[] = [
   },
   { name: 'Logfire (OpenAI)', cases: ['logfire-openai'], identity: ROOT_ATTRIBUTES, from: 'description' },
   {
-    name: 'OpenAI Agents (OpenTelemetry)',
+    name: 'OpenAI Agents (OpenLLMetry)',
     cases: ['otel-openai-agents'],
     identity: ROOT_ATTRIBUTES,
     from: 'recorded by others',

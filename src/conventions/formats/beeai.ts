@@ -1,0 +1,48 @@
+import { readText } from '../attributes.ts';
+import { parseStructure, parseValue } from '../json.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+import type { ContentSwitch } from '../content-switch.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
+
+const SCOPE = 'openinference.instrumentation.beeai';
+
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'BeeAI (OpenInference)',
+    scopes: [SCOPE],
+    conventions: ['beeai'],
+    setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
+    sendsByDefault: true,
+    source: 'source of openinference-instrumentation 0.1.72, config',
+  },
+];
+
+/**
+ * BeeAI's events, each of which OpenInference makes a span. Several of them are states of one tool call: the agent's updates
+ * with the name of a tool, in one iteration. All other events are steps. The run itself is `openinference`.
+ */
+export const beeai: Convention = { name: 'beeai', detect, read, switches: SWITCHES };
+
+const WITHHELD = ['agent', 'input', 'output', 'toolName', 'toolArgs', 'toolResult'] as const;
+
+function detect({ span }: SpanView): boolean {
+  return span.scopeName === SCOPE && span.attributes.has('target');
+}
+
+function read({ span: { attributes } }: SpanView): SpanFacts {
+  const tool = readText(attributes, 'tool.name');
+  if (attributes.get('target') !== 'agent.react.update' || tool === undefined) {
+    return { role: 'container', withheld: WITHHELD };
+  }
+  const args = parseStructure(attributes.get('tool.parameters') ?? '')?.value;
+  const result = readText(attributes, 'output.value');
+  return {
+    role: 'tool',
+    toolName: tool,
+    stateOf: tool,
+    ...(isRecord(args) ? { toolArgs: args } : {}),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    withheld: WITHHELD,
+  };
+}

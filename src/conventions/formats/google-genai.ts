@@ -1,0 +1,55 @@
+import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
+import { readText } from '../attributes.ts';
+import { type Fields, parseValue } from '../json.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+
+const SCOPE = 'opentelemetry.instrumentation.google_genai';
+
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Google GenAI (OpenTelemetry)',
+    scopes: [SCOPE],
+    conventions: ['google-genai'],
+    setting: OTEL_PYTHON_CAPTURE,
+    sendsByDefault: false,
+    source: 'README of opentelemetry-instrumentation-google-genai',
+  },
+];
+
+/**
+ * Tools of OpenTelemetry's instrumentation of Google's GenAI SDK before its version 1: one attribute for each parameter of the
+ * function. Everything else is `otel-genai`.
+ */
+export const googleGenai: Convention = {
+  name: 'google-genai',
+  detect,
+  read,
+  signals: { keyPrefixes: ['code.function.parameters.'], scopes: [SCOPE] },
+  switches: SWITCHES,
+};
+
+const PARAMETER = /^code\.function\.parameters\.(.+)\.value$/;
+const RESULT = 'code.function.return.value';
+
+function detect({ span }: SpanView): boolean {
+  return span.scopeName === SCOPE && span.attributes.get('gen_ai.operation.name') === 'execute_tool';
+}
+
+function read({ span }: SpanView): SpanFacts {
+  const args: Fields = {};
+  for (const key of span.attributes.keys()) {
+    const name = PARAMETER.exec(key)?.[1];
+    const value = name === undefined ? undefined : readText(span.attributes, key);
+    if (name !== undefined && value !== undefined) {
+      const type = span.attributes.get(`code.function.parameters.${name}.type`);
+      args[name] = type === 'str' ? value : parseValue(value);
+    }
+  }
+  const result = readText(span.attributes, RESULT);
+  return {
+    role: 'tool',
+    ...(Object.keys(args).length === 0 ? {} : { toolArgs: args }),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+  };
+}

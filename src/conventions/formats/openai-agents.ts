@@ -1,0 +1,43 @@
+import type { ContentSwitch } from '../content-switch.ts';
+import { readText } from '../attributes.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+
+const SCOPE = 'opentelemetry.instrumentation.openai_agents';
+
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'OpenAI Agents (OpenTelemetry)',
+    scopes: [SCOPE],
+    conventions: ['openai-agents'],
+    setting: 'set OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT=true',
+    sendsByDefault: false,
+    source: 'README of opentelemetry-instrumentation-openai-agents-v2',
+  },
+];
+
+/**
+ * OpenTelemetry's own instrumentation of the OpenAI Agents SDK: the SDK's tasks and turns, and its transfers. Everything else is
+ * `otel-genai`. OpenLLMetry's instrumentation has the same scope, with keys of its own.
+ */
+export const openaiAgents: Convention = {
+  name: 'openai-agents',
+  detect,
+  read,
+  switches: SWITCHES,
+};
+
+const HANDOFF = 'agent_handoff';
+
+function detect({ span }: SpanView): boolean {
+  const operation = span.attributes.get('gen_ai.operation.name');
+  return span.scopeName === SCOPE && (operation === 'unknown' || operation === HANDOFF);
+}
+
+function read({ span: { attributes } }: SpanView): SpanFacts {
+  if (attributes.get('gen_ai.operation.name') !== HANDOFF) {
+    return { role: 'container' };
+  }
+  const target = readText(attributes, 'gen_ai.handoff.to_agent');
+  return { role: 'tool', toolName: `transfer_to_${target ?? 'agent'}` };
+}

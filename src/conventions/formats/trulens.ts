@@ -1,0 +1,100 @@
+import type { ContentSwitch } from '../content-switch.ts';
+import { readCount, readStructure, readText } from '../attributes.ts';
+import { type Fields, parseValue } from '../json.ts';
+import { answerIn, questionIn } from '../messages/free-values.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'TruLens',
+    scopes: ['trulens.otel'],
+    conventions: ['trulens'],
+    setting:
+      'TruLens always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
+    sendsByDefault: true,
+    source: 'recorded by others: trulens 2.16.0',
+  },
+];
+
+/** TruLens: functions of the application, whose kind is an attribute. */
+export const trulens: Convention = {
+  name: 'trulens',
+  detect,
+  read,
+  signals: { keyPrefixes: ['ai.observability.'], scopes: ['trulens.otel'] },
+  switches: SWITCHES,
+};
+
+const PREFIX = 'ai.observability.';
+
+const TYPE_ROLES = new Map<string, SpanRole>([
+  ['record_root', 'agent'],
+  ['generation', 'llm'],
+  ['retrieval', 'retriever'],
+  ['reranking', 'retriever'],
+  ['tool', 'tool'],
+  ['mcp', 'tool'],
+  ['agent', 'agent'],
+  ['eval', 'evaluation'],
+  ['eval_root', 'evaluation'],
+]);
+
+function detect({ span }: SpanView): boolean {
+  return span.attributes.has(`${PREFIX}span_type`);
+}
+
+function read(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  const type = readText(attributes, `${PREFIX}span_type`) ?? '';
+  const role = TYPE_ROLES.get(type) ?? 'container';
+  if (role === 'agent') {
+    return { role, ...(type === 'record_root' ? recordFacts(view) : { agent: name }) };
+  }
+  const returned = readStructure(view, attributes, `${PREFIX}call.return`);
+  if (role === 'llm') {
+    return { role, ...generationFacts(view), output: answerIn(returned) };
+  }
+  if (role === 'retriever') {
+    const contexts = readStructure(view, attributes, `${PREFIX}retrieval.retrieved_contexts`);
+    return { role, documents: readDocuments(contexts ?? returned) };
+  }
+  return role === 'tool'
+    ? { role, toolName: name, toolArgs: callArguments(view), ...outcomeFacts(readOutcome(returned)) }
+    : { role };
+}
+
+function generationFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  return {
+    input: questionIn(callArguments(view)),
+    model: readText(attributes, `${PREFIX}cost.model`),
+    usage: {
+      inputTokens: readCount(attributes, `${PREFIX}cost.num_prompt_tokens`) ?? null,
+      outputTokens: readCount(attributes, `${PREFIX}cost.num_completion_tokens`) ?? null,
+    },
+  };
+}
+
+/** Reads the record of a run. Its ground truth is no output of the application. */
+function recordFacts(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const value = (key: string): unknown => readStructure(view, attributes, `${PREFIX}record_root.${key}`);
+  return {
+    agent: readText(attributes, `${PREFIX}app_name`),
+    agentVersion: readText(attributes, `${PREFIX}app_version`),
+    input: questionIn(value('input')),
+    output: answerIn(value('output')),
+  };
+}
+
+/** Puts the arguments of a function together, which are one attribute each. */
+function callArguments({ span }: SpanView): Fields {
+  const start = `${PREFIX}call.kwargs.`;
+  const keys = [...span.attributes.keys()].filter((key) => key.startsWith(start));
+  return Object.fromEntries(
+    keys.map((key) => [key.slice(start.length), parseValue(span.attributes.get(key) ?? '')]),
+  );
+}
