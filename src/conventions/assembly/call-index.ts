@@ -83,6 +83,9 @@ export function plainName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
+/** Most agents whose transfers are searched among calls of other names. */
+const MAX_TARGETS = 50;
+
 /** Calls with the same key, taken in order: ids need not be unique, then the order decides. */
 interface Queue {
   calls: Call[];
@@ -100,6 +103,8 @@ export class CallIndex {
   readonly #byKey = new Map<string, Queue>();
   readonly #byPlainKey = new Map<string, Queue>();
   readonly #byName = new Map<string, Queue>();
+  /** Calls by the target of a transfer that their names end with; filled when the tools are matched. */
+  readonly #byTarget = new Map<string, Queue>();
   /** Calls without an id, by key; some get an id later. */
   readonly #unnamed = new Map<string, Queue>();
 
@@ -140,11 +145,14 @@ export class CallIndex {
   matchRepeats(parts: readonly CallPart[]): Map<CallPart, Call> {
     const taken = new Set(parts.flatMap(({ id }) => this.#byId.get(id ?? '')?.calls[0] ?? []));
     const repeats = new Map<CallPart, Call>();
+    const open = new Map<string, Call[]>();
     for (const part of parts.filter(({ id }) => id !== null && !this.#byId.has(id))) {
-      const equal = this.#byKey.get(callKey(part.name, part.args))?.calls ?? [];
-      const call = equal.find((one) => !taken.has(one));
+      const key = callKey(part.name, part.args);
+      const equal =
+        open.get(key) ?? (this.#byKey.get(key)?.calls ?? []).filter((one) => !taken.has(one)).toReversed();
+      open.set(key, equal);
+      const call = equal.pop();
       if (call !== undefined) {
-        taken.add(call);
         repeats.set(part, call);
       }
     }
@@ -154,9 +162,14 @@ export class CallIndex {
   /** Lists the calls whose name ends with the target of a transfer: its tool may have a name of its own. */
   #transfersTo(target: string | undefined): Queue | undefined {
     const name = plainName(target ?? '');
-    return name === ''
-      ? undefined
-      : { calls: this.#all.calls.filter((call) => plainName(call.name).endsWith(name)), next: 0, open: 0 };
+    const known = this.#byTarget.get(name);
+    if (known !== undefined || name === '' || this.#byTarget.size >= MAX_TARGETS) {
+      return known;
+    }
+    const calls = this.#all.calls.filter((call) => plainName(call.name).endsWith(name));
+    const queue = { calls, next: 0, open: 0 };
+    this.#byTarget.set(name, queue);
+    return queue;
   }
 
   #identify(call: Call | undefined, id: string | undefined): Call | undefined {

@@ -50,22 +50,29 @@ function listBlocks(messages: readonly NormalMessage[]): Block[] {
 function bindBlock({ calls, results }: Block, changes: Map<NormalPart, NormalPart>): void {
   const answered = new Set(results.map(({ id }) => id));
   const asked = new Set(calls.map(({ id }) => id));
-  const open = calls.filter(({ id }) => id === null || !answered.has(id));
+  const open = new Set(calls.filter(({ id }) => id === null || !answered.has(id)));
   for (const [index, result] of results.entries()) {
+    const call =
+      result.id === null ? findOpen(open, result) : asked.has(result.id) ? undefined : calls[index];
+    if (call === undefined || !open.has(call) || !isNamed(call, result)) {
+      continue;
+    }
+    open.delete(call);
     if (result.id === null) {
-      const call = open.find((one) => isNamed(one, result));
-      if (call !== undefined) {
-        open.splice(open.indexOf(call), 1);
-        changes.set(result, { ...result, id: call.id, name: result.name ?? call.name });
-      }
-    } else if (!asked.has(result.id)) {
-      const call = calls[index];
-      if (call !== undefined && open.includes(call) && isNamed(call, result)) {
-        open.splice(open.indexOf(call), 1);
-        changes.set(call, { ...call, id: result.id });
-      }
+      changes.set(result, { ...result, id: call.id, name: result.name ?? call.name });
+    } else {
+      changes.set(call, { ...call, id: result.id });
     }
   }
+}
+
+function findOpen(open: ReadonlySet<CallPart>, result: ResultPart): CallPart | undefined {
+  for (const call of open) {
+    if (isNamed(call, result)) {
+      return call;
+    }
+  }
+  return undefined;
 }
 
 function isNamed(call: CallPart, { name }: ResultPart): boolean {

@@ -58,6 +58,7 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   }
   const loose: NormalPart[] = [];
   const messages: NormalMessage[] = [];
+  const called = new Set<string>();
   for (const item of value) {
     if (isDefinition(item)) {
       continue;
@@ -69,7 +70,9 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
         ? (fromLangChain(item) ?? fromResponseItem(item))
         : undefined;
     if (message !== undefined) {
-      messages.push(...readMessage(message, defaultRole, messages));
+      const read = readMessage(message, defaultRole, called);
+      messages.push(...read);
+      addCalled(called, read);
     } else {
       loose.push(...readParts([item]));
     }
@@ -80,16 +83,16 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
 function readMessage(
   message: Fields,
   defaultRole: NormalMessage['role'],
-  before: readonly NormalMessage[] = [],
+  called: ReadonlySet<string> = new Set(),
 ): NormalMessage[] {
-  const role = findRole(message, before) ?? defaultRole;
+  const role = findRole(message, called) ?? defaultRole;
   const held = firstField(message, 'parts', 'content', 'text');
   const content = isRecord(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
   if (isDefinition(content)) {
     return [];
   }
   if (role === 'tool' && (!hasBlocks(content) || isTextOnly(content))) {
-    return readToolMessage(message, content, toolAsRole(message, before));
+    return readToolMessage(message, content, toolAsRole(message, called));
   }
   const parts = joinCalls(message, readParts(content));
   if (parts.length === 0) {
@@ -115,21 +118,28 @@ function readToolMessage(message: Fields, content: unknown, tool: string | undef
  * Finds the role by its name. A message with an unknown role is a tool's when it has the id of a call, or when its role is the
  * name of a tool that an earlier message called.
  */
-function findRole(message: Fields, before: readonly NormalMessage[]): NormalMessage['role'] | undefined {
+function findRole(message: Fields, called: ReadonlySet<string>): NormalMessage['role'] | undefined {
   const named = field(message, 'role');
   const known = typeof named === 'string' ? ROLES.get(named.toLowerCase()) : undefined;
   const isTool = known === undefined && typeof named === 'string';
   const id = isTool ? field(message, 'tool_call_id') : undefined;
-  return isTool && (typeof id === 'string' || toolAsRole(message, before) !== undefined) ? 'tool' : known;
+  return isTool && (typeof id === 'string' || toolAsRole(message, called) !== undefined) ? 'tool' : known;
 }
 
 /** Returns the role when it is the name of a tool that an earlier message called. */
-function toolAsRole(message: Fields, before: readonly NormalMessage[]): string | undefined {
+function toolAsRole(message: Fields, called: ReadonlySet<string>): string | undefined {
   const role = field(message, 'role');
-  const isCalled = before.some((one) =>
-    one.parts.some((part) => part.type === 'tool-call' && part.name === role),
-  );
-  return typeof role === 'string' && isCalled ? role : undefined;
+  return typeof role === 'string' && called.has(role) ? role : undefined;
+}
+
+function addCalled(called: Set<string>, messages: readonly NormalMessage[]): void {
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (part.type === 'tool-call') {
+        called.add(part.name);
+      }
+    }
+  }
 }
 
 /** Reads content blocks, one block, or plain text. */

@@ -18,19 +18,20 @@ export function joinCalls(message: Fields, content: readonly NormalPart[]): Norm
   if (beside.length === 0) {
     return [...content];
   }
-  const calls: CallPart[] = [];
-  for (const call of [...beside, ...content.filter(isCall)]) {
-    const known = calls.find((one) => isSameCall(one, call));
-    if (known === undefined) {
-      calls.push({ ...call });
-    } else if (isEmpty(known.args)) {
+  const byId = new Map<string, CallPart>();
+  const calls = [...beside, ...content.filter(isCall)].filter((call) => {
+    const known = call.id === null ? undefined : byId.get(call.id);
+    if (known !== undefined && isEmpty(known.args)) {
       known.args = call.args;
     }
-  }
-  const placed = content.map((part) =>
-    isCall(part) ? (calls.find((call) => isSameCall(call, part)) ?? part) : part,
-  );
-  return [...placed, ...calls.filter((call) => !placed.includes(call))];
+    if (known === undefined && call.id !== null) {
+      byId.set(call.id, call);
+    }
+    return known === undefined;
+  });
+  const placed = content.map((part) => (isCall(part) ? (byId.get(part.id ?? '') ?? part) : part));
+  const inContent = new Set(placed);
+  return [...placed, ...calls.filter((call) => !inContent.has(call))];
 }
 
 /** Reads OpenAI's `tool_calls`: nested under `function`, or flat. */
@@ -46,10 +47,6 @@ function readCalls(value: unknown): CallPart[] {
 
 function isCall(part: NormalPart): part is CallPart {
   return part.type === 'tool-call';
-}
-
-function isSameCall(a: CallPart, b: CallPart): boolean {
-  return a.id !== null && a.id === b.id;
 }
 
 function isEmpty(args: unknown): boolean {
