@@ -3,6 +3,7 @@ import { type Call, createCall, plainName, settle } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 import { firstInput } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
+import { questionIn } from '../messages/free-values.ts';
 import { textIn } from '../messages/read-messages.ts';
 import { readAnswer, type Transcript } from './transcript.ts';
 
@@ -22,6 +23,7 @@ export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonl
     const call = sub.plan.via === null ? undefined : bySpan.get(sub.plan.via);
     if (call !== undefined) {
       settleWith(call, answer);
+      unwrapQuestion(sub, call);
     } else if (plan.kind === 'envelope') {
       join(transcript, sub);
     } else if (sub.plan.via === null) {
@@ -47,8 +49,9 @@ function settleWith(call: Call, answer: string): void {
 function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: Call | undefined): void {
   const answer = readAnswer(sub.transcript);
   if (call !== undefined) {
-    call.span = sub.plan.root;
+    call.span ??= sub.plan.root;
     settleWith(call, answer);
+    unwrapQuestion(sub, call);
     return;
   }
   const order = sub.plan.root.order;
@@ -70,8 +73,49 @@ function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: C
   transcript.blocks.push({ order, isModelCall: false, entries: [{ kind: 'call', call: unasked }] });
 }
 
-/** Finds the call without a tool span that this sub-run answers: by the agent's name, by its question, or by its answer. */
+/**
+ * Replaces the question of a sub-agent by that of the call, when the sub-agent got it inside a prompt that its framework wrote
+ * around it.
+ */
+function unwrapQuestion(sub: BuiltRun, call: Call): void {
+  const { input } = sub.run;
+  const [message] = input.inputMessages;
+  const [part, ...more] = message?.content.parts ?? [];
+  const asked = (questionIn(call.args) ?? []).map((one) => textIn(one.parts)).join('');
+  if (message === undefined || input.inputMessages.length > 1 || part?.type !== 'text' || more.length > 0) {
+    return;
+  }
+  const text = part['text'];
+  if (asked !== '' && text.trim() !== asked && text.includes(asked)) {
+    const content = { ...message.content, parts: [{ ...part, text: asked }], content: asked };
+    input.inputMessages = [{ ...message, content }];
+  }
+}
+
+/** Finds the call that this sub-run answers: without a tool span, or with the span of a tool that ran around the sub-run. */
 function callFor(transcript: Transcript, sub: BuiltRun, answer: string): Call | undefined {
+  return callWithoutSpan(transcript, sub, answer) ?? callAround(transcript, sub, answer);
+}
+
+/** Finds the call whose tool ran beside the sub-run, but around it in time: it names the agent, or has its answer. */
+function callAround(transcript: Transcript, sub: BuiltRun, answer: string): Call | undefined {
+  const { startUnixNano, durationNano } = sub.plan.root.span;
+  const name = plainName(sub.plan.root.facts.agent ?? '');
+  return transcript.calls.all.slice(0, MAX_SEARCHED).find((call) => {
+    const span = call.span?.role === 'tool' ? call.span.span : undefined;
+    if (span === undefined || call.span?.parent !== sub.plan.root.parent) {
+      return false;
+    }
+    const isAround =
+      span.startUnixNano <= startUnixNano &&
+      span.startUnixNano + span.durationNano >= startUnixNano + durationNano;
+    const isNamed = name !== '' && plainName(JSON.stringify(call.args ?? '')).includes(name);
+    return isAround && (isNamed || (answer !== '' && call.result === answer));
+  });
+}
+
+/** Finds the call without a tool span that this sub-run answers: by the agent's name, by its question, or by its answer. */
+function callWithoutSpan(transcript: Transcript, sub: BuiltRun, answer: string): Call | undefined {
   const open = transcript.calls.all
     .filter((call) => call.span === undefined && !call.handoff)
     .slice(0, MAX_SEARCHED);

@@ -180,7 +180,8 @@ function listConversations(calls: readonly SpanNode[]): SpanNode[][] {
     const known = byTurn.get(turn) ?? [];
     const last = chains.at(-1);
     const empty = keys.length === 0 || last?.keys.length === 0;
-    const asker = turn === '[]' ? findAsker(input, askedBy) : undefined;
+    // After a transfer, another agent continues under other instructions.
+    const asker = findAsker(turn === '[]' ? input : splitInput(input).inFlight, askedBy);
     let chain =
       asker ?? (empty ? last : known.slice(-MAX_COMPARED).findLast((one) => isContinuation(keys, one.keys)));
     if (chain === undefined) {

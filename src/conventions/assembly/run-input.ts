@@ -2,7 +2,7 @@ import type { AgentInput } from '../../domain/messages.ts';
 import { textIn } from '../messages/read-messages.ts';
 import type { NormalMessage, SpanFacts } from '../normalised-span.ts';
 import type { RunPlan } from './run-plan.ts';
-import { splitInput, subtract } from './split-input.ts';
+import { type SplitInput, splitInput, subtract } from './split-input.ts';
 import { type MessagePlace, toMessages } from './to-messages.ts';
 
 /** Most messages of a question that a prompt is searched for; a question rarely has more than one. */
@@ -15,7 +15,8 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
   const call = speaker.llms.find((llm) => llm.facts.input !== undefined)?.facts ?? {};
   const asked = splitInput((plan.root.facts.input?.length ?? 0) > 0 ? plan.root.facts.input : root.input);
   const sent = splitInput(call.input);
-  const turn = selectOwnMessages(asked.turn.length > 0 ? asked.turn : sent.turn, plan);
+  const isOwn = asked.turn.length > 0 && !joins(asked.turn, sent);
+  const turn = selectOwnMessages(isOwn ? asked.turn : sent.turn, plan);
   const asking = turn.slice(0, MAX_WRAPPED).map((message) => textIn(message.parts).trim());
   const before = subtract([...sent.history, ...sent.turn.filter((message) => !wraps(message, asking))], turn);
   const remembered =
@@ -29,6 +30,24 @@ export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): 
         : listInstructions(root, call).map((content) => ({ role: 'system' as const, content })),
     taggedSystemMessages: {},
   };
+}
+
+/** True for one text with the whole conversation of the model call: frameworks join its messages for the agent's span. */
+function joins(turn: readonly NormalMessage[], sent: SplitInput): boolean {
+  const [joined = '', ...more] = turn.map((message) => textIn(message.parts).trim());
+  const texts = [...sent.history, ...sent.turn].map((message) => textIn(message.parts).trim());
+  if (more.length > 0 || sent.history.length === 0 || !joined.endsWith(texts.at(-1) ?? '')) {
+    return false;
+  }
+  let at = 0;
+  for (const text of texts) {
+    const found = joined.indexOf(text, at);
+    if (found < 0) {
+      return false;
+    }
+    at = found + text.length;
+  }
+  return true;
 }
 
 /** True when a message contains the question: frameworks put it into a prompt of their own, which is no history. */
