@@ -71,7 +71,12 @@ async function scoreSlice(
     } else if (selected.declined.length > 0) {
       direct.push(selected);
     } else {
-      settle(buildOutcome(candidate.activity, { activity: candidate.activity }));
+      settle(
+        buildOutcome(candidate.activity, {
+          activity: candidate.activity,
+          postponed: listPostponed(candidate),
+        }),
+      );
     }
   }
   const queue = new PQueue({ concurrency: scoring.traceConcurrency });
@@ -179,6 +184,11 @@ async function findCandidates(
 /** Returns true for a trace that arrived before the store knew its convention: live scoring leaves it to a backfill. */
 function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: ScoringMode): boolean {
   return knownLate && history !== null;
+}
+
+/** Lists the rows that this process tries again later: another process may have written them. */
+function listPostponed({ prior, claim, nowMs }: TraceCandidate): Decision[] {
+  return prior.filter((row) => claim.owns(row.rule, row.scorer) && (row.nextAttemptAt ?? 0) > nowMs);
 }
 
 /** Lists the retries of deferred decisions, by the store's clock. */

@@ -46,6 +46,8 @@ export interface TraceOutcome {
   readonly tombstones: readonly Score[];
   /** Time at which a trace that still arrives is ready, by the store's clock; else null. */
   readonly waitUntilMs: number | null;
+  /** Earlier rows whose next attempt is in the future. Only for a trace that needs no work now. */
+  readonly postponed: readonly Decision[];
   /** Error that broke the pass off: missing decisions come with the next pass. */
   readonly error: AppError | null;
 }
@@ -59,6 +61,7 @@ export function buildOutcome(key: TraceKey, parts: Partial<TraceOutcome> = {}): 
     scores: [],
     tombstones: [],
     waitUntilMs: null,
+    postponed: [],
     error: null,
     ...parts,
   };

@@ -260,7 +260,7 @@ class LiveScoring implements ScoringLoop {
       isFull ||= full && found.length > 0;
       log.debug('swept', { found: found.length });
     }
-    this.#sweepDueMs = monotonicMs() + (isFull ? 0 : SWEEP_EVERY_MS);
+    this.#sweepDueMs = monotonicMs() + (isFull ? 0 : this.#untilHoldEnds(SWEEP_EVERY_MS));
   }
 
   async #readDue(): Promise<void> {
@@ -274,7 +274,13 @@ class LiveScoring implements ScoringLoop {
       nowMs,
     });
     attempts.forEach(({ key, atMs }) => this.#retries.add(key, atMs));
-    this.#dueReadMs = monotonicMs() + nextReadMs;
+    this.#dueReadMs = monotonicMs() + this.#untilHoldEnds(nextReadMs);
+  }
+
+  /** Shortens an interval to the end of a hold: until then, former owners write rows of traces that are now of this process. */
+  #untilHoldEnds(intervalMs: number): number {
+    const holdMs = this.#ownership.holdMs(false);
+    return holdMs > 0 ? Math.min(intervalMs, holdMs) : intervalMs;
   }
 
   #take(item: WorkItem, urgency: Urgency, { nowMs, isNew }: { nowMs: number; isNew: boolean }): void {

@@ -119,7 +119,8 @@ export class Workers {
     if (outcome.waitUntilMs !== null) {
       retries.add(item, outcome.waitUntilMs);
     }
-    listNextAttempts(outcome.decisions).forEach(({ key, atMs }) => retries.add(key, atMs));
+    const rows = [...outcome.decisions, ...outcome.postponed];
+    listNextAttempts(rows).forEach(({ key, atMs }) => retries.add(key, atMs));
   }
 
   #report(error: AppError, item: WorkItem): void {

@@ -235,6 +235,48 @@ describe('a deferred decision', () => {
     await loop.stop();
   });
 
+  it('that another process deferred again is tried at its new time', async () => {
+    const world = createLoopWorld();
+    const { store, timers, start } = world;
+    const loop = await start([buildRule([judged('j', unavailable)])]);
+    await timers.advance(1_000);
+    const [traceId] = ingestTraces(world, 1);
+    await timers.advance(8_000);
+    const [row] = store.decisions();
+    await store.stores.decisions.write([
+      { ...row!, attempts: row!.attempts + 1, nextAttemptAt: row!.nextAttemptAt! + 20_000 },
+    ]);
+    await timers.advance(15_000);
+    expect(store.decisions()[0]?.attempts).toBe(row!.attempts + 1);
+    await timers.advance(20_000);
+
+    expect(store.decisions()).toMatchObject([{ traceId, attempts: row!.attempts + 2 }]);
+    await loop.stop();
+  });
+
+  it('that a former owner writes during the handover is tried by the new owner', async () => {
+    const world = createLoopWorld();
+    const { store, timers, start } = world;
+    const failures: (() => void)[] = [];
+    const slow = judged(
+      'j',
+      () => new Promise((_, fail) => failures.push(() => fail(new JudgeError('judge_unavailable', 'gone')))),
+    );
+    const one = await start([buildRule([slow])], { member: 'one' });
+    await timers.advance(1_000);
+    const ids = ingestTraces(world, 12);
+    await timers.advance(8_000);
+    expect(slow.inputs).toHaveLength(12);
+    slow.scores = () => ({ score: 1 });
+    const two = await start([buildRule([judged('j')])], { member: 'two' });
+    await timers.advance(5_000);
+    failures.forEach((fail) => fail());
+    await timers.advance(60_000);
+
+    expect(ids.filter((id) => listStatuses(store, id).join() !== 'j scored')).toEqual([]);
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
   it('is tried at its time beside another of the same trace that is due earlier', async () => {
     const world = createLoopWorld();
     const { store, timers, start } = world;
