@@ -2,6 +2,7 @@ import type { Attributes } from '../../domain/span.ts';
 import { readText } from '../attributes.ts';
 import { field, type Fields, parseStructure, parseIfText } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
+import { openPrintedArguments } from '../messages/printed-items.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
@@ -38,7 +39,8 @@ function delegatedFacts(args: Fields, result: unknown): SpanFacts {
 function findArgs(attributes: Attributes): Fields | undefined {
   for (const key of ['input.value', 'tool_call.function.arguments', 'tool.parameters']) {
     const text = readText(attributes, key);
-    const value = text === undefined ? undefined : parseStructure(text)?.value;
+    const value =
+      text === undefined ? undefined : (parseStructure(text)?.value ?? openPrintedArguments(text));
     if (isRecord(value) && !isSchema(value)) {
       const named = field(value, 'kwargs');
       return isRecord(named) ? named : value;

@@ -3,6 +3,7 @@ import type { Attributes } from '../../domain/span.ts';
 import { readCount, readList, readStructure, readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
+import { openPrintedArguments } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type {
@@ -329,7 +330,7 @@ function buildTool(get: Get): SpanFacts {
   return {
     toolName: get('gen_ai.tool.name'),
     toolCallId: get('gen_ai.tool.call.id')?.trim(),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
+    ...(args === undefined ? {} : { toolArgs: openPrintedArguments(parseValue(args)) }),
     ...(result === undefined ? {} : { toolResult: unwrapBlock(parseValue(result)) }),
   };
 }

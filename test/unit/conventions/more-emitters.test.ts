@@ -309,3 +309,23 @@ it('Latitude’s instructions have a dot in their name', () => {
   ]);
   expect(run.input.systemMessages.map(({ content }) => content)).toEqual(['Be kind.']);
 });
+
+it.each([
+  ['OpenInference', { 'openinference.span.kind': 'TOOL', 'tool.name': 'find' }, 'input.value'],
+  [
+    'OpenTelemetry',
+    { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'find' },
+    'gen_ai.tool.call.arguments',
+  ],
+])('%s: arguments of a tool that Python printed are its arguments', (_, attributes, key) => {
+  const run = onlyRun([
+    agentSpan('agent', {}, { lasts: 90 }),
+    chatSpan('c1', { output: [chatMessage('assistant', 'Hi.')] }, { parent: 'agent', at: 30 }),
+    buildSpan(
+      'find',
+      { ...attributes, [key]: "{'number': 'P-204', 'express': False}" },
+      { parent: 'agent', at: 1 },
+    ),
+  ]);
+  expect(listCalls(run)).toEqual([['find', { number: 'P-204', express: false }, 'call']]);
+});
