@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/domain/errors.ts';
-import { createBudget, type Budget } from '../../../src/scoring/attempt/budget.ts';
-import type { JudgeCallStore } from '../../../src/store/contracts/stores.ts';
-import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { AppError } from '../../../../src/domain/errors.ts';
+import { createBudget, type Budget } from '../../../../src/scoring/attempt/budget.ts';
+import type { JudgeCallStore } from '../../../../src/store/contracts/stores.ts';
+import { queryRows } from '../../../support/store/clickhouse-query.ts';
+import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 const DAY_MS = 86_400_000;
 const DAY_START_MS = Date.UTC(2026, 10, 21);

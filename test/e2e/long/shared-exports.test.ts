@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../support/builders/agent-trace.ts';
-import { startHttpReceiver, type HttpReceiver } from '../support/fakes/http-receiver.ts';
-import { jsonLines, runCli } from '../support/processes/cli.ts';
-import { sendTraces, ServeFolder, type ServeAddresses } from '../support/processes/serve-process.ts';
-import { queryRows } from '../support/store/clickhouse-query.ts';
-import { until } from '../support/until.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
+import { jsonLines, runCli } from '../../support/processes/cli.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { until } from '../../support/until.ts';
 
 const SCORERS = ['keyword-coverage', 'no-tool-errors'];
 const TRACES = 12;
