@@ -1,6 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
-import { startJudgeServer, type JudgeServer, type JudgeScript } from '../../support/fakes/judge-server.ts';
+import {
+  startJudgeServer,
+  type JudgeServer,
+  type JudgeServerRequest,
+} from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
 import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
@@ -29,8 +34,11 @@ function serveFolder(config: Record<string, unknown>): ServeFolder {
   return folder;
 }
 
-const judged = (model: string, scorers: readonly string[] = ['hallucination']) => ({
-  judges: { default: `local/${model}`, providers: { local: { baseURL: judge.baseUrl } } },
+const judged = (model: string, scorers: readonly string[] = ['hallucination'], path = '') => ({
+  judges: {
+    default: `local/${model}`,
+    providers: { local: { baseURL: judge.baseUrl.replace('/v1', `${path}/v1`) } },
+  },
   rules: [{ name: 'all', scorers }],
 });
 
@@ -83,33 +91,36 @@ it('a changed judge over a restart judges no recent trace again', async () => {
 it('a scorer that stalls with judge calls in flight changes no score that another has written meanwhile', async () => {
   const first = serveFolder({});
   const addresses = await first.start();
-  const second = serveFolder({ store: addresses.clickhouse });
+  const second = serveFolder({
+    ...judged('judge', ['hallucination'], '/second'),
+    store: addresses.clickhouse,
+  });
   await second.start();
   await until(() => first.output.includes('scorer processes changed'), 60_000);
-  // Past the handover, so that each scores its own traces.
-  await new Promise((resolve) => setTimeout(resolve, 8_000));
-  const slow: JudgeScript = async (request) => {
-    const reply = await verdictJudge(request);
-    return reply.kind === 'text' ? { ...reply, delayMs: 3_000 } : reply;
-  };
-  judge.script(slow);
-  await send(addresses, 24);
-  await until(() => judge.requests.length >= 24, 60_000);
-  process.kill(second.pid!, 'SIGSTOP');
+  // Past the notice of the join, so that each scores its own traces.
+  await sleep(8_000);
+  const asksForVerdicts = ({ path, body }: JudgeServerRequest) =>
+    path.startsWith('/second/') && JSON.stringify(body.response_format).includes('verdicts');
+  // The judge of the second answers slowly, and the opposite.
   judge.script(async (request) => {
     const reply = await verdictJudge(request);
-    const isVerdict = reply.kind === 'text' && reply.text?.includes('"verdict":"yes"') === true;
-    return isVerdict ? { ...reply, text: reply.text.replaceAll('"verdict":"yes"', '"verdict":"no"') } : reply;
+    if (reply.kind !== 'text' || request.path.startsWith('/second/')) {
+      return reply.kind === 'text' && asksForVerdicts(request) ? { ...reply, delayMs: 20_000 } : reply;
+    }
+    return { ...reply, text: reply.text?.replaceAll('"verdict":"yes"', '"verdict":"no"') ?? null };
   });
+  await send(addresses, 24);
+  await until(() => judge.requests.filter(asksForVerdicts).length >= 4, 60_000);
+  process.kill(second.pid!, 'SIGSTOP');
   const store = openStore(addresses);
   await store.waitForScores(24, 'hallucination', first);
   const scores = await store.scores();
-  expect(new Set(scores.map(({ Score }) => Score)).size).toBeGreaterThan(1);
   process.kill(second.pid!, 'SIGCONT');
   await until(() => second.output.includes('scorer processes changed'), 60_000);
-  await new Promise((resolve) => setTimeout(resolve, 15_000));
+  await sleep(25_000);
 
   expect(await store.scores()).toEqual(scores);
+  expect(new Set(scores.map(({ Score }) => Score)).size).toBe(1);
   expect(await store.count('SELECT count() AS n FROM decisions FINAL')).toBe(24);
 });
 

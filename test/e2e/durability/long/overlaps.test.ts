@@ -3,10 +3,14 @@ import { reportFigures } from '../../../support/durability/report-figures.ts';
 import { runOverlap } from '../../../support/overlaps/run-overlap.ts';
 
 // The whole proof is `npm run test:endurance`. SPANSCORE_SEED is the first seed: with it and SPANSCORE_OVERLAPS=1, one
-// overlap is repeated.
+// overlap is repeated. Without variables the same five are run each time, so that a failure is of a change and not of a draw.
 
-const OVERLAPS = Number(process.env['SPANSCORE_OVERLAPS'] ?? 5);
-const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
+const { SPANSCORE_OVERLAPS, SPANSCORE_SEED } = process.env;
+const SEED = Number(SPANSCORE_SEED ?? Date.now() % 1_000_000);
+const SEEDS =
+  SPANSCORE_OVERLAPS === undefined && SPANSCORE_SEED === undefined
+    ? [8, 33, 49, 130, 168]
+    : Array.from({ length: Number(SPANSCORE_OVERLAPS ?? 5) }, (_, n) => SEED + n);
 /** Starts, a stall, the longest wait for a retry, and stops, on a busy machine. */
 const OVERLAP_MS = 1_200_000;
 
@@ -17,7 +21,7 @@ it('keeps every promise without a fault', { timeout: OVERLAP_MS }, async () => {
   expect(broken, `no fault\n${outputs}`).toEqual({});
 });
 
-it.each(Array.from({ length: OVERLAPS }, (_, n) => SEED + n))(
+it.each(SEEDS)(
   'keeps every promise over two overlapping faults (seed %i)',
   { timeout: OVERLAP_MS },
   async (seed) => {
