@@ -42,6 +42,7 @@ export async function readDueAttempts(
       : [],
   );
   const isFull = rows.length >= DUE_LIMIT && attempts.length + removed.length > 0;
-  const isRemovalDue = unknown.length > removed.length;
-  return { attempts, nextReadMs: isFull || isRemovalDue ? RETURN_MS : DUE_EVERY_MS };
+  // The process that has the scorer may have ended: then the row is unknown soon.
+  const isLeft = rows.length > attempts.length + removed.length;
+  return { attempts, nextReadMs: isFull || isLeft ? RETURN_MS : DUE_EVERY_MS };
 }

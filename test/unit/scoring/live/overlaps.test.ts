@@ -319,6 +319,25 @@ describe('a deferred decision', () => {
     await loop.stop();
   });
 
+  it('of a rule that only an ended process had becomes filtered a minute or two later', async () => {
+    const world = createLoopWorld();
+    const { store, timers, start } = world;
+    const former = await start([buildRule([judged('j', unavailable)])], { member: 'former' });
+    await timers.advance(1_000);
+    const [traceId] = ingestTraces(world, 1);
+    await timers.advance(7_000);
+    const stopping = former.stop();
+    await timers.advance(1_000);
+    await stopping;
+    const next = await start([buildRule([new CountingScorer('a')], { name: 'other' })], { member: 'next' });
+    await timers.advance(30_000);
+    expect(listStatuses(store, traceId!)).toEqual(['j deferred']);
+    await timers.advance(100_000);
+
+    expect(listStatuses(store, traceId!)).toContain('j filtered');
+    await next.stop();
+  });
+
   it('of a scorer that another process has stays deferred for it', async () => {
     const world = createLoopWorld();
     const { store, timers, start } = world;
