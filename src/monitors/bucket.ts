@@ -57,6 +57,11 @@ export function onesAndZeros(good: number, bad: number): ScoreHistogram {
   return { values: entries.map(([value]) => value), counts: entries.map(([, count]) => count) };
 }
 
+/** Mirrors a histogram: 1 becomes 0. */
+export function mirrorHistogram({ values, counts }: ScoreHistogram): ScoreHistogram {
+  return { values: values.map((value) => 1 - value), counts };
+}
+
 /** Sums a histogram: returns the number of scores and their sum. */
 export function sumHistogram({ values, counts }: ScoreHistogram): {
   readonly count: number;

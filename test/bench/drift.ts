@@ -1,7 +1,7 @@
 /**
  * Measures how our detectors and the classic ones find falls of a mean, on the same seeded streams: false alarms in 30 days
  * without a change, scores until a fall is found, alarms an incident, and the speed of the checks. `node test/bench/drift.ts
- * [--repetitions 300] [--classics 40] [--rates 6,60,600]`
+ * [--repetitions 300] [--classics 40] [--lasting 100] [--rates 6,60,600]`
  */
 import { parseArgs } from 'node:util';
 import { cusumDetector } from '../../src/monitors/detectors/cusum.ts';
@@ -13,6 +13,7 @@ import { head, row, shown, sumUp, verdictOn } from './bench-table.ts';
 import { adwin } from './drift/adwin.ts';
 import { checksPerSecond } from './drift/fold-speed.ts';
 import { driftGoals } from './drift/goals.ts';
+import { tellLastingFalls } from './drift/lasting-falls.ts';
 import { bareThreshold, patientThreshold } from './drift/hour-threshold.ts';
 import { kolmogorovSmirnov } from './drift/kolmogorov-smirnov.ts';
 import { pageHinkley } from './drift/page-hinkley.ts';
@@ -32,6 +33,7 @@ const { values: options } = parseArgs({
     classics: { type: 'string', default: '40' },
     rates: { type: 'string', default: '6,60,600' },
     families: { type: 'string', default: FAMILIES.join(',') },
+    lasting: { type: 'string', default: '100' },
   },
 });
 const repetitions = Number(options.repetitions);
@@ -118,7 +120,10 @@ function tell(measured: readonly Measured[]): void {
   }
 }
 
-tell(measureAll());
+if (repetitions > 0) {
+  tell(measureAll());
+}
+tellLastingFalls({ rates, families, repetitions: Number(options.lasting) });
 head(
   'Speed of drift over 10,000 series, on one core',
   'scores an hour and series',

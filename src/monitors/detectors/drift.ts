@@ -1,9 +1,10 @@
 import { type Baseline, pinBaseline, computeTolerance } from '../statistics/baseline.ts';
 import type { Detector, Gauges, Condition } from '../detector.ts';
+import { mirrorHistogram } from '../bucket.ts';
 import { QUIET } from '../detector.ts';
 import { meanEvidence } from '../statistics/evidence.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
-import { type GuardState, type MeanGuard, meanGuard, mirrorHistogram } from '../statistics/mean-guard.ts';
+import { type GuardState, type MeanGuard, meanGuard } from '../statistics/mean-guard.ts';
 import {
   EMPTY_REFERENCE,
   addToReference,

@@ -1,9 +1,9 @@
 import type { Bucket, ScoreHistogram } from '../bucket.ts';
-import { onesAndZeros, SCORE_STEPS, sumHistogram } from '../bucket.ts';
+import { mirrorHistogram, onesAndZeros, SCORE_STEPS, sumHistogram } from '../bucket.ts';
 import { pinBaseline, computeTolerance } from './baseline.ts';
 import { meanEvidence } from './evidence.ts';
 import type { GuardState, GuardTerms } from './mean-guard.ts';
-import { meanGuard, mirrorHistogram } from './mean-guard.ts';
+import { meanGuard } from './mean-guard.ts';
 import { mergeHistograms } from './merge-histograms.ts';
 import { EMPTY_REFERENCE, addToReference } from '../reference.ts';
 import { HOUR_MS } from '../../domain/durations.ts';

@@ -5,8 +5,8 @@ const MAX_LOG_FACTOR = 600;
 const MAX_EVIDENCE = 1e300;
 /**
  * Most factors that are multiplied before the product is turned into a logarithm; more equal factors than that are turned at
- * once. A logarithm costs as much as a dozen products. Factors are between 0.05 and 35, so that no product overflows or becomes
- * zero.
+ * once. A logarithm costs as much as a dozen products. Factors are between 0.05 and 10,000, so that no product overflows or
+ * becomes zero.
  */
 const MAX_FACTORS = 64;
 /** Drops of the mean for which the bets are designed: from barely relevant to a collapse. */
@@ -33,10 +33,14 @@ const MAX_STAKE = 0.95;
  * @param lowestBound the smallest bound that the stakes are used with
  */
 export function stakes(variances: Variances, lowestBound: number): number[] {
-  const most = lowestBound < 1 ? MAX_STAKE / (1 - lowestBound) : Number.MAX_VALUE;
   return variances.flatMap((variance) =>
-    DESIGN_DROPS.map((drop) => Math.min(drop / (variance + drop * drop), most)),
+    DESIGN_DROPS.map((drop) => capStake(drop / (variance + drop * drop), lowestBound)),
   );
+}
+
+/** Returns the stake, or the largest one with which a score of 1 keeps its factor positive at this bound. */
+export function capStake(stake: number, bound: number): number {
+  return bound < 1 ? Math.min(stake, MAX_STAKE / (1 - bound)) : stake;
 }
 
 /** Creates the state without evidence: one number for each stake. */

@@ -1,7 +1,8 @@
-import type { ScoreHistogram, IntervalScores } from '../bucket.ts';
+import type { IntervalScores } from '../bucket.ts';
 import { sumHistogram } from '../bucket.ts';
 import type { Finding } from '../detector.ts';
 import { meanEvidence, noEvidence, stakes, type Variances, weigh } from './evidence.ts';
+import { type Recovery, startRecovery, weighRecovery } from './recovery.ts';
 import { computeSlot } from './slots.ts';
 
 /** Claim that a guard tests: "the mean of the observations is at least the bound". */
@@ -29,16 +30,19 @@ export interface Excursion {
 /** State of an alarm, until the reverse claim is proved. */
 interface Alarm {
   readonly finding: Finding;
-  /** Distance of the mean below the bound when the alarm was raised. */
+  readonly recovery: Recovery;
+}
+
+/** Alarm in a checkpoint of an earlier version: its test estimated nothing after the alarm. */
+interface FormerAlarm {
+  readonly finding: Finding;
   readonly gap: number;
-  /** Evidence against "the mean is still low". */
-  readonly recovery: readonly number[];
 }
 
 export interface GuardState {
   readonly evidence: readonly number[];
   readonly excursion: Excursion | null;
-  readonly alarm: Alarm | null;
+  readonly alarm: Alarm | FormerAlarm | null;
 }
 
 export interface MeanGuard {
@@ -51,12 +55,13 @@ export interface MeanGuard {
 
 /**
  * Creates a guard of one mean. It gathers evidence that the mean fell (`evidence.ts`), and since when. The caller decides when
- * the evidence is enough (`raise`). Then the guard weighs the mirror claim, "the mean is at most half way between the bound and
- * the observed mean"; evidence against that claim ends the alarm.
+ * the evidence is enough (`raise`). Then the guard weighs the mirror claim, "the mean is still low" (`recovery.ts`); evidence
+ * against that claim ends the alarm.
  */
 export function meanGuard(terms: GuardTerms): MeanGuard {
   const stakesDown = stakes(terms.variances, Math.min(...terms.bounds));
   const boundAt = (timeMs: number): number => terms.bounds[computeSlot(timeMs, terms.bounds.length)] ?? 0;
+  const recoveryTerms = { tolerance: terms.tolerance, variance: terms.variances[0] };
   const fresh: GuardState = { evidence: noEvidence(stakesDown), excursion: null, alarm: null };
   return {
     start: () => fresh,
@@ -69,10 +74,10 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
           alarm: null,
         };
       }
-      const recovery = weighRecovery(terms, state.alarm, bound, scores);
-      return meanEvidence(recovery) >= terms.resolveAt
+      const recovery = weighRecovery(readRecovery(state.alarm), recoveryTerms, bound, scores);
+      return meanEvidence(recovery.evidence) >= terms.resolveAt
         ? fresh
-        : { ...state, alarm: { ...state.alarm, recovery } };
+        : { ...state, alarm: { finding: state.alarm.finding, recovery } };
     },
     raise(state) {
       if (state.excursion === null) {
@@ -86,26 +91,13 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
         count,
         evidenceLog10: Math.log10(meanEvidence(state.evidence)),
       };
-      return { ...state, alarm: { finding, gap: shortfall / count, recovery: noEvidence(stakesDown) } };
+      return { ...state, alarm: { finding, recovery: startRecovery(shortfall / count) } };
     },
   };
 }
 
-/** Weighs the mirror claim: it is about 1 - x, whose mean is at least 1 - r, with r half way down the gap. */
-function weighRecovery(
-  terms: GuardTerms,
-  alarm: Alarm,
-  bound: number,
-  scores: ScoreHistogram,
-): readonly number[] {
-  const mirror = (slotBound: number): number => 1 - slotBound + alarm.gap / 2;
-  const stakesUp = stakes(terms.variances, mirror(Math.max(...terms.bounds)));
-  return weigh(alarm.recovery, stakesUp, mirror(bound), mirrorHistogram(scores));
-}
-
-/** Mirrors observations: 1 becomes 0. */
-export function mirrorHistogram({ values, counts }: ScoreHistogram): ScoreHistogram {
-  return { values: values.map((value) => 1 - value), counts };
+function readRecovery(alarm: Alarm | FormerAlarm): Recovery {
+  return 'gap' in alarm ? startRecovery(alarm.gap) : alarm.recovery;
 }
 
 /** Sums the shortfalls below the bound, and restarts where they are made up: this finds the start with the largest sum. */

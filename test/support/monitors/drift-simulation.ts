@@ -17,6 +17,7 @@ export const REFERENCE_DAYS = 14;
 const QUIET_DAYS = 3;
 /** A change counts as missed when it is not found within this number of scores. */
 const MAX_DELAY_SCORES = 5000;
+const LASTING = { fallDays: 30, daysAfter: 20 };
 const INCIDENT = { drop: 0.1, days: 5, quietDaysAfter: 10 };
 
 /** Takes the next bucket, also an empty one. Returns true while an alarm is on. */
@@ -133,6 +134,48 @@ export function incident(
   const days = QUIET_DAYS + INCIDENT.days + INCIDENT.quietDaysAfter;
   const during = (timeMs: number): boolean => timeMs >= change.atMs && timeMs < (change.untilMs ?? 0);
   return countFirings(reference, contenders, watched(trial, days, change), during);
+}
+
+/** Alarms of one contender over a lasting fall of the mean and its end. */
+export interface LastingFall {
+  /** Number of alarms that began during the fall. */
+  readonly fired: number;
+  /** Number of alarms that began in the weeks after it. */
+  readonly firedAfter: number;
+  /** Scores from the end of the fall to the end of the alarm; null when no alarm was on at the end of the fall. */
+  readonly recovery: number | null;
+}
+
+/** Counts the alarms of a contender during thirty days with a lower mean and in the twenty days after them. */
+export function lastingFall(
+  trial: Trial,
+  drop: number,
+  reference: readonly Bucket[],
+  contender: Contender,
+): LastingFall {
+  const { fallDays, daysAfter } = LASTING;
+  const change = changeAt(drop, fallDays);
+  const watcher = contender.start(reference);
+  let [fired, firedAfter, scoresAfter] = [0, 0, 0];
+  let recovery: number | null = null;
+  let isOn = false;
+  for (const bucket of watched(trial, QUIET_DAYS + fallDays + daysAfter, change)) {
+    const isAfter = bucket.startMs >= (change.untilMs ?? 0);
+    scoresAfter += isAfter ? sumHistogram(bucket.scores).count : 0;
+    if (bucket.startMs === change.untilMs && isOn) {
+      recovery = Number.POSITIVE_INFINITY;
+    }
+    const wasOn = isOn;
+    isOn = watcher(bucket);
+    if (isOn && !wasOn) {
+      fired += bucket.startMs >= change.atMs && !isAfter ? 1 : 0;
+      firedAfter += isAfter ? 1 : 0;
+    }
+    if (!isOn && recovery === Number.POSITIVE_INFINITY) {
+      recovery = scoresAfter;
+    }
+  }
+  return { fired, firedAfter, recovery };
 }
 
 function changeAt(drop: number, days?: number): Change {

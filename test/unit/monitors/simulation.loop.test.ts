@@ -3,6 +3,7 @@ import { firedEach } from '../../bench/drift/stream-record.ts';
 import {
   DRIFT,
   incident,
+  lastingFall,
   quietMonth,
   buildReference,
   repeated,
@@ -13,6 +14,7 @@ import { FAMILIES, type Family } from '../../support/builders/score-streams.ts';
 const SIMULATION_MS = 600_000;
 const QUIET_SERIES = loops(2, 25);
 const INCIDENTS = loops(2, 20);
+const LASTING_FALLS = loops(3, 40);
 const FAMILIES_OF_STEADY_MEAN = FAMILIES.filter((family) => family !== 'wobble');
 
 function falseAlarms(family: Family, perHour: number): number {
@@ -51,6 +53,22 @@ describe('drift, over simulated months', () => {
       const fired = all.reduce((sum, one) => sum + one.fired, 0);
       expect(fired / seen.length).toBeLessThanOrEqual(1.05);
       expect(all.reduce((sum, one) => sum + one.ended, 0)).toBe(fired);
+    },
+    SIMULATION_MS,
+  );
+
+  it.each([6, 60])(
+    'tells of thirty days with a lower mean once, at %i scores an hour',
+    (perHour) => {
+      const seen = FAMILIES_OF_STEADY_MEAN.flatMap((family) =>
+        repeated({ family, perHour }, LASTING_FALLS, (trial) =>
+          [0.1, 0.2].map((drop) => lastingFall(trial, drop, buildReference(trial), DRIFT)),
+        ),
+      );
+      const found = seen.filter(({ fired }) => fired > 0);
+      expect(found.length / seen.length).toBeGreaterThanOrEqual(0.98);
+      expect(found.reduce((sum, { fired }) => sum + fired, 0) / found.length).toBeLessThanOrEqual(1.02);
+      expect(found.filter(({ recovery }) => recovery === null || recovery === Infinity)).toEqual([]);
     },
     SIMULATION_MS,
   );
