@@ -24,13 +24,15 @@ export async function runSilently(session: ChdbSession, sql: string): Promise<vo
   await session.queryAsync(sql, { format: 'Null' });
 }
 
-/** One `SET` of settings and of query parameters; '' for none. */
+/** One `SET` of settings and of query parameters, and of the settings that get their default again; '' for none. */
 export function setStatement(
   settings: ReadonlyMap<string, string>,
   parameters: ReadonlyMap<string, string>,
+  reset: Iterable<string> = [],
 ): string {
   const assignments = [
     ...[...settings].map(([name, value]) => `${name}=${sqlString(value)}`),
+    ...[...reset].map((name) => `${name}=DEFAULT`),
     ...[...parameters].map(([name, value]) => `param_${name}=${sqlString(value)}`),
   ];
   return assignments.length === 0 ? '' : `SET ${assignments.join(', ')}`;
@@ -52,57 +54,74 @@ function listParameters({ statement, parameters }: EngineRequest): Map<string, s
   return new Map(given);
 }
 
-/** Sets database, settings and parameters of the request on a session. Returns the database. */
+/** State that a session has, or that a request needs. */
+interface SessionState {
+  readonly database: string | undefined;
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+/** Settings of a named session: its client sets them, so they are not known here. */
+const NO_SETTINGS: ReadonlyMap<string, string> = new Map();
+
+/** Sets what the request needs and the session does not have: database, settings, parameters. Returns the database. */
 async function prepare(
   session: ChdbSession,
-  current: string | undefined,
+  has: SessionState,
   request: EngineRequest,
 ): Promise<string | undefined> {
-  const wanted = request.database ?? current;
-  const use = wanted === undefined || wanted === current ? '' : useStatement(wanted);
-  const set = setStatement(request.settings, listParameters(request));
+  const database = request.database ?? has.database;
+  const use = database === undefined || database === has.database ? '' : useStatement(database);
+  const changed = [...request.settings].filter(([name, value]) => has.settings.get(name) !== value);
+  const left = [...has.settings.keys()].filter((name) => !request.settings.has(name));
+  const set = setStatement(new Map(changed), listParameters(request), left);
   const prelude = [use, set].filter((statement) => statement !== '').join('; ');
   if (prelude !== '') {
     await runSilently(session, prelude);
   }
-  return wanted;
+  return database;
 }
 
-function resetStatement(names: Iterable<string>): string {
-  return `SET ${[...names].map((name) => `${name}=DEFAULT`).join(', ')}`;
-}
-
-/** Returns a session without the settings of the request; replaces a session that cannot be reset. */
-async function giveBack(
+/** Prepares a session of the pool. A session whose settings cannot be changed (`readonly` locks them) is replaced by a new one. */
+async function prepareChangeable(
   pool: SessionPool,
-  pooled: PooledSession,
+  lent: PooledSession,
   request: EngineRequest,
-  outcome: Outcome,
-): Promise<void> {
-  let spoilt = outcome === 'failed' || request.statement.kind === 'session';
-  if (!spoilt && request.settings.size > 0) {
-    await runSilently(pooled.session, resetStatement(request.settings.keys())).catch(() => {
-      // Some settings (readonly) lock themselves; a new session has none of them.
-      spoilt = true;
-    });
+): Promise<PooledSession> {
+  try {
+    await prepare(lent.session, lent, request);
+    return lent;
+  } catch (error) {
+    if (lent.settings.size === 0) {
+      pool.release(lent, true);
+      throw error;
+    }
   }
-  pool.release(pooled, spoilt);
+  const fresh = pool.replace(lent);
+  try {
+    await prepare(fresh.session, fresh, request);
+    return fresh;
+  } catch (error) {
+    pool.release(fresh, true);
+    throw error;
+  }
 }
 
-/** Lends a session of the pool for one request. */
+/**
+ * Lends a session of the pool for one request. The session keeps the settings of the request afterwards: most requests of a
+ * client have the same ones, and each `SET` is a statement of its own.
+ */
 export async function leasePooled(
   pool: SessionPool,
   request: EngineRequest,
   signal: AbortSignal,
 ): Promise<Lease> {
-  const pooled = await pool.acquire(signal);
-  try {
-    pooled.database = (await prepare(pooled.session, pooled.database, request)) ?? pooled.database;
-  } catch (error) {
-    pool.release(pooled, true);
-    throw error;
-  }
-  return { session: pooled.session, finish: (outcome) => giveBack(pool, pooled, request, outcome) };
+  const pooled = await prepareChangeable(pool, await pool.acquire(signal), request);
+  pooled.database = request.database ?? pooled.database;
+  pooled.settings = request.settings;
+  const finish = async (outcome: Outcome): Promise<void> => {
+    pool.release(pooled, outcome === 'failed' || request.statement.kind === 'session');
+  };
+  return { session: pooled.session, finish };
 }
 
 /** Reads the previous values, in the client's session, of the settings that this request sets. */
@@ -144,9 +163,8 @@ async function endNamed(
   }
   try {
     if (!spoilt && request.settings.size > 0) {
-      await runSilently(named.session, resetStatement(request.settings.keys()));
-      const restored = setStatement(before, new Map());
-      await (restored === '' ? undefined : runSilently(named.session, restored));
+      const reset = [...request.settings.keys()].filter((name) => !before.has(name));
+      await runSilently(named.session, setStatement(before, new Map(), reset));
     }
   } catch {
     spoilt = true;
@@ -171,7 +189,7 @@ export async function leaseNamed(
     named = sessions.take(asked);
     const { session } = named;
     const before = await settingsBefore(session, request);
-    named.database = await prepare(session, named.database, request);
+    named.database = await prepare(session, { database: named.database, settings: NO_SETTINGS }, request);
     const lent = named;
     const finish = async (outcome: Outcome): Promise<void> => {
       await endNamed(lent, request, before, outcome);

@@ -6,6 +6,8 @@ export interface PooledSession {
   readonly session: ChdbSession;
   /** The database that the session is in. */
   database: string;
+  /** Settings of the session that earlier requests set. A request without them resets them. */
+  settings: ReadonlyMap<string, string>;
 }
 
 interface Waiter {
@@ -56,10 +58,7 @@ export class SessionPool {
 
   /** Returns a session; a broken one is closed and replaced. */
   release(pooled: PooledSession, spoilt: boolean): void {
-    if (spoilt) {
-      pooled.session.close();
-    }
-    const next = spoilt ? this.fresh() : pooled;
+    const next = spoilt ? this.replace(pooled) : pooled;
     const waiter = this.waiting.shift();
     if (waiter !== undefined) {
       waiter.resolve(next);
@@ -71,6 +70,12 @@ export class SessionPool {
         done();
       }
     }
+  }
+
+  /** Closes a session in use and returns a new one in its place. */
+  replace(pooled: PooledSession): PooledSession {
+    pooled.session.close();
+    return this.fresh();
   }
 
   /** Resolves when no session is in use. */
@@ -88,7 +93,7 @@ export class SessionPool {
   }
 
   private fresh(): PooledSession {
-    return { session: this.open(), database: 'default' };
+    return { session: this.open(), database: 'default', settings: new Map() };
   }
 
   private giveUp(waiter: Waiter, signal: AbortSignal): void {
