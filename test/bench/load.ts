@@ -3,17 +3,17 @@
  * 200 ms and 32 places; and processor time of all processes under a steady load, with two code scorers on every trace and a judged
  * one on a quarter. `node test/bench/load.ts [--against <checkout>] [--rounds 3] [--flood 1000] [--seconds 40]`
  */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { anAgentTrace } from '../support/builders/agent-trace.ts';
 import { startJudgeServer } from '../support/fakes/judge-server.ts';
 import { verdictJudge } from '../support/fakes/verdict-judge.ts';
-import { sendTraces, ServeFolder } from '../support/processes/serve-process.ts';
+import { ServeFolder } from '../support/processes/serve-process.ts';
 import { queryRows } from '../support/store/clickhouse-query.ts';
+import { sendAgentTraces } from './agent-load.ts';
+import { median } from './measured-time.ts';
+import { readCpuSeconds } from './process-cpu.ts';
 
 const { values } = parseArgs({
   options: {
@@ -30,10 +30,6 @@ const seconds = Number(values.seconds);
 const JUDGE_MS = 200;
 const PLACES = 32;
 const STEADY_PER_SECOND = 15;
-/** Traces of one request. */
-const PER_REQUEST = 20;
-
-const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 const judge = await startJudgeServer(async (request) => {
   const reply = await verdictJudge(request);
@@ -46,22 +42,6 @@ interface Figures {
   readonly floodCpuPerScore: number;
   /** Processors that `serve` and its engine keep busy. */
   readonly steadyCores: number;
-}
-
-/** Returns the processor time of a process and of all processes that it started, seconds. */
-function readCpuSeconds(pid: number): number {
-  const read = (id: number): number => {
-    // The name of the process, in brackets, may hold spaces.
-    const fields = readFileSync(`/proc/${id}/stat`, 'utf8')
-      .replace(/^.*\) /su, '')
-      .split(' ');
-    const children = readFileSync(`/proc/${id}/task/${id}/children`, 'utf8').split(' ').filter(Boolean);
-    return (
-      (Number(fields[11]) + Number(fields[12])) / ticksPerSecond +
-      children.reduce((sum, child) => sum + read(Number(child)), 0)
-    );
-  };
-  return read(pid);
 }
 
 function buildFolder(cli: string | undefined, rules: readonly unknown[]): ServeFolder {
@@ -77,21 +57,6 @@ function buildFolder(cli: string | undefined, rules: readonly unknown[]): ServeF
     [],
     cli,
   );
-}
-
-/** Sends traces in requests of `PER_REQUEST`, with different texts, so that no answer is reused. */
-async function send(otlpHttp: string, count: number): Promise<void> {
-  for (let sent = 0; sent < count; sent += PER_REQUEST) {
-    const traces = Array.from({ length: Math.min(PER_REQUEST, count - sent) }, () => {
-      const trace = anAgentTrace();
-      return trace.answering(`It is warm in ${trace.traceId}.`).request() as { resourceSpans: unknown[] };
-    });
-    const request = { resourceSpans: traces.flatMap(({ resourceSpans }) => resourceSpans) };
-    const status = await sendTraces(otlpHttp, request);
-    if (status !== 200) {
-      throw new Error(`a request was answered with ${status}`);
-    }
-  }
 }
 
 async function withServe<T>(
@@ -116,7 +81,7 @@ async function measureFlood(cli: string | undefined) {
   return withServe(cli, [{ name: 'all', scorers: ['hallucination'] }], async ({ otlpHttp, cpu, scored }) => {
     const cpuBefore = cpu();
     const startedMs = performance.now();
-    await send(otlpHttp, flood);
+    await sendAgentTraces(otlpHttp, flood);
     while ((await scored()) < flood) {
       await sleep(1_000);
     }
@@ -137,7 +102,7 @@ async function measureSteady(cli: string | undefined): Promise<number> {
       if (second === 0) {
         cpuBefore = cpu();
       }
-      await send(otlpHttp, STEADY_PER_SECOND);
+      await sendAgentTraces(otlpHttp, STEADY_PER_SECOND);
       await sleep(Math.max(0, beginMs + (second + 11) * 1_000 - performance.now()));
     }
     return (cpu() - cpuBefore) / seconds;
@@ -146,10 +111,6 @@ async function measureSteady(cli: string | undefined): Promise<number> {
 
 async function measureSide(cli: string | undefined): Promise<Figures> {
   return { ...(await measureFlood(cli)), steadyCores: await measureSteady(cli) };
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
 const sides: { name: string; cli: string | undefined; found: Figures[] }[] = [

@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+
+/** Returns the processor time of a process and of all processes that it started, seconds. */
+export function readCpuSeconds(pid: number): number {
+  return (
+    readSeconds(`/proc/${pid}`) + listChildren(pid).reduce((sum, child) => sum + readCpuSeconds(child), 0)
+  );
+}
+
+export function listChildren(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+/** Returns the processor time of each thread of a process, seconds, and the name of the thread. */
+export function readThreads(pid: number): { id: string; name: string; seconds: number }[] {
+  return readdirSync(`/proc/${pid}/task`).map((id) => ({
+    id,
+    name: readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim(),
+    seconds: readSeconds(`/proc/${pid}/task/${id}`),
+  }));
+}
+
+/** Returns the number of open files of a process. */
+export function countOpenFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+function readSeconds(folder: string): number {
+  // The name of the process, in brackets, may hold spaces.
+  const fields = readFileSync(`${folder}/stat`, 'utf8')
+    .replace(/^.*\) /su, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
