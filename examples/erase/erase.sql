@@ -15,6 +15,9 @@ FROM
     SELECT Tenant, TraceId, [UserId, SessionId] AS texts
     FROM scores
     UNION ALL
+    SELECT Tenant, TraceId, [UserId, SessionId] AS texts
+    FROM runs
+    UNION ALL
     SELECT Tenant, TraceId, [] AS texts
     FROM decisions
 )
@@ -42,6 +45,7 @@ ALTER TABLE judge_calls DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceI
 ALTER TABLE scores DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE score_arrivals DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE outcome_arrivals DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
+ALTER TABLE runs DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE decisions DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE exports DELETE WHERE ScoreId IN (SELECT ScoreId FROM erased_scores);
 ALTER TABLE export_replays DELETE WHERE ScoreId IN (SELECT ScoreId FROM erased_scores);

@@ -57,6 +57,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
         cache: config.judges.reuse ? createReplyCache(REPLY_CACHE) : undefined,
       },
       redaction: config.redaction,
+      prices: config.judges.prices,
       signal: deps.signal,
     },
     {

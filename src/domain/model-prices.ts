@@ -38,6 +38,34 @@ export function findPrice(model: string, overrides: PriceTable = {}): ModelPrice
   return undefined;
 }
 
+/**
+ * Finds the price of a model by its name without a provider, as spans have it. Returns undefined when its providers ask different
+ * prices.
+ */
+export function findPriceByModel(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
+  const exact = findPrice(model, overrides);
+  if (exact !== undefined) {
+    return exact;
+  }
+  const family = model.replace(/-\d{4}-\d{2}-\d{2}$/, '');
+  for (const name of [model, family]) {
+    for (const table of [overrides, DEFAULT_PRICES]) {
+      const prices = Object.entries(table).flatMap(([key, price]) =>
+        key.slice(key.indexOf('/') + 1) === name ? [price] : [],
+      );
+      if (prices.length > 0) {
+        return prices.every((price) => isSamePrice(price, prices[0])) ? prices[0] : undefined;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Returns true for equal prices, and for two unknown ones. */
+export function isSamePrice(a: ModelPrice | undefined, b: ModelPrice | undefined): boolean {
+  return a?.input === b?.input && a?.output === b?.output && a?.cachedInput === b?.cachedInput;
+}
+
 /** Writes the configuration line that gives a model a price; the example price is 0. */
 export function priceLine(model: string): string {
   const key = /^[\w./-]+$/.test(model) ? model : JSON.stringify(model);

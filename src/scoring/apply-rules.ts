@@ -6,6 +6,7 @@ import { resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
 import { computeCompleteness } from './read/completeness.ts';
 import { readContent } from './read/read-content.ts';
 import { showFailure, startInterimRows } from './record/interim-rows.ts';
+import { recordRuns } from './runs/record-runs.ts';
 import { findStaleScores } from './record/tombstones.ts';
 import { buildPass, listFinalRows, type RulePass } from './rule-pass.ts';
 import type { AttemptContext } from './attempt/attempt-context.ts';
@@ -45,7 +46,10 @@ async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringM
   const nowMs = task.clock.nowMs();
   const completeness = computeCompleteness(task, context.readiness, nowMs);
   const terms = { source: mode.source, takesOver: mode.takesOver, completeness };
-  const results = await runCells(task, passes, { context, mode, terms });
+  const [results] = await settleBoth(
+    runCells(task, passes, { context, mode, terms }),
+    mode.write ? recordRuns(context, task, reading, { completeness, prices: context.prices }) : undefined,
+  );
   const isUnread = task.rules.length > 0 && 'status' in reading && reading.status === 'failed';
   const tombstones = isUnread || !mode.reuses ? [] : findStaleScores(task, results, nowMs);
   const decisions = [
@@ -115,6 +119,15 @@ async function write(
   }
   await context.scoreWriter.write(tombstones);
   await context.decisionWriter.write(decisions);
+}
+
+/** Waits for both. Then throws the first failure, or returns both values. */
+async function settleBoth<A, B>(
+  first: Promise<A>,
+  second: Promise<B> | undefined,
+): Promise<[A, B | undefined]> {
+  await Promise.allSettled([first, second]);
+  return Promise.all([first, second]);
 }
 
 /** Waits until all work has ended, so that no write is left behind. Then throws the first failure. */

@@ -1,5 +1,6 @@
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
+import { addFacts, readKnownRuns } from './runs/record-runs.ts';
 import { scoreTask, traceError, type TraceContext } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
@@ -50,10 +51,22 @@ async function scoreMembers(
   }
   const facts = mergeFacts(await readFacts(context, candidates, mode));
   const existing = await context.stores.scores.ofTraces(run.members);
-  const decide = (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
-    const lookups = { facts, existing: existing.get(joinTraceKey(candidate.activity)) ?? [], clock };
+  const knownRuns = await readKnownRuns(context.stores, candidates, mode);
+  const decide = async (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
+    const key = joinTraceKey(candidate.activity);
+    const lookups = {
+      facts,
+      existing: existing.get(key) ?? [],
+      knownRuns: knownRuns.get(key) ?? [],
+      clock,
+    };
     const selected = selectTrace(candidate, lookups, mode);
-    return scoreTask(context, { ...selected, read: selected.rules.length > 0 ? read : null }, mode);
+    if (selected.rules.length > 0) {
+      return scoreTask(context, { ...selected, read }, mode);
+    }
+    // A part is no run of its own.
+    const [declined] = candidate === owner ? await addFacts(context.stores, [selected], mode) : [];
+    return scoreTask(context, { ...(declined ?? { ...selected, facts: undefined }), read: null }, mode);
   };
   const done: TraceOutcome[] = [];
   for (const stage of planStages(candidates, owner, task)) {
@@ -127,6 +140,10 @@ function mergeTwo(a: TraceFacts, b: TraceFacts): TraceFacts {
     services: union(a.services, b.services),
     environments: union(a.environments, b.environments),
     agents: union(a.agents, b.agents),
+    sessions: union(a.sessions, b.sessions),
+    users: union(a.users, b.users),
+    models: union(a.models, b.models),
+    serviceVersions: union(a.serviceVersions, b.serviceVersions),
     hasError: a.hasError || b.hasError,
     hasToolError: a.hasToolError || b.hasToolError,
     hasNegativeFeedback: a.hasNegativeFeedback || b.hasNegativeFeedback,

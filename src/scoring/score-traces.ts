@@ -3,6 +3,7 @@ import type { Decision } from '../domain/decision.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './read/piece.ts';
 import { readSlices, type ReadTrace } from './read/read-slices.ts';
+import { addFacts, readKnownRuns } from './runs/record-runs.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
 import type { Scoring } from './scoring.ts';
@@ -60,11 +61,17 @@ async function scoreSlice(
   const candidates = await findCandidates(scoring, items, mode, clock, settle);
   const facts = await readFacts(scoring, candidates, mode);
   const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
+  const knownRuns = await readKnownRuns(scoring.stores, candidates, mode);
   const toRead = new Map<string, Selected>();
   const direct: Selected[] = [];
   for (const candidate of candidates) {
     const key = joinTraceKey(candidate.activity);
-    const lookups = { facts: facts.get(key), existing: existing.get(key) ?? [], clock };
+    const lookups = {
+      facts: facts.get(key),
+      existing: existing.get(key) ?? [],
+      knownRuns: knownRuns.get(key) ?? [],
+      clock,
+    };
     const selected = selectTrace(candidate, lookups, mode);
     if (selected.rules.length > 0) {
       toRead.set(key, selected);
@@ -84,7 +91,7 @@ async function scoreSlice(
     void queue.add(async () => {
       settle(await scoreTask(scoring, { ...selected, read }, mode));
     });
-  direct.forEach((selected) => start(selected, null));
+  (await addFacts(scoring.stores, direct, mode)).forEach((selected) => start(selected, null));
   const keys = [...toRead.values()].map((selected) => selected.key);
   for await (const slice of readSlices(scoring.stores.spans, keys)) {
     await startJoined(scoring, slice, { toRead, mode, clock, queue, settle });

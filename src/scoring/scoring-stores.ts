@@ -1,3 +1,4 @@
+import type { RunStore } from '../store/contracts/runs.ts';
 import type {
   DecisionStore,
   JudgeCallStore,
@@ -11,6 +12,7 @@ export interface ScoringStores {
   readonly spans: SpanSource;
   readonly decisions: DecisionStore;
   readonly scores: ScoreStore;
+  readonly runs: RunStore;
   readonly ruleVersions: RuleVersionStore;
   readonly judgeCalls: JudgeCallStore;
 }

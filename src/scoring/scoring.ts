@@ -1,3 +1,4 @@
+import type { PriceTable } from '../domain/model-prices.ts';
 import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -32,6 +33,8 @@ export interface ScoringPorts {
   readonly judgeScope?: SharedJudgeScope | undefined;
   /** Redaction of the texts that a judge gets. Default: the default patterns. */
   readonly redaction?: RedactionOptions | undefined;
+  /** Prices of models over the built-in ones, for the costs of runs. */
+  readonly prices?: PriceTable | undefined;
   /** Aborts judge calls: the traces under way stay undecided. */
   readonly signal?: AbortSignal | undefined;
   /** Returns a number in [0, 1), for jitter. Default `Math.random`. */
@@ -89,7 +92,9 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     flights: createSingleFlight(),
     scoreWriter: createGroupCommit((scores) => stores.scores.write(scores), options.commitWaitMs),
     decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions), options.commitWaitMs),
+    runWriter: createGroupCommit((records) => stores.runs.write(records), options.commitWaitMs),
     callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls), options.commitWaitMs),
+    prices: ports.prices ?? {},
     claims: SOLE_CLAIMS,
     signal: ports.signal,
     random: ports.random ?? Math.random,

@@ -1,9 +1,10 @@
 import type { AppError } from '../domain/errors.ts';
 import type { Decision } from '../domain/decision.ts';
+import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { Claim } from '../ownership/claim.ts';
-import type { TraceActivity, TraceKey } from '../store/contracts/stores.ts';
+import type { TraceActivity, TraceFacts, TraceKey } from '../store/contracts/stores.ts';
 import type { PreparedRule } from './select/rule.ts';
 import type { DeclinedRule, SelectedRule } from './select/selection.ts';
 import type { StoreClock } from './store-clock.ts';
@@ -27,6 +28,10 @@ export interface TraceTask {
   readonly declined: readonly DeclinedRule[];
   /** Rules that have decided the trace: their scores stay. */
   readonly settled: readonly PreparedRule[];
+  /** Facts from the query without content; undefined when nobody asked for them. */
+  readonly facts: TraceFacts | undefined;
+  /** Current rows of `runs` of a trace that was seen before. */
+  readonly knownRuns: readonly RunRecord[];
   /** Current scores of the trace. */
   readonly existing: readonly Score[];
   readonly reread: boolean;

@@ -25,6 +25,7 @@ import { readKnownSignals, recordSignals } from './spans/known-signals.ts';
 import { createOwnSpans } from './spans/own-spans.ts';
 import { applyRetention, type Retention } from './schema/retention.ts';
 import { createRuleVersionStore } from './scores/rule-versions.ts';
+import { createRunStore } from './scores/runs.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
 import { createSpanSink } from './spans/span-sink.ts';
 import { listTraces, ownListing } from './spans/traces-list.ts';
@@ -96,6 +97,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     spans,
     decisions: createDecisionStore(database),
     scores: createScoreStore(database),
+    runs: createRunStore(database),
     scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),
     judgeCalls: createJudgeCallStore(database),

@@ -45,6 +45,7 @@ export function fileStores(
       write: nothing,
       list: none,
     },
+    runs: { ofTraces: async () => new Map(), write: nothing },
     ruleVersions: { list: none, record: nothing },
     judgeCalls: {
       write: nothing,

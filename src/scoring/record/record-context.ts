@@ -1,13 +1,18 @@
 import type { Decision } from '../../domain/decision.ts';
+import type { PriceTable } from '../../domain/model-prices.ts';
+import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score } from '../../domain/score.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-/** Needs of the writing of scores, decisions and judge calls. */
+/** Needs of the writing of scores, decisions, runs and judge calls. */
 export interface RecordContext {
   readonly scoreWriter: GroupCommit<Score>;
   readonly decisionWriter: GroupCommit<Decision>;
+  readonly runWriter: GroupCommit<RunRecord>;
   readonly callWriter: GroupCommit<JudgeCallRecord>;
+  /** Prices of models over the built-in ones, for the costs of runs. */
+  readonly prices: PriceTable;
   readonly log: Log;
 }

@@ -4,7 +4,7 @@ import type { ScoringStores } from '../scoring-stores.ts';
 
 /** Needs of the selection of traces: their rows in the store, without their content. */
 export interface SelectContext {
-  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'scores'>;
+  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'scores' | 'runs'>;
   readonly readiness: ReadinessSettings;
   readonly claims: Claims;
 }

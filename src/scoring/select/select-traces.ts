@@ -1,3 +1,4 @@
+import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceFacts } from '../../store/contracts/stores.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
@@ -15,6 +16,7 @@ export type Selected = Omit<TraceTask, 'read'>;
 export interface TraceLookups {
   readonly facts: TraceFacts | undefined;
   readonly existing: readonly Score[];
+  readonly knownRuns: readonly RunRecord[];
   readonly clock: StoreClock;
 }
 
@@ -43,7 +45,7 @@ export async function readFacts(
 /** Decides for each rule whether it scores a trace. */
 export function selectTrace(
   candidate: TraceCandidate,
-  { facts, existing, clock }: TraceLookups,
+  { facts, existing, knownRuns, clock }: TraceLookups,
   mode: ScoringMode,
 ): Selected {
   const { activity } = candidate;
@@ -57,6 +59,8 @@ export function selectTrace(
     rules: selections.flatMap((each): SelectedRule[] => (each.outcome === 'selected' ? [each.selected] : [])),
     declined: selections.filter((each) => each.outcome === 'declined'),
     settled,
+    facts,
+    knownRuns,
     existing,
     reread: candidate.reread,
     clock,

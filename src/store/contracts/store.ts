@@ -4,6 +4,7 @@ import type { AlertFeed } from './alert-deliveries.ts';
 import type { DeadLetterStore } from './dead-letters.ts';
 import type { DutyStore } from './duties.ts';
 import type { AlertStore, MarkerStore, MonitorView } from './monitors.ts';
+import type { RunStore } from './runs.ts';
 import type { ScoreFeed } from './score-feed.ts';
 import type { SpanSink } from './span-sink.ts';
 import type {
@@ -61,6 +62,7 @@ export interface Store {
   readonly spans: SpanSource;
   readonly decisions: DecisionStore;
   readonly scores: ScoreStore;
+  readonly runs: RunStore;
   /** Scores to export, and scores already exported. */
   readonly scoreFeed: ScoreFeed;
   readonly ruleVersions: RuleVersionStore;

@@ -48,6 +48,11 @@ export interface TraceFacts extends TraceKey {
   readonly services: readonly string[];
   readonly environments: readonly string[];
   readonly agents: readonly string[];
+  /** Sessions, users and models as plain attributes. The content of a run may hold them in other forms too. */
+  readonly sessions: readonly string[];
+  readonly users: readonly string[];
+  readonly models: readonly string[];
+  readonly serviceVersions: readonly string[];
   readonly hasError: boolean;
   readonly hasToolError: boolean;
   /** True when `feedback` scores or attributes below zero were found. */

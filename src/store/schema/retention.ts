@@ -41,6 +41,7 @@ export function listExpiries({ spansDays, scoresDays }: Retention): Expiry[] {
     { table: 'judge_calls', from: WRITTEN, days: spansDays },
     { table: 'scores', column: 'Verdicts', from: WRITTEN, days: spansDays },
     { table: 'decisions', from: WRITTEN, days: scores },
+    { table: 'runs', from: WRITTEN, days: scores },
     { table: 'scores', from: WRITTEN, days: scores },
     { table: 'exports', from: 'toDateTime(ExportedAt)', days: scores },
     { table: 'export_replays', from: WRITTEN, days: scores },

@@ -31,6 +31,41 @@ const IS_TOOL = [
   `Facts['gen_ai.tool.name'] != ''`,
 ].join(' OR ');
 
+/** Attribute keys of session, user and model, the surest first. Only spans stored since the table `runs` exists have them. */
+const SESSION_KEYS = [
+  'gen_ai.conversation.id',
+  'session.id',
+  'gen_ai.session.id',
+  'langfuse.session.id',
+  'mlflow.trace.session',
+  'traceloop.association.properties.session_id',
+  'ai.telemetry.metadata.sessionId',
+  'mastra.metadata.sessionId',
+  'mastra.metadata.threadId',
+  'langsmith.metadata.session_id',
+  'langsmith.metadata.thread_id',
+  'ai.settings.context.sessionId',
+];
+const USER_KEYS = [
+  'user.id',
+  'enduser.id',
+  'langfuse.user.id',
+  'mlflow.trace.user',
+  'traceloop.association.properties.user_id',
+  'ai.telemetry.metadata.userId',
+  'mastra.metadata.userId',
+  'mastra.metadata.resourceId',
+  'langsmith.metadata.user_id',
+  'ai.settings.context.userId',
+];
+const MODEL_KEYS = [
+  'gen_ai.response.model',
+  'ai.response.model',
+  'gen_ai.request.model',
+  'llm.model_name',
+  'ai.model.id',
+];
+
 const ENVIRONMENT_KEYS = ['deployment.environment.name', 'deployment.environment'];
 
 /**
@@ -44,12 +79,27 @@ export const FACT_KEYS = {
       ...TOOL_MARKS.map(([key]) => key),
       'gen_ai.tool.name',
       'langfuse.environment',
+      ...SESSION_KEYS,
+      ...USER_KEYS,
+      ...MODEL_KEYS,
     ]),
   ],
-  resource: ENVIRONMENT_KEYS,
+  resource: [...ENVIRONMENT_KEYS, 'service.version', 'session.id', 'user.id', 'enduser.id'],
 };
 
 const ENVIRONMENTS = [...ENVIRONMENT_KEYS, 'langfuse.environment'].map((key) => `Facts['${key}']`).join(', ');
+
+/** Texts that emitters write for an id that is missing. */
+const NO_IDS = `('', 'null', 'None', 'undefined')`;
+
+/** Returns SQL for the value of the first key that has one. Some emitters write the id of a response as that of a session. */
+function firstIdSql(keys: readonly string[]): string {
+  const values = keys.map((key) => `trim(BOTH '"' FROM Facts['${key}'])`).join(', ');
+  return `arrayFirst(id -> id NOT IN ${NO_IDS} AND NOT startsWith(id, 'resp_'), [${values}])`;
+}
+
+const uniqueIdsSql = (keys: readonly string[]): string =>
+  `arraySort(groupUniqArrayIf(${MOST_VALUES})(${firstIdSql(keys)}, ${firstIdSql(keys)} != ''))`;
 
 const FACT_COLUMNS = `
   Tenant AS tenant,
@@ -57,6 +107,10 @@ const FACT_COLUMNS = `
   groupUniqArrayIf(${MOST_VALUES})(ServiceName, ServiceName != '') AS services,
   groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name != '', [${ENVIRONMENTS}])) AS environments,
   groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name != '', [${AGENT_KEYS.map((key) => `Facts['${key}']`).join(', ')}])) AS agents,
+  ${uniqueIdsSql(SESSION_KEYS)} AS sessions,
+  ${uniqueIdsSql(USER_KEYS)} AS users,
+  ${uniqueIdsSql(MODEL_KEYS)} AS models,
+  ${uniqueIdsSql(['service.version'])} AS serviceVersions,
   max(StatusCode = 'Error') AS hasError,
   max(StatusCode = 'Error' AND (${IS_TOOL})) AS hasToolError,
   max(arrayExists((key, value) -> position(key, 'feedback') > 0 AND toFloat64OrZero(value) < 0,
@@ -68,6 +122,10 @@ interface FactsRow {
   services: string[];
   environments: string[];
   agents: string[];
+  sessions: string[];
+  users: string[];
+  models: string[];
+  serviceVersions: string[];
   hasError: number;
   hasToolError: number;
   hasNegativeFeedback: number;
@@ -124,6 +182,10 @@ function toFacts(row: FactsRow, attributeKeys: readonly string[], disliked: Set<
     services: row.services,
     environments: row.environments,
     agents: row.agents,
+    sessions: row.sessions,
+    users: row.users,
+    models: row.models,
+    serviceVersions: row.serviceVersions,
     hasError: row.hasError === 1,
     hasToolError: row.hasToolError === 1,
     hasNegativeFeedback: row.hasNegativeFeedback === 1 || disliked.has(joinTraceKey(row)),

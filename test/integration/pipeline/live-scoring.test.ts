@@ -120,6 +120,10 @@ describe('live scoring on the engine', () => {
         completeness: 'complete',
       },
     ]);
+    const runs = (await store.runs.ofTraces([{ tenant: '', traceId }])).get(` ${traceId}`);
+    expect(runs).toMatchObject([
+      { target: 'trace', agent: 'weather-agent', sessionId: 'sess-1', readFrom: 'content' },
+    ]);
     expect(await undecided(rule)).toEqual([]);
     expect(await explainTrace(scoringOn(store), { tenant: '', traceId }, [rule])).toMatchObject({
       decisions: [{ status: 'scored' }],

@@ -1,5 +1,6 @@
 import { decisionVersion, type Decision } from '../../../src/domain/decision.ts';
 import { scoreVersion, type Score } from '../../../src/domain/score.ts';
+import { runVersion, type RunRecord } from '../../../src/domain/run-record.ts';
 import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/span.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
@@ -44,11 +45,13 @@ export class MemoryStore {
   /** Every row that was written, in order. */
   readonly decisionLog: Decision[] = [];
   readonly scoreLog: Score[] = [];
+  readonly runLog: RunRecord[] = [];
   readonly reads: TraceKey[][] = [];
   /** While it returns true, writes throw: the store is unavailable, or the process crashed between two writes. */
-  failing: (what: 'scores' | 'decisions' | 'arrivals') => boolean = () => false;
+  failing: (what: 'scores' | 'decisions' | 'runs' | 'arrivals') => boolean = () => false;
   readonly #decisions = new Map<string, Decision>();
   readonly #scores = new Map<string, Score>();
+  readonly #runs = new Map<string, RunRecord>();
   readonly #rules: RuleVersion[] = [];
   readonly #members = new Map<string, Member>();
 
@@ -74,6 +77,10 @@ export class MemoryStore {
 
   scores(): Score[] {
     return [...this.#scores.values()].filter((score) => !score.isDeleted);
+  }
+
+  runs(): RunRecord[] {
+    return [...this.#runs.values()].filter((run) => !run.isDeleted);
   }
 
   readonly members: MemberStore = {
@@ -185,6 +192,26 @@ export class MemoryStore {
       },
       list: async ({ limit }) => this.scores().slice(0, limit),
     },
+    runs: {
+      ofTraces: async (keys) => {
+        const wanted = new Set(keys.map(joinTraceKey));
+        return Map.groupBy(
+          this.runs().filter((run) => wanted.has(joinTraceKey(run))),
+          joinTraceKey,
+        );
+      },
+      write: async (records) => {
+        this.#failIf('runs');
+        for (const record of records) {
+          this.runLog.push(record);
+          const key = [record.tenant, record.traceId, record.target, record.targetId].join('\n');
+          const current = this.#runs.get(key);
+          if (current === undefined || runVersion(record) >= runVersion(current)) {
+            this.#runs.set(key, record);
+          }
+        }
+      },
+    },
     ruleVersions: {
       list: async () => [...this.#rules],
       record: async (version) => {
@@ -209,7 +236,7 @@ export class MemoryStore {
     },
   };
 
-  #failIf(what: 'scores' | 'decisions' | 'arrivals'): void {
+  #failIf(what: 'scores' | 'decisions' | 'runs' | 'arrivals'): void {
     if (this.failing(what)) {
       throw new StoreUnavailableError(`the store is away (${what})`);
     }
@@ -290,6 +317,10 @@ function buildFacts(rows: readonly StoredSpan[], attributeKeys: readonly string[
     services: [...new Set(spans.flatMap((span) => seen(span.serviceName)))],
     environments: values('deployment.environment.name'),
     agents: values('gen_ai.agent.name'),
+    sessions: values('gen_ai.conversation.id'),
+    users: values('user.id'),
+    models: values('gen_ai.request.model'),
+    serviceVersions: [],
     hasError: spans.some((span) => span.statusCode === 'Error'),
     hasToolError: spans.some(
       (span) => span.statusCode === 'Error' && span.attributes.has('gen_ai.tool.name'),

@@ -12,12 +12,12 @@ import {
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
 
-/** The same run, which counts the reads of its output; only the hash reads a run that cannot be scored. */
+/** The same run, which counts the reads of its context; only the hash reads that of a run that cannot be scored. */
 function counted(run: AgentRun, count: () => void): AgentRun {
-  return Object.defineProperty({ ...run }, 'output', {
+  return Object.defineProperty({ ...run }, 'context', {
     get: () => {
       count();
-      return run.output;
+      return run.context;
     },
   });
 }

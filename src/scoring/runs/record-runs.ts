@@ -1,0 +1,100 @@
+import type { TraceReading } from '../../domain/agent-run.ts';
+import { AppError, readErrorMessage } from '../../domain/errors.ts';
+import type { RunRecord } from '../../domain/run-record.ts';
+import { joinTraceKey } from '../../store/contracts/stores.ts';
+import type { Unscored } from '../record/decision-rows.ts';
+import type { RecordContext } from '../record/record-context.ts';
+import type { ScoringMode } from '../scoring-mode.ts';
+import type { ScoringStores } from '../scoring-stores.ts';
+import type { TraceCandidate } from '../select/select-rules.ts';
+import type { Selected } from '../select/select-traces.ts';
+import { listTargets } from '../select/targets.ts';
+import type { TraceTask } from '../trace-task.ts';
+import { buildFactsRecord, buildGoneRecord, buildRunRecord, type RunTerms } from './run-records.ts';
+
+type RunStores = Pick<ScoringStores, 'spans' | 'runs'>;
+
+/** Reads the records of the traces that may have some. A fresh trace has none. */
+export async function readKnownRuns(
+  { runs }: RunStores,
+  candidates: readonly TraceCandidate[],
+  mode: ScoringMode,
+): Promise<Map<string, RunRecord[]>> {
+  const known = candidates.filter(({ prior, reread }) => prior.length > 0 || reread || mode.history === null);
+  return known.length === 0 || !mode.write ? new Map() : runs.ofTraces(known.map(({ activity }) => activity));
+}
+
+/** Adds facts to the traces that no rule reads, in one query for all: their records stand on facts alone. */
+export async function addFacts(
+  { spans }: RunStores,
+  declined: readonly Selected[],
+  mode: ScoringMode,
+): Promise<Selected[]> {
+  const lacking = declined.filter(({ facts }) => facts === undefined);
+  if (lacking.length === 0 || !mode.write) {
+    return [...declined];
+  }
+  const found = await spans.facts(
+    lacking.map(({ key }) => key),
+    [],
+  );
+  return declined.map((each) => ({ ...each, facts: each.facts ?? found.get(joinTraceKey(each.key)) }));
+}
+
+/**
+ * Stores the runs of a trace. It goes before the decisions, so that a decided trace has its runs. A row that the store refuses for
+ * good is logged, and the trace is decided all the same. Throws when the store cannot be reached.
+ */
+export async function recordRuns(
+  { runWriter, log }: RecordContext,
+  task: TraceTask,
+  reading: TraceReading | Unscored,
+  terms: RunTerms,
+): Promise<void> {
+  try {
+    await runWriter.write(listRecords(task, reading, terms));
+  } catch (error) {
+    if (error instanceof AppError && error.retryable) {
+      throw error;
+    }
+    log.warn('the runs of a trace were not stored', {
+      traceId: task.key.traceId,
+      error: readErrorMessage(error),
+    });
+  }
+}
+
+function listRecords(task: TraceTask, reading: TraceReading | Unscored, terms: RunTerms): RunRecord[] {
+  const { read, facts, knownRuns, reread } = task;
+  const isStored = ({ target, targetId }: RunRecord) =>
+    !reread &&
+    knownRuns.some(
+      (known) =>
+        known.target === target &&
+        known.targetId === targetId &&
+        known.evidenceUntil >= task.activity.lastArrivalMs &&
+        (known.readFrom === 'content' || read === null),
+    );
+  if (read === null) {
+    const records = facts === undefined ? [] : [buildFactsRecord(task, facts, terms)];
+    return records.filter((record) => !isStored(record));
+  }
+  if ('partOf' in read) {
+    return knownRuns.map((known) => buildGoneRecord(task, known));
+  }
+  if ('status' in reading) {
+    return [];
+  }
+  const kinds = new Set(['trace' as const, ...task.rules.map(({ rule }) => rule.target)]);
+  const records = [...kinds]
+    .flatMap((kind) => listTargets(reading, kind))
+    .map((target) => buildRunRecord(task, target, terms));
+  const present = new Set(records.map(({ target, targetId }) => `${target} ${targetId}`));
+  const gone = knownRuns.filter(
+    ({ target, targetId }) => kinds.has(target) && !present.has(`${target} ${targetId}`),
+  );
+  return [
+    ...records.filter((record) => !isStored(record)),
+    ...gone.map((known) => buildGoneRecord(task, known)),
+  ];
+}

@@ -1,0 +1,137 @@
+import type { AgentRun } from '../../domain/agent-run.ts';
+import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/model-prices.ts';
+import type { RunRecord } from '../../domain/run-record.ts';
+import { findCost } from '../../judge/judge-cost.ts';
+import type { TraceFacts } from '../../store/contracts/stores.ts';
+import type { ScoringTarget } from '../select/targets.ts';
+import type { TraceTask } from '../trace-task.ts';
+
+// All rows of `runs` are built in this file.
+
+/** Facts that all records of one pass share. */
+export interface RunTerms {
+  readonly completeness: 'partial' | 'complete';
+  readonly prices: PriceTable;
+}
+
+/** Builds the record of a target that was read. */
+export function buildRunRecord(
+  task: TraceTask,
+  { kind, targetId, run }: ScoringTarget,
+  terms: RunTerms,
+): RunRecord {
+  const nowMs = task.clock.nowMs();
+  const startedAt = parseTime(run.startedAt, nowMs);
+  return {
+    ...task.key,
+    spanId: run.target.spanId,
+    target: kind,
+    targetId,
+    sessionId: run.sessionId ?? '',
+    userId: run.userId ?? '',
+    serviceName: run.service ?? '',
+    serviceVersion: run.serviceVersion ?? '',
+    agent: run.agent ?? '',
+    agentVersion: run.agentVersion ?? '',
+    environment: run.environment ?? '',
+    models: run.models,
+    ...run.usage,
+    costUsd: computeCost(run, terms.prices),
+    startedAt,
+    durationMs: Math.max(0, parseTime(run.endedAt, startedAt) - startedAt),
+    status: run.status,
+    errorType: run.error?.type ?? '',
+    ...countTools(run),
+    turns: 1,
+    notScorable: run.notScorable?.code ?? '',
+    readFrom: 'content',
+    completeness: terms.completeness,
+    evidenceUntil: task.activity.lastArrivalMs,
+    isDeleted: false,
+  };
+}
+
+/** Builds the record of a trace that no rule reads. Its counts are unknown. */
+export function buildFactsRecord(
+  { key, activity }: TraceTask,
+  facts: TraceFacts,
+  { completeness }: RunTerms,
+): RunRecord {
+  const startedAt = Number(activity.firstStartUnixNano / 1_000_000n);
+  return {
+    ...key,
+    spanId: '',
+    target: 'trace',
+    targetId: key.traceId,
+    sessionId: facts.sessions[0] ?? '',
+    userId: facts.users[0] ?? '',
+    serviceName: facts.services[0] ?? '',
+    serviceVersion: facts.serviceVersions[0] ?? '',
+    agent: facts.agents[0] ?? '',
+    agentVersion: '',
+    environment: facts.environments[0] ?? '',
+    models: facts.models,
+    inputTokens: null,
+    outputTokens: null,
+    totalTokens: null,
+    reasoningTokens: null,
+    cachedInputTokens: null,
+    costUsd: null,
+    startedAt,
+    durationMs: Number((activity.lastEndUnixNano - activity.firstStartUnixNano) / 1_000_000n),
+    status: '',
+    errorType: '',
+    toolCalls: null,
+    toolErrors: null,
+    turns: null,
+    notScorable: '',
+    readFrom: 'facts',
+    completeness,
+    evidenceUntil: activity.lastArrivalMs,
+    isDeleted: false,
+  };
+}
+
+/** Builds the row that hides a record whose target the trace no longer has. */
+export function buildGoneRecord({ activity }: TraceTask, record: RunRecord): RunRecord {
+  return {
+    ...record,
+    readFrom: 'content',
+    evidenceUntil: Math.max(record.evidenceUntil, activity.lastArrivalMs),
+    isDeleted: true,
+  };
+}
+
+/** Computes the cost of a run by the price of its model; null when models with different prices answered. */
+function computeCost(run: AgentRun, prices: PriceTable): number | null {
+  const { inputTokens, outputTokens, cachedInputTokens } = run.usage;
+  const [price, ...others] = new Set(listModels(run).map((model) => findPriceByModel(model, prices)));
+  if (inputTokens === null || outputTokens === null || others.some((other) => !isSamePrice(other, price))) {
+    return null;
+  }
+  return findCost({ inputTokens, outputTokens, cachedInputTokens: cachedInputTokens ?? 0 }, price) ?? null;
+}
+
+/** Lists the models of the run and of the agents below it, whose tokens its usage contains. */
+function listModels({ models, subRuns }: AgentRun): string[] {
+  return [...models, ...subRuns.flatMap(listModels)];
+}
+
+function countTools({ output }: AgentRun): Pick<RunRecord, 'toolCalls' | 'toolErrors'> {
+  const calls = output
+    .flatMap(({ content }) => content.parts)
+    .flatMap((part) =>
+      part.type === 'tool-invocation' && 'toolInvocation' in part && part.handoff !== true
+        ? [part.toolInvocation as { state: string }]
+        : [],
+    );
+  return {
+    toolCalls: calls.length,
+    toolErrors: calls.filter(({ state }) => state === 'output-error').length,
+  };
+}
+
+function parseTime(iso: string, fallbackMs: number): number {
+  const ms = Date.parse(iso);
+  return Number.isFinite(ms) ? ms : fallbackMs;
+}

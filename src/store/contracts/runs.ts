@@ -1,0 +1,9 @@
+import type { RunRecord } from '../../domain/run-record.ts';
+import type { TraceKey } from './stores.ts';
+
+export interface RunStore {
+  /** Current rows of these traces, keyed by `joinTraceKey`. */
+  ofTraces(keys: readonly TraceKey[]): Promise<Map<string, RunRecord[]>>;
+  /** Inserts rows and deleted rows in one block, deduplicated by content on a retry. */
+  write(records: readonly RunRecord[]): Promise<void>;
+}
