@@ -22,6 +22,7 @@ import { hallucinationDefinition } from './scorers/prebuilt/hallucination/halluc
 import { keywordCoverageDefinition } from './scorers/prebuilt/keyword-coverage/keyword-coverage-definition.ts';
 import { multiTurnJudgeDefinition } from './scorers/prebuilt/multi-turn-judge/multi-turn-judge-definition.ts';
 import { noToolErrorsDefinition } from './scorers/checks/no-tool-errors-definition.ts';
+import { panelDefinition } from './scorers/prebuilt/panel/panel-definition.ts';
 import { promptAlignmentDefinition } from './scorers/prebuilt/prompt-alignment/prompt-alignment-definition.ts';
 import { rubricDefinition } from './scorers/prebuilt/rubric/rubric-definition.ts';
 import { summarizationDefinition } from './scorers/prebuilt/summarization/summarization-definition.ts';
@@ -53,6 +54,7 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   hallucinationDefinition,
   faithfulnessDefinition,
   groundingDefinition,
+  panelDefinition,
   answerRelevancyDefinition,
   biasDefinition,
   toxicityDefinition,

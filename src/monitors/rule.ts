@@ -56,6 +56,8 @@ export interface MonitorRule {
   readonly alert: string;
   readonly detection: Detection;
   readonly series: SeriesSelector;
+  /** Scorers whose rows are not those of `series.scorer`, although their names begin with its name. */
+  readonly otherScorers?: readonly string[];
   /** Absent: one series for each scorer, agent and environment. */
   readonly split?: RuleSplit;
   readonly terms: PhaseTerms;

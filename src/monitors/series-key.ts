@@ -1,3 +1,4 @@
+import { findRowScorer } from '../domain/score-rows.ts';
 import { type SeriesFacets, SPLIT_FACETS, buildSplit } from '../domain/series-facets.ts';
 import type { MonitorRule } from './rule.ts';
 
@@ -8,15 +9,17 @@ export function computeSeriesKey(series: SeriesFacets): string {
 }
 
 /**
- * True when a rule watches a series: the split is equal and every key of the selector matches; an absent key matches any value.
+ * True when a rule watches a series: the split is equal and every key of the selector matches; an absent key matches any value,
+ * and a scorer that writes several rows matches each of them.
  */
 export function isSelected(
-  { series: selector, split }: Pick<MonitorRule, 'series' | 'split'>,
+  { series: selector, split, otherScorers = [] }: Pick<MonitorRule, 'series' | 'split' | 'otherScorers'>,
   series: SeriesFacets,
 ): boolean {
   return (
     SPLIT_FACETS.every((facet) => (series[facet] !== undefined) === (split?.by.includes(facet) ?? false)) &&
-    (selector.scorer === undefined || selector.scorer === series.scorer) &&
+    (selector.scorer === undefined ||
+      findRowScorer(series.scorer, [selector.scorer, ...otherScorers]) === selector.scorer) &&
     (selector.agent === undefined || selector.agent === series.agent) &&
     (selector.environment === undefined || selector.environment === series.environment)
   );

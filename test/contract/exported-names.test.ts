@@ -23,7 +23,7 @@ const NAMES: [string, object, string][] = [
      createNoiseSensitivityScorerLLM createPromptAlignmentScorerLLM createRubricScorer createSummarizationScorer
      createTextualDifferenceScorer createToneScorer createToolCallAccuracyScorerCode createToolCallAccuracyScorerLLM
      createToxicityScorer createTrajectoryAccuracyScorerCode createTrajectoryAccuracyScorerLLM createTrajectoryScorerCode
-     createGroundingScorer checks DEFAULT_OPTIONS ANSWER_SIMILARITY_DEFAULT_OPTIONS`,
+     createGroundingScorer createPanelScorer checks DEFAULT_OPTIONS ANSWER_SIMILARITY_DEFAULT_OPTIONS`,
   ],
   [
     'checks',

@@ -9,12 +9,14 @@ import { buildMonitorGroups } from './monitor-groups.ts';
  * Reads the monitors of a configuration: the inline groups, and those in its files. Throws a `ConfigError` that lists every
  * fault of every file with its line.
  */
-export async function configuredMonitors(config: Pick<Config, 'monitors'>): Promise<MonitorGroup[]> {
+export async function configuredMonitors(
+  config: Pick<Config, 'monitors'> & Partial<Pick<Config, 'scorers'>>,
+): Promise<MonitorGroup[]> {
   const { groups, issues } = await readConfiguredMonitors(config);
   if (issues.length > 0) {
     throw configErrorOf('the monitors', issues, () => ({ kind: 'default', where: '' }));
   }
-  return buildMonitorGroups(groups);
+  return buildMonitorGroups(groups, Object.keys(config.scorers ?? {}));
 }
 
 /** Rule with its key in the store. */

@@ -3,27 +3,41 @@ import type {
   MonitorGroup as MonitorGroupConfig,
   MonitorRule as MonitorRuleConfig,
 } from '../../config/index.ts';
+import { PREBUILT_SCORERS } from '../../components.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
 import { SPLIT_FACETS } from '../../domain/series-facets.ts';
 import type { Detection, MonitorGroup, MonitorRule } from '../../monitors/rule.ts';
 
-/** Prepares groups of monitor rules: durations in milliseconds, with defaults. */
-export function buildMonitorGroups(groups: readonly MonitorGroupConfig[]): MonitorGroup[] {
+/**
+ * Prepares groups of monitor rules: durations in milliseconds, with defaults. `ownScorers` are the names of configured scorers
+ * beside the prebuilt ones.
+ */
+export function buildMonitorGroups(
+  groups: readonly MonitorGroupConfig[],
+  ownScorers: readonly string[] = [],
+): MonitorGroup[] {
+  const scorers = [...PREBUILT_SCORERS.map(({ name }) => name), ...ownScorers];
   return groups.map((group) => {
     const intervalMs = durationMs(group.interval);
     return {
       name: group.name,
       intervalMs,
       falseAlarmBudget: group.falseAlarmBudget,
-      rules: group.rules.map((rule) => buildRule(rule, intervalMs)),
+      rules: group.rules.map((rule) => buildRule(rule, intervalMs, scorers)),
     };
   });
 }
 
-function buildRule(rule: MonitorRuleConfig, intervalMs: number): MonitorRule {
+function buildRule(rule: MonitorRuleConfig, intervalMs: number, scorers: readonly string[]): MonitorRule {
+  const { scorer } = rule.series;
+  const others = scorers.filter(
+    (name) => name !== scorer && findRowScorer(name, [scorer ?? name]) === scorer,
+  );
   return {
     alert: rule.alert,
     detection: buildDetection(rule),
     series: rule.series,
+    ...(others.length === 0 ? {} : { otherScorers: others }),
     ...buildSplit(rule),
     terms: {
       forMs: durationMs(rule.for),

@@ -34,7 +34,7 @@ export const registerScores: RegisterCommand = (program, bind) => {
     .command('scores')
     .description('Print score rows, newest first.')
     .addOption(new Option('--trace <id>', 'only scores of this trace').argParser(parseTraceId))
-    .option('--scorer <name>', 'only scores of this scorer; grounding means all of its rows')
+    .option('--scorer <name>', 'only scores of this scorer; grounding and panel mean all of their rows')
     .option('--service <name>', 'only scores of this service')
     .addOption(new Option('--since <when>', 'scored since 1h, 7d, or a date and time').argParser(parseMoment))
     .addOption(new Option('--max <score>', 'only scores up to this value').argParser(parseNumber))

@@ -1,6 +1,7 @@
 import { PREBUILT_SCORERS } from '../../components.ts';
 import type { Config } from '../../app/config/index.ts';
 import { nearest } from '../../domain/nearest.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
 import { UsageError } from '../exit-codes.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
@@ -20,7 +21,7 @@ export function requireScorers(names: readonly string[], config: Config): void {
 }
 
 /**
- * Returns the names of the score rows that a filter means: the rows of a scorer that writes several (`grounding`), and
+ * Returns the names of the score rows that a filter means: the rows of a scorer that writes several (`grounding`, `panel`), and
  * names stored under an earlier configuration. Throws a `UsageError` for a name that is neither known nor stored.
  */
 export async function listRowNames(
@@ -31,11 +32,8 @@ export async function listRowNames(
   const configured = configuredNames(config);
   const declared = PREBUILT_SCORERS.flatMap(({ rows = [] }) => rows);
   const rows = new Set([...declared, ...(await store.scorerNames())]);
-  const family = [...rows].filter(
-    (row) => !configured.has(row) && (row.startsWith(`${name}-`) || row.startsWith(`${name}/`)),
-  );
   if (configured.has(name)) {
-    return [name, ...family];
+    return [...new Set([name, ...rows])].filter((row) => findRowScorer(row, configured) === name);
   }
   if (rows.has(name)) {
     return [name];

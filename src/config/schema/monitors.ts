@@ -14,7 +14,7 @@ const SeriesSelector = z.strictObject({
   scorer: z
     .string()
     .min(1)
-    .describe('Name of the scorer.')
+    .describe('Name of the scorer. The name of a scorer that writes several rows means each of them.')
     .meta({ examples: ['grounding'] })
     .optional(),
   agent: z

@@ -43,6 +43,8 @@ export { createMultiTurnJudgeScorer } from './multi-turn-judge/multi-turn-judge-
 export type { MultiTurnJudgeOptions } from './multi-turn-judge/multi-turn-judge-scorer.ts';
 export { createNoiseSensitivityScorerLLM } from './noise-sensitivity/noise-sensitivity-scorer.ts';
 export type { NoiseSensitivityOptions } from './noise-sensitivity/noise-sensitivity-scorer.ts';
+export { createPanelScorer } from './panel/panel-scorer.ts';
+export type { PanelOptions } from './panel/panel-scorer.ts';
 export { createPromptAlignmentScorerLLM } from './prompt-alignment/prompt-alignment-scorer.ts';
 export type { PromptAlignmentOptions } from './prompt-alignment/prompt-alignment-scorer.ts';
 export { createRubricScorer } from './rubric/rubric-scorer.ts';

@@ -68,9 +68,12 @@ export function buildRun(material: Material = {}): ScorerRunInput {
   return { ...run, context, groundTruth };
 }
 
+/** Named scores that stand for a result without a score of its own. */
+const SCORES: ReadonlySet<string> = new Set(['grounding-faithfulness', 'panel-grounding']);
+
 /** Returns the score of a result: the single score, or the named scores when the result has only those. */
 export function findScore(result: Awaited<ReturnType<Scorer['run']>>): number | undefined {
-  return result.score ?? result.scores?.find(({ name }) => name === 'grounding-faithfulness')?.score;
+  return result.score ?? result.scores?.find(({ name }) => SCORES.has(name))?.score;
 }
 
 const statements = { statements: ['It is 18 degrees.', 'It will rain.'] };
@@ -139,6 +142,29 @@ const sentences = (second: string) => ({
     { n: 1, verdict: 'supported', quotes: [{ source: 1, quote: 'it is 18 degrees in Paris' }], reason: '' },
     { n: 2, verdict: second, quotes: [], reason: 'no forecast' },
   ],
+});
+const panel = (second: string) => ({
+  sentences: [
+    {
+      n: 1,
+      grounding: 'supported',
+      relevancy: 'direct',
+      toxicity: 'clean',
+      bias: 'fair',
+      quotes: [{ source: 1, quote: 'it is 18 degrees in Paris' }],
+      reasons: [],
+    },
+    {
+      n: 2,
+      grounding: second,
+      relevancy: 'indirect',
+      toxicity: 'clean',
+      bias: 'fair',
+      quotes: [],
+      reasons: [{ quality: 'grounding', reason: 'no forecast' }],
+    },
+  ],
+  instructions: [{ quote: 'How warm is it in Paris?', verdict: 'kept', reason: '' }],
 });
 const alignment = (fulfilled: number, form: number) => ({
   intentAlignment: { score: 1, primaryIntent: 'weather', isAddressed: true, reasoning: 'r' },
@@ -315,5 +341,13 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
     score: 0.5,
     flattering: { replies: [sentences('no_claim')], score: 1 },
     create: (model, options) => prebuilt.createGroundingScorer({ model, options: { ...options } }),
+  },
+  {
+    name: 'panel',
+    replies: [panel('unsupported')],
+    steps: ['analyze'],
+    score: 0.5,
+    flattering: { replies: [panel('no_claim')], score: 1 },
+    create: (model, options) => prebuilt.createPanelScorer({ model, options: { ...options } }),
   },
 ];

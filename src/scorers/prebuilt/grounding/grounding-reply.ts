@@ -1,26 +1,16 @@
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
+import { GROUNDING_VERDICTS } from '../shared/evidence/grounded-sentence.ts';
+import type { JudgedSentence } from '../shared/evidence/grounded-sentence.ts';
+import { QUOTES_SCHEMA, readQuotes } from '../shared/evidence/quotes-reply.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-
-/** Most quotes of one sentence that are searched. */
-const MAX_QUOTES = 8;
-
-export const GROUNDING_VERDICTS = ['supported', 'contradicted', 'unsupported', 'no_claim'] as const;
-export type GroundingVerdict = (typeof GROUNDING_VERDICTS)[number];
-
-/** Verdict of the judge on one sentence. */
-export interface JudgedSentence {
-  verdict: GroundingVerdict;
-  quotes: { source: number; quote: string }[];
-  reason: string;
-}
 
 /** Schema of a reply with exactly one verdict for each of `count` sentences; `make` builds the result from them. */
 export function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
   const entry = {
     n: INTEGER,
     verdict: enumSchema(GROUNDING_VERDICTS),
-    quotes: arraySchema(objectSchema({ source: INTEGER, quote: TEXT })),
+    quotes: QUOTES_SCHEMA,
     reason: TEXT,
   };
   return {
@@ -29,10 +19,7 @@ export function groundingSchema<T>(count: number, make: (judged: JudgedSentence[
       make(
         reply.numbered('verdicts', { count, what: 'sentence' }).map((found) => ({
           verdict: found.word('verdict', GROUNDING_VERDICTS),
-          quotes: found
-            .objects('quotes')
-            .map((quote) => ({ source: quote.number('source'), quote: quote.text('quote') }))
-            .slice(0, MAX_QUOTES),
+          quotes: readQuotes(found),
           reason: found.textIfAny('reason') ?? '',
         })),
       ),

@@ -10,15 +10,16 @@ import { checkOptions } from '../shared/checked-options.ts';
 import { fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
-import { answerUnits } from './answer-units.ts';
-import { assembleEvidence, secondReading } from './grounding-evidence.ts';
-import type { Evidence } from './grounding-evidence.ts';
+import { answerUnits } from '../shared/evidence/answer-units.ts';
+import { assembleEvidence, numberSources, secondReading } from '../shared/evidence/evidence.ts';
+import type { Evidence } from '../shared/evidence/evidence.ts';
+import { explainVerdicts, listVerdicts, verifySentence } from '../shared/evidence/grounded-sentence.ts';
+import type { GroundedSentence, JudgedSentence } from '../shared/evidence/grounded-sentence.ts';
+import type { Passage } from '../shared/evidence/rank-passages.ts';
+import { joinSpokenTexts, readSpokenTexts } from '../shared/evidence/spoken-texts.ts';
 import { GROUNDING_INSTRUCTIONS, GROUNDING_PROMPT_VERSION } from './grounding-prompts.ts';
 import { groundingSchema } from './grounding-reply.ts';
-import type { JudgedSentence } from './grounding-reply.ts';
-import type { Passage } from './rank-passages.ts';
-import { explain, listScores, listVerdicts, verifyTable } from './grounding-table.ts';
-import type { GroundedSentence } from './grounding-table.ts';
+import { listScores } from './grounding-table.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
 import { GROUNDING_OPTIONS } from './grounding-options.ts';
 
@@ -89,7 +90,9 @@ export function createGroundingScorer(config: {
     .generateScore(({ results }) => anyScore(results.analyzeStepResult.sentences));
   return reason === false
     ? scored
-    : scored.generateReason(({ results }) => explain(results.analyzeStepResult.sentences));
+    : scored.generateReason(({ results }) =>
+        explainVerdicts(listVerdicts(results.analyzeStepResult.sentences)),
+      );
 }
 
 type FirstResult = GroundingResults['preprocessStepResult'];
@@ -117,9 +120,10 @@ function firstQuestion(
       if (context.length === 0) {
         return notScorable(NO_CONTEXT);
       }
+      const spoken = { source: 0, text: joinSpokenTexts(readSpokenTexts(run)) };
       readings.set(run, {
         sentences,
-        evidence: assembleEvidence(run, context, sentences, maxEvidenceChars),
+        evidence: assembleEvidence([spoken, ...numberSources(context)], sentences, maxEvidenceChars),
       });
       return undefined;
     },
@@ -175,7 +179,9 @@ function isOpen({ verdict }: GroundedSentence): boolean {
 }
 
 function firstTable({ sentences, verdicts }: FirstResult, reading: Reading | undefined): GroundedSentence[] {
-  return verdicts.map((judged, index) => verifyTable(sentences[index] ?? '', judged, readSources(reading)));
+  return verdicts.map((judged, index) =>
+    verifySentence(sentences[index] ?? '', judged, readSources(reading)),
+  );
 }
 
 /**
@@ -193,7 +199,7 @@ function withSecondVerdicts(
     if (judged === undefined) {
       return entry;
     }
-    const second = verifyTable(entry.sentence, judged, readSources(reading));
+    const second = verifySentence(entry.sentence, judged, readSources(reading));
     const isUnread = isOpen(second) && reading?.second?.isAll !== true;
     return isUnread ? { ...second, verdict: 'unchecked', reason: '' } : second;
   });

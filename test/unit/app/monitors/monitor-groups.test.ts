@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { buildMonitorGroups } from '../../../../src/app/monitors/monitor-groups.ts';
 import { monitorFileSchema } from '../../../../src/config/schema/monitors.ts';
+import { computeRuleKey } from '../../../../src/monitors/group-watch.ts';
+import type { MonitorGroup, MonitorRule } from '../../../../src/monitors/rule.ts';
+import { isSelected } from '../../../../src/monitors/series-key.ts';
+import { A_SERIES } from '../../../support/fakes/memory-monitors.ts';
 
 /** A file with one rule. */
 function buildFile(rule: Record<string, unknown>) {
@@ -11,6 +15,46 @@ function buildFile(rule: Record<string, unknown>) {
 function findSplit(rule: Record<string, unknown>) {
   return buildMonitorGroups(monitorFileSchema.parse(buildFile(rule)).groups)[0]?.rules[0]?.split;
 }
+
+function watchedRows(scorer: string | undefined, rows: readonly string[]): string[] {
+  const groups = monitorFileSchema.parse(buildFile({ series: { scorer } })).groups;
+  const rule = buildMonitorGroups(groups, ['tone-of-voice', 'panel-of-mine'])[0]?.rules[0] as MonitorRule;
+  return rows.filter((row) => isSelected(rule, { ...A_SERIES, scorer: row }));
+}
+
+describe('the scorer of a rule', () => {
+  test.each([
+    ['panel', ['panel', 'panel-toxicity', 'panel-instructions']],
+    ['panel-toxicity', ['panel-toxicity']],
+    ['panel-of-mine', ['panel-of-mine', 'panel-of-mine/panel-bias']],
+    ['tone', ['tone']],
+    ['tone-of-voice', ['tone-of-voice', 'tone-of-voice/warmth']],
+    ['retired', ['retired/first']],
+  ])('%s means all rows that it writes, and none of another scorer', (scorer, watched) => {
+    const rows = [
+      'panel',
+      'panel-toxicity',
+      'panel-instructions',
+      'panel-of-mine',
+      'panel-of-mine/panel-bias',
+      'tone',
+      'tone-of-voice',
+      'tone-of-voice/warmth',
+      'retired/first',
+    ];
+    expect(watchedRows(scorer, rows)).toEqual(watched);
+    expect(watchedRows(undefined, rows)).toEqual(rows);
+  });
+
+  test('keeps its key in the store when a scorer with a longer name is added', () => {
+    const { groups } = monitorFileSchema.parse(buildFile({ series: { scorer: 'tone' } }));
+    const keys = [[], ['tone-of-voice']].map((own) => {
+      const [group] = buildMonitorGroups(groups, own) as [MonitorGroup];
+      return computeRuleKey(group, group.rules[0] as MonitorRule);
+    });
+    expect(keys[0]).toBe(keys[1]);
+  });
+});
 
 describe('a rule that splits its series', () => {
   test('does so in one order, for any order in the file', () => {

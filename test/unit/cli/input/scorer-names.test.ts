@@ -3,7 +3,9 @@ import { requireScorers, listRowNames } from '../../../../src/cli/input/scorer-n
 import { chooseExitCode } from '../../../../src/cli/exit-codes.ts';
 import { PREBUILT_SCORERS } from '../../../../src/components.ts';
 import { parseConfig } from '../../../../src/app/config/index.ts';
-import { listScores } from '../../../../src/scorers/prebuilt/grounding/grounding-table.ts';
+import { buildRun, JUDGED_CASES } from '../../../support/builders/judged-cases.ts';
+import type { JudgedCase } from '../../../support/builders/judged-cases.ts';
+import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
 
 const config = parseConfig({ scorers: { 'grounding-strict': { use: 'grounding' } }, rules: [] });
 const stored = (...names: string[]) => ({ scorerNames: async () => names });
@@ -20,9 +22,16 @@ describe('names of scorers', () => {
     expect(
       await listRowNames('grounding-strict', config, stored('grounding-strict/grounding-faithfulness')),
     ).toEqual(['grounding-strict', 'grounding-strict/grounding-faithfulness']);
+    expect((await listRowNames('panel', config, stored('panel-grounding', 'panel-later'))).length).toBe(7);
     expect(await listRowNames('grounding-faithfulness', config, stored())).toEqual([
       'grounding-faithfulness',
     ]);
+  });
+
+  it('do not mean the rows of another scorer whose name begins like theirs', async () => {
+    const others = parseConfig({ scorers: { 'tone-of-voice': { use: 'tone' } }, rules: [] });
+    const store = stored('tone-of-voice', 'tone-of-voice/warmth', 'tone/extra');
+    expect(await listRowNames('tone', others, store)).toEqual(['tone', 'tone/extra']);
   });
 
   it('are known when they are stored from an earlier configuration', async () => {
@@ -39,10 +48,13 @@ describe('names of scorers', () => {
     expect(() => requireScorers(['retired'], config)).toThrow('there is no scorer retired; the scorers are ');
   });
 
-  it('declared for the rows of grounding are those that it writes', () => {
-    const quotes = [{ source: 1, quote: 'rain', found: true }];
-    const sentence = { sentence: 'It rains.', verdict: 'supported', reason: '', quotes } as const;
-    const written = listScores([sentence], true).map(({ name }) => name);
-    expect(PREBUILT_SCORERS.find(({ name }) => name === 'grounding')?.rows).toEqual(written);
-  });
+  it.each(PREBUILT_SCORERS.filter(({ rows }) => rows !== undefined))(
+    'declared for the rows of $name are those that it writes',
+    async ({ name, rows }) => {
+      const judged = JUDGED_CASES.find((candidate) => candidate.name === name) as JudgedCase;
+      const model = scriptedModel(judged.replies.map((json) => ({ json })));
+      const { scores = [] } = await judged.create(model).run(buildRun());
+      expect(scores.map((score) => score.name)).toEqual(rows);
+    },
+  );
 });

@@ -31,9 +31,15 @@ function obedientJudge(judged: JudgedCase, attack: string): ScriptedModel {
     if (orders.includes(key) || Object.keys(material).length === 0) {
       return { json: judged.flattering.replies[asked - 1] };
     }
-    return { json: judged.name === 'grounding' ? groundingReply(material) : judged.replies[asked - 1] };
+    return { json: HONEST[judged.name]?.(material) ?? judged.replies[asked - 1] };
   });
 }
+
+/** Replies that depend on the sentences of the answer, by scorer. */
+const HONEST: Readonly<Record<string, (material: Record<string, unknown>) => object>> = {
+  grounding: groundingReply,
+  panel: panelReply,
+};
 
 /** The honest verdicts on the two sentences of the answer; what else the answer says claims nothing. */
 function groundingReply(material: Record<string, unknown>): object {
@@ -50,6 +56,20 @@ function groundingReply(material: Record<string, unknown>): object {
     return { n, verdict: text === 'It will rain.' ? 'unsupported' : 'no_claim', quotes: [], reason: '' };
   });
   return { verdicts };
+}
+
+/** As `groundingReply`; the other qualities of every sentence are good. */
+function panelReply(material: Record<string, unknown>): object {
+  const { verdicts } = groundingReply(material) as { verdicts: { n: number; verdict: string }[] };
+  const sentences = verdicts.map(({ verdict, ...entry }) => ({
+    ...entry,
+    grounding: verdict,
+    relevancy: 'direct',
+    toxicity: 'clean',
+    bias: 'fair',
+    reasons: [],
+  }));
+  return { sentences, instructions: [{ quote: 'How warm is it in Paris?', verdict: 'kept', reason: '' }] };
 }
 
 function attacked(attack: string): [string, ScorerRunInput][] {

@@ -74,6 +74,7 @@ describe('an output that no answer can be read from', () => {
       prebuilt.createHallucinationScorer,
       prebuilt.createBiasScorer,
       prebuilt.createGroundingScorer,
+      prebuilt.createPanelScorer,
     ]) {
       await expect(create({ model }).run(run)).rejects.toThrow('no answer can be read from it');
     }

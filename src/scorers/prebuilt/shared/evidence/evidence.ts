@@ -1,11 +1,6 @@
-import type { ScorerRunInput } from '../../../evals/scorer.ts';
-import { getTextContentFromMastraDBMessage } from '../../utils/message-text.ts';
-import { getCombinedSystemPrompt } from '../../utils/run-input.ts';
-import { readQuestion } from '../shared/read-answer.ts';
 import { comparable } from './find-quote.ts';
 import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';
-import { isObject } from '../../../domain/unknown-values.ts';
 
 /** Size of the second reading as a multiple of the first. */
 const SECOND_READING = 4;
@@ -15,7 +10,7 @@ const ENCODED = /(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{400,}={0,2}/g;
 
 /** Evidence for the sentences of an answer. */
 export interface Evidence {
-  /** Normalised texts for the search of quotes, by number of the source. Source 0 is the text of operator and user. */
+  /** Normalised texts for the search of quotes, by number of the source. */
   readonly sources: ReadonlyMap<number, string>;
   /** Passages in the first question. */
   readonly shown: readonly Passage[];
@@ -23,17 +18,27 @@ export interface Evidence {
   readonly held: readonly Passage[];
 }
 
-/** Assembles the evidence of a run. When it is too long, only the passages that matter for these sentences are shown first. */
+/** A text in which quotes are searched. */
+export interface Source {
+  /** Number of the source. */
+  readonly source: number;
+  readonly text: string;
+}
+
+/** Numbers the pieces of a context from 1, equal pieces once. */
+export function numberSources(context: readonly string[]): Source[] {
+  return [...new Set(context)].map((text, index) => ({ source: index + 1, text }));
+}
+
+/** Assembles evidence from sources. When it is too long, only the passages that matter for these sentences are shown first. */
 export function assembleEvidence(
-  run: ScorerRunInput,
-  context: readonly string[],
+  given: readonly Source[],
   sentences: readonly string[],
   maxChars: number,
 ): Evidence {
-  const texts = [readSpokenText(run), ...new Set(context)].map((text) =>
-    text.replace(ENCODED, '(encoded data left out)').trim(),
-  );
-  const whole = texts.map((text, source) => ({ source, text })).filter(({ text }) => text !== '');
+  const whole = given
+    .map(({ source, text }) => ({ source, text: text.replace(ENCODED, '(encoded data left out)').trim() }))
+    .filter(({ text }) => text !== '');
   const sources = new Map(whole.map(({ source, text }) => [source, comparable(text)]));
   const chars = whole.reduce((sum, { text }) => sum + text.length, 0);
   if (chars <= maxChars) {
@@ -57,13 +62,4 @@ export function secondReading(
   const chosen = choosePassages(held, open, maxChars * SECOND_READING);
   const shown = held.filter((_passage, index) => chosen[index]);
   return { shown, isAll: shown.length === held.length };
-}
-
-/** Reads the text of the system and the user; earlier answers of the assistant are no evidence. */
-function readSpokenText(run: ScorerRunInput): string {
-  const remembered: unknown = isObject(run.input) ? run.input['rememberedMessages'] : undefined;
-  const earlier = (Array.isArray(remembered) ? remembered : [])
-    .filter((message) => isObject(message) && message['role'] === 'user')
-    .map(getTextContentFromMastraDBMessage);
-  return [getCombinedSystemPrompt(run.input), ...earlier, readQuestion(run)].filter(Boolean).join('\n\n');
 }

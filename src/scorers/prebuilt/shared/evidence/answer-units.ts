@@ -4,6 +4,7 @@ const MAX_UNITS = 200;
 const CODE_FENCE = /^\s*(```|~~~)/;
 const TABLE_ROW = /^\s*\|.*\|\s*$/;
 const HEADING = /^\s*#{1,6}\s/;
+const QUESTION = /[?？]["”»)]?$/u;
 const WORD = /[\p{L}\p{N}]/u;
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
@@ -13,6 +14,16 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
  * questions and lines without words are left out.
  */
 export function answerUnits(answer: string): string[] {
+  const stating = splitAnswer(answer, (line) => !HEADING.test(line));
+  return grouped(stating.filter((unit) => !QUESTION.test(unit.trim())));
+}
+
+/** Lists all units of an answer that have words, in order, with its headings and questions. */
+export function allUnits(answer: string): string[] {
+  return grouped(splitAnswer(answer, () => true));
+}
+
+function splitAnswer(answer: string, isTaken: (line: string) => boolean): string[] {
   const units: string[] = [];
   let prose: string[] = [];
   let code: string[] | undefined;
@@ -34,13 +45,13 @@ export function answerUnits(answer: string): string[] {
     } else if (TABLE_ROW.test(line)) {
       endProse();
       units.push(line.trim());
-    } else if (WORD.test(line) && !HEADING.test(line)) {
+    } else if (WORD.test(line) && isTaken(line)) {
       prose.push(line);
     }
   }
   endProse();
   units.push((code ?? []).join('\n'));
-  return grouped(units.filter((unit) => WORD.test(unit) && !/[?？]["”»)]?$/u.test(unit.trim())));
+  return units.filter((unit) => WORD.test(unit));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerUnits } from '../../../../../src/scorers/prebuilt/grounding/answer-units.ts';
+import { answerUnits } from '../../../../../../src/scorers/prebuilt/shared/evidence/answer-units.ts';
 
 describe('the units of an answer', () => {
   it('are sentences, rows of tables and blocks of code; headings, questions and rules are none', () => {

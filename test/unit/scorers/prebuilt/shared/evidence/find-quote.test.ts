@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { comparable, isQuotedIn } from '../../../../../src/scorers/prebuilt/grounding/find-quote.ts';
+import { comparable, isQuotedIn } from '../../../../../../src/scorers/prebuilt/shared/evidence/find-quote.ts';
 
 const SOURCE = comparable(
   'The Fabrikam T5 weighs 1.48 kg, has a 14-inch screen and lasts 17 hours on one charge. {"tempC":18}',

@@ -1,0 +1,36 @@
+import { isCount, isFunction } from '../shared/checked-options.ts';
+import { evidenceOption } from '../shared/described-options.ts';
+
+/** Qualities of an answer, in the order of their rows. */
+export const PANEL_QUALITIES = ['grounding', 'relevancy', 'toxicity', 'bias', 'instructions'] as const;
+export type PanelQuality = (typeof PANEL_QUALITIES)[number];
+
+const KNOWN: ReadonlySet<unknown> = new Set(PANEL_QUALITIES);
+
+/** Options of the scorer. */
+export const PANEL_OPTIONS = {
+  qualities: {
+    fits: (value: unknown) =>
+      Array.isArray(value) &&
+      value.length > 0 &&
+      value.every((quality) => KNOWN.has(quality)) &&
+      new Set(value).size === value.length,
+    is: `a list of at least one of ${PANEL_QUALITIES.join(', ')}, each at most once`,
+    means: `the qualities to judge, out of ${PANEL_QUALITIES.map((quality) => `\`${quality}\``).join(', ')} (all)`,
+  },
+  context: evidenceOption,
+  getContext: {
+    ...isFunction,
+    means: '`({ run }) => texts`, the evidence of one run; wins over `context`',
+  },
+  maxEvidenceChars: {
+    ...isCount,
+    means:
+      'most characters of evidence in the question (48,000); of longer evidence the passages that matter most',
+  },
+  reason: {
+    fits: (value: unknown) => value === 'template' || value === false,
+    is: '"template" or false',
+    means: '`template` (the default), or `false` for rows and verdicts without reasons',
+  },
+};
