@@ -252,8 +252,8 @@ async function startScorer(
   });
   const loop = createScoringLoop(scoring, { rules: kit.rules, ownership });
   await loop.start();
-  const { budget, judgePool, judgeHealth } = scoring;
-  metrics.observe(() => scorerReadings({ loop, judgePool }));
+  const { budget, judgeStock, judgeHealth } = scoring;
+  metrics.observe(() => scorerReadings({ loop, judgeStock }));
   metrics.observe(() => judgeReadings(scoring));
   metrics.observe(() => kit.guests.readings());
   const parts: StartedPart[] = [

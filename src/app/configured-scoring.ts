@@ -36,6 +36,9 @@ const RUNS_PER_CALL = 2;
 /** Time for which score rows wait for others, milliseconds. */
 const COMMIT_WAIT_MS = 250;
 
+/** Time for which look-ups before judge calls wait for others, milliseconds. */
+const LOOKUP_WAIT_MS = 50;
+
 /** Returns the number of judge calls at a time: the sum over all providers. */
 function sumJudgeConcurrency(config: Config): number {
   const providers = Object.values(config.judges.providers);
@@ -65,7 +68,10 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       maxWaitMs: durationMs(config.readiness.maxWait),
       scorerTimeoutMs: SCORER_TIMEOUT_MS,
       judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
+      newestShare: config.scoring.newestShare,
+      maxTracesInMemory: config.scoring.maxTracesInMemory,
       commitWaitMs: COMMIT_WAIT_MS,
+      lookupWaitMs: LOOKUP_WAIT_MS,
       judgeAttempts: config.judges.attempts,
     },
   );

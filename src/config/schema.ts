@@ -9,6 +9,7 @@ import { createExportersSchema } from './schema/exporters.ts';
 import { Api, Logging } from './schema/outputs.ts';
 import { Auth, createReceiversSchema, Forward, Readiness } from './schema/receivers.ts';
 import { Rules, Scorers } from './schema/rules.ts';
+import { Scoring } from './schema/scoring.ts';
 import { Store } from './schema/store.ts';
 
 /** Creates the schema of the whole configuration. Every part is optional; unknown keys are refused. */
@@ -31,6 +32,9 @@ export function createConfigSchema<const Listed extends Components>(components: 
       rules: Rules.describe(
         'Rules: which scorers score which traces. Absent: one rule named default. []: no rules.',
       ).optional(),
+      scoring: Scoring.describe('Live scoring: memory, and the order of traces under a backlog.').prefault(
+        {},
+      ),
       redaction: Redaction.describe('Texts that are removed before a judge is called.').prefault({}),
       readiness: Readiness.describe(
         'Conditions under which a trace is complete enough to be scored.',

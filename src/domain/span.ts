@@ -82,6 +82,8 @@ export interface TraceData {
   readonly traceId: string;
   readonly spans: readonly Span[];
   readonly logs: readonly LogRecord[];
+  /** Size of the stored rows, in characters; absent when they did not come from a store. */
+  readonly size?: number;
   /** Number of spans that were not read because the trace is too large; absent when all were read. */
   readonly omittedSpans?: number;
 }

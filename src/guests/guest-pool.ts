@@ -16,8 +16,8 @@ import { UNCAUGHT } from './child-terms.ts';
 const MAX_PROCESSES = 4;
 const GROW_AFTER_MS = 1_000;
 
-/** Most runs that wait in memory; the caller keeps further runs and tries again. */
-const MAX_WAITING = 64;
+/** Number of waiting runs from which on the caller should keep further runs, and below which it should give more. */
+export const GUEST_STOCK = { high: 64, low: 32 };
 
 /** Time without work after which a process ends, unless it is the only one. */
 const IDLE_MS = 60_000;
@@ -106,11 +106,6 @@ export class GuestPool {
     this.#queue.push(job);
     this.#schedulePump();
     return promise.finally(() => signal?.removeEventListener('abort', onAbort));
-  }
-
-  /** True when no further run may wait. */
-  isFull(): boolean {
-    return this.#queue.length + this.#suspects.length >= MAX_WAITING;
   }
 
   status(): GuestStatus {

@@ -2,16 +2,18 @@ import type { Scorer } from '../evals/scorer.ts';
 import { currentJudgeScope } from '../judge/judge-scope.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Reading } from '../telemetry/metrics.ts';
-import { GuestPool } from './guest-pool.ts';
+import { GUEST_STOCK, GuestPool } from './guest-pool.ts';
 import type { GuestSpec } from './guest-spec.ts';
 
 /** An own scorer in processes of its own; its caller uses it like any other scorer. */
 export interface GuestScorer {
   readonly scorer: Scorer;
-  /** True when no further run may wait. */
-  isFull(): boolean;
   /** Returns the number of waiting runs. */
-  waiting(): number;
+  pending(): number;
+  /** Number of waiting runs below which more should be given. */
+  readonly low: number;
+  /** Number of waiting runs from which on no more should be given. */
+  readonly high: number;
 }
 
 /** All own scorers of one process. */
@@ -35,7 +37,7 @@ export function createGuestScorers(log: Log): GuestScorers {
         run: (input, options) =>
           pool.run(input, { scope: currentJudgeScope(), signal: options?.abortSignal }),
       };
-      return { scorer, isFull: () => pool.isFull(), waiting: () => pool.status().waiting };
+      return { scorer, ...GUEST_STOCK, pending: () => pool.status().waiting };
     },
     readings: () => pools.flatMap(listReadings),
     stop: async () => {

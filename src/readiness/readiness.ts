@@ -27,6 +27,17 @@ export interface TraceState {
 /** Reason why a trace is ready. `ended` and `quiet` traces seem complete; a trace scored at `max_wait` is partial. */
 export type ReadyBecause = 'ended' | 'quiet' | 'max_wait';
 
+/** Computes the time at which a trace without further arrivals is ready, milliseconds from now; 0 or less for a ready trace. */
+export function computeReadyInMs(state: TraceState, settings: ReadinessSettings): number {
+  const { decisionWaitMs, maxWaitMs } = settings;
+  const byAgeMs = maxWaitMs - state.ageMs;
+  if (state.rootSeen && state.parentMissing) {
+    return byAgeMs;
+  }
+  const waits = state.rootSeen ? 1 : ROOTLESS_WAITS;
+  return Math.min(byAgeMs, waits * decisionWaitMs - state.quietMs);
+}
+
 /** Returns the reason why a trace can be scored now; null while it must wait. */
 export function checkReadiness(state: TraceState, settings: ReadinessSettings): ReadyBecause | null {
   const { decisionWaitMs, maxWaitMs } = settings;

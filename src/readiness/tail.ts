@@ -34,6 +34,10 @@ export interface TailTick {
 export interface Tail {
   /** Reads the arrivals since the last tick, less the overlap. Returns the traces that are ready. Throws when the store does. */
   tick(): Promise<TailTick>;
+  /** Returns the traces that became ready since the last tick, as far as the arrivals of that tick tell. */
+  release(nowMs: number): readonly ReadyTrace[];
+  /** Time until the next trace is ready if no more spans come, milliseconds; null when no trace waits. */
+  nextReadyInMs(nowMs: number): number | null;
   isWaiting(key: TraceKey): boolean;
   waiting(): number;
   /** Age of the oldest waiting trace at the last tick, milliseconds; null when no trace waits. */
@@ -69,6 +73,8 @@ export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, option
 
   return {
     tick,
+    release: (nowMs) => waitingSet.release(nowMs),
+    nextReadyInMs: (nowMs) => waitingSet.nextReadyInMs(nowMs),
     isWaiting: (key) => waitingSet.isWaiting(key),
     waiting: () => waitingSet.waiting(),
     oldestWaitMs() {

@@ -1,5 +1,11 @@
 import { joinTraceKey, type Arrival, type TraceKey } from '../store/contracts/stores.ts';
-import { AHEAD_MS, checkReadiness, type ReadinessSettings, type ReadyBecause } from './readiness.ts';
+import {
+  AHEAD_MS,
+  checkReadiness,
+  computeReadyInMs,
+  type ReadinessSettings,
+  type ReadyBecause,
+} from './readiness.ts';
 
 /** Most span ids that are kept of one trace. For a larger trace only the quiet time and the age count. */
 export const MAX_TRACKED_IDS = 20_000;
@@ -26,6 +32,8 @@ export interface WaitingSet {
   add(arrival: Arrival): void;
   /** Takes out the ready traces and returns them. A trace without a span of an agent or a model is taken out, not returned. */
   release(nowMs: number): ReadyTrace[];
+  /** Time until the next trace is ready if no more spans come, milliseconds; null when no trace waits. */
+  nextReadyInMs(nowMs: number): number | null;
   isWaiting(key: TraceKey): boolean;
   waiting(): number;
   /** First arrival of the trace that waits longest, by the store's clock; null when no trace waits. */
@@ -110,6 +118,14 @@ class OpenTraces implements WaitingSet {
     }
     this.#forget(nowMs);
     return ready;
+  }
+
+  nextReadyInMs(nowMs: number): number | null {
+    let nextMs = Infinity;
+    for (const entry of this.#waiting.values()) {
+      nextMs = Math.min(nextMs, computeReadyInMs(readState(entry, nowMs), this.#options));
+    }
+    return Number.isFinite(nextMs) ? nextMs : null;
   }
 
   isWaiting(key: TraceKey): boolean {

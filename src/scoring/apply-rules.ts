@@ -2,7 +2,8 @@ import type { Decision } from '../domain/decision.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
 import type { Cell, CellResult } from './attempt/cell.ts';
-import { resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
+import { findStock, leaveCell, resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
+import type { LeftRuns, RunStock, StockEnd } from './attempt/run-stock.ts';
 import { computeCompleteness } from './read/completeness.ts';
 import { readContent } from './read/read-content.ts';
 import { showFailure, startInterimRows } from './record/interim-rows.ts';
@@ -46,7 +47,7 @@ async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringM
   const nowMs = task.clock.nowMs();
   const completeness = computeCompleteness(task, context.readiness, nowMs);
   const terms = { source: mode.source, takesOver: mode.takesOver, completeness };
-  const [results] = await settleBoth(
+  const [{ results, left }] = await settleBoth(
     runCells(task, passes, { context, mode, terms }),
     mode.write ? recordRuns(context, task, reading, { completeness, prices: context.prices }) : undefined,
   );
@@ -65,24 +66,27 @@ async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringM
     decisions,
     scores: done.flatMap((result) => result.scores),
     tombstones,
+    left,
     error: done.some((result) => result.abandoned) ? interruptedError() : null,
   });
 }
 
 /**
- * Runs the cells that have to run, quick ones first, and returns the result of every cell. Throws what the store throws, after
- * all runs have ended.
+ * Runs the cells that have to run, quick ones first. Returns the result of every cell, and the runs that found no room in their
+ * stock. Throws what the store throws, after all runs have ended.
  */
 async function runCells(
   task: TraceTask,
   passes: readonly RulePass[],
-  run: CellRun,
-): Promise<Map<Cell, CellResult>> {
-  const cells = passes.flatMap((pass) => pass.cells);
+  terms: Omit<CellRun, 'ends'>,
+): Promise<{ results: Map<Cell, CellResult>; left: LeftRuns | null }> {
+  const allCells = passes.flatMap((pass) => pass.cells);
   const results = new Map<Cell, CellResult>();
-  for (const cell of cells.filter(({ plan }) => plan.action !== 'run')) {
+  for (const cell of allCells.filter(({ plan }) => plan.action !== 'run')) {
     results.set(cell, resultWithoutRun(cell));
   }
+  const ends = new Map<RunStock, StockEnd>();
+  const run: CellRun = { ...terms, ends };
   const runAll = (chosen: readonly Cell[], onDone?: (cell: Cell) => Promise<void>) =>
     allSettled(
       chosen.map(async (cell) => {
@@ -90,13 +94,23 @@ async function runCells(
         await onDone?.(cell);
       }),
     );
-  const toRun = cells.filter((cell) => !results.has(cell));
-  const isQuick = ({ bound }: Cell) => !bound.isJudged && bound.guest === undefined;
-  await runAll(toRun.filter(isQuick));
-  const slow = toRun.filter((cell) => !isQuick(cell));
+  const toRun = allCells.filter((cell) => !results.has(cell));
+  const byStock = Map.groupBy(toRun, ({ bound }) => findStock(bound, run.context));
+  await runAll(byStock.get(null) ?? []);
+  let left: LeftRuns | null = null;
+  for (const [stock, cells] of byStock) {
+    const end = stock === null ? null : findEnd(task, stock, { runs: cells.length, mode: run.mode });
+    if (stock !== null && end !== null) {
+      ends.set(stock, end);
+    } else if (stock !== null) {
+      cells.forEach((cell) => results.set(cell, leaveCell()));
+      left ??= { stock, runs: cells.length };
+    }
+  }
+  const slow = toRun.filter((cell) => !results.has(cell));
   if (!run.mode.write) {
     await runAll(slow);
-    return results;
+    return { results, left };
   }
   const trace = { task, passes, results };
   const interim = startInterimRows(run.context, trace);
@@ -105,7 +119,21 @@ async function runCells(
   } finally {
     await interim.stop();
   }
-  return results;
+  return { results, left };
+}
+
+/** Returns the places that the runs of a trace may use; null when their stock has no room. The runs enter the stock at once. */
+function findEnd(
+  task: TraceTask,
+  stock: RunStock,
+  { runs, mode: { admission } }: { readonly runs: number; readonly mode: ScoringMode },
+): StockEnd | null {
+  if (admission === null) {
+    return 'oldest';
+  }
+  const room = task.room?.stock === stock ? task.room : admission.admit(stock, runs);
+  room?.release();
+  return room?.end ?? null;
 }
 
 async function write(

@@ -1,4 +1,4 @@
-import type { Decision } from '../domain/decision.ts';
+import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE } from '../domain/span.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
@@ -9,7 +9,7 @@ import type { ReadContext } from './read/read-context.ts';
 import type { ScoringStores } from './scoring-stores.ts';
 import { liveMode } from './scoring-mode.ts';
 import { readWait } from './read/read-wait.ts';
-import { listOpenRules } from './select/select-rules.ts';
+import { listOpenRules, type OpenRule } from './select/select-rules.ts';
 
 /** Reason why a rule has no current row for a trace. It is computed, not stored. */
 export interface ComputedLine extends TraceKey {
@@ -73,6 +73,10 @@ interface StoredFacts {
   readonly nowMs: number;
 }
 
+const NO_AGENT = 'no agent or model span has come for this trace, so there is nothing to score';
+const KNOWN_LATE =
+  'the trace arrived before this version first ran, which added the convention of its spans; a backfill can score it';
+
 async function listComputedLines(
   context: ReadContext,
   key: TraceKey,
@@ -88,24 +92,10 @@ async function listComputedLines(
     dueAtMs,
   });
   if (!activity.agentSeen) {
-    return [
-      line(
-        '*',
-        'no_agent',
-        'no agent or model span has come for this trace, so there is nothing to score',
-        null,
-      ),
-    ];
+    return [line('*', 'no_agent', NO_AGENT, null)];
   }
   if (activity.knownLate === true) {
-    return [
-      line(
-        '*',
-        'not_covered',
-        'the trace arrived before this version first ran, which added the convention of its spans; a backfill can score it',
-        null,
-      ),
-    ];
+    return [line('*', 'not_covered', KNOWN_LATE, null)];
   }
   const names = new Set(live.rules.map((rule) => rule.name));
   const prior = current.filter((row) => names.has(row.rule));
@@ -122,15 +112,34 @@ async function listComputedLines(
         null,
       ),
     );
-  const undecided = open.filter((each) =>
-    each.prior.every((row) => row.evidenceUntil < activity.lastArrivalMs),
-  );
+  const isCurrent = (row: Decision) => row.evidenceUntil >= activity.lastArrivalMs;
+  const undecided = open.filter((each) => !each.prior.some(isCurrent));
+  const partly = open
+    .flatMap((each) => (undecided.includes(each) ? [] : (describeRoomWait(each, isCurrent) ?? [])))
+    .map(({ rule, reason }) => line(rule, 'waiting', reason, null));
   if (undecided.length === 0) {
-    return uncovered;
+    return [...uncovered, ...partly];
   }
   const { reason, dueAtMs } = await readWait(context, candidate);
   const waiting = undecided.map((each) => line(each.rule.name, 'waiting', reason, dueAtMs));
-  return [...uncovered, ...waiting];
+  return [...uncovered, ...partly, ...waiting];
+}
+
+/** Describes the wait of a rule of which some scorers have decided on the latest spans; null when all have. */
+function describeRoomWait(
+  { rule, scorers, prior }: OpenRule,
+  isCurrent: (row: Decision) => boolean,
+): { rule: string; reason: string } | null {
+  const current = prior.filter(isCurrent);
+  const hasVerdict = current.some(({ scorer, status }) => scorer === WHOLE_RULE && status !== 'scored');
+  const decided = new Set(current.map(({ scorer }) => scorer));
+  const open = scorers.map(({ name }) => name).filter((name) => !decided.has(name));
+  return hasVerdict || open.length === 0
+    ? null
+    : {
+        rule: rule.name,
+        reason: `${open.join(', ')}: at work, or waits for a place; judges and own scorers score a limited number of traces at once`,
+      };
 }
 
 /** A trace that has only evaluation spans of spanscore has no activity: they are never scored. */

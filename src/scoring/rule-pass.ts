@@ -48,7 +48,7 @@ export function listFinalRows(pass: RulePass, results: CellResults): Decision[] 
     return [];
   }
   const withdrawn = new Map<string, Decision>();
-  for (const cell of pass.cells) {
+  for (const cell of done.some((result) => result.left) ? [] : pass.cells) {
     const row = buildWithdrawnRow(cell);
     if (row !== null) {
       withdrawn.set(row.targetId, row);

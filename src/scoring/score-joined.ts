@@ -50,6 +50,7 @@ async function scoreMembers(
     return buildTriggerOutcomes(task, { waitUntilMs });
   }
   const facts = mergeFacts(await readFacts(context, candidates, mode));
+  const existingReadMs = context.monotonicMs();
   const existing = await context.stores.scores.ofTraces(run.members);
   const knownRuns = await readKnownRuns(context.stores, candidates, mode);
   const decide = async (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
@@ -57,6 +58,7 @@ async function scoreMembers(
     const lookups = {
       facts,
       existing: existing.get(key) ?? [],
+      existingReadMs,
       knownRuns: knownRuns.get(key) ?? [],
       clock,
     };
@@ -72,7 +74,7 @@ async function scoreMembers(
   for (const stage of planStages(candidates, owner, task)) {
     const read = (candidate: TraceCandidate) => (candidate === owner ? run.data : { partOf: ownerId });
     done.push(...(await Promise.all(stage.map((candidate) => decide(candidate, read(candidate))))));
-    if (done.some((outcome) => outcome.error !== null)) {
+    if (done.some(({ error, left }) => error !== null || left !== null)) {
       break;
     }
   }
@@ -119,6 +121,7 @@ async function readCandidates(
       activity: { ...member, lastArrivalMs, rootSeen: run.finished },
       prior: findPrior(member),
       reread: isOwner && (isOthers || isReread),
+      room: triggers[0]?.room,
       nowMs: clock.nowMs(),
     };
   });
@@ -164,6 +167,7 @@ function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[])
   const triggerKeys = new Set(triggers.map(({ key }) => joinTraceKey(key)));
   const others = done.filter(({ key }) => !triggerKeys.has(joinTraceKey(key)));
   const error = done.find((outcome) => outcome.error !== null)?.error ?? null;
+  const left = done.find((outcome) => outcome.left !== null)?.left ?? null;
   return triggers.map(({ key, activity }, index) => {
     const own = done.filter((outcome) => joinTraceKey(outcome.key) === joinTraceKey(key));
     const included = index === 0 ? [...own, ...others] : own;
@@ -172,6 +176,7 @@ function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[])
       decisions: included.flatMap((outcome) => outcome.decisions),
       scores: included.flatMap((outcome) => outcome.scores),
       tombstones: included.flatMap((outcome) => outcome.tombstones),
+      left,
       error,
     });
   });

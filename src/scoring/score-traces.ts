@@ -1,7 +1,10 @@
 import PQueue from 'p-queue';
+import type { TraceData } from '../domain/span.ts';
 import type { Decision } from '../domain/decision.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './read/piece.ts';
+import { findStock } from './attempt/run-cell.ts';
+import type { LeftRuns, Room } from './attempt/run-stock.ts';
 import { readSlices, type ReadTrace } from './read/read-slices.ts';
 import { addFacts, readKnownRuns } from './runs/record-runs.ts';
 import { scoreTask } from './apply-rules.ts';
@@ -24,6 +27,8 @@ const KEYS_PER_LOOKUP = 500;
 export interface WorkItem extends TraceKey {
   /** True when new spans came but the last arrival did not change, because an insert committed late. */
   readonly reread?: boolean | undefined;
+  /** Room for the runs that an earlier pass left. */
+  readonly room?: Room | undefined;
 }
 
 /** Called with the outcome of every trace as soon as it is done. */
@@ -59,51 +64,102 @@ async function scoreSlice(
 ): Promise<void> {
   const clock = await readStoreClock(scoring.stores.spans, scoring.monotonicMs);
   const candidates = await findCandidates(scoring, items, mode, clock, settle);
+  const { toRead, toDecline, leftRuns } = await selectCandidates(scoring, candidates, {
+    mode,
+    clock,
+    settle,
+  });
+  const queue = new PQueue({ concurrency: scoring.traceConcurrency });
+  const held = new Set<TraceData>();
+  const release = (data: TraceData) => {
+    if (held.delete(data)) {
+      scoring.readMemory.release(data);
+    }
+  };
+  const start = (selected: Selected, read: TraceTask['read']) =>
+    void queue.add(async () => {
+      const outcome = await scoreTask(scoring, { ...selected, read }, mode);
+      selected.room?.release();
+      if (read !== null && 'spans' in read) {
+        release(read);
+      }
+      const left = leftRuns.get(joinTraceKey(selected.key));
+      settle(left === undefined ? outcome : { ...outcome, left });
+    });
+  (await addFacts(scoring.stores, toDecline, mode)).forEach((selected) => start(selected, null));
+  const keys = [...toRead.values()].map((selected) => selected.key);
+  try {
+    for await (const slice of readSlices(scoring.stores.spans, keys, scoring.readMemory)) {
+      slice.forEach((read) => 'data' in read && held.add(read.data));
+      await startJoined(scoring, slice, { toRead, mode, clock, queue, settle });
+      for (const read of slice) {
+        const selected = toRead.get(joinTraceKey(read.key));
+        if (selected !== undefined) {
+          start(selected, 'data' in read ? read.data : read.error);
+        }
+      }
+      await queue.onSizeLessThan(scoring.traceConcurrency);
+    }
+    await queue.onIdle();
+  } finally {
+    // Pieces of joined runs, and traces of a pass that broke off.
+    held.forEach(release);
+    toRead.forEach(({ room }) => room?.release());
+  }
+}
+
+/** Candidates by their next step. */
+interface SelectedTraces {
+  readonly toRead: Map<string, Selected>;
+  /** Traces whose rules decline them, or have no room now: their content is not read. */
+  readonly toDecline: readonly Selected[];
+  /** Runs of `toDecline` that found no room. */
+  readonly leftRuns: ReadonlyMap<string, LeftRuns>;
+}
+
+/** Room for the runs of a trace, or the runs that found none. */
+interface Reservation {
+  readonly room: Room | undefined;
+  readonly left: LeftRuns | null;
+}
+
+/** Selects the rules of each candidate. Settles candidates that need no work now. */
+async function selectCandidates(
+  scoring: Scoring,
+  candidates: readonly TraceCandidate[],
+  { mode, clock, settle }: { mode: ScoringMode; clock: StoreClock; settle: Settle },
+): Promise<SelectedTraces> {
   const facts = await readFacts(scoring, candidates, mode);
+  const existingReadMs = scoring.monotonicMs();
   const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
   const knownRuns = await readKnownRuns(scoring.stores, candidates, mode);
   const toRead = new Map<string, Selected>();
-  const direct: Selected[] = [];
+  const toDecline: Selected[] = [];
+  const leftRuns = new Map<string, LeftRuns>();
   for (const candidate of candidates) {
-    const key = joinTraceKey(candidate.activity);
+    const { activity } = candidate;
+    const key = joinTraceKey(activity);
     const lookups = {
       facts: facts.get(key),
       existing: existing.get(key) ?? [],
+      existingReadMs,
       knownRuns: knownRuns.get(key) ?? [],
       clock,
     };
     const selected = selectTrace(candidate, lookups, mode);
-    if (selected.rules.length > 0) {
-      toRead.set(key, selected);
+    const { room, left } = reserveRoom(selected, scoring, mode);
+    if (left === null && selected.rules.length > 0) {
+      toRead.set(key, { ...selected, room });
     } else if (selected.declined.length > 0) {
-      direct.push(selected);
-    } else {
-      settle(
-        buildOutcome(candidate.activity, {
-          activity: candidate.activity,
-          postponed: listPostponed(candidate),
-        }),
-      );
-    }
-  }
-  const queue = new PQueue({ concurrency: scoring.traceConcurrency });
-  const start = (selected: Selected, read: TraceTask['read']) =>
-    void queue.add(async () => {
-      settle(await scoreTask(scoring, { ...selected, read }, mode));
-    });
-  (await addFacts(scoring.stores, direct, mode)).forEach((selected) => start(selected, null));
-  const keys = [...toRead.values()].map((selected) => selected.key);
-  for await (const slice of readSlices(scoring.stores.spans, keys)) {
-    await startJoined(scoring, slice, { toRead, mode, clock, queue, settle });
-    for (const read of slice) {
-      const selected = toRead.get(joinTraceKey(read.key));
-      if (selected !== undefined) {
-        start(selected, 'data' in read ? read.data : read.error);
+      toDecline.push({ ...selected, rules: [] });
+      if (left !== null) {
+        leftRuns.set(key, left);
       }
+    } else {
+      settle(buildOutcome(activity, { activity, left, postponed: listPostponed(candidate) }));
     }
-    await queue.onSizeLessThan(scoring.traceConcurrency);
   }
-  await queue.onIdle();
+  return { toRead, toDecline, leftRuns };
 }
 
 interface Joining {
@@ -133,6 +189,7 @@ async function startJoined(
     triggers.forEach(({ key }) => toRead.delete(joinTraceKey(key)));
     void queue.add(async () => {
       const outcomes = await scoreJoined(scoring, { run, triggers, clock }, mode);
+      triggers.forEach(({ room }) => room?.release());
       outcomes.forEach(settle);
     });
   }
@@ -177,7 +234,14 @@ async function findCandidates(
       settle(buildOutcome(item, { activity: activity ?? null }));
       continue;
     }
-    const candidate = { activity, claim, prior, reread: item.reread ?? false, nowMs: clock.nowMs() };
+    const candidate = {
+      activity,
+      claim,
+      prior,
+      reread: item.reread ?? false,
+      room: item.room,
+      nowMs: clock.nowMs(),
+    };
     const waitUntilMs = mode.waits ? computeWaitUntil(candidate, readiness) : null;
     if (waitUntilMs === null) {
       candidates.set(key, candidate);
@@ -191,6 +255,25 @@ async function findCandidates(
 /** Returns true for a trace that arrived before the store knew its convention: live scoring leaves it to a backfill. */
 function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: ScoringMode): boolean {
   return knownLate && history !== null;
+}
+
+/**
+ * Sets room aside for a trace whose scorers are all slow, before its content is read. Returns the runs that are left when none of
+ * their stocks has room: then the content is not read. A trace with a quick scorer is read in any case.
+ */
+function reserveRoom(selected: Selected, scoring: Scoring, { admission }: ScoringMode): Reservation {
+  const stocks = selected.rules.flatMap(({ scorers }) => scorers.map((bound) => findStock(bound, scoring)));
+  const [first] = stocks;
+  if (admission === null || selected.room !== undefined || stocks.includes(null) || !first) {
+    return { room: selected.room, left: null };
+  }
+  for (const [stock, runs] of Map.groupBy(stocks, (each) => each ?? first)) {
+    const room = admission.admit(stock, runs.length);
+    if (room !== null) {
+      return { room, left: null };
+    }
+  }
+  return { room: undefined, left: { stock: first, runs: stocks.filter((stock) => stock === first).length } };
 }
 
 /** Lists the rows that this process tries again later: another process may have written them. */

@@ -1,5 +1,6 @@
 import type { Stratum } from '../domain/decision.ts';
 import type { ScoreSource } from '../domain/score.ts';
+import type { Admission } from './attempt/run-stock.ts';
 import type { PreparedRule } from './select/rule.ts';
 import type { RuleHistory } from './select/rule-history.ts';
 
@@ -28,12 +29,19 @@ export interface ScoringMode {
   readonly keepsFormerResults: boolean;
   /** True: a deferred decision is tried again before its time. */
   readonly retriesEarly: boolean;
-  /** True: a judged scorer is deferred when its queue is full. False: it waits. */
-  readonly shedsJudgeLoad: boolean;
+  /** Decides whether the runs of slow scorers find room in their stock now; null: they wait for a place. */
+  readonly admission: Admission | null;
 }
 
-/** Mode of the daemon for ready traces. */
-export function liveMode(rules: readonly PreparedRule[], history: RuleHistory): ScoringMode {
+/**
+ * Mode of the daemon for ready traces.
+ * @param admission decides whether slow scorers run in a pass; default: they wait for a place
+ */
+export function liveMode(
+  rules: readonly PreparedRule[],
+  history: RuleHistory,
+  admission: Admission | null = null,
+): ScoringMode {
   return {
     source: 'live',
     rules,
@@ -46,7 +54,7 @@ export function liveMode(rules: readonly PreparedRule[], history: RuleHistory): 
     reuses: true,
     keepsFormerResults: true,
     retriesEarly: false,
-    shedsJudgeLoad: true,
+    admission,
   };
 }
 
@@ -64,7 +72,7 @@ export function backfillMode(rules: readonly PreparedRule[]): ScoringMode {
     reuses: true,
     keepsFormerResults: false,
     retriesEarly: true,
-    shedsJudgeLoad: false,
+    admission: null,
   };
 }
 
@@ -82,7 +90,7 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
     reuses: false,
     keepsFormerResults: false,
     retriesEarly: true,
-    shedsJudgeLoad: false,
+    admission: null,
   };
 }
 

@@ -5,10 +5,12 @@ import type { Log } from '../telemetry/log.ts';
 import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
 import { createBudget } from './attempt/budget.ts';
 import { createJudgeHealth } from './attempt/judge-health.ts';
-import { createJudgePool } from './attempt/judge-pool.ts';
+import { createJudgeStock } from './attempt/judge-stock.ts';
+import { createLaterScores } from './attempt/later-scores.ts';
 import { createSingleFlight } from './attempt/single-flight.ts';
 import type { LiveContext } from './live/live-context.ts';
 import { createPieceCache } from './read/piece-cache.ts';
+import { createReadMemory } from './read/read-memory.ts';
 import type { ReadContext, TraceReader } from './read/read-context.ts';
 import type { TraceJoiner } from './read/trace-joiner.ts';
 import { createGroupCommit } from './record/group-commit.ts';
@@ -54,10 +56,14 @@ export interface ScoringOptions {
   readonly judgeConcurrency?: number | undefined;
   /** Number of attempts at a judge whose reply cannot be used. Default 3. */
   readonly judgeAttempts?: number | undefined;
-  /** Judged scorers that may wait in memory. Default 256. */
-  readonly judgeBacklog?: number | undefined;
+  /** Share of the places of judges that take the newest traces under a backlog; the rest take the oldest. Default 0.5. */
+  readonly newestShare?: number | undefined;
+  /** Most traces that live scoring has under way. Default 2,000. */
+  readonly maxTracesInMemory?: number | undefined;
   /** Time for which rows wait for others before they are written together, milliseconds. Default 0. */
   readonly commitWaitMs?: number | undefined;
+  /** Time for which look-ups before judge calls wait for others, milliseconds. Default 0. */
+  readonly lookupWaitMs?: number | undefined;
   /** Traces whose scorers run at the same time; their rows go to the store together. Default 256. */
   readonly traceConcurrency?: number | undefined;
 }
@@ -68,27 +74,26 @@ export interface ScoringOptions {
  */
 export function createScoring(ports: ScoringPorts, options: ScoringOptions = {}): Scoring {
   const { stores, readTrace, log, redaction = {}, joiner } = ports;
+  const monotonicMs = ports.monotonicMs ?? (() => performance.now());
+  const limits = readLimits(options);
   createRedactor(redaction);
   return {
     stores,
     readTrace,
+    readMemory: createReadMemory(),
     joining: joiner === undefined ? null : { joiner, cache: createPieceCache() },
-    readiness: {
-      decisionWaitMs: options.decisionWaitMs ?? 5_000,
-      maxWaitMs: options.maxWaitMs ?? 15 * 60_000,
-    },
     log,
     judgeScope: ports.judgeScope ?? {},
     redaction,
-    scorerTimeoutMs: options.scorerTimeoutMs ?? 120_000,
-    judgeAttempts: options.judgeAttempts ?? 3,
-    traceConcurrency: options.traceConcurrency ?? 256,
+    ...limits,
     budget: createBudget(stores.judgeCalls),
     judgeHealth: createJudgeHealth({ log }),
-    judgePool: createJudgePool({
+    judgeStock: createJudgeStock({
       concurrency: options.judgeConcurrency ?? 16,
-      maxWaiting: options.judgeBacklog ?? 256,
+      newestShare: limits.newestShare,
+      monotonicMs,
     }),
+    laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs: options.lookupWaitMs ?? 0 }),
     flights: createSingleFlight(),
     scoreWriter: createGroupCommit((scores) => stores.scores.write(scores), options.commitWaitMs),
     decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions), options.commitWaitMs),
@@ -98,6 +103,21 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     claims: SOLE_CLAIMS,
     signal: ports.signal,
     random: ports.random ?? Math.random,
-    monotonicMs: ports.monotonicMs ?? (() => performance.now()),
+    monotonicMs,
+  };
+}
+
+/** Completes the limits with their defaults. */
+function readLimits(options: ScoringOptions) {
+  return {
+    readiness: {
+      decisionWaitMs: options.decisionWaitMs ?? 5_000,
+      maxWaitMs: options.maxWaitMs ?? 15 * 60_000,
+    },
+    scorerTimeoutMs: options.scorerTimeoutMs ?? 120_000,
+    judgeAttempts: options.judgeAttempts ?? 3,
+    traceConcurrency: options.traceConcurrency ?? 256,
+    newestShare: options.newestShare ?? 0.5,
+    maxTracesInMemory: options.maxTracesInMemory ?? 2_000,
   };
 }

@@ -11,7 +11,11 @@ export async function readStoreClock(
   spans: Pick<SpanSource, 'nowMs'>,
   monotonicMs: () => number,
 ): Promise<StoreClock> {
-  const storeMs = await spans.nowMs();
+  return createStoreClock(await spans.nowMs(), monotonicMs);
+}
+
+/** Creates a clock from one reading of the store's clock, Unix milliseconds. */
+export function createStoreClock(storeMs: number, monotonicMs: () => number): StoreClock {
   const startedMs = monotonicMs();
   return { nowMs: () => storeMs + Math.max(0, Math.trunc(monotonicMs() - startedMs)) };
 }

@@ -4,6 +4,7 @@ import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { Claim } from '../ownership/claim.ts';
+import type { LeftRuns, Room } from './attempt/run-stock.ts';
 import type { TraceActivity, TraceFacts, TraceKey } from '../store/contracts/stores.ts';
 import type { PreparedRule } from './select/rule.ts';
 import type { DeclinedRule, SelectedRule } from './select/selection.ts';
@@ -34,7 +35,11 @@ export interface TraceTask {
   readonly knownRuns: readonly RunRecord[];
   /** Current scores of the trace. */
   readonly existing: readonly Score[];
+  /** Time at which `existing` was read, milliseconds of the monotonic clock. */
+  readonly existingReadMs: number;
   readonly reread: boolean;
+  /** Room for the runs that an earlier pass left; undefined in a first pass. */
+  readonly room: Room | undefined;
   readonly clock: StoreClock;
 }
 
@@ -53,6 +58,8 @@ export interface TraceOutcome {
   readonly waitUntilMs: number | null;
   /** Earlier rows whose next attempt is in the future. Only for a trace that needs no work now. */
   readonly postponed: readonly Decision[];
+  /** Runs that found no room in their stock: their scorers decide in a later pass. */
+  readonly left: LeftRuns | null;
   /** Error that broke the pass off: missing decisions come with the next pass. */
   readonly error: AppError | null;
 }
@@ -67,6 +74,7 @@ export function buildOutcome(key: TraceKey, parts: Partial<TraceOutcome> = {}): 
     tombstones: [],
     waitUntilMs: null,
     postponed: [],
+    left: null,
     error: null,
     ...parts,
   };

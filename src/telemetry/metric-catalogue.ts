@@ -179,7 +179,7 @@ export const METRICS = {
   'spanscore.scoring.traces': observed(
     'level',
     '{trace}',
-    'Traces without a final decision: waiting (still arriving), queued, running, retrying.',
+    'Traces without a final decision: waiting (still arriving), queued, waiting_for_judge (code scorers have decided), running, retrying.',
     'state',
   ),
   'spanscore.scoring.traces.spilled': observed(
@@ -209,7 +209,17 @@ export const METRICS = {
     'rule',
     'state',
   ),
+  'spanscore.scoring.queue.age': observed(
+    'level',
+    's',
+    'Time since the oldest queued trace became ready; 0 without one.',
+  ),
   'spanscore.judge.queue': observed('level', '{run}', 'Judged scorers that run or wait for a place.'),
+  'spanscore.judge.queue.wait': observed(
+    'level',
+    's',
+    'Longest time that a prepared run has waited for a place of its judge; 0 without one.',
+  ),
   'spanscore.guest.processes': observed('level', '{process}', 'Processes of own scorers.', 'scorer'),
   'spanscore.guest.queue': observed('level', '{run}', 'Runs that wait for an own scorer.', 'scorer'),
   'spanscore.guest.paused': observed(

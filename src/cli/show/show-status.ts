@@ -64,13 +64,17 @@ function showScoring({ process }: StatusReport): string[] {
   if (scoring === undefined) {
     return [];
   }
-  const { waiting, queued, inFlight, retries, oldestWaitMs, lagMs, fault } = scoring;
+  const { waiting, queued, waitingForRoom, inFlight, retries, oldestWaitMs, oldestQueuedMs, lagMs, fault } =
+    scoring;
   const oldest = oldestWaitMs === null ? '' : ` (the oldest for ${showSeconds(oldestWaitMs)})`;
+  const forJudges = waitingForRoom === 0 ? '' : `, ${waitingForRoom} of them for a judge`;
+  const queuedFor =
+    oldestQueuedMs === null ? '' : ` (the oldest for ${showSeconds(oldestQueuedMs)}${forJudges})`;
   const lag = lagMs === null ? '' : `; arrivals were read ${showSeconds(lagMs)} ago`;
   return [
     line(
       'scoring',
-      `traces: ${waiting} still arriving${oldest}, ${queued} queued, ${inFlight} running, ${retries} waiting for a retry${lag}`,
+      `traces: ${waiting} still arriving${oldest}, ${queued} queued${queuedFor}, ${inFlight} running, ${retries} waiting for a retry${lag}`,
     ),
     ...(fault === null ? [] : [line('', `waiting for the store: ${cleanLine(fault, 200)}`)]),
   ];

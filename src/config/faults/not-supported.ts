@@ -17,7 +17,10 @@ export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
     path: ['store', 'cluster'],
     instead: 'its tables are created on the one server of store.url',
   },
-  { path: ['scoring'], instead: 'traces are scored when they are ready, the newest and the oldest in turn' },
+  ...['catchUp', 'catchUpOrder'].map((key) => ({
+    path: ['scoring', key],
+    instead: 'a trace without budget is tried again for 48 h',
+  })),
   { path: ['budgets'], instead: 'supported: a budget of each rule, rules[].budget.perDay' },
   { path: ['readiness', 'session'], instead: 'sessions are not scored' },
   {

@@ -4,7 +4,8 @@ import type { ScoringStores } from '../scoring-stores.ts';
 import type { RecordedAttempt } from './attempt-result.ts';
 import type { Budget } from './budget.ts';
 import type { JudgeHealth } from './judge-health.ts';
-import type { JudgePool } from './judge-pool.ts';
+import type { JudgeStock } from './judge-stock.ts';
+import type { LaterScores } from './later-scores.ts';
 import type { SingleFlight } from './single-flight.ts';
 
 /** Judges and reply cache of the calls of all scorers. */
@@ -21,7 +22,8 @@ export interface AttemptContext {
   readonly judgeAttempts: number;
   readonly budget: Budget;
   readonly judgeHealth: JudgeHealth;
-  readonly judgePool: JudgePool;
+  readonly judgeStock: JudgeStock;
+  readonly laterScores: LaterScores;
   readonly flights: SingleFlight<RecordedAttempt>;
   /** Aborts judge calls: the traces under way stay undecided. */
   readonly signal: AbortSignal | undefined;

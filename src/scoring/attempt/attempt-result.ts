@@ -35,8 +35,6 @@ export type AttemptResult =
       readonly retryAfterMs?: number | undefined;
       /** Time before which an attempt cannot succeed, Unix milliseconds by the store's clock. */
       readonly notBeforeMs?: number | undefined;
-      /** True when the scorer did not run, because a queue was full. */
-      readonly queueFull?: true;
     }
   /** Stopped by this process without a result: the owner of the trace scores it later. */
   | { readonly status: 'abandoned' };

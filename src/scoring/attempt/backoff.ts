@@ -1,9 +1,6 @@
 const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** Shortest wait after a full queue, milliseconds. */
-const QUEUE_WAIT_MS = 15_000;
-
 /** Largest random addition, as a share of a wait, so that attempts that failed together do not come back together. */
 const JITTER = 0.2;
 
@@ -15,9 +12,4 @@ export function computeBackoffMs(attempts: number, retryAfterMs: number | undefi
   const doubled = FIRST_WAIT_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 20);
   const wait = Math.max(Math.min(doubled, LONGEST_WAIT_MS), retryAfterMs ?? 0);
   return Math.trunc(wait * (1 + JITTER * random));
-}
-
-/** Computes the wait after a full queue, milliseconds: 15 to 45 s (`random` in [0, 1)), however often it was full. */
-export function computeQueueWaitMs(random: number): number {
-  return Math.trunc(QUEUE_WAIT_MS * (1 + 2 * random));
 }

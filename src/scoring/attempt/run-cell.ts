@@ -2,18 +2,19 @@ import { unpricedBudget } from '../../domain/model-prices.ts';
 import type { Score } from '../../domain/score.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';
-import { joinTraceKey } from '../../store/contracts/stores.ts';
 import { attemptScorer } from './attempt-scorer.ts';
-import { readReasonCode, formatReason } from './attempt-failure.ts';
+import { readReasonCode } from './attempt-failure.ts';
 import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { deferMalformed } from './malformed-retry.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
-import { sumCost, type AttemptResult, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
+import { sumCost, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
 import { buildScorerInput } from './scorer-input.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
 import type { RecordContext } from '../record/record-context.ts';
 import type { AttemptContext } from './attempt-context.ts';
+import type { PreparedScorer } from '../select/rule.ts';
+import type { RunStock, StockEnd } from './run-stock.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 
 /** Facts that all cells of a trace share. */
@@ -21,6 +22,13 @@ export interface CellRun {
   readonly context: AttemptContext & RecordContext;
   readonly mode: ScoringMode;
   readonly terms: ScoreTerms;
+  /** Places that the runs of this pass may use, by stock. */
+  readonly ends: ReadonlyMap<RunStock, StockEnd>;
+}
+
+/** Returns the result of a cell whose run found no room in its stock. */
+export function leaveCell(): CellResult {
+  return { row: null, scores: [], abandoned: false, left: true };
 }
 
 /** Returns the result of a cell whose plan needs no run. */
@@ -31,43 +39,9 @@ export function resultWithoutRun(cell: Cell): CellResult {
 /** Runs the scorer of a cell and stores its scores. Returns them with the row, which is not stored yet. Throws what the store throws. */
 export async function runCell(cell: Cell, run: CellRun): Promise<CellResult> {
   const scoreId = buildScoreId(cell.task.key.tenant, cell.target, cell.bound);
-  const { attempt, scores } = await startAttempt(cell, run, scoreId);
+  const { attempt, scores } = await runOnce(cell, run, scoreId);
   const row = buildAttemptRow(cell, attempt, run.context.random());
   return { row, scores, abandoned: row === null };
-}
-
-function startAttempt(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
-  const { guest, isJudged } = cell.bound;
-  if (guest === undefined) {
-    return isJudged ? runJudged(cell, run, scoreId) : runOnce(cell, run, scoreId);
-  }
-  // A scorer in child processes has a queue of its own: when it hangs, the places of other judged scorers stay free.
-  return run.mode.shedsJudgeLoad && guest.isFull()
-    ? Promise.resolve(deferForQueue(`${guest.waiting()} runs wait for scorer ${cell.bound.name} already`))
-    : runOnce(cell, run, scoreId);
-}
-
-/** Defers a run because a queue is full. */
-function deferForQueue(detail: string): RecordedAttempt {
-  return attemptWithoutRun({
-    status: 'deferred',
-    reason: formatReason('overloaded', detail),
-    queueFull: true,
-  });
-}
-
-async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
-  const { judgePool } = run.context;
-  if (run.mode.shedsJudgeLoad && judgePool.isFull()) {
-    return deferForQueue(`${judgePool.pending()} judged scorers wait already`);
-  }
-  return judgePool.run(async () => {
-    const standing = run.mode.reuses ? await findStoredScore(cell, run) : undefined;
-    if (standing !== undefined) {
-      return attemptWithoutRun({ status: 'scored', values: [], standing: standing.fingerprint });
-    }
-    return runOnce(cell, run, scoreId);
-  });
 }
 
 /**
@@ -75,8 +49,7 @@ async function runJudged(cell: Cell, run: CellRun, scoreId: string): Promise<Rec
  * than a judge call.
  */
 async function findStoredScore(cell: Cell, { context, mode }: CellRun): Promise<Score | undefined> {
-  const { key } = cell.task;
-  const scores = (await context.stores.scores.ofTraces([key])).get(joinTraceKey(key)) ?? [];
+  const scores = await context.laterScores.read(cell.task);
   const isStanding = ({ fingerprint, source }: Score) =>
     fingerprint === cell.bound.fingerprint || (mode.keepsFormerResults && source === 'live');
   return scores.find(
@@ -84,9 +57,10 @@ async function findStoredScore(cell: Cell, { context, mode }: CellRun): Promise<
   );
 }
 
-function attemptWithoutRun(result: AttemptResult): RecordedAttempt {
+/** Builds the attempt of a run that has a score already. */
+function useStanding({ fingerprint }: Score): ScorerAttempt {
   const cost = sumCost([], { durationMs: 0, redactions: 0 });
-  return { attempt: { result, calls: [], cost }, scores: [] };
+  return { result: { status: 'scored', values: [], standing: fingerprint }, calls: [], cost };
 }
 
 /**
@@ -116,7 +90,39 @@ function isOutOfBudget({ result }: ScorerAttempt): boolean {
 
 async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const { context, mode, terms } = run;
-  const result = await attemptScorer(cell.bound, buildScorerInput(cell.target, mode.source, scoreId), {
+  const result = await attemptInPlace(cell, run, scoreId);
+  if (result.result.status === 'scored' && result.result.standing !== undefined) {
+    return { attempt: result, scores: [] };
+  }
+  const attempt = mode.write ? deferMalformed(cell, result, context.judgeAttempts) : result;
+  observeHealth(cell, attempt, context);
+  const recorded = { attempt, scores: buildScoreRows(cell, attempt, terms) };
+  return mode.write ? recordAttempt(context, cell, recorded) : recorded;
+}
+
+/** Asks for a place only for the call, so that the places do not wait for the writes of rows. */
+async function attemptInPlace(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
+  if (findStock(cell.bound, run.context) !== run.context.judgeStock) {
+    return callScorer(cell, run, scoreId);
+  }
+  const end = run.ends.get(run.context.judgeStock) ?? 'oldest';
+  return run.context.judgeStock.run(end, async () => {
+    const standing = run.mode.reuses ? await findStoredScore(cell, run) : undefined;
+    return standing === undefined ? callScorer(cell, run, scoreId) : useStanding(standing);
+  });
+}
+
+/** Returns the stock of the runs of a slow scorer; null for a scorer that runs at once in this process. */
+export function findStock(
+  { guest, isJudged }: PreparedScorer,
+  { judgeStock }: Pick<AttemptContext, 'judgeStock'>,
+): RunStock | null {
+  // A scorer in child processes has a stock of its own: when it hangs, the places of other judged scorers stay free.
+  return guest ?? (isJudged ? judgeStock : null);
+}
+
+function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Promise<ScorerAttempt> {
+  return attemptScorer(cell.bound, buildScorerInput(cell.target, mode.source, scoreId), {
     judgeScope: context.judgeScope,
     redaction: context.redaction,
     timeoutMs: context.scorerTimeoutMs,
@@ -125,10 +131,6 @@ async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<R
     checkClaim: () => cell.task.claim.check(),
     monotonicMs: context.monotonicMs,
   });
-  const attempt = mode.write ? deferMalformed(cell, result, context.judgeAttempts) : result;
-  observeHealth(cell, attempt, context);
-  const recorded = { attempt, scores: buildScoreRows(cell, attempt, terms) };
-  return mode.write ? recordAttempt(context, cell, recorded) : recorded;
 }
 
 function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: AttemptContext): void {

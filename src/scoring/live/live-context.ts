@@ -1,6 +1,7 @@
 import type { Decision } from '../../domain/decision.ts';
 import type { ReadinessSettings } from '../../readiness/readiness.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { JudgeStock } from '../attempt/judge-stock.ts';
 import type { GroupCommit } from '../record/group-commit.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 
@@ -8,6 +9,11 @@ import type { ScoringStores } from '../scoring-stores.ts';
 export interface LiveContext {
   readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions'>;
   readonly decisionWriter: GroupCommit<Decision>;
+  readonly judgeStock: JudgeStock;
+  /** Share of the places that take the newest traces under a backlog, 0 to 1. */
+  readonly newestShare: number;
+  /** Most traces under way. */
+  readonly maxTracesInMemory: number;
   readonly readiness: ReadinessSettings;
   readonly log: Log;
   /** Returns a number in [0, 1), for jitter. */

@@ -1,5 +1,5 @@
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import { runSweep, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
+import { runSweep, SWEEP_EVERY_MS, SWEEP_LIMIT } from '../../readiness/sweep.ts';
 import { AHEAD_MS } from '../../readiness/readiness.ts';
 import { createTail, type Tail } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
@@ -11,15 +11,27 @@ import { createRetrySchedule } from './retry-schedule.ts';
 import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
 import { recordRules, type RuleHistory } from '../select/rule-history.ts';
 import type { Scoring } from '../scoring.ts';
-import { liveMode } from '../scoring-mode.ts';
+import { liveMode, type ScoringMode } from '../scoring-mode.ts';
+import { createStoreClock, type StoreClock } from '../store-clock.ts';
 import type { LiveContext } from './live-context.ts';
 import { createScorerOwnership } from './scorer-ownership.ts';
 import { systemTimers, type Timers } from './timers.ts';
 import { scoreTraces, type WorkItem } from '../score-traces.ts';
-import { createWorkQueue, type Urgency } from './work-queue.ts';
+import { createStockAdmission, type StockAdmission } from './stock-admission.ts';
+import { createWorkQueue, type Urgency, type WorkQueue } from './work-queue.ts';
 import { Workers } from './workers.ts';
 
+/** Interval of the reads of arrivals, milliseconds. */
 const TICK_MS = 1_000;
+
+/**
+ * Time between two batches for each trace of the last one, milliseconds. A single trace is scored at once when it is ready; many
+ * are scored together, because a batch costs the store the same for one trace and for many.
+ */
+const GATHER_MS_PER_TRACE = 100;
+
+/** Shortest sleep, milliseconds. */
+const SHORTEST_SLEEP_MS = 20;
 
 /** Time that a stop waits for work under way before it aborts the work, milliseconds. */
 const STOP_GRACE_MS = 10_000;
@@ -42,10 +54,14 @@ export interface ScoringLoopStatus {
   /** Traces that still arrive. */
   readonly waiting: number;
   readonly queued: number;
+  /** Queued traces whose slow scorers wait for room; the other scorers have decided. */
+  readonly waitingForRoom: number;
+  /** Time since the oldest queued trace became ready, milliseconds; null when none is queued. */
+  readonly oldestQueuedMs: number | null;
   readonly inFlight: number;
   /** Traces that will be scored again. */
   readonly retries: number;
-  /** Arrivals that had no room in memory. The sweep finds their traces. */
+  /** Arrivals and traces that had no room in memory. The sweep finds the traces. */
   readonly spilled: number;
   /** Age of the oldest trace that still arrives, milliseconds; null when no trace arrives. */
   readonly oldestWaitMs: number | null;
@@ -78,7 +94,8 @@ class LiveScoring implements ScoringLoop {
   readonly #rules: readonly PreparedRule[];
   readonly #ownership: Ownership;
   readonly #tail: Tail;
-  readonly #queue = createWorkQueue();
+  readonly #queue: WorkQueue;
+  readonly #admission: StockAdmission;
   readonly #retries = createRetrySchedule();
   readonly #workers: Workers;
   readonly #stopping = new AbortController();
@@ -92,6 +109,10 @@ class LiveScoring implements ScoringLoop {
   #dueReadMs = 0;
   #generation = 0;
   #tickedMs: number | null = null;
+  #clock: StoreClock | null = null;
+  #mode: ScoringMode | null = null;
+  /** True when the store has more undecided traces than the last sweep found, or than the queue had room for. */
+  #hasMore = false;
 
   constructor(scoring: Scoring, options: ScoringLoopOptions) {
     const { stores, readiness, monotonicMs } = scoring;
@@ -102,10 +123,16 @@ class LiveScoring implements ScoringLoop {
     this.#ownership =
       options.ownership ?? createScorerOwnership(undefined, options.rules, { member: '', monotonicMs });
     this.#tail = createTail(stores.spans, readiness);
+    this.#queue = createWorkQueue(monotonicMs);
+    this.#admission = createStockAdmission(this.#queue, {
+      newestShare: scoring.newestShare,
+      maxRuns: Math.max(1, Math.floor(scoring.maxTracesInMemory / 2)),
+    });
     const owned = { ...scoring, claims: this.#ownership, signal: this.#abandoning.signal };
     this.#workers = new Workers(scoring, {
       score: (items, mode, onOutcome) => scoreTraces(owned, items, mode, onOutcome),
       queue: this.#queue,
+      admission: this.#admission,
       retries: this.#retries,
       timers: this.#timers,
       stopping: this.#stopping.signal,
@@ -145,9 +172,11 @@ class LiveScoring implements ScoringLoop {
     return {
       waiting: this.#tail.waiting(),
       queued: this.#queue.queued(),
+      waitingForRoom: this.#queue.queued() - this.#queue.ready(),
+      oldestQueuedMs: this.#queue.oldestWaitMs(),
       inFlight: this.#queue.inFlight(),
       retries: this.#retries.size(),
-      spilled: this.#tail.spilled(),
+      spilled: this.#tail.spilled() + this.#queue.spilled(),
       oldestWaitMs: this.#tail.oldestWaitMs(),
       lagMs: this.#tickedMs === null ? null : Math.max(0, this.#context.monotonicMs() - this.#tickedMs),
       fault: this.#fault,
@@ -175,15 +204,48 @@ class LiveScoring implements ScoringLoop {
             history = await this.#recordRules(nowMs);
           }
           await this.#sweep(history);
-          this.#workers.pump(liveMode(this.#rules, history));
+          this.#mode = liveMode(this.#rules, history, this.#admission);
+          this.#workers.start(this.#mode);
         }
         await this.#readDue();
         this.#fault = null;
       } catch (error) {
         this.#reportFault(error);
       }
-      await this.#timers.sleep(TICK_MS, this.#stopping.signal);
+      await this.#scoreUntilTick();
     }
+  }
+
+  /** Waits for the next tick. Meanwhile starts traces at the time at which they are ready. */
+  async #scoreUntilTick(): Promise<void> {
+    const { monotonicMs } = this.#context;
+    const tickMs = monotonicMs() + TICK_MS;
+    let gatherMs = 0;
+    for (;;) {
+      const restMs = tickMs - monotonicMs();
+      const nextMs = Math.max(gatherMs, this.#nextReadyInMs() ?? TICK_MS, SHORTEST_SLEEP_MS);
+      await this.#timers.sleep(Math.min(restMs, nextMs), this.#stopping.signal);
+      if (this.#stopping.signal.aborted || monotonicMs() >= tickMs) {
+        return;
+      }
+      if (this.#clock !== null && this.#mode !== null) {
+        const count = this.#takeReady(this.#tail.release(this.#clock.nowMs()), this.#clock.nowMs());
+        gatherMs = GATHER_MS_PER_TRACE * count;
+        this.#workers.start(this.#mode);
+      }
+    }
+  }
+
+  /** Returns the time until a trace is ready or a retry is due, milliseconds; null when none is known. */
+  #nextReadyInMs(): number | null {
+    if (this.#clock === null || this.#beginning === null) {
+      return null;
+    }
+    const nowMs = this.#clock.nowMs();
+    const retryMs = this.#retries.nextMs();
+    const times = [this.#tail.nextReadyInMs(nowMs), retryMs === null ? null : retryMs - nowMs];
+    const known = times.filter((ms) => ms !== null);
+    return known.length === 0 ? null : Math.min(...known);
   }
 
   #reportFault(error: unknown): void {
@@ -211,13 +273,21 @@ class LiveScoring implements ScoringLoop {
       this.#sweepDueMs = 0;
     }
     this.#beginning ??= { startedMs: nowMs, suspectSinceMs: await this.#suspectSince(ready, nowMs) };
+    this.#clock = createStoreClock(nowMs, this.#context.monotonicMs);
+    this.#takeReady(ready, nowMs);
+    return nowMs;
+  }
+
+  /** Queues ready traces and due retries. Returns their number. */
+  #takeReady(ready: readonly ReadyTrace[], nowMs: number): number {
     for (const trace of ready) {
       const { tenant, traceId } = trace;
       const item = { tenant, traceId, reread: trace.reopened || this.#isSuspect(trace) };
       this.#take(item, 'live', { nowMs, isNew: true });
     }
-    this.#retries.due(nowMs).forEach((item) => this.#take(item, 'live', { nowMs, isNew: false }));
-    return nowMs;
+    const due = this.#retries.due(nowMs);
+    due.forEach((item) => this.#take(item, 'live', { nowMs, isNew: false }));
+    return ready.length + due.length;
   }
 
   /** Returns -Infinity when the store fails: then every trace of the start is read again. */
@@ -238,9 +308,11 @@ class LiveScoring implements ScoringLoop {
 
   async #sweep(history: RuleHistory): Promise<void> {
     const { stores, monotonicMs, readiness, log } = this.#context;
-    if (monotonicMs() < this.#sweepDueMs || this.#queue.queued() > 0) {
+    const isDue = monotonicMs() >= this.#sweepDueMs;
+    if (!isDue && !(this.#hasMore && this.#queue.queued() < SWEEP_LIMIT)) {
       return;
     }
+    const spilled = this.#queue.spilled();
     let isFull = false;
     const coverage = history.coverage(this.#rules);
     for (const { cells, shards } of this.#ownership.shares()) {
@@ -248,7 +320,8 @@ class LiveScoring implements ScoringLoop {
         settings: readiness,
         cells: coverage.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
         shards,
-        isWaiting: (key) => this.#tail.isWaiting(key),
+        isWaiting: (key) => this.#tail.isWaiting(key) || this.#queue.has(key),
+        limit: SWEEP_LIMIT + this.#queue.queued(),
       });
       for (const { key, dueAtMs } of found) {
         if (dueAtMs > nowMs) {
@@ -260,7 +333,8 @@ class LiveScoring implements ScoringLoop {
       isFull ||= full && found.length > 0;
       log.debug('swept', { found: found.length });
     }
-    this.#sweepDueMs = monotonicMs() + (isFull ? 0 : this.#untilHoldEnds(SWEEP_EVERY_MS));
+    this.#hasMore = isFull || this.#queue.spilled() > spilled;
+    this.#sweepDueMs = monotonicMs() + this.#untilHoldEnds(SWEEP_EVERY_MS);
   }
 
   async #readDue(): Promise<void> {
@@ -291,7 +365,7 @@ class LiveScoring implements ScoringLoop {
     if (holdMs > 0) {
       this.#retries.add(item, nowMs + holdMs);
     } else {
-      this.#queue.push(item, urgency);
+      this.#hasMore = !this.#queue.push(item, urgency) || this.#hasMore;
     }
   }
 }

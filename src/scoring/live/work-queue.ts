@@ -1,4 +1,5 @@
-import { joinTraceKey } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
+import type { LeftRuns, RunStock, StockEnd } from '../attempt/run-stock.ts';
 import type { WorkItem } from '../score-traces.ts';
 
 /** Most traces in the queue. The sweep finds the traces beyond it. */
@@ -7,95 +8,266 @@ const MAX_QUEUED = 50_000;
 /** Urgency of a trace: traces that became ready now go before traces of a sweep. */
 export type Urgency = 'live' | 'sweep';
 
-/** Traces to score, each at most once at a time. */
+/** A trace that waits for room, and the number of its runs. */
+export interface LeftTrace {
+  readonly item: WorkItem;
+  readonly runs: number;
+}
+
+/** Traces to score, each at most once at a time. Only their ids are in memory, not their content. */
 export interface WorkQueue {
-  /** Adds a trace. Returns false when the queue is full. A trace under way is queued again after it is done. */
+  /**
+   * Adds a trace. Returns false when the queue had no room for it, or for an older trace: the sweep finds that one. A trace under
+   * way is queued again after it is done.
+   */
   push(item: WorkItem, urgency: Urgency): boolean;
   /** Takes up to `limit` traces; they are under way until `done`. */
   take(limit: number): WorkItem[];
+  /** Notes that runs of a trace under way found no room in a stock. After `done` the trace waits for room. */
+  leave(item: WorkItem, left: LeftRuns): void;
   done(items: readonly WorkItem[]): void;
+  /** Takes up to `limit` traces that wait for room in the stock, of at most `runs` runs, but at least one. */
+  takeLeft(stock: RunStock, part: { end: StockEnd; limit: number; runs: number }): LeftTrace[];
+  /** Number of traces that wait for room in the stock. */
+  left(stock: RunStock): number;
+  /** Stocks for which traces wait. */
+  awaitedStocks(): RunStock[];
+  /** Returns true for a queued trace that is not under way. */
+  has(key: TraceKey): boolean;
+  /** Number of traces that are not under way. */
   queued(): number;
+  /** Number of traces that `take` can take. */
+  ready(): number;
   inFlight(): number;
+  /** Number of traces that had no room. */
+  spilled(): number;
+  /** Time since the oldest trace was queued, milliseconds; null for an empty queue. */
+  oldestWaitMs(): number | null;
   /** Empties the queue. Traces under way stay. */
   clear(): void;
 }
 
-export function createWorkQueue(maxQueued: number = MAX_QUEUED): WorkQueue {
-  const queues: Record<Urgency, Map<string, WorkItem>> = { live: new Map(), sweep: new Map() };
-  const running = new Set<string>();
-  const again = new Map<string, NextRun>();
+/** @param nowMs milliseconds of a clock that never goes back */
+export function createWorkQueue(nowMs: () => number, maxQueued: number = MAX_QUEUED): WorkQueue {
+  return new TraceQueue(nowMs, maxQueued);
+}
 
-  const queued = () => queues.live.size + queues.sweep.size;
+/** A trace that is not under way. */
+interface Entry {
+  readonly item: WorkItem;
+  readonly sinceMs: number;
+  /** Runs that found no room; 0 for a trace without an earlier pass. */
+  readonly runs: number;
+}
 
-  function push(item: WorkItem, urgency: Urgency): boolean {
+/** A trace under way. */
+interface Running {
+  readonly urgency: Urgency;
+  readonly sinceMs: number;
+  left: LeftRuns | null;
+  /** The pass that follows this one. */
+  next: { readonly item: WorkItem; readonly urgency: Urgency } | null;
+}
+
+/** Entries of each urgency, in the order in which they came. */
+type Entries = Readonly<Record<Urgency, Map<string, Entry>>>;
+
+class TraceQueue implements WorkQueue {
+  readonly #nowMs: () => number;
+  readonly #maxQueued: number;
+  readonly #ready: Entries = createEntries();
+  readonly #left = new Map<RunStock, Entries>();
+  readonly #running = new Map<string, Running>();
+  #spilled = 0;
+
+  constructor(nowMs: () => number, maxQueued: number) {
+    this.#nowMs = nowMs;
+    this.#maxQueued = maxQueued;
+  }
+
+  push(item: WorkItem, urgency: Urgency): boolean {
     const key = joinTraceKey(item);
-    if (running.has(key)) {
-      // A sweep, too, may find work that the run under way leaves out: the trace's other scorers may have come to this process.
-      again.set(key, mergeNext(again.get(key), { item, urgency }));
+    const running = this.#running.get(key);
+    if (running !== undefined) {
+      // A sweep, too, may find work that the pass under way leaves out: the trace's other scorers may have come to this process.
+      running.next = {
+        item: mergeItems(running.next?.item, item),
+        urgency: running.next?.urgency === 'live' ? 'live' : urgency,
+      };
       return true;
     }
-    const earlier = queues.live.get(key) ?? queues.sweep.get(key);
-    if (earlier === undefined && queued() >= maxQueued) {
-      return false;
-    }
-    const target = queues.live.has(key) ? 'live' : urgency;
-    queues.sweep.delete(key);
-    queues[target].set(key, merge(earlier, item));
-    return true;
+    const earlier = this.#remove(key);
+    return this.#add(this.#ready, earlier?.urgency === 'live' ? 'live' : urgency, {
+      item: mergeItems(earlier?.entry.item, item),
+      sinceMs: earlier?.entry.sinceMs ?? this.#nowMs(),
+      runs: 0,
+    });
   }
 
-  function take(limit: number): WorkItem[] {
-    const taken: WorkItem[] = [];
-    for (const queue of [queues.live, queues.sweep]) {
-      for (const [key, item] of queue) {
-        if (taken.length >= limit) {
-          return taken;
-        }
-        queue.delete(key);
-        running.add(key);
-        taken.push(item);
-      }
-    }
-    return taken;
+  take(limit: number): WorkItem[] {
+    const entries = [...listEntries(this.#ready.live, limit)];
+    entries.push(...listEntries(this.#ready.sweep, limit - entries.length));
+    return this.#start(entries);
   }
 
-  function done(items: readonly WorkItem[]): void {
+  leave(item: WorkItem, left: LeftRuns): void {
+    const running = this.#running.get(joinTraceKey(item));
+    if (running !== undefined) {
+      running.left = left;
+    }
+  }
+
+  done(items: readonly WorkItem[]): void {
     for (const item of items) {
       const key = joinTraceKey(item);
-      running.delete(key);
-      const next = again.get(key);
-      if (next !== undefined) {
-        again.delete(key);
-        push(next.item, next.urgency);
+      const running = this.#running.get(key);
+      this.#running.delete(key);
+      if (running === undefined) {
+        continue;
+      }
+      const { next, left, urgency, sinceMs } = running;
+      if (next !== null) {
+        this.push(mergeItems(left === null ? undefined : item, next.item), next.urgency);
+      } else if (left !== null) {
+        const entries = this.#left.get(left.stock) ?? createEntries();
+        this.#left.set(left.stock, entries);
+        this.#add(entries, urgency, { item: mergeItems(undefined, item), sinceMs, runs: left.runs });
       }
     }
   }
 
-  return {
-    push,
-    take,
-    done,
-    queued,
-    inFlight: () => running.size,
-    clear() {
-      queues.live.clear();
-      queues.sweep.clear();
-      again.clear();
-    },
-  };
+  takeLeft(
+    stock: RunStock,
+    { end, limit, runs }: { end: StockEnd; limit: number; runs: number },
+  ): LeftTrace[] {
+    const entries = this.#left.get(stock);
+    if (entries === undefined || limit <= 0 || runs <= 0) {
+      return [];
+    }
+    const ordered =
+      end === 'oldest'
+        ? [...listEntries(entries.sweep, limit), ...listEntries(entries.live, limit)]
+        : [...entries.sweep, ...entries.live].slice(-limit).reverse();
+    let sum = 0;
+    const chosen = ordered.slice(0, limit).filter(([, entry], index) => {
+      sum += entry.runs;
+      return index === 0 || sum <= runs;
+    });
+    this.#start(chosen);
+    return chosen.map(([, { item, runs: count }]) => ({ item, runs: count }));
+  }
+
+  left(stock: RunStock): number {
+    const entries = this.#left.get(stock);
+    return entries === undefined ? 0 : countEntries(entries);
+  }
+
+  awaitedStocks(): RunStock[] {
+    return [...this.#left.keys()].filter((stock) => this.left(stock) > 0);
+  }
+
+  has(key: TraceKey): boolean {
+    const name = joinTraceKey(key);
+    return this.#maps().some(({ entries }) => entries.has(name));
+  }
+
+  queued(): number {
+    return this.#maps().reduce((sum, { entries }) => sum + entries.size, 0);
+  }
+
+  ready(): number {
+    return countEntries(this.#ready);
+  }
+
+  inFlight(): number {
+    return this.#running.size;
+  }
+
+  spilled(): number {
+    return this.#spilled;
+  }
+
+  oldestWaitMs(): number | null {
+    const oldest = this.#maps().flatMap(({ entries }) => entries.values().next().value?.sinceMs ?? []);
+    return oldest.length === 0 ? null : this.#nowMs() - Math.min(...oldest);
+  }
+
+  clear(): void {
+    this.#maps().forEach(({ entries }) => entries.clear());
+    for (const running of this.#running.values()) {
+      running.next = null;
+      running.left = null;
+    }
+  }
+
+  /** All maps, the least urgent first. */
+  #maps(): { urgency: Urgency; entries: Map<string, Entry> }[] {
+    const all = [...this.#left.values(), this.#ready];
+    return [
+      ...all.map(({ sweep }) => ({ urgency: 'sweep' as const, entries: sweep })),
+      ...all.map(({ live }) => ({ urgency: 'live' as const, entries: live })),
+    ];
+  }
+
+  #remove(key: string): { entry: Entry; urgency: Urgency } | undefined {
+    for (const { urgency, entries } of this.#maps()) {
+      const entry = entries.get(key);
+      if (entry !== undefined) {
+        entries.delete(key);
+        return { entry, urgency };
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * Adds an entry. A full queue drops its oldest trace of the least urgency for a live one, so that new traces are scored soon.
+   * Returns false when a trace was dropped.
+   */
+  #add(target: Entries, urgency: Urgency, entry: Entry): boolean {
+    const isFull = this.queued() >= this.#maxQueued;
+    if (isFull) {
+      this.#spilled += 1;
+      const victims = this.#maps().find(({ entries }) => entries.size > 0)?.entries;
+      const oldest = victims?.keys().next().value;
+      if (urgency === 'sweep' || oldest === undefined) {
+        return false;
+      }
+      victims?.delete(oldest);
+    }
+    target[urgency].set(joinTraceKey(entry.item), entry);
+    return !isFull;
+  }
+
+  #start(taken: readonly (readonly [string, Entry])[]): WorkItem[] {
+    return taken.map(([key, { item, sinceMs }]) => {
+      const { urgency } = this.#remove(key) ?? { urgency: 'live' };
+      this.#running.set(key, { urgency, sinceMs, left: null, next: null });
+      return item;
+    });
+  }
 }
 
-/** A run that follows the run under way. */
-interface NextRun {
-  readonly item: WorkItem;
-  readonly urgency: Urgency;
+function createEntries(): Entries {
+  return { live: new Map(), sweep: new Map() };
 }
 
-function mergeNext(earlier: NextRun | undefined, next: NextRun): NextRun {
-  const urgency = earlier?.urgency === 'live' ? 'live' : next.urgency;
-  return { item: merge(earlier?.item, next.item), urgency };
+function countEntries({ live, sweep }: Entries): number {
+  return live.size + sweep.size;
 }
 
-function merge(earlier: WorkItem | undefined, item: WorkItem): WorkItem {
-  return earlier?.reread === true ? { ...item, reread: true } : item;
+function listEntries(entries: ReadonlyMap<string, Entry>, limit: number): (readonly [string, Entry])[] {
+  const listed: (readonly [string, Entry])[] = [];
+  for (const entry of entries) {
+    if (listed.length >= limit) {
+      break;
+    }
+    listed.push(entry);
+  }
+  return listed;
+}
+
+function mergeItems(earlier: WorkItem | undefined, item: WorkItem): WorkItem {
+  const { tenant, traceId } = item;
+  return { tenant, traceId, reread: item.reread === true || earlier?.reread === true };
 }

@@ -8,13 +8,11 @@ import type { Timers } from './timers.ts';
 import { readStoreClock } from '../store-clock.ts';
 import type { TraceOutcome } from '../trace-task.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
+import type { StockAdmission } from './stock-admission.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** Most traces of one batch. */
-const BATCH = 200;
-
-/** Most traces under way: their runs stay in memory while judges answer. */
-const MAX_IN_FLIGHT = 1_024;
+/** Most traces of one batch of look-ups and reads. */
+const MAX_BATCH = 200;
 
 /** Most traces whose failures in a row are counted. */
 const MAX_TRACKED_FAILURES = 10_000;
@@ -29,42 +27,65 @@ export type ScoreBatch = (
 export interface WorkersDeps {
   readonly score: ScoreBatch;
   readonly queue: WorkQueue;
+  readonly admission: StockAdmission;
   readonly retries: RetrySchedule;
   readonly timers: Timers;
   /** Stops the start of new batches. */
   readonly stopping: AbortSignal;
 }
 
-/** Scores the traces of the queue in parallel batches, so that a slow judge delays only its own traces. */
+/**
+ * Scores the traces of the queue in parallel batches. A trace that waits for a place of its judge stays under way; when too many
+ * wait, the judged scorers of further traces are left for later, and only their trace ids stay in memory.
+ */
 export class Workers {
   readonly #context: LiveContext;
   readonly #deps: WorkersDeps;
   readonly #running = new Set<Promise<void>>();
   readonly #failures = new Map<string, number>();
+  readonly #batch: number;
+  #mode: ScoringMode | null = null;
 
   constructor(context: LiveContext, deps: WorkersDeps) {
     this.#context = context;
     this.#deps = deps;
+    this.#batch = Math.max(1, Math.min(MAX_BATCH, Math.floor(context.maxTracesInMemory / 4)));
+    context.judgeStock.onLow(() => this.#pump());
   }
 
   /** Starts batches up to the limit, and again after outcomes, until the queue is empty. */
-  pump(mode: ScoringMode): void {
-    const { queue, stopping } = this.#deps;
-    while (!stopping.aborted && this.#hasRoom()) {
-      const items = queue.take(BATCH);
-      const batch = this.#work(items, mode).finally(() => {
-        this.#running.delete(batch);
-        this.pump(mode);
-      });
-      this.#running.add(batch);
+  start(mode: ScoringMode): void {
+    this.#mode = mode;
+    this.#pump();
+  }
+
+  #pump(): void {
+    const { queue, admission, stopping } = this.#deps;
+    if (this.#mode === null || stopping.aborted) {
+      return;
+    }
+    this.#startBatch(admission.takeForRoom(this.#batch), this.#mode);
+    while (this.#hasRoom()) {
+      this.#startBatch(queue.take(this.#batch), this.#mode);
     }
   }
 
-  /** Returns true when the queue fits, or at least a whole batch: look-ups cost the store the same for one trace and for a batch. */
+  /** Returns true when the ready traces fit, or at least a whole batch: look-ups cost the store the same for one trace and for a batch. */
   #hasRoom(): boolean {
     const { queue } = this.#deps;
-    const queued = queue.queued();
-    return queued > 0 && MAX_IN_FLIGHT - queue.inFlight() >= Math.min(BATCH, queued);
+    const free = this.#context.maxTracesInMemory - queue.inFlight();
+    return queue.ready() > 0 && free >= Math.min(this.#batch, queue.ready());
+  }
+
+  #startBatch(items: readonly WorkItem[], mode: ScoringMode): void {
+    if (items.length === 0) {
+      return;
+    }
+    const batch = this.#work(items, mode).finally(() => {
+      this.#running.delete(batch);
+      this.#pump();
+    });
+    this.#running.add(batch);
   }
 
   /** Waits for the batches under way. After `graceMs` aborts them and waits for their end. */
@@ -85,9 +106,10 @@ export class Workers {
         const item = open.get(joinTraceKey(outcome.key));
         if (item !== undefined) {
           open.delete(joinTraceKey(item));
+          item.room?.release();
           this.#settle(outcome, item.reread === true, clock.nowMs());
           this.#deps.queue.done([item]);
-          this.pump(mode);
+          this.#pump();
         }
       });
     } catch (error) {
@@ -97,6 +119,7 @@ export class Workers {
       });
       await this.#retryAll([...open.values()]);
     } finally {
+      open.forEach(({ room }) => room?.release());
       this.#deps.queue.done([...open.values()]);
     }
   }
@@ -116,6 +139,9 @@ export class Workers {
       return;
     }
     this.#failures.delete(name);
+    if (outcome.left !== null) {
+      this.#deps.queue.leave(item, outcome.left);
+    }
     if (outcome.waitUntilMs !== null) {
       retries.add(item, outcome.waitUntilMs);
     }

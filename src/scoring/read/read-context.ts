@@ -4,6 +4,7 @@ import type { ReadinessSettings } from '../../readiness/readiness.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 import type { PieceCache } from './piece-cache.ts';
+import type { ReadMemory } from './read-memory.ts';
 import type { TraceJoiner } from './trace-joiner.ts';
 
 /** Reads the agent runs of a trace. */
@@ -15,6 +16,7 @@ export interface ReadContext {
   readonly readTrace: TraceReader;
   /** Null: every trace is read by itself. */
   readonly joining: { readonly joiner: TraceJoiner; readonly cache: PieceCache } | null;
+  readonly readMemory: ReadMemory;
   readonly readiness: ReadinessSettings;
   readonly log: Log;
 }

@@ -2,7 +2,7 @@ import { WHOLE_RULE, type Decision, type DecisionStatus } from '../../domain/dec
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { formatReason, readReasonCode } from '../attempt/attempt-failure.ts';
 import type { AttemptCost, AttemptResult, ScorerAttempt } from '../attempt/attempt-result.ts';
-import { computeBackoffMs, computeQueueWaitMs } from '../attempt/backoff.ts';
+import { computeBackoffMs } from '../attempt/backoff.ts';
 import type { Cell } from '../attempt/cell.ts';
 import type { PreparedRule } from '../select/rule.ts';
 import type { Selection } from '../select/selection.ts';
@@ -60,10 +60,7 @@ function computeNextAttempt(
   if (result.status !== 'deferred') {
     return null;
   }
-  const waitMs =
-    result.queueFull === true
-      ? computeQueueWaitMs(random)
-      : computeBackoffMs(attempts, result.retryAfterMs, random);
+  const waitMs = computeBackoffMs(attempts, result.retryAfterMs, random);
   return Math.max(cell.task.clock.nowMs() + waitMs, result.notBeforeMs ?? 0);
 }
 

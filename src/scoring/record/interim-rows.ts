@@ -1,3 +1,4 @@
+import type { Decision } from '../../domain/decision.ts';
 import type { Cell, CellResults } from '../attempt/cell.ts';
 import type { RulePass } from '../rule-pass.ts';
 import type { TraceTask } from '../trace-task.ts';
@@ -65,6 +66,12 @@ function hasRunning({ cells }: RulePass, results: CellResults): boolean {
   return cells.some((cell) => !results.has(cell));
 }
 
+/** Returns null for a cell whose earlier row is still right, or whose run is left to a later pass. */
+function readInterimRow(cell: Cell, results: CellResults): Decision | null {
+  const result = results.get(cell);
+  return result === undefined ? buildInProgressRow(cell) : result.row;
+}
+
 async function writeInterimRows(
   context: RecordContext,
   { task, results }: RunningTrace,
@@ -73,7 +80,7 @@ async function writeInterimRows(
   await task.claim.check();
   const rows = passes.flatMap((pass) => [
     ...pass.verdicts,
-    ...pass.cells.flatMap((cell) => results.get(cell)?.row ?? buildInProgressRow(cell) ?? []),
+    ...pass.cells.flatMap((cell) => readInterimRow(cell, results) ?? []),
   ]);
   await context.decisionWriter.write(rows);
 }

@@ -2,6 +2,7 @@ import type { TargetKind } from '../../domain/agent-run.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { hashValue } from '../../domain/identity.ts';
 import type { Scorer } from '../../evals/scorer.ts';
+import type { RunStock } from '../attempt/run-stock.ts';
 import type { SamplePlan } from './sample-trace.ts';
 import { fingerprintOfScorer } from './fingerprint.ts';
 
@@ -15,15 +16,8 @@ export interface BoundScorer {
   readonly range?: readonly [number, number] | undefined;
   /** Time limit of one run, milliseconds. Absent: the limit of all scorers. */
   readonly timeoutMs?: number | undefined;
-  /** Set for a scorer in child processes: it has a queue and a timer of its own. */
-  readonly guest?: GuestQueue | undefined;
-}
-
-/** Queue of the runs of a scorer in child processes. */
-export interface GuestQueue {
-  /** Returns true when no more runs may wait. */
-  isFull(): boolean;
-  waiting(): number;
+  /** Runs in child processes. Set for such a scorer: it has places and a timer of its own. */
+  readonly guest?: RunStock | undefined;
 }
 
 /** Conditions on a trace. All conditions must match; a condition matches when one of its values does. */

@@ -1,6 +1,7 @@
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Claim } from '../../ownership/claim.ts';
 import { AHEAD_MS, ROOTLESS_WAITS } from '../../readiness/readiness.ts';
+import type { Room } from '../attempt/run-stock.ts';
 import { sampleTrace } from './sample-trace.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
@@ -18,11 +19,12 @@ export interface TraceCandidate {
   /** Current decisions of the trace. */
   readonly prior: readonly Decision[];
   readonly reread: boolean;
+  readonly room?: Room | undefined;
   readonly nowMs: number;
 }
 
 /** A rule that covers a trace and has yet to decide it. */
-interface OpenRule {
+export interface OpenRule {
   readonly rule: PreparedRule;
   /** Scorers in force that this process does. */
   readonly scorers: readonly PreparedScorer[];

@@ -17,6 +17,8 @@ export interface TraceLookups {
   readonly facts: TraceFacts | undefined;
   readonly existing: readonly Score[];
   readonly knownRuns: readonly RunRecord[];
+  /** Time at which `existing` was read, milliseconds of the monotonic clock. */
+  readonly existingReadMs: number;
   readonly clock: StoreClock;
 }
 
@@ -45,7 +47,7 @@ export async function readFacts(
 /** Decides for each rule whether it scores a trace. */
 export function selectTrace(
   candidate: TraceCandidate,
-  { facts, existing, knownRuns, clock }: TraceLookups,
+  { facts, existing, existingReadMs, knownRuns, clock }: TraceLookups,
   mode: ScoringMode,
 ): Selected {
   const { activity } = candidate;
@@ -62,7 +64,9 @@ export function selectTrace(
     facts,
     knownRuns,
     existing,
+    existingReadMs,
     reread: candidate.reread,
+    room: candidate.room,
     clock,
   };
 }

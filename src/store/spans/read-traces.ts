@@ -52,6 +52,7 @@ interface Gathered {
   rows: number;
   /** Of its spans. */
   size: number;
+  logsSize: number;
   omitted: number;
 }
 
@@ -161,6 +162,7 @@ async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
       const { tenant, log, identity } = toLog(row.columns);
       const trace = gatherTrace(reading, { tenant, traceId: log.traceId });
       trace.logs.set(identity, log);
+      trace.logsSize += row.size;
       charge(reading, row.size);
     }
   }
@@ -172,7 +174,15 @@ function gatherTrace({ traces }: Reading, key: TraceKey): Gathered {
   if (known !== undefined) {
     return known;
   }
-  const trace: Gathered = { key, spans: new Map(), logs: new Map(), rows: 0, size: 0, omitted: 0 };
+  const trace: Gathered = {
+    key,
+    spans: new Map(),
+    logs: new Map(),
+    rows: 0,
+    size: 0,
+    logsSize: 0,
+    omitted: 0,
+  };
   traces.set(name, trace);
   return trace;
 }
@@ -193,11 +203,12 @@ function charge(reading: Reading, size: number): void {
   }
 }
 
-function toTraceData({ key, spans, logs, omitted }: Gathered): TraceData {
+function toTraceData({ key, spans, logs, size, logsSize, omitted }: Gathered): TraceData {
   return {
     traceId: key.traceId,
     spans: [...spans.values()].sort(byStart),
     logs: [...logs.values()],
+    size: size + logsSize,
     ...(omitted === 0 ? {} : { omittedSpans: omitted }),
   };
 }

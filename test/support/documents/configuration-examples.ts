@@ -40,6 +40,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   redaction: `redaction:
   fields: [customer.email]
   patterns: [email, credit-card, 'sk-[A-Za-z0-9]{20,}']`,
+  scoring: `scoring: { maxTracesInMemory: 2000, newestShare: 0.5 }`,
   readiness: `readiness: { decisionWait: 5s, maxWait: 15m }`,
   exporters: `exporters:
   otlp: { endpoint: http://127.0.0.1:4328, as: [span-event, log] }

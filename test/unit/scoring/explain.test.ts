@@ -29,6 +29,22 @@ describe('explaining a trace', () => {
     expect(explained.scores).toMatchObject([{ scorer: 'a', score: 1 }]);
   });
 
+  it('names the scorers that wait for a place while others have decided', async () => {
+    const store = new MemoryStore();
+    const mixed = buildRule([new CountingScorer('a'), judged('j')]);
+    const mode = await buildLiveMode(store, mixed);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
+    store.clockMs += 60_000;
+    const scoring = createTestScoring(store);
+    const [outcome] = await scoreTraces(scoring, [key], { ...mode, admission: { admit: () => null } });
+    expect(outcome?.left).toMatchObject({ runs: 1 });
+    const explained = await explainTrace(scoring, key, [mixed]);
+    expect(explained.decisions).toMatchObject([{ scorer: 'a', status: 'scored' }]);
+    expect(explained.computed).toMatchObject([{ status: 'waiting', dueAtMs: null }]);
+    expect(explained.computed[0]?.reason).toMatch(/^j: /u);
+  });
+
   it('names the run of a waiting piece, and the missing parent of a waiting trace', async () => {
     const store = new MemoryStore();
     await buildLiveMode(store, rule);

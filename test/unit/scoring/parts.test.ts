@@ -1,9 +1,14 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { computeBackoffMs, computeQueueWaitMs } from '../../../src/scoring/attempt/backoff.ts';
+import { computeBackoffMs } from '../../../src/scoring/attempt/backoff.ts';
 import { createGroupCommit } from '../../../src/scoring/record/group-commit.ts';
 import { readSlices } from '../../../src/scoring/read/read-slices.ts';
 import { createRetrySchedule } from '../../../src/scoring/live/retry-schedule.ts';
+import type { TraceData } from '../../../src/domain/span.ts';
+import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
+import type { RunStock } from '../../../src/scoring/attempt/run-stock.ts';
+import { createReadMemory } from '../../../src/scoring/read/read-memory.ts';
 import { createWorkQueue } from '../../../src/scoring/live/work-queue.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
@@ -12,14 +17,14 @@ const key = (traceId: string) => ({ tenant: '', traceId });
 
 describe('the work queue', () => {
   it('returns ready traces before the traces of a sweep', () => {
-    const queue = createWorkQueue();
+    const queue = createWorkQueue(() => 0);
     queue.push(key('swept'), 'sweep');
     queue.push(key('live'), 'live');
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['live', 'swept']);
   });
 
   it('has a trace once, and again after it is done when new spans came', () => {
-    const queue = createWorkQueue();
+    const queue = createWorkQueue(() => 0);
     queue.push(key('a'), 'sweep');
     queue.push(key('a'), 'live');
     const taken = queue.take(9);
@@ -31,7 +36,7 @@ describe('the work queue', () => {
   });
 
   it('has a trace that a sweep found during its run again, too: the run may leave out other scorers', () => {
-    const queue = createWorkQueue();
+    const queue = createWorkQueue(() => 0);
     queue.push(key('a'), 'live');
     const taken = queue.take(9);
     queue.push(key('a'), 'sweep');
@@ -40,11 +45,63 @@ describe('the work queue', () => {
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['b', 'a']);
   });
 
-  it('refuses a trace when it is full', () => {
-    const queue = createWorkQueue(1);
+  it('drops its oldest trace for a new one when it is full, and refuses a trace of a sweep', () => {
+    const queue = createWorkQueue(() => 0, 2);
     expect(queue.push(key('a'), 'live')).toBe(true);
+    expect(queue.push(key('swept'), 'sweep')).toBe(true);
     expect(queue.push(key('b'), 'live')).toBe(false);
-    expect(queue.queued()).toBe(1);
+    expect(queue.push(key('again'), 'sweep')).toBe(false);
+    expect(queue.take(9).map((item) => item.traceId)).toEqual(['a', 'b']);
+    expect(queue.spilled()).toBe(2);
+  });
+
+  describe('with traces that wait for room', () => {
+    const stock: RunStock = { pending: () => 0, low: 1, high: 2 };
+
+    function queueLeft(...names: readonly string[]) {
+      const queue = createWorkQueue(() => 0);
+      for (const name of names) {
+        queue.push(key(name), 'live');
+        const taken = queue.take(1);
+        taken.forEach((item) => queue.leave(item, { stock, runs: 2 }));
+        queue.done(taken);
+      }
+      return queue;
+    }
+
+    it('returns them from both ends, each once, within the room', () => {
+      const queue = queueLeft('a', 'b', 'c', 'd');
+      expect(queue.take(9)).toEqual([]);
+      expect(queue.queued()).toBe(4);
+      const oldest = queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 4 });
+      expect(oldest).toMatchObject([{ item: { traceId: 'a' }, runs: 2 }, { item: { traceId: 'b' } }]);
+      const newest = queue.takeLeft(stock, { end: 'newest', limit: 1, runs: 9 });
+      expect(newest).toMatchObject([{ item: { traceId: 'd' } }]);
+      expect(queue.left(stock)).toBe(1);
+      expect(queue.inFlight()).toBe(3);
+    });
+
+    it('returns one trace whose runs are more than the room: it would wait for ever', () => {
+      const queue = queueLeft('a', 'b');
+      expect(queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 1 })).toHaveLength(1);
+    });
+
+    it('scores a trace with new spans as a whole', () => {
+      const queue = queueLeft('a');
+      queue.push({ ...key('a'), reread: true }, 'live');
+      expect(queue.left(stock)).toBe(0);
+      expect(queue.take(9)).toEqual([{ ...key('a'), reread: true }]);
+    });
+
+    it('forgets them when it is cleared, those of traces under way too', () => {
+      const queue = queueLeft('a');
+      queue.push(key('b'), 'live');
+      const taken = queue.take(1);
+      taken.forEach((item) => queue.leave(item, { stock, runs: 2 }));
+      queue.clear();
+      queue.done(taken);
+      expect(queue.queued()).toBe(0);
+    });
   });
 });
 
@@ -89,9 +146,70 @@ describe('waiting before a retry', () => {
   });
 });
 
-describe('waiting for room in a queue', () => {
-  it('is short and random, so that deferred runs do not come back together', () => {
-    expect([0, 0.5, 0.999].map(computeQueueWaitMs)).toEqual([15_000, 30_000, 44_970]);
+describe('the stock of judged runs', () => {
+  it('gives places to the newest and the oldest runs in turn', async () => {
+    const stock = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => 0 });
+    const order: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const runs = [stock.run('newest', () => gate.promise)];
+    for (const name of ['new1', 'new2', 'new3']) {
+      runs.push(stock.run('newest', async () => void order.push(name)));
+    }
+    for (const name of ['old1', 'old2', 'old3']) {
+      runs.push(stock.run('oldest', async () => void order.push(name)));
+    }
+    expect(stock.pending()).toBe(7);
+    gate.resolve();
+    await Promise.all(runs);
+    expect(order).toEqual(['new3', 'old1', 'new2', 'old2', 'new1', 'old3']);
+    expect(stock.pending()).toBe(0);
+  });
+
+  it('says how long a run has waited, and when more runs should be prepared', async () => {
+    let nowMs = 0;
+    const stock = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => nowMs });
+    let calls = 0;
+    stock.onLow(() => (calls += 1));
+    const gate = Promise.withResolvers<void>();
+    const runs = Array.from({ length: stock.low + 1 }, () => stock.run('newest', () => gate.promise));
+    nowMs = 700;
+    expect(stock.waitMs()).toBe(700);
+    gate.resolve();
+    await Promise.all(runs);
+    expect(calls).toBe(stock.low);
+    expect(stock.waitMs()).toBe(0);
+  });
+
+  it('passes on the error of a run and goes on', async () => {
+    const stock = createJudgeStock({ concurrency: 1, newestShare: 0, monotonicMs: () => 0 });
+    await expect(stock.run('oldest', () => Promise.reject(new Error('bad')))).rejects.toThrow('bad');
+    await expect(stock.run('oldest', async () => 1)).resolves.toBe(1);
+  });
+});
+
+describe('the memory of read content', () => {
+  const aTrace = (size: number): TraceData => ({ traceId: newTraceId(), spans: [], logs: [], size });
+
+  it('lets a read wait until earlier content is released', async () => {
+    const memory = createReadMemory(100);
+    const large = aTrace(101);
+    memory.add([large]);
+    let isReading = false;
+    const waits = memory.waitForRoom().then(() => (isReading = true));
+    await turn();
+    expect(isReading).toBe(false);
+    memory.release(large);
+    await waits;
+    expect(memory.heldSize()).toBe(0);
+  });
+
+  it('asks for fewer traces when they are large', () => {
+    const memory = createReadMemory();
+    expect(memory.nextReadSize()).toBe(50);
+    memory.add([aTrace(1_000), aTrace(3_000)]);
+    expect(memory.nextReadSize()).toBe(200);
+    memory.add([aTrace(16 * 1024 * 1024)]);
+    expect(memory.nextReadSize()).toBe(2);
   });
 });
 

@@ -494,31 +494,6 @@ describe('failures', () => {
     expect(outcomes.map((outcome) => outcome.error?.code ?? null)).toEqual(['store_rejected', null]);
     expect(store.decisions().map((row) => row.traceId)).toEqual([good]);
   });
-
-  it('tries a trace again soon, every time, after the queue of the judges was full', async () => {
-    const store = new MemoryStore();
-    const slow = Promise.withResolvers<{ score: number }>();
-    const mode = await buildLiveMode(store, buildRule([judged('j', () => slow.promise)]));
-    const scoring = createTestScoring(store, { judgeConcurrency: 1, judgeBacklog: 1 });
-    const ahead = [await oneTrace(store), await oneTrace(store)];
-    const atWork = scoreTraces(scoring, ahead.map(buildKey), mode);
-    await expect.poll(() => scoring.judgePool.isFull()).toBe(true);
-    const traceId = await oneTrace(store);
-    const waits: number[] = [];
-    for (let attempt = 1; attempt <= 8; attempt += 1) {
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
-      const row = store.decisions().find((each) => each.traceId === traceId)!;
-      expect(row).toMatchObject({ status: 'deferred', attempts: attempt });
-      expect(row.reason).toMatch(/^overloaded: /);
-      waits.push((row.nextAttemptAt ?? 0) - store.clockMs);
-      store.clockMs = row.nextAttemptAt ?? 0;
-    }
-    expect(new Set(waits)).toEqual(new Set([15_000]));
-    slow.resolve({ score: 1 });
-    await atWork;
-    await scoreTraces(scoring, [buildKey(traceId)], mode);
-    expect(store.scores()).toHaveLength(3);
-  });
 });
 
 describe('late spans', () => {

@@ -195,7 +195,7 @@ describe('the scoring loop', () => {
     const { store, timers, start } = createLoopWorld();
     const hanging = judged('j', () => new Promise(() => undefined));
     const loop = await start([buildRule([new CountingScorer('a'), hanging])], {
-      scoring: { judgeConcurrency: 2, judgeBacklog: 2 },
+      scoring: { judgeConcurrency: 2 },
     });
     await timers.advance(1_000);
     const traces = Array.from({ length: 20 }, newTraceId);
@@ -204,8 +204,12 @@ describe('the scoring loop', () => {
     }
     await timers.advance(8_000);
     expect(store.scores()).toHaveLength(20);
-    const shed = store.decisions().filter((row) => row.reason.startsWith('overloaded'));
-    expect(shed.length).toBeGreaterThan(10);
+    const { inFlight, waitingForRoom } = loop.status();
+    expect(inFlight + waitingForRoom).toBe(20);
+    expect(store.decisions().length).toBeGreaterThanOrEqual(waitingForRoom);
+    expect(new Set(store.decisions().map((row) => `${row.scorer} ${row.status}`))).toEqual(
+      new Set(['a scored']),
+    );
     const stopped = loop.stop();
     await timers.advance(11_000);
     await stopped;
@@ -217,7 +221,7 @@ describe('the scoring loop', () => {
     const hanging = judged('j', () => new Promise(() => undefined));
     const code = buildRule([new CountingScorer('a')], { name: 'code' });
     const loop = await start([code, buildRule([hanging])], {
-      scoring: { judgeConcurrency: 1, judgeBacklog: 50 },
+      scoring: { judgeConcurrency: 1 },
     });
     await timers.advance(1_000);
     for (let second = 0; second < 15; second += 1) {
@@ -226,10 +230,108 @@ describe('the scoring loop', () => {
     }
     await timers.advance(7_000);
     expect(store.scores()).toHaveLength(600);
-    expect(loop.status().inFlight).toBeLessThanOrEqual(52);
+    expect(loop.status().inFlight).toBeLessThanOrEqual(9);
     const stopped = loop.stop();
     await timers.advance(11_000);
     await stopped;
+  });
+
+  it('asks the judge for every trace as soon as places are free, none by a retry', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const gate = Promise.withResolvers<void>();
+    const slow = judged('j', async () => {
+      await gate.promise;
+      return { score: 1 };
+    });
+    const loop = await start([buildRule([slow])], { scoring: { judgeConcurrency: 1 } });
+    await timers.advance(1_000);
+    const traces = Array.from({ length: 40 }, newTraceId);
+    store.ingest(traces.map((traceId) => agentSpan(traceId, 'a', { says: 'x' })));
+    await timers.advance(8_000);
+    const { inFlight, waitingForRoom, retries } = loop.status();
+    expect({ traces: inFlight + waitingForRoom, retries }).toEqual({ traces: 40, retries: 0 });
+    expect(inFlight).toBeLessThanOrEqual(9);
+    expect(store.reads.flat()).toHaveLength(inFlight);
+    gate.resolve();
+    await timers.advance(5_000);
+    expect(slow.inputs).toHaveLength(40);
+    expect(store.decisions().filter((row) => row.status === 'scored')).toHaveLength(40);
+    expect(loop.isIdle()).toBe(true);
+    await loop.stop();
+  });
+
+  it('gives places to new traces and to the oldest of a backlog', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const gates: (() => void)[] = [];
+    const asked: string[] = [];
+    const slow = judged('j', async (input) => {
+      asked.push(JSON.stringify(input.output));
+      await new Promise<void>((resolve) => void gates.push(resolve));
+      return { score: 1 };
+    });
+    const loop = await start([buildRule([slow])], { scoring: { judgeConcurrency: 1 } });
+    await timers.advance(1_000);
+    for (let index = 0; index < 30; index += 1) {
+      store.ingest([agentSpan(newTraceId(), 'a', { says: `early ${index}` })]);
+    }
+    await timers.advance(7_000);
+    const answer = async (count: number) => {
+      for (let answered = 0; answered < count; answered += 1) {
+        gates.forEach((open) => open());
+        await timers.advance(1_000);
+      }
+    };
+    await answer(8);
+    store.ingest([agentSpan(newTraceId(), 'a', { says: 'late' })]);
+    await timers.advance(7_000);
+    const before = asked.length;
+    await answer(6);
+    const numbers = asked.slice(before).map((said) => Number(/early (\d+)/u.exec(said)?.[1] ?? 99));
+    expect(numbers.slice(0, 3)).toContain(99);
+    expect(numbers.filter((number) => number < 15).length).toBeGreaterThanOrEqual(2);
+    expect(loop.status().waitingForRoom).toBeGreaterThan(5);
+    const stopped = loop.stop();
+    await timers.advance(11_000);
+    await stopped;
+  });
+
+  it('judges after a restart what waited for room', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const hanging = judged('j', () => new Promise(() => undefined));
+    const first = await start([buildRule([new CountingScorer('a'), hanging])], {
+      scoring: { judgeConcurrency: 1 },
+    });
+    await timers.advance(1_000);
+    store.ingest(Array.from({ length: 30 }, () => agentSpan(newTraceId(), 'a', { says: 'x' })));
+    await timers.advance(8_000);
+    const stopped = first.stop();
+    await timers.advance(14_000);
+    await stopped;
+    const code = new CountingScorer('a');
+    const working = judged('j');
+    const second = await start([buildRule([code, working])]);
+    await timers.advance(60_000);
+    expect(working.inputs).toHaveLength(30);
+    expect(code.inputs).toHaveLength(0);
+    expect(store.decisions().filter((row) => row.status === 'scored')).toHaveLength(60);
+    await second.stop();
+  });
+
+  it('asks the judge at the time at which a trace is ready, not at the next read of arrivals', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const askedAtMs: number[] = [];
+    const scorer = judged('j', () => {
+      askedAtMs.push(store.clockMs);
+      return { score: 1 };
+    });
+    const loop = await start([buildRule([scorer])]);
+    await timers.advance(1_250, 50);
+    const arrivedMs = store.clockMs;
+    store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+    await timers.advance(7_000, 50);
+    expect(askedAtMs).toHaveLength(1);
+    expect((askedAtMs[0] ?? 0) - arrivedMs).toBeLessThanOrEqual(5_100);
+    await loop.stop();
   });
 
   it('shares the work of two processes: one row each, one judge call each', async () => {

@@ -1,0 +1,87 @@
+import type { Admission, Room, RunStock, StockEnd } from '../attempt/run-stock.ts';
+import type { WorkItem } from '../score-traces.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+/** Admission of runs to their stocks, and the filling of stocks that ran low. */
+export interface StockAdmission extends Admission {
+  /** Takes traces that wait for room out of the queue, from both ends of the backlog, and sets room aside for them. */
+  takeForRoom(limit: number): WorkItem[];
+}
+
+/** @param options newestShare: share of the room for the newest traces, 0 to 1; maxRuns: most runs of one stock */
+export function createStockAdmission(
+  queue: WorkQueue,
+  options: { readonly newestShare: number; readonly maxRuns: number },
+): StockAdmission {
+  return new LiveAdmission(queue, options);
+}
+
+/**
+ * Without a backlog a run may use all room of its stock. With a backlog, runs of traces that are ready now may use the share of the
+ * newest; the rest of the room is for the backlog.
+ */
+class LiveAdmission implements StockAdmission {
+  readonly #queue: WorkQueue;
+  readonly #shares: Readonly<Record<StockEnd, number>>;
+  readonly #maxRuns: number;
+  /** Runs that have room and are not in the stock yet. */
+  readonly #reserved = new Map<RunStock, Record<StockEnd, number>>();
+
+  constructor(queue: WorkQueue, { newestShare, maxRuns }: { newestShare: number; maxRuns: number }) {
+    this.#queue = queue;
+    this.#shares = { newest: newestShare, oldest: 1 - newestShare };
+    this.#maxRuns = maxRuns;
+  }
+
+  admit(stock: RunStock, runs: number): Room | null {
+    const high = Math.min(stock.high, this.#maxRuns);
+    const hasRoom =
+      this.#queue.left(stock) === 0
+        ? this.#countRuns(stock, 'newest') + this.#countRuns(stock, 'oldest') < high
+        : this.#countRuns(stock, 'newest') < high * this.#shares.newest;
+    return hasRoom ? this.#reserve(stock, 'newest', runs) : null;
+  }
+
+  takeForRoom(limit: number): WorkItem[] {
+    return this.#queue
+      .awaitedStocks()
+      .flatMap((stock) => [
+        ...this.#takeEnd(stock, 'oldest', limit),
+        ...this.#takeEnd(stock, 'newest', limit),
+      ]);
+  }
+
+  /** Fills one end of a low stock. The newest end keeps room for traces that are ready soon. */
+  #takeEnd(stock: RunStock, end: StockEnd, limit: number): WorkItem[] {
+    const low = Math.min(stock.low, this.#maxRuns) * this.#shares[end];
+    const high = Math.min(stock.high, this.#maxRuns) * this.#shares[end];
+    const [from, to] = end === 'newest' ? [low / 2, low] : [low, high];
+    const count = this.#countRuns(stock, end);
+    if (count >= from) {
+      return [];
+    }
+    const room = Math.ceil(to - count);
+    return this.#queue
+      .takeLeft(stock, { end, limit, runs: room })
+      .map(({ item, runs }) => ({ ...item, room: this.#reserve(stock, end, runs) }));
+  }
+
+  #countRuns(stock: RunStock, end: StockEnd): number {
+    return stock.pending(end) + (this.#reserved.get(stock)?.[end] ?? 0);
+  }
+
+  #reserve(stock: RunStock, end: StockEnd, runs: number): Room {
+    const reserved = this.#reserved.get(stock) ?? { newest: 0, oldest: 0 };
+    this.#reserved.set(stock, reserved);
+    reserved[end] += runs;
+    let open = runs;
+    return {
+      stock,
+      end,
+      release() {
+        reserved[end] -= open;
+        open = 0;
+      },
+    };
+  }
+}
