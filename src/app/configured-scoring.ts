@@ -73,6 +73,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       commitWaitMs: COMMIT_WAIT_MS,
       lookupWaitMs: LOOKUP_WAIT_MS,
       judgeAttempts: config.judges.attempts,
+      budgets: config.budgets,
     },
   );
 }

@@ -17,12 +17,16 @@ export function judgeReadings({ judgeHealth, budget }: Pick<Scoring, 'judgeHealt
         ),
       ];
     }),
-    ...budget
-      .readings()
-      .flatMap(({ rule, spentUsd, reservedUsd, capUsd }) =>
-        Object.entries({ spent: spentUsd, reserved: reservedUsd, cap: capUsd }).map(
-          ([state, value]) => ({ name: 'spanscore.budget', value, labels: { rule, state } }) as const,
-        ),
-      ),
+    ...budget.readings().flatMap(({ scope: { kind, name }, period, spentUsd, reservedUsd, capUsd }) => {
+      const labels = {
+        scope: kind,
+        rule: kind === 'rule' ? name : '',
+        tenant: kind === 'tenant' ? name : '',
+        period,
+      };
+      return Object.entries({ spent: spentUsd, reserved: reservedUsd, cap: capUsd }).map(
+        ([state, value]) => ({ name: 'spanscore.budget', value, labels: { ...labels, state } }) as const,
+      );
+    }),
   ];
 }

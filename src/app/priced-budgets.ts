@@ -1,14 +1,19 @@
 import { ConfigError } from '../domain/errors.ts';
 import { findPrice, unpricedBudget, type PriceTable } from '../domain/model-prices.ts';
+import type { SharedBudgets } from '../domain/budget.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 
 /**
- * Refuses a rule with a budget when the judge of one of its scorers has no price. The configuration shows the judges of
+ * Refuses a rule whose calls need money of a budget when the judge of one of its scorers has no price. The configuration shows the judges of
  * prebuilt scorers; the judge of a module is known once it is loaded.
  */
-export function rejectUnpricedBudgets(rules: readonly PreparedRule[], prices: PriceTable): void {
+export function rejectUnpricedBudgets(
+  rules: readonly PreparedRule[],
+  { prices, budgets }: { readonly prices: PriceTable; readonly budgets: SharedBudgets },
+): void {
+  const isShared = budgets.total !== undefined || Object.keys(budgets.tenants ?? {}).length > 0;
   for (const { name, budget, scorers } of rules) {
-    if (budget === undefined) {
+    if (budget === undefined && !isShared) {
       continue;
     }
     for (const scorer of scorers) {

@@ -45,7 +45,7 @@ export async function loadScorerKit(
     prepareRule({ ...rule, scorers: await Promise.all(rule.scorers.map(bind)) });
   try {
     const rules = await Promise.all(config.rules.map(prepare));
-    rejectUnpricedBudgets(rules, config.judges.prices);
+    rejectUnpricedBudgets(rules, { prices: config.judges.prices, budgets: config.budgets });
     return {
       rules,
       judges: createJudgeRegistry(config.judges),

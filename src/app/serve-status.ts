@@ -1,7 +1,9 @@
 import type { Config } from './config/index.ts';
-import { computeBudgetDay, computeNextBudgetDay } from '../scoring/attempt/budget-day.ts';
-import { OPEN_LEASE_MS } from '../scoring/attempt/budget-account.ts';
-import type { BudgetReading } from '../scoring/attempt/budget-ask.ts';
+import { listConfiguredBudgets } from './configured-budgets.ts';
+import type { BudgetScope } from '../domain/budget.ts';
+import type { BudgetReading } from '../scoring/budget/budget-ask.ts';
+import { computeRenewal } from '../scoring/budget/budget-period.ts';
+import { createBudgetReader } from '../scoring/budget/read-budgets.ts';
 import type { JudgeState } from '../scoring/attempt/judge-health.ts';
 import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
 import { packageVersion } from './package-version.ts';
@@ -10,8 +12,19 @@ import type { Store, StoreSize } from '../store/contracts/store.ts';
 /** Store and budgets, the same for every process on one store. */
 export interface StoreStatus {
   readonly store: StoreSize & { readonly kind: string };
-  /** Budgets of this UTC day. */
-  readonly budgets: readonly BudgetReading[];
+  /** Caps of this UTC day and month. */
+  readonly budgets: readonly BudgetStatus[];
+}
+
+/** State of a cap, USD. */
+export interface BudgetStatus extends Pick<BudgetReading, 'period' | 'spentUsd' | 'reservedUsd' | 'capUsd'> {
+  readonly scope: BudgetScope['kind'];
+  /** Null for a budget that is not of one rule. */
+  readonly rule: string | null;
+  /** Null for a budget that is not of one tenant. */
+  readonly tenant: string | null;
+  /** Time at which the cap is full again. */
+  readonly renewsAt: string;
 }
 
 /** Live scoring of one process. */
@@ -38,27 +51,26 @@ export function processStatus(
 
 /** Reads the status of the store. Throws an `AppError` when the store cannot be read. */
 export async function readStoreStatus(
-  { rules }: Pick<Config, 'rules'>,
+  config: Pick<Config, 'rules' | 'budgets'>,
   store: Pick<Store, 'size' | 'judgeCalls' | 'spans'>,
   kind: string,
 ): Promise<StoreStatus> {
   const [size, nowMs] = await Promise.all([store.size(), store.spans.nowMs()]);
-  const fromMs = computeBudgetDay(nowMs);
-  const range = {
-    fromMs,
-    toMs: computeNextBudgetDay(nowMs),
-    openSinceMs: Math.max(fromMs, nowMs - OPEN_LEASE_MS),
-  };
-  const budgets = rules.flatMap(({ name, budget }) =>
-    budget === undefined ? [] : [{ rule: name, capUsd: budget.perDay }],
-  );
+  const reader = createBudgetReader(store.judgeCalls, listConfiguredBudgets(config));
+  const readings = await reader.read(nowMs);
+  return { store: { kind, ...size }, budgets: readings.map((reading) => buildBudgetStatus(reading, nowMs)) };
+}
+
+function buildBudgetStatus({ scope, period, ...usd }: BudgetReading, nowMs: number): BudgetStatus {
+  const { spentUsd, reservedUsd, capUsd } = usd;
   return {
-    store: { kind, ...size },
-    budgets: await Promise.all(
-      budgets.map(async ({ rule, capUsd }) => {
-        const { bookedUsd, reservedUsd } = await store.judgeCalls.readSpending(rule, range);
-        return { rule, capUsd, spentUsd: bookedUsd - reservedUsd, reservedUsd };
-      }),
-    ),
+    scope: scope.kind,
+    rule: scope.kind === 'rule' ? scope.name : null,
+    tenant: scope.kind === 'tenant' ? scope.name : null,
+    period,
+    spentUsd,
+    reservedUsd,
+    capUsd,
+    renewsAt: new Date(computeRenewal(period, nowMs)).toISOString(),
   };
 }

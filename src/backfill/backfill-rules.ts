@@ -21,10 +21,13 @@ export function computeBackfillId(range: BackfillRange, rules: readonly Rule[]):
   }).slice(0, 16);
 }
 
-/** Prepares the rules of a backfill. Their names are `backfill:<id>`, or `backfill:<id>:<rule>` for several rules. */
+/**
+ * Prepares the rules of a backfill. Their names are `backfill:<id>`, or `backfill:<id>:<rule>` for several rules. They share the budgets
+ * of live scoring.
+ */
 export function prepareBackfillRules(id: string, rules: readonly Rule[]): PreparedRule[] {
   return rules.map((rule) => {
     const name = rules.length === 1 ? `backfill:${id}` : `backfill:${id}:${rule.name}`;
-    return prepareRule({ ...rule, name });
+    return prepareRule({ ...rule, name, paidBy: rule.name });
   });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Budgets } from './schema/budgets.ts';
 import { Ingest } from './schema/ingest.ts';
 import { Judges, Redaction } from './schema/judges.ts';
 import { Monitors } from './schema/monitors.ts';
@@ -35,6 +36,9 @@ export function createConfigSchema<const Listed extends Components>(components: 
       scoring: Scoring.describe('Live scoring: memory, and the order of traces under a backlog.').prefault(
         {},
       ),
+      budgets: Budgets.describe(
+        'Limits of the judge cost beside the budget of each rule. A call needs money of every budget that applies.',
+      ).prefault({}),
       redaction: Redaction.describe('Texts that are removed before a judge is called.').prefault({}),
       readiness: Readiness.describe(
         'Conditions under which a trace is complete enough to be scored.',

@@ -1,9 +1,10 @@
+import type { SharedBudgets } from '../domain/budget.ts';
 import type { PriceTable } from '../domain/model-prices.ts';
 import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
-import { createBudget } from './attempt/budget.ts';
+import { createBudget } from './budget/budget.ts';
 import { createJudgeHealth } from './attempt/judge-health.ts';
 import { createJudgeStock } from './attempt/judge-stock.ts';
 import { createLaterScores } from './attempt/later-scores.ts';
@@ -60,6 +61,8 @@ export interface ScoringOptions {
   readonly newestShare?: number | undefined;
   /** Most traces that live scoring has under way. Default 2,000. */
   readonly maxTracesInMemory?: number | undefined;
+  /** Budgets beside those of rules. Default: none. */
+  readonly budgets?: SharedBudgets | undefined;
   /** Time for which rows wait for others before they are written together, milliseconds. Default 0. */
   readonly commitWaitMs?: number | undefined;
   /** Time for which look-ups before judge calls wait for others, milliseconds. Default 0. */
@@ -86,7 +89,7 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     judgeScope: ports.judgeScope ?? {},
     redaction,
     ...limits,
-    budget: createBudget(stores.judgeCalls),
+    budget: createBudget(stores.judgeCalls, options.budgets),
     judgeHealth: createJudgeHealth({ log }),
     judgeStock: createJudgeStock({
       concurrency: options.judgeConcurrency ?? 16,

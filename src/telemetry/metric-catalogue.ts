@@ -205,8 +205,11 @@ export const METRICS = {
   'spanscore.budget': observed(
     'gauge',
     '{USD}',
-    'Budget of a rule on this UTC day: spent, reserved (leased by running processes, not spent), cap; as of the last lease in this process.',
+    'Cap of a budget in this UTC day or month: spent, reserved (leased by running processes, not spent), cap; as of the last lease in this process.',
+    'scope',
     'rule',
+    'tenant',
+    'period',
     'state',
   ),
   'spanscore.scoring.queue.age': observed(

@@ -50,6 +50,7 @@ export function fileStores(
     judgeCalls: {
       write: nothing,
       readSpending: async () => ({ bookedUsd: 0, reservedUsd: 0 }),
+      listSpending: none,
       spend: nothing,
     },
   };

@@ -15,6 +15,8 @@ export interface StatusReport extends Partial<StoreStatus> {
   readonly notReady: Readonly<Record<string, string>>;
 }
 
+const PERIODS = { day: 'on this UTC day', month: 'in this UTC month' };
+
 /** Formats the status as lines of a label and a text. */
 export function showStatus(report: StatusReport): string {
   const { store, budgets = [] } = report;
@@ -22,10 +24,10 @@ export function showStatus(report: StatusReport): string {
     ...showServe(report),
     ...showScoring(report),
     ...showJudges(report),
-    ...budgets.map(({ rule, spentUsd, reservedUsd, capUsd }) =>
+    ...budgets.map(({ scope, rule, tenant, period, ...usd }) =>
       line(
         'budget',
-        `rule ${rule}: ${showUsd(spentUsd)} of ${showUsd(capUsd)} USD spent on this UTC day, ${showUsd(reservedUsd)} USD reserved`,
+        `${[scope, rule ?? tenant ?? ''].join(' ').trim()}: ${showUsd(usd.spentUsd)} of ${showUsd(usd.capUsd)} USD spent ${PERIODS[period]}, ${showUsd(usd.reservedUsd)} USD reserved`,
       ),
     ),
     ...(store === undefined

@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
+import type { BudgetCaps } from '../../domain/budget.ts';
 import { findPrice, unpricedBudget } from '../../domain/model-prices.ts';
+import type { KeyPath } from '../key-path.ts';
 import { isInsideAddress } from '../private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
@@ -29,17 +31,19 @@ export function judgesInUse(config: Config, known: readonly KnownScorer[] | unde
   return [...new Set(names)];
 }
 
-/** Reports rules with a budget that cannot be kept, because a judge has no known price. */
+/** Reports budgets that cannot be kept, because a judge has no known price. */
 export function budgetIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
+  const shared = findSharedBudget(config.budgets);
   return config.rules.flatMap((rule, index) => {
-    if (rule.budget === undefined) {
+    const path = rule.budget === undefined ? shared : ['rules', index, 'budget'];
+    if (path === undefined) {
       return [];
     }
     const judges = new Set(rule.scorers.flatMap((name) => judgeOfScorer(name, config, known) ?? []));
     return [...judges]
       .filter((judge) => findPrice(judge, config.judges.prices) === undefined)
       .map((judge) => ({
-        path: ['rules', index, 'budget'],
+        path,
         message: unpricedBudget(judge),
         dependsOn: [
           ['judges', 'prices', judge],
@@ -47,6 +51,34 @@ export function budgetIssues(config: Config, known: readonly KnownScorer[] | und
         ],
       }));
   });
+}
+
+/** Returns the path of a budget that calls of every rule may need; undefined without one. */
+function findSharedBudget({ total, tenants }: Config['budgets']): KeyPath | undefined {
+  if (total !== undefined) {
+    return ['budgets', 'total'];
+  }
+  const [tenant] = Object.keys(tenants);
+  return tenant === undefined ? undefined : ['budgets', 'tenants', tenant];
+}
+
+/** Returns warnings about limits of a day that the limit of the month makes useless. */
+export function uselessLimits({ rules, budgets }: Config): string[] {
+  const all: [string, BudgetCaps | undefined][] = [
+    ...rules.map(({ name, budget }): [string, BudgetCaps | undefined] => [`rule ${name}: budget`, budget]),
+    ['budgets.total', budgets.total],
+    ...Object.entries(budgets.tenants).map(([name, caps]): [string, BudgetCaps] => [
+      `budgets.tenants.${name}`,
+      caps,
+    ]),
+  ];
+  return all.flatMap(([name, { perDay, perMonth } = {}]) =>
+    perDay !== undefined && perMonth !== undefined && perDay > perMonth
+      ? [
+          `${name}: perDay (${perDay} USD) is above perMonth (${perMonth} USD), so it limits nothing: lower perDay or remove it`,
+        ]
+      : [],
+  );
 }
 
 /** Host of OpenAI's own API; its key may be in the environment. */

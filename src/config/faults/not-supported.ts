@@ -21,7 +21,6 @@ export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
     path: ['scoring', key],
     instead: 'a trace without budget is tried again for 48 h',
   })),
-  { path: ['budgets'], instead: 'supported: a budget of each rule, rules[].budget.perDay' },
   { path: ['readiness', 'session'], instead: 'sessions are not scored' },
   {
     path: ['rules', '*', 'where', 'model'],

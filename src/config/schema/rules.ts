@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { budgetCaps } from './budgets.ts';
 import { duration, judgeModel, memorySize, oneOrMore } from './fields.ts';
 
 const name = (description: string) =>
@@ -140,16 +141,7 @@ const rule = z.strictObject({
     .describe('Target of a score: the whole trace, or each agent in it.'),
   where: where.optional(),
   sample: sample.prefault({}),
-  budget: z
-    .strictObject({
-      perDay: z
-        .number()
-        .positive({ error: 'must be above 0' })
-        .describe('Limit of the judge cost of the rule per day (UTC).')
-        .meta({ unit: 'USD a day' }),
-    })
-    .optional()
-    .describe('Limit of the judge cost of the rule.'),
+  budget: budgetCaps('Limit of the judge cost of the rule.').optional(),
 });
 
 /** Schema of rules. */

@@ -2,7 +2,7 @@ import type { JudgeScope } from '../../judge/judge-scope.ts';
 import type { RedactionOptions } from '../../judge/redaction/redaction.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 import type { RecordedAttempt } from './attempt-result.ts';
-import type { Budget } from './budget.ts';
+import type { Budget } from '../budget/budget.ts';
 import type { JudgeHealth } from './judge-health.ts';
 import type { JudgeStock } from './judge-stock.ts';
 import type { LaterScores } from './later-scores.ts';

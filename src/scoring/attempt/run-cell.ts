@@ -1,11 +1,9 @@
-import { unpricedBudget } from '../../domain/model-prices.ts';
 import type { Score } from '../../domain/score.ts';
-import { JudgeError } from '../../judge/judge-error.ts';
-import type { JudgeScope } from '../../judge/judge-scope.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { readReasonCode } from './attempt-failure.ts';
 import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
+import { createReserve } from './create-reserve.ts';
 import { deferMalformed } from './malformed-retry.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { sumCost, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
@@ -141,28 +139,4 @@ function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth
   const kind = 'kind' in result ? result.kind : undefined;
   const { judgeModel: judge, name: scorer } = bound;
   judgeHealth.observe({ judge, scorer, status: result.status, kind: kind ?? readReasonCode(reason), reason });
-}
-
-/** Creates the function that reserves money for each judge call; undefined for a rule without a budget. */
-function createReserve(
-  cell: Cell,
-  { budget: budgets, signal }: AttemptContext,
-  scoreId: string,
-): JudgeScope['reserve'] {
-  const { name: rule, budget } = cell.selected.rule;
-  if (budget === undefined) {
-    return undefined;
-  }
-  return async ({ model, estimatedUsd }) => {
-    if (estimatedUsd === undefined) {
-      throw new JudgeError('judge_misconfigured', `rule ${rule}: ${unpricedBudget(model)}`);
-    }
-    if (estimatedUsd === 0) {
-      return { settle: () => undefined };
-    }
-    const { clock, key } = cell.task;
-    const { tenant } = key;
-    const ask = { rule, perDayUsd: budget.perDay, tenant, scoreId, model, usd: estimatedUsd, signal };
-    return budgets.reserve({ ...ask, nowMs: () => clock.nowMs() });
-  };
 }

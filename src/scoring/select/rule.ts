@@ -1,4 +1,5 @@
 import type { TargetKind } from '../../domain/agent-run.ts';
+import type { BudgetCaps } from '../../domain/budget.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { hashValue } from '../../domain/identity.ts';
 import type { Scorer } from '../../evals/scorer.ts';
@@ -35,8 +36,10 @@ export interface Rule {
   readonly target: TargetKind;
   readonly where?: Where | undefined;
   readonly sample: SamplePlan;
-  /** Most money that the judges of the rule may cost, USD per UTC day. */
-  readonly budget?: { readonly perDay: number } | undefined;
+  /** Most money that the judges of the rule may cost. */
+  readonly budget?: BudgetCaps | undefined;
+  /** Rule whose budget pays. Absent: this rule. */
+  readonly paidBy?: string | undefined;
 }
 
 /** Scorer of a rule, with its fingerprint. */
@@ -92,6 +95,8 @@ export interface RuleDefinition {
   readonly where: Where;
   readonly sample: SamplePlan;
   readonly budgetPerDay: number | null;
+  /** Absent without a limit, as in definitions of earlier versions. */
+  readonly budgetPerMonth?: number;
 }
 
 export function buildRuleDefinition(rule: Rule): RuleDefinition {
@@ -101,6 +106,7 @@ export function buildRuleDefinition(rule: Rule): RuleDefinition {
     where: rule.where ?? {},
     sample: { rate: rule.sample.rate, always: [...rule.sample.always] },
     budgetPerDay: rule.budget?.perDay ?? null,
+    ...(rule.budget?.perMonth === undefined ? {} : { budgetPerMonth: rule.budget.perMonth }),
   };
 }
 

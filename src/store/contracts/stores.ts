@@ -1,3 +1,4 @@
+import type { BudgetScope } from '../../domain/budget.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceData } from '../../domain/span.ts';
@@ -193,8 +194,10 @@ export interface JudgeCallRecord extends TraceKey {
 
 export interface JudgeCallStore {
   write(calls: readonly JudgeCallRecord[]): Promise<void>;
-  /** Reads the money of a rule's budget in a range of time. */
-  readSpending(rule: string, range: SpendingRange): Promise<Spending>;
+  /** Reads the money of a budget in a range of time. */
+  readSpending(scope: BudgetScope, range: SpendingRange): Promise<Spending>;
+  /** Reads the money of all budgets in a range of time. */
+  listSpending(range: SpendingRange): Promise<SpendingPart[]>;
   /** Appends entries. An entry that was written before is ignored, also in another order or with others. */
   spend(entries: readonly SpendEntry[]): Promise<void>;
 }
@@ -208,18 +211,24 @@ export interface SpendingRange {
   readonly openSinceMs: number;
 }
 
-/** Entry of a budget, USD. The sum of all entries is spent or leased. */
+/**
+ * Entry of budgets, USD. A call belongs to the budgets of its rule, of its tenant and of the installation. A lease belongs to one of
+ * them. The sum of all entries of a budget is spent or leased.
+ */
 export interface SpendEntry {
   /** `call`: real cost of a judge call. `lease`: money that a process leases for calls, or (below 0) has used or gives back. */
   readonly kind: 'call' | 'lease';
+  /** Budget of a lease; '' for the budget of its rule, and for a call. */
+  readonly scope: '' | 'tenant' | 'total';
+  /** '' for a lease of another budget than a rule's. */
   readonly rule: string;
   readonly costUsd: number;
   readonly atMs: number;
-  /** '' for a lease. */
+  /** '' for a lease of another budget than a tenant's. */
   readonly tenant: string;
   /** '' for a lease. */
   readonly scoreId: string;
-  /** Same id for all entries of one process, rule and day. */
+  /** Same id for all entries of one process. */
   readonly leaseId: string;
   readonly entryId: string;
 }
@@ -230,6 +239,11 @@ export interface Spending {
   readonly bookedUsd: number;
   /** Part of the booked money that running processes have leased and not spent. */
   readonly reservedUsd: number;
+}
+
+/** Calls of one rule for one tenant, or the leases of one budget. */
+export interface SpendingPart extends Pick<SpendEntry, 'rule' | 'tenant' | 'scope'>, Spending {
+  readonly isLease: boolean;
 }
 
 /** A scorer process among those of one store. */

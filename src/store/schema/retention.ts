@@ -11,6 +11,9 @@ export interface Retention {
 /** Extra days for activity rows, which are kept by the week of their arrival: the rest of that week. */
 const WEEK_DAYS = 7;
 
+/** Days of the longest month, and one more: a budget of a month needs all its entries. */
+const BUDGET_DAYS = 32;
+
 /** Days after which monitors no longer read a row. */
 const TAILED_DAYS = 30;
 
@@ -45,7 +48,7 @@ export function listExpiries({ spansDays, scoresDays }: Retention): Expiry[] {
     { table: 'scores', from: WRITTEN, days: scores },
     { table: 'exports', from: 'toDateTime(ExportedAt)', days: scores },
     { table: 'export_replays', from: WRITTEN, days: scores },
-    { table: 'spend', from: WRITTEN, days: scores },
+    { table: 'spend', from: WRITTEN, days: Math.max(scores, BUDGET_DAYS) },
     { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'outcome_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'monitor_buckets', from: WRITTEN, days: scores },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { createBudgetReader } from '../../../src/scoring/budget/read-budgets.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
 import { joinTraceKey, type SpendEntry } from '../../../src/store/contracts/stores.ts';
 import { buildScore, newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';
@@ -136,6 +137,7 @@ describe('rules, judge calls and money', () => {
 
   const buildEntry = (parts: Partial<SpendEntry>): SpendEntry => ({
     kind: 'call',
+    scope: '',
     rule: 'r',
     costUsd: 0.25,
     atMs: 5000,
@@ -153,7 +155,8 @@ describe('rules, judge calls and money', () => {
     await it.store.judgeCalls.spend([entry]);
     await it.store.judgeCalls.spend([second, entry, buildEntry({ rule: 'other' })]);
     const booked = async (rule: string, fromMs: number, toMs: number) =>
-      (await it.store.judgeCalls.readSpending(rule, { fromMs, toMs, openSinceMs: 0 })).bookedUsd;
+      (await it.store.judgeCalls.readSpending({ kind: 'rule', name: rule }, { fromMs, toMs, openSinceMs: 0 }))
+        .bookedUsd;
     expect(await booked('r', 0, 7000)).toBe(0.75);
     expect(await booked('r', 6000, 7000)).toBe(0.5);
     expect(await booked('r', 0, 6000)).toBe(0.25);
@@ -169,10 +172,47 @@ describe('rules, judge calls and money', () => {
       buildEntry({ ...lease, leaseId: 'ended', costUsd: 2, atMs: 4000 }),
     ]);
     const range = { fromMs: 0, toMs: 10_000, openSinceMs: 8000 };
-    expect(await it.store.judgeCalls.readSpending('leased', range)).toEqual({
+    expect(await it.store.judgeCalls.readSpending({ kind: 'rule', name: 'leased' }, range)).toEqual({
       bookedUsd: 3,
       reservedUsd: 0.75,
     });
+  });
+
+  test('a call counts in the budgets of its rule, of its tenant and of the installation; a lease counts in one', async () => {
+    const atMs = 5 * 86_400_000;
+    const range = { fromMs: atMs, toMs: atMs + 1_000, openSinceMs: atMs };
+    const calls = [
+      { rule: 'a', tenant: 'x', costUsd: 1 },
+      { rule: 'a', tenant: 'y', costUsd: 2 },
+      { rule: 'b', tenant: 'x', costUsd: 4 },
+    ];
+    const lease = { kind: 'lease', scoreId: '', leaseId: 'l2' } as const;
+    await it.store.judgeCalls.spend([
+      ...calls.map((call) => buildEntry({ ...call, atMs })),
+      buildEntry({ ...lease, atMs, rule: 'a', tenant: '', costUsd: 8 }),
+      buildEntry({ ...lease, atMs, scope: 'tenant', rule: '', tenant: 'x', costUsd: 16 }),
+      buildEntry({ ...lease, atMs, scope: 'total', rule: '', tenant: '', costUsd: 32 }),
+    ]);
+    const budgets = [
+      { kind: 'rule', name: 'a', spentUsd: 3, reservedUsd: 8 },
+      { kind: 'rule', name: 'b', spentUsd: 4, reservedUsd: 0 },
+      { kind: 'tenant', name: 'x', spentUsd: 5, reservedUsd: 16 },
+      { kind: 'tenant', name: 'y', spentUsd: 2, reservedUsd: 0 },
+      { kind: 'total', name: '', spentUsd: 7, reservedUsd: 32 },
+    ] as const;
+    const reader = createBudgetReader(
+      it.store.judgeCalls,
+      budgets.map(({ kind, name }) => ({ scope: { kind, name }, caps: { perDay: 1_000 } })),
+    );
+    expect(await reader.read(atMs)).toMatchObject(
+      budgets.map(({ kind, name, ...usd }) => ({ scope: { kind, name }, ...usd })),
+    );
+    for (const { spentUsd, reservedUsd, ...scope } of budgets) {
+      expect(await it.store.judgeCalls.readSpending(scope, range)).toEqual({
+        bookedUsd: spentUsd + reservedUsd,
+        reservedUsd,
+      });
+    }
   });
 
   test('judge calls are kept', async () => {

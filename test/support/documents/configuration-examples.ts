@@ -29,6 +29,9 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
     openai: { apiKey: "\${env:OPENAI_API_KEY}", requestsPerMinute: 500 }
   prices:
     local/qwen3: { input: 0, output: 0 }      # a budget needs a price, also where it is 0`,
+  budgets: `budgets:
+  total: { perDay: 50, perMonth: 1000 }
+  tenants: { team-a: { perDay: 5 } }`,
   scorers: `scorers:
   second-coverage: { use: keyword-coverage }     # a prebuilt scorer under another name, with options or a judge of its own
   tone-of-voice: { module: ./tone-of-voice.ts, higherIsBetter: true, range: [0, 1] }`,

@@ -17,7 +17,7 @@ import {
   type TraceKey,
 } from '../../../src/store/contracts/stores.ts';
 import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
-import { spendingIn } from '../store/spend-ledger.ts';
+import { listSpendingIn, spendingIn } from '../store/spend-ledger.ts';
 
 interface StoredSpan {
   readonly tenant: string;
@@ -230,6 +230,7 @@ export class MemoryStore {
         this.judgeCallRows.push(...calls);
       },
       readSpending: async (...query) => spendingIn(this.spendRows, ...query),
+      listSpending: async (range) => listSpendingIn(this.spendRows, range),
       spend: async (entries) => {
         this.spendRows.push(...entries);
       },

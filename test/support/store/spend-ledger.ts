@@ -1,22 +1,51 @@
+import type { BudgetScope } from '../../../src/domain/budget.ts';
 import type {
   JudgeCallStore,
   SpendEntry,
   Spending,
+  SpendingPart,
   SpendingRange,
 } from '../../../src/store/contracts/stores.ts';
 
-/** Sums the spending of a rule in these entries, as the store does. */
+/** Sums the spending of a budget in these entries, as the store does. */
 export function spendingIn(
   entries: readonly SpendEntry[],
-  rule: string,
+  { kind, name }: BudgetScope,
   { fromMs, toMs, openSinceMs }: SpendingRange,
 ): Spending {
-  const booked = entries.filter((entry) => entry.rule === rule && entry.atMs >= fromMs && entry.atMs < toMs);
+  const isOfBudget = (entry: SpendEntry) =>
+    kind === 'rule'
+      ? entry.rule === name && entry.scope === ''
+      : (kind === 'total' || entry.tenant === name) && (entry.kind === 'call' || entry.scope === kind);
+  const booked = entries.filter((entry) => isOfBudget(entry) && entry.atMs >= fromMs && entry.atMs < toMs);
   const unique = [...new Map(booked.map((entry) => [entry.entryId, entry])).values()];
   const open = [...Map.groupBy(unique, (entry) => entry.leaseId).values()]
     .filter((each) => each.some(({ atMs }) => atMs >= openSinceMs))
-    .flatMap((each) => each.filter(({ kind }) => kind === 'lease'));
+    .flatMap((each) => each.filter((entry) => entry.kind === 'lease'));
   return { bookedUsd: computeSum(unique), reservedUsd: computeSum(open) };
+}
+
+/** Sums the spending of all budgets in these entries, as the store does. */
+export function listSpendingIn(
+  entries: readonly SpendEntry[],
+  { fromMs, toMs, openSinceMs }: SpendingRange,
+): SpendingPart[] {
+  const inRange = entries.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+  const unique = [...new Map(inRange.map((entry) => [entry.entryId, entry])).values()];
+  const open = new Set(unique.filter(({ atMs }) => atMs >= openSinceMs).map(({ leaseId }) => leaseId));
+  const parts = Map.groupBy(unique, ({ rule, tenant, scope, kind }) =>
+    JSON.stringify([rule, tenant, scope, kind]),
+  );
+  return [...parts.values()].flatMap((each) => {
+    const [first] = each;
+    if (first === undefined) {
+      return [];
+    }
+    const { rule, tenant, scope, kind } = first;
+    const isLease = kind === 'lease';
+    const reserved = isLease ? each.filter(({ leaseId }) => open.has(leaseId)) : [];
+    return [{ rule, tenant, scope, isLease, bookedUsd: computeSum(each), reservedUsd: computeSum(reserved) }];
+  });
 }
 
 function computeSum(entries: readonly SpendEntry[]): number {
@@ -24,7 +53,7 @@ function computeSum(entries: readonly SpendEntry[]): number {
 }
 
 /** Ledger of spending that behaves like the store: a repeated entry counts once. */
-export interface SpendLedger extends Pick<JudgeCallStore, 'readSpending' | 'spend'> {
+export interface SpendLedger extends Pick<JudgeCallStore, 'readSpending' | 'listSpending' | 'spend'> {
   readonly entries: () => SpendEntry[];
   /** Number of statements so far. */
   statements: number;
@@ -38,12 +67,17 @@ export function spendLedger(pause: () => Promise<void> = async () => undefined):
     fault: 'none',
     statements: 0,
     entries: () => [...entries],
-    async readSpending(rule, range) {
+    async readSpending(scope, range) {
       ledger.statements += 1;
       await pause();
-      const spending = spendingIn(entries, rule, range);
+      const spending = spendingIn(entries, scope, range);
       await pause();
       return spending;
+    },
+    async listSpending(range) {
+      ledger.statements += 1;
+      await pause();
+      return listSpendingIn(entries, range);
     },
     async spend(added) {
       ledger.statements += 1;

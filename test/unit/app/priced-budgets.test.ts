@@ -8,7 +8,11 @@ it('refuses a budget over the judge of a module that has no price, with the line
   const rule = prepareRule(buildRule([scorer], { budget: { perDay: 1 } }));
   const line = 'prices: { local/qwen3: { input: 0, output: 0 } }';
 
-  expect(() => rejectUnpricedBudgets([rule], {})).toThrow(line);
-  expect(() => rejectUnpricedBudgets([rule], { 'local/qwen3': { input: 0, output: 0 } })).not.toThrow();
-  expect(() => rejectUnpricedBudgets([{ ...rule, budget: undefined }], {})).not.toThrow();
+  expect(() => rejectUnpricedBudgets([rule], { prices: {}, budgets: {} })).toThrow(line);
+  expect(() =>
+    rejectUnpricedBudgets([rule], { prices: { 'local/qwen3': { input: 0, output: 0 } }, budgets: {} }),
+  ).not.toThrow();
+  expect(() =>
+    rejectUnpricedBudgets([{ ...rule, budget: undefined }], { prices: {}, budgets: {} }),
+  ).not.toThrow();
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/domain/errors.ts';
-import { createBudget, type Budget } from '../../../../src/scoring/attempt/budget.ts';
+import { createBudget, type Budget } from '../../../../src/scoring/budget/budget.ts';
 import type { JudgeCallStore } from '../../../../src/store/contracts/stores.ts';
 import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
@@ -28,12 +28,20 @@ beforeEach(() => {
 });
 
 function buildAsk(usd: number, { capUsd = CAP_USD, nowMs = NOON_MS, tenant = '' } = {}) {
-  return { rule, perDayUsd: capUsd, tenant, scoreId: 's', model: 'local/judge', usd, nowMs: () => nowMs };
+  return {
+    rule,
+    caps: { perDay: capUsd },
+    tenant,
+    scoreId: 's',
+    model: 'local/judge',
+    usd,
+    nowMs: () => nowMs,
+  };
 }
 
 function readDay(dayMs = DAY_START_MS, openSinceMs = 0) {
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS, openSinceMs };
-  return world.store.judgeCalls.readSpending(rule, range);
+  return world.store.judgeCalls.readSpending({ kind: 'rule', name: rule }, range);
 }
 
 /** Spends the rest of the budget with small calls, one after the other. Returns the sum of their costs. */
@@ -82,7 +90,7 @@ describe('three processes at full speed on one store', () => {
   ])(
     'spend a budget up to its last 3 percent, but no more, when calls cost %s their estimate',
     async (_cost, ratio, meanUsd) => {
-      const budgets = Array.from({ length: 3 }, () => createBudget(world.store.judgeCalls, TERMS));
+      const budgets = Array.from({ length: 3 }, () => createBudget(world.store.judgeCalls, {}, TERMS));
       let spentUsd = 0;
       const work = async (budget: Budget, tenant: string) => {
         for (;;) {
@@ -121,13 +129,13 @@ describe('three processes at full speed on one store', () => {
 
 describe('the budget of a fleet', () => {
   it('counts the block of a killed process as spent', async () => {
-    const killed = createBudget(world.store.judgeCalls, { ...TERMS, idleMs: 3_600_000 });
+    const killed = createBudget(world.store.judgeCalls, {}, { ...TERMS, idleMs: 3_600_000 });
     await killed.reserve(buildAsk(0.004));
     expect(await readDay()).toEqual({ bookedUsd: 0.01, reservedUsd: 0.01 });
 
     const laterMs = NOON_MS + 11 * 60_000;
     expect(await readDay(DAY_START_MS, laterMs)).toEqual({ bookedUsd: 0.01, reservedUsd: 0 });
-    const other = createBudget(world.store.judgeCalls, TERMS);
+    const other = createBudget(world.store.judgeCalls, {}, TERMS);
     (await other.reserve(buildAsk(0.95, { nowMs: laterMs }))).settle(0.95);
     await expect(other.reserve(buildAsk(0.045, { nowMs: laterMs }))).rejects.toMatchObject({
       code: 'budget_exhausted',
@@ -136,16 +144,16 @@ describe('the budget of a fleet', () => {
   });
 
   it('gets the money of an idle process back, and no call waits for the next day meanwhile', async () => {
-    const idle = createBudget(world.store.judgeCalls, TERMS);
+    const idle = createBudget(world.store.judgeCalls, {}, TERMS);
     (await idle.reserve(buildAsk(0.001))).settle(0.001);
-    const busy = createBudget(world.store.judgeCalls, TERMS);
+    const busy = createBudget(world.store.judgeCalls, {}, TERMS);
     await expect(busy.reserve(buildAsk(0.998))).resolves.toBeDefined();
   });
 
   it('books a call that is under way at midnight on the day on which it began', async () => {
     const clock = { nowMs: DAY_START_MS + DAY_MS - 5 };
     const ask = { ...buildAsk(0.35), nowMs: () => clock.nowMs };
-    const budgets = Array.from({ length: 3 }, () => createBudget(world.store.judgeCalls, TERMS));
+    const budgets = Array.from({ length: 3 }, () => createBudget(world.store.judgeCalls, {}, TERMS));
     for (const budget of budgets) {
       (await budget.reserve({ ...ask, usd: 0.01 })).settle(0.01);
       await budget.giveBack();
@@ -172,7 +180,7 @@ describe('the budget of a fleet', () => {
     ['after its withdrawal', false],
   ])('counts a lease once whose insert seemed to fail, but happened %s', async (_when, isBefore) => {
     const { lossy, finish } = loseInsert(world.store.judgeCalls);
-    const budget = createBudget(lossy, TERMS);
+    const budget = createBudget(lossy, {}, TERMS);
     await expect(budget.reserve(buildAsk(0.5))).rejects.toThrow('the store did not answer in time');
     await (isBefore ? finish() : undefined);
     await budget.giveBack();
@@ -182,9 +190,9 @@ describe('the budget of a fleet', () => {
   });
 
   it('allows nothing above a budget that a rolling deploy lowers, beside what the former processes spend', async () => {
-    const former = createBudget(world.store.judgeCalls, TERMS);
+    const former = createBudget(world.store.judgeCalls, {}, TERMS);
     (await former.reserve(buildAsk(0.3))).settle(0.3);
-    const next = createBudget(world.store.judgeCalls, TERMS);
+    const next = createBudget(world.store.judgeCalls, {}, TERMS);
     const nextUsd = await spendRest(next, 0.4);
     expect(nextUsd).toBeLessThanOrEqual(0.1);
     expect(nextUsd).toBeGreaterThan(0.07);

@@ -38,7 +38,7 @@ async function scoreOne(prices: PriceTable, ...rules: Rule[]) {
   await scoreTraces(scoring, [{ tenant: '', traceId }], mode);
   await scoring.budget.giveBack();
   const range = { fromMs: MIDNIGHT_MS - 86_400_000, toMs: MIDNIGHT_MS, openSinceMs: 0 };
-  const { bookedUsd } = await store.stores.judgeCalls.readSpending('r', range);
+  const { bookedUsd } = await store.stores.judgeCalls.readSpending({ kind: 'rule', name: 'r' }, range);
   return { decisions: store.decisions(), bookedUsd };
 }
 

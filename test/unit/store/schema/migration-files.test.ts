@@ -30,6 +30,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0015-overlaps', 'f9f81a9a0b1433e5dcbfc2dfaaad6f5eeffbb9aaec28fef7190931f0e80e8dff'],
   ['0016-budget-leases', 'f26d60d5449b96fd68529766a4525c335923806a8ffeeaf8c95ec6eb9cb9f206'],
   ['0017-runs', 'f33ce5839d10d9d0b46201393f992b4aaa9d125a4c6dc688dc6589621a98b33c'],
+  ['0018-budget-scopes', 'dbc9497ee506a48b8fc20956d89f6c6e2ec0a5e4895e6da2a8ebd064d76fdcdb'],
 ];
 
 describe('migration files', () => {

@@ -1,101 +1,73 @@
-import type { CallReservation } from '../../judge/judge-scope.ts';
-import type { JudgeCallStore, SpendEntry, Spending } from '../../store/contracts/stores.ts';
+import { listCaps, type BudgetScope } from '../../domain/budget.ts';
+import type { Spending } from '../../store/contracts/stores.ts';
+import {
+  BLOCK_SHARE,
+  OPEN_LEASE_MS,
+  REST_SHARE,
+  ROUNDING_USD,
+  type AccountShares,
+  type AccountTerms,
+} from './account-terms.ts';
 import {
   buildExhaustedError,
   rejectAborted,
-  type BudgetAsk,
+  type AccountAsk,
+  type AccountReservation,
   type BudgetReading,
   type PendingAsk,
 } from './budget-ask.ts';
-import { computeBudgetDay, computeNextBudgetDay } from './budget-day.ts';
+import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from './budget-period.ts';
 import { BudgetPool } from './budget-pool.ts';
+import { EarlierDays } from './earlier-days.ts';
 import { FirstCalls } from './first-calls.ts';
-import type { LearnedCosts } from './learned-costs.ts';
 
-export interface AccountTerms {
-  /** Interval of the checks of a budget that is leased, but not spent, milliseconds. */
-  readonly recheckMs: number;
-  /** Longest wait of a call for money of other calls or processes, milliseconds. */
-  readonly maxWaitMs: number;
-  /** Time without a call after which the unused money goes back, milliseconds. */
-  readonly idleMs: number;
-  /** Delay of the write of costs, so that many go in one statement, milliseconds. */
-  readonly writeDelayMs: number;
-  readonly newId: () => string;
-  /** Returns a number in [0, 1), so that processes do not check at the same times. */
-  readonly random: () => number;
-}
-
-/** Longest time between two entries of a live process, milliseconds: longer than any scorer may run. */
-export const OPEN_LEASE_MS = 10 * 60_000;
-
-/** Largest block of a lease that no waiting call needs, as a part of the budget. */
-const BLOCK_SHARE = 0.01;
-
-/** Largest such block as a part of the remaining money, so that the last money is not idle in one process. */
-const REST_SHARE = 1 / 16;
-
-/** Largest rounding error of sums of decimal prices, USD. */
-const ROUNDING_USD = 1e-9;
-
-/** Wait before entries are written again after a failed write, milliseconds. */
-const REWRITE_MS = 5_000;
-
-/** Last total of the store, with the later changes of this process. */
+/** Last totals of the store, with the later changes of this process. */
 interface KnownSpending extends Spending {
   readonly dayMs: number;
   readonly readAtMs: number;
-}
-
-/** Lease that is being written. */
-interface PlannedLease {
-  readonly usd: number;
-  readonly entry: SpendEntry;
+  /** Spent on the earlier days of the month; 0 for a budget without a monthly limit. */
+  readonly earlierUsd: number;
 }
 
 /**
- * Budget of one rule. The process leases a block of it: it writes the lease, then reads the total, and withdraws the part above the
- * budget. So of processes that lease at the same time all may be refused, but never more than the budget is accepted. Calls within
- * the block need no statement.
+ * Budget of one rule, of one tenant or of the installation. The process leases a block of it: it writes the lease, then reads the
+ * total, and withdraws the part above the budget. So of processes that lease at the same time all may be refused, but never more than
+ * the budget is accepted. Calls within the block need no statement. A lease belongs to a UTC day; the limit of a month leaves for a
+ * day what the earlier days did not spend.
  */
 export class BudgetAccount {
-  readonly #rule: string;
-  readonly #store: Pick<JudgeCallStore, 'readSpending' | 'spend'>;
-  readonly #costs: LearnedCosts;
+  readonly #scope: BudgetScope;
+  readonly #shares: AccountShares;
   readonly #terms: AccountTerms;
   #asks: PendingAsk[] = [];
   /** Requests that wait for calls under way or for money of other processes. */
   #waiting: PendingAsk[] = [];
-  /** Entries of a failed write. A repeat has the same ids, so an entry that was written after all counts once. */
-  #unsure: SpendEntry[] = [];
   /** Pool of the day last, after pools of earlier days with calls under way. */
   #pools: BudgetPool[] = [];
   readonly #firstCalls: FirstCalls;
   #known: KnownSpending | undefined;
-  #capUsd = 0;
+  readonly #earlier: EarlierDays<number>;
+  #caps: AccountAsk['caps'] = {};
   #nowMs: () => number = () => 0;
-  #mustWrite = false;
   #working: Promise<void> | undefined;
   #wakeTimer: NodeJS.Timeout | undefined;
-  #writeTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(
-    rule: string,
-    store: Pick<JudgeCallStore, 'readSpending' | 'spend'>,
-    costs: LearnedCosts,
-    terms: AccountTerms,
-  ) {
-    this.#rule = rule;
-    this.#store = store;
-    this.#costs = costs;
-    this.#firstCalls = new FirstCalls(costs);
+  constructor(scope: BudgetScope, shares: AccountShares, terms: AccountTerms) {
+    this.#scope = scope;
+    this.#shares = shares;
+    this.#firstCalls = new FirstCalls(shares.costs);
     this.#terms = terms;
+    this.#earlier = new EarlierDays(
+      async (range) => (await shares.store.readSpending(scope, range)).bookedUsd,
+      0,
+    );
+    shares.journal.addSource(() => this.#takeEntries());
   }
 
-  reserve(ask: BudgetAsk): Promise<CallReservation> {
-    const { promise, resolve, reject } = Promise.withResolvers<CallReservation>();
-    this.#capUsd = ask.perDayUsd;
+  reserve(ask: AccountAsk): Promise<AccountReservation> {
+    const { promise, resolve, reject } = Promise.withResolvers<AccountReservation>();
+    this.#caps = ask.caps;
     this.#nowMs = ask.nowMs;
     const pending = { ...ask, askedAtMs: ask.nowMs(), resolve, reject };
     if (this.#asks.length > 0 || !this.#serve(pending)) {
@@ -105,23 +77,26 @@ export class BudgetAccount {
     return promise;
   }
 
-  /** Writes the costs and gives back the money that no call reserves. Entries that the store does not take now are written later. */
+  /** Gives back the money that no call reserves; the journal writes it. */
   async giveBack(): Promise<void> {
     await this.#working;
     this.#pools.forEach((pool) => this.#release(pool));
-    this.#mustWrite = true;
-    await this.#work();
   }
 
-  reading(): BudgetReading | undefined {
-    if (this.#known === undefined) {
-      return undefined;
+  readings(): BudgetReading[] {
+    const known = this.#known;
+    if (known === undefined) {
+      return [];
     }
-    const { bookedUsd, reservedUsd } = this.#known;
-    return { rule: this.#rule, spentUsd: bookedUsd - reservedUsd, reservedUsd, capUsd: this.#capUsd };
+    const { bookedUsd, reservedUsd, earlierUsd } = known;
+    return listCaps({ scope: this.#scope, caps: this.#caps }).map((cap) => ({
+      ...cap,
+      spentUsd: bookedUsd - reservedUsd + (cap.period === 'month' ? earlierUsd : 0),
+      reservedUsd,
+    }));
   }
 
-  /** Works until no request is left and all due entries are tried. Never throws: open requests get the error. */
+  /** Works until no request is left. Never throws: open requests get the error. */
   #work(): Promise<void> {
     this.#working ??= this.#rounds();
     return this.#working;
@@ -129,12 +104,8 @@ export class BudgetAccount {
 
   async #rounds(): Promise<void> {
     await Promise.resolve();
-    while (this.#asks.length > 0 || this.#mustWrite) {
-      try {
-        await this.#round(this.#asks.splice(0));
-      } catch {
-        this.#writeIn(REWRITE_MS);
-      }
+    while (this.#asks.length > 0) {
+      await this.#round(this.#asks.splice(0));
     }
     // In the same turn as the last check, so that no request comes in between and waits for nobody.
     this.#working = undefined;
@@ -143,15 +114,17 @@ export class BudgetAccount {
 
   async #round(asks: readonly PendingAsk[]): Promise<void> {
     const open = asks.filter((ask) => !rejectAborted(ask) && !this.#serve(ask) && !this.#refuseEarly(ask));
-    const planned = this.#affordable(open);
     const pool = this.#pools.at(-1);
-    const lease = pool && this.#planLease(pool, planned);
+    if (open.length === 0 || pool === undefined) {
+      return;
+    }
+    const planned = this.#affordable(open);
     try {
-      await this.#write(pool, lease);
-      await (pool === undefined || open.length === 0 ? undefined : this.#read(pool, lease));
+      const leasedUsd = await this.#lease(pool, planned);
+      await this.#read(pool, leasedUsd);
     } catch (error) {
       open.forEach((ask) => ask.reject(error));
-      throw error;
+      return;
     }
     for (const ask of open) {
       if (!this.#serve(ask)) {
@@ -170,9 +143,11 @@ export class BudgetAccount {
     const removeFirst = this.#firstCalls.add(ask.model, usd);
     pool.reserve(usd);
     ask.resolve({
+      dayMs: pool.dayMs,
+      usd,
       settle: (costUsd) => {
         removeFirst();
-        this.#settle(pool, ask, { reservedUsd: usd, costUsd });
+        this.#settle(pool, usd, costUsd);
       },
     });
     return true;
@@ -188,18 +163,29 @@ export class BudgetAccount {
     if (current !== undefined) {
       this.#release(current);
     }
-    const opened = new BudgetPool(this.#rule, dayMs, this.#terms.newId);
+    const opened = new BudgetPool(this.#scope, dayMs, this.#shares.ids);
     this.#pools.push(opened);
     return opened;
   }
 
-  /** Expected cost of a call. Never above the budget when the estimate is not, so that on each day one call may try. */
-  #expect({ model, usd }: BudgetAsk): number {
-    return Math.min(this.#costs.expect(model, usd), Math.max(usd, this.#capUsd));
+  /** Smallest limit of the budget, USD. */
+  #smallestCapUsd(): number {
+    return Math.min(this.#caps.perDay ?? Infinity, this.#caps.perMonth ?? Infinity);
   }
 
-  #mayStart(ask: PendingAsk, firstCalls: FirstCalls = this.#firstCalls): boolean {
-    return firstCalls.mayStart(ask.model, this.#expect(ask), this.#capUsd * BLOCK_SHARE);
+  /** Money that the limits allow on the day of the last pool, USD. */
+  #limitUsd(): number {
+    const { perDay = Infinity, perMonth = Infinity } = this.#caps;
+    return Math.min(perDay, perMonth - (this.#knownToday()?.earlierUsd ?? 0));
+  }
+
+  /** Expected cost of a call. Never above the budget when the estimate is not, so that on each day one call may try. */
+  #expect({ model, usd }: AccountAsk): number {
+    return Math.min(this.#shares.costs.expect(model, usd), Math.max(usd, this.#smallestCapUsd()));
+  }
+
+  #mayStart(ask: AccountAsk, firstCalls: FirstCalls = this.#firstCalls): boolean {
+    return firstCalls.mayStart(ask.model, this.#expect(ask), this.#smallestCapUsd() * BLOCK_SHARE);
   }
 
   /** Answers a request that needs no look at the store. Returns false for the others. */
@@ -230,50 +216,56 @@ export class BudgetAccount {
     return new Set(affordable);
   }
 
-  #planLease(pool: BudgetPool, asks: ReadonlySet<PendingAsk>): PlannedLease | undefined {
+  /** Leases money for the requests, and up to a block more. Returns the leased amount, USD. */
+  async #lease(pool: BudgetPool, asks: ReadonlySet<PendingAsk>): Promise<number> {
     if (asks.size === 0) {
-      return undefined;
+      await this.#shares.journal.write();
+      return 0;
     }
     const neededUsd = [...asks].reduce((sum, ask) => sum + this.#expect(ask), -pool.freeUsd);
-    const restUsd = Math.max(0, this.#capUsd - (this.#knownToday()?.bookedUsd ?? 0));
-    const usd = Math.max(neededUsd, Math.min(this.#capUsd * BLOCK_SHARE, restUsd * REST_SHARE));
-    return { usd, entry: pool.buildLease(usd, this.#nowMs()) };
-  }
-
-  async #write(pool: BudgetPool | undefined, lease: PlannedLease | undefined): Promise<void> {
-    clearTimeout(this.#writeTimer);
-    this.#writeTimer = undefined;
-    this.#mustWrite = false;
-    const nowMs = this.#nowMs();
-    const changes = this.#pools.flatMap((each) => each.takeEntries(nowMs));
-    const entries = [...this.#unsure.splice(0), ...changes, ...(lease === undefined ? [] : [lease.entry])];
-    this.#pools = this.#pools.filter((each) => each === this.#pools.at(-1) || !each.isIdle);
+    const restUsd = Math.max(0, this.#limitUsd() - (this.#knownToday()?.bookedUsd ?? 0));
+    const usd = Math.max(neededUsd, Math.min(this.#smallestCapUsd() * BLOCK_SHARE, restUsd * REST_SHARE));
     try {
-      await (entries.length === 0 ? undefined : this.#store.spend(entries));
+      await this.#shares.journal.write(pool.buildLease(usd, this.#nowMs()));
     } catch (error) {
-      this.#unsure.unshift(...entries);
-      pool?.add(0, lease?.usd ?? 0);
+      pool.add(0, usd);
       throw error;
     }
+    return usd;
   }
 
-  /** Reads the total and takes the part of the lease that is within the budget. */
-  async #read(pool: BudgetPool, lease: PlannedLease | undefined): Promise<void> {
+  /** Takes the changes of the leased money that are to be written, and closes the pools of earlier days. */
+  #takeEntries(): ReturnType<BudgetPool['takeEntries']> {
+    const nowMs = this.#nowMs();
+    const entries = this.#pools.flatMap((pool) => pool.takeEntries(nowMs));
+    this.#pools = this.#pools.filter((pool) => pool === this.#pools.at(-1) || !pool.isIdle);
+    return entries;
+  }
+
+  /** Reads the totals and takes the part of the lease that is within the budget. */
+  async #read(pool: BudgetPool, leasedUsd: number): Promise<void> {
     const { dayMs } = pool;
     const readAtMs = this.#nowMs();
-    const leasedUsd = lease?.usd ?? 0;
     let acceptedUsd = 0;
     try {
       const openSinceMs = Math.max(dayMs, readAtMs - OPEN_LEASE_MS);
       const toMs = computeNextBudgetDay(dayMs);
-      const spending = await this.#store.readSpending(this.#rule, { fromMs: dayMs, toMs, openSinceMs });
-      this.#known = { ...spending, dayMs, readAtMs };
-      const overUsd = spending.bookedUsd - this.#capUsd;
+      const range = { fromMs: dayMs, toMs, openSinceMs };
+      const [spending, earlierUsd] = await Promise.all([
+        this.#shares.store.readSpending(this.#scope, range),
+        this.#caps.perMonth === undefined ? 0 : this.#earlier.read(dayMs, readAtMs),
+      ]);
+      this.#known = { ...spending, earlierUsd, dayMs, readAtMs };
+      const { perDay = Infinity, perMonth = Infinity } = this.#caps;
+      const overUsd = spending.bookedUsd - Math.min(perDay, perMonth - earlierUsd);
       acceptedUsd = overUsd > ROUNDING_USD ? Math.max(0, leasedUsd - overUsd) : leasedUsd;
     } finally {
       pool.add(acceptedUsd, leasedUsd);
     }
-    this.#change(pool, acceptedUsd - leasedUsd, acceptedUsd - leasedUsd);
+    if (acceptedUsd < leasedUsd) {
+      this.#change(pool, acceptedUsd - leasedUsd, acceptedUsd - leasedUsd);
+      this.#shares.journal.writeSoon();
+    }
     if (pool !== this.#pools.at(-1)) {
       this.#release(pool);
     }
@@ -298,16 +290,21 @@ export class BudgetAccount {
     if (!isFirstCallOpen && pool !== undefined) {
       // Two processes with half of a call's money each would wait for each other.
       this.#release(pool);
-      this.#mustWrite ||= pool.hasChanges;
     }
-    const { bookedUsd, reservedUsd } = this.#knownToday() ?? { bookedUsd: 0, reservedUsd: 0 };
     const nowMs = ask.nowMs();
-    const refusal = { ask, usd: this.#expect(ask), reading: this.reading(), isFirstCallOpen };
-    if (!this.#fits(ask, bookedUsd - reservedUsd)) {
-      const notBeforeMs = computeNextBudgetDay(nowMs);
-      ask.reject(buildExhaustedError({ ...refusal, retryAfterMs: notBeforeMs - nowMs, notBeforeMs }));
+    const usd = this.#expect(ask);
+    const spent = this.#findSpent(ask);
+    const refusal = { ask, usd, isFirstCallOpen };
+    if (spent !== undefined) {
+      const notBeforeMs = computeRenewal(spent.period, nowMs);
+      ask.reject(
+        buildExhaustedError({ ...refusal, reading: spent, retryAfterMs: notBeforeMs - nowMs, notBeforeMs }),
+      );
     } else if (nowMs - ask.askedAtMs >= this.#terms.maxWaitMs) {
-      ask.reject(buildExhaustedError({ ...refusal, retryAfterMs: this.#terms.maxWaitMs }));
+      const reading = this.#listToday().reduce((one, other) =>
+        computeRest(other) < computeRest(one) ? other : one,
+      );
+      ask.reject(buildExhaustedError({ ...refusal, reading, retryAfterMs: this.#terms.maxWaitMs }));
     } else {
       this.#waiting.push(ask);
       this.#wakeTimer ??= setTimeout(
@@ -317,22 +314,30 @@ export class BudgetAccount {
     }
   }
 
-  #settle(
-    pool: BudgetPool,
-    { model, usd, tenant, scoreId, nowMs }: PendingAsk,
-    { reservedUsd, costUsd }: { reservedUsd: number; costUsd: number | undefined },
-  ): void {
-    if (costUsd !== 0) {
-      this.#costs.observe(model, usd, costUsd);
-    }
-    const call = { tenant, scoreId, reservedUsd, costUsd: costUsd ?? reservedUsd, nowMs: nowMs() };
-    const { bookedUsd, leasedUsd } = pool.settle(call);
+  /** Returns the cap whose spent money leaves too little for a request; of several, the one that renews last. */
+  #findSpent(ask: AccountAsk): BudgetReading | undefined {
+    const usd = this.#expect(ask);
+    return this.#listToday().findLast(({ spentUsd, capUsd }) => spentUsd + usd > capUsd + ROUNDING_USD);
+  }
+
+  /** Returns the caps of the day of the last pool; nothing is spent as long as nothing is known. */
+  #listToday(): BudgetReading[] {
+    const caps = listCaps({ scope: this.#scope, caps: this.#caps });
+    return this.#knownToday() === undefined
+      ? caps.map((cap) => ({ ...cap, spentUsd: 0, reservedUsd: 0 }))
+      : this.readings();
+  }
+
+  #settle(pool: BudgetPool, reservedUsd: number, costUsd: number): void {
+    const { bookedUsd, leasedUsd } = pool.settle(reservedUsd, costUsd);
     this.#change(pool, bookedUsd, leasedUsd);
     if (pool !== this.#pools.at(-1)) {
       this.#release(pool);
     }
     // A cost above the lease is written at once: until then other processes lease that money.
-    this.#mustWrite ||= bookedUsd > ROUNDING_USD;
+    if (bookedUsd > ROUNDING_USD) {
+      this.#shares.journal.writeNow();
+    }
     this.#wake();
   }
 
@@ -341,7 +346,7 @@ export class BudgetAccount {
     if (pool.freeUsd > ROUNDING_USD) {
       const usd = pool.giveBack();
       this.#change(pool, -usd, -usd);
-      this.#mustWrite = true;
+      this.#shares.journal.writeNow();
     }
   }
 
@@ -361,8 +366,8 @@ export class BudgetAccount {
     return this.#known?.dayMs === this.#pools.at(-1)?.dayMs ? this.#known : undefined;
   }
 
-  #fits(ask: PendingAsk, bookedUsd: number): boolean {
-    return bookedUsd + this.#expect(ask) <= this.#capUsd + ROUNDING_USD;
+  #fits(ask: AccountAsk, bookedUsd: number): boolean {
+    return bookedUsd + this.#expect(ask) <= this.#limitUsd() + ROUNDING_USD;
   }
 
   #wake(): void {
@@ -372,18 +377,8 @@ export class BudgetAccount {
     void this.#work();
   }
 
-  #writeIn(ms: number): void {
-    this.#writeTimer ??= setTimeout(() => {
-      this.#mustWrite = true;
-      void this.#work();
-    }, ms).unref();
-  }
-
-  /** Starts the timers that write the costs, and that give back money that nobody uses. */
+  /** Starts the timer that gives back money that nobody uses. */
   #watchRest(): void {
-    if (this.#unsure.length > 0 || this.#pools.some((pool) => pool.hasChanges)) {
-      this.#writeIn(this.#terms.writeDelayMs);
-    }
     clearTimeout(this.#idleTimer);
     const pool = this.#pools.at(-1);
     if (pool !== undefined && pool.isIdle && pool.freeUsd > ROUNDING_USD) {
@@ -394,7 +389,10 @@ export class BudgetAccount {
   #releaseIdle(pool: BudgetPool): void {
     if (pool.isIdle) {
       this.#release(pool);
-      void this.#work();
     }
   }
+}
+
+function computeRest({ capUsd, spentUsd, reservedUsd }: BudgetReading): number {
+  return capUsd - spentUsd - reservedUsd;
 }

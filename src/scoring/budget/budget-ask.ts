@@ -1,12 +1,12 @@
+import { nameBudget, type BudgetCap, type BudgetCaps } from '../../domain/budget.ts';
 import { AppError } from '../../domain/errors.ts';
 import { showUsd } from '../../domain/usd.ts';
-import type { CallReservation } from '../../judge/judge-scope.ts';
 
 /** Request for money for one judge call. */
 export interface BudgetAsk {
   readonly rule: string;
-  /** Budget of the rule, USD per UTC day. */
-  readonly perDayUsd: number;
+  /** Budget of the rule. Absent: only the shared budgets apply. */
+  readonly caps?: BudgetCaps | undefined;
   readonly tenant: string;
   readonly scoreId: string;
   /** `provider/model`. */
@@ -18,20 +18,32 @@ export interface BudgetAsk {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Request to one of the budgets that apply to a call. */
+export type AccountAsk = Pick<BudgetAsk, 'model' | 'usd' | 'nowMs' | 'signal'> & {
+  readonly caps: BudgetCaps;
+};
+
+/** Money that one budget reserved for a call. */
+export interface AccountReservation {
+  /** UTC day to which the money belongs, Unix milliseconds. */
+  readonly dayMs: number;
+  readonly usd: number;
+  /** Books the cost: 0 when the call was not made. */
+  settle(costUsd: number): void;
+}
+
 /** Request that has no answer yet. */
-export interface PendingAsk extends BudgetAsk {
+export interface PendingAsk extends AccountAsk {
   readonly askedAtMs: number;
-  readonly resolve: (reservation: CallReservation) => void;
+  readonly resolve: (reservation: AccountReservation) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** State of a budget, USD. */
-export interface BudgetReading {
-  readonly rule: string;
+/** State of a cap, USD. */
+export interface BudgetReading extends BudgetCap {
   readonly spentUsd: number;
   /** Leased by running processes and not spent. */
   readonly reservedUsd: number;
-  readonly capUsd: number;
 }
 
 /** Rejects a request whose caller has stopped waiting. Returns true for such a request. */
@@ -46,12 +58,13 @@ export function rejectAborted(ask: PendingAsk): boolean {
 
 /** Refusal of a request. */
 export interface Refusal {
-  readonly ask: BudgetAsk;
+  readonly ask: AccountAsk;
   /** Expected cost of the call, USD. */
   readonly usd: number;
-  readonly reading: BudgetReading | undefined;
+  /** State of the cap that refuses. */
+  readonly reading: BudgetReading;
   readonly retryAfterMs: number;
-  /** Time of the first useful retry, when the money of the day is spent. */
+  /** Time of the first useful retry, when the money of the period is spent. */
   readonly notBeforeMs?: number | undefined;
   /** True when the money is there, but the cost of the model's first call is not known yet. */
   readonly isFirstCallOpen?: boolean | undefined;
@@ -59,20 +72,25 @@ export interface Refusal {
 
 export function buildExhaustedError(refusal: Refusal): AppError {
   const { ask, usd, reading, retryAfterMs, notBeforeMs, isFirstCallOpen } = refusal;
-  const { spentUsd, reservedUsd } = reading ?? { spentUsd: 0, reservedUsd: 0 };
-  const cap = `${showUsd(ask.perDayUsd)} USD a UTC day`;
+  const { scope, period, capUsd, spentUsd, reservedUsd } = reading;
+  const cap = `${nameBudget(scope)} of ${showUsd(capUsd)} USD a UTC ${period}`;
   const first =
     isFirstCallOpen === true
       ? '; the first call to this model is still under way, so its cost is not known yet'
       : '';
   return new AppError(
-    `a call to ${ask.model} is estimated at ${showUsd(usd)} USD; of rule ${ask.rule}'s budget of ${cap}, ${showUsd(spentUsd)} USD are spent and ${showUsd(reservedUsd)} USD reserved by running processes${first}`,
+    `a call to ${ask.model} is estimated at ${showUsd(usd)} USD; of ${cap}, ${showUsd(spentUsd)} USD are spent and ${showUsd(reservedUsd)} USD reserved by running processes${first}`,
     {
       code: 'budget_exhausted',
       stage: 'judge',
       retryable: true,
       retryAfterMs,
-      details: { rule: ask.rule, ...(notBeforeMs === undefined ? {} : { notBeforeMs }) },
+      details: {
+        scope: scope.kind,
+        name: scope.name,
+        period,
+        ...(notBeforeMs === undefined ? {} : { notBeforeMs }),
+      },
     },
   );
 }

@@ -1,7 +1,7 @@
 import { setImmediate as pause, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/domain/errors.ts';
-import { createBudget, type Budget } from '../../../../src/scoring/attempt/budget.ts';
+import { createBudget, type Budget } from '../../../../src/scoring/budget/budget.ts';
 import { spendLedger, type SpendLedger } from '../../../support/store/spend-ledger.ts';
 
 const DAY_MS = 86_400_000;
@@ -11,7 +11,7 @@ const NOON_MS = DAY_START_MS + DAY_MS / 2;
 function buildAsk(usd: number, { capUsd = 1, nowMs = NOON_MS } = {}) {
   return {
     rule: 'r',
-    perDayUsd: capUsd,
+    caps: { perDay: capUsd },
     tenant: 't',
     scoreId: 's',
     model: 'openai/gpt-5',
@@ -27,7 +27,10 @@ async function readRefusal(budget: Budget, ask: Parameters<Budget['reserve']>[0]
 }
 
 function readDay(ledger: SpendLedger, dayMs = DAY_START_MS) {
-  return ledger.readSpending('r', { fromMs: dayMs, toMs: dayMs + DAY_MS, openSinceMs: 0 });
+  return ledger.readSpending(
+    { kind: 'rule', name: 'r' },
+    { fromMs: dayMs, toMs: dayMs + DAY_MS, openSinceMs: 0 },
+  );
 }
 
 /** Makes one call, so that the cost of calls to the model is known to be as estimated. */
@@ -91,7 +94,7 @@ describe('money reserved for a judge call', () => {
   });
 
   it('waits for calls under way that may give money back, and is reserved as soon as they do', async () => {
-    const budget = createBudget(spendLedger(), { recheckMs: 3_600_000 });
+    const budget = createBudget(spendLedger(), {}, { recheckMs: 3_600_000 });
     const first = await budget.reserve(buildAsk(0.8));
     let isThrough = false;
     const second = budget.reserve(buildAsk(0.8)).then((reservation) => {
@@ -103,17 +106,23 @@ describe('money reserved for a judge call', () => {
     first.settle(0.1);
     await second;
     expect(budget.readings()).toEqual([
-      { rule: 'r', spentUsd: expect.closeTo(0.1), reservedUsd: expect.closeTo(0.8), capUsd: 1 },
+      {
+        scope: { kind: 'rule', name: 'r' },
+        period: 'day',
+        spentUsd: expect.closeTo(0.1),
+        reservedUsd: expect.closeTo(0.8),
+        capUsd: 1,
+      },
     ]);
   });
 
   it('tries again soon, not tomorrow, when the calls under way take long', async () => {
     const clock = { nowMs: NOON_MS };
-    const budget = createBudget(spendLedger(), { recheckMs: 1, maxWaitMs: 30_000 });
+    const budget = createBudget(spendLedger(), {}, { recheckMs: 1, maxWaitMs: 30_000 });
     await makeFirstCall(budget);
     await budget.reserve(buildAsk(0.8));
     const waiting = readRefusal(budget, { ...buildAsk(0.8), nowMs: () => (clock.nowMs += 1_000) });
-    expect(await waiting).toMatchObject({ retryAfterMs: 30_000, details: { rule: 'r' } });
+    expect(await waiting).toMatchObject({ retryAfterMs: 30_000, details: { scope: 'rule', name: 'r' } });
     expect((await waiting).message).toContain('0.01 USD are spent and 0.8 USD reserved');
   });
 
@@ -174,7 +183,7 @@ describe('money reserved for a judge call', () => {
 describe('a block of a budget', () => {
   it('pays for many calls: one lease and one write of costs for 16 calls, each within 1 % of the budget', async () => {
     const ledger = spendLedger();
-    const budget = createBudget(ledger, { writeDelayMs: 3_600_000 });
+    const budget = createBudget(ledger, {}, { writeDelayMs: 3_600_000 });
     for (let call = 0; call < 16; call += 1) {
       (await budget.reserve(buildAsk(0.0005))).settle(0.0005);
     }
@@ -190,7 +199,7 @@ describe('a block of a budget', () => {
 
   it('goes back when the process is idle', async () => {
     const ledger = spendLedger();
-    const budget = createBudget(ledger, { idleMs: 5 });
+    const budget = createBudget(ledger, {}, { idleMs: 5 });
     (await budget.reserve(buildAsk(0.001))).settle(0.001);
     await expect
       .poll(() => readDay(ledger))
@@ -225,7 +234,7 @@ describe('a block of a budget', () => {
 
   it('is smaller when less of the budget is left, so that idle blocks do not stop other processes', async () => {
     const ledger = spendLedger();
-    const budgets = Array.from({ length: 8 }, () => createBudget(ledger, { idleMs: 3_600_000 }));
+    const budgets = Array.from({ length: 8 }, () => createBudget(ledger, {}, { idleMs: 3_600_000 }));
     let spentUsd = 0;
     for (let call = 0; spentUsd < 0.97; call += 1) {
       (await budgets[call % 8]!.reserve(buildAsk(0.0005))).settle(0.0005);
@@ -272,7 +281,7 @@ describe('calls that cost more than their estimate', () => {
 
   it('take the difference from the budget at once, before another process leases it', async () => {
     const ledger = spendLedger();
-    const budget = createBudget(ledger, { writeDelayMs: 3_600_000 });
+    const budget = createBudget(ledger, {}, { writeDelayMs: 3_600_000 });
     await makeFirstCall(budget);
     const [first] = await Promise.all([budget.reserve(buildAsk(0.1)), budget.reserve(buildAsk(0.1))]);
     first.settle(0.7);
@@ -297,7 +306,7 @@ describe('three processes with one budget', () => {
       };
       const ledger = spendLedger(jump);
       const terms = { recheckMs: 1, idleMs: 1, maxWaitMs: 1e9, random };
-      const budgets = Array.from({ length: 3 }, () => createBudget(ledger, terms));
+      const budgets = Array.from({ length: 3 }, () => createBudget(ledger, {}, terms));
       let spentUsd = 0;
       const call = async (index: number) => {
         const usd = 0.001 + 0.009 * random();

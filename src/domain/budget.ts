@@ -1,0 +1,48 @@
+/** Most money that judge calls may cost, USD. An absent limit does not apply. */
+export interface BudgetCaps {
+  /** Per UTC day. */
+  readonly perDay?: number | undefined;
+  /** Per UTC month. */
+  readonly perMonth?: number | undefined;
+}
+
+/** Calls that share a budget: those of a rule, those of a tenant, or all calls of the installation. */
+export interface BudgetScope {
+  readonly kind: 'rule' | 'tenant' | 'total';
+  /** Rule or tenant; '' for all calls. */
+  readonly name: string;
+}
+
+/** Budgets beside those of rules. */
+export interface SharedBudgets {
+  readonly total?: BudgetCaps | undefined;
+  /** By tenant. */
+  readonly tenants?: Readonly<Record<string, BudgetCaps>> | undefined;
+}
+
+/** A budget and its limits. */
+export interface ScopedBudget {
+  readonly scope: BudgetScope;
+  readonly caps: BudgetCaps;
+}
+
+/** A budget of one period. */
+export interface BudgetCap {
+  readonly scope: BudgetScope;
+  readonly period: 'day' | 'month';
+  readonly capUsd: number;
+}
+
+/** Returns the limits of a budget one by one. */
+export function listCaps({ scope, caps }: ScopedBudget): BudgetCap[] {
+  const { perDay, perMonth } = caps;
+  return [
+    ...(perDay === undefined ? [] : [{ scope, period: 'day', capUsd: perDay } as const]),
+    ...(perMonth === undefined ? [] : [{ scope, period: 'month', capUsd: perMonth } as const]),
+  ];
+}
+
+/** Names a budget in a sentence: `rule production's budget`, `the total budget`. */
+export function nameBudget({ kind, name }: BudgetScope): string {
+  return kind === 'total' ? 'the total budget' : `${kind} ${name}'s budget`;
+}

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import type { BudgetCaps, BudgetScope, ScopedBudget, SharedBudgets } from '../../domain/budget.ts';
+import type { CallReservation } from '../../judge/judge-scope.ts';
+import type { JudgeCallStore } from '../../store/contracts/stores.ts';
+import type { AccountShares, AccountTerms } from './account-terms.ts';
+import { BudgetAccount } from './budget-account.ts';
+import type { AccountReservation, BudgetAsk, BudgetReading } from './budget-ask.ts';
+import { clampToDay } from './budget-pool.ts';
+import { LearnedCosts } from './learned-costs.ts';
+import { SpendJournal } from './spend-journal.ts';
+
+/** Budgets of rules, tenants and the installation. All processes of a store share them. */
+export interface Budget {
+  /** Returns true when a call of the rule for the tenant needs money of a budget. */
+  isLimited(call: Pick<BudgetAsk, 'caps' | 'tenant'>): boolean;
+  /**
+   * Reserves money for one call in every budget that applies. When calls under way or other processes hold the rest of a budget,
+   * waits for it up to a limit. Throws an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
+   */
+  reserve(ask: BudgetAsk): Promise<CallReservation>;
+  /**
+   * Writes the costs of the calls and gives back the leased money that no call reserves. Entries that the store does not take now
+   * are written later.
+   */
+  giveBack(): Promise<void>;
+  /** Returns the caps of the budgets that this process has used, as of their last call. */
+  readings(): BudgetReading[];
+}
+
+export interface BudgetTerms extends AccountTerms {
+  /** Delay of the write of costs, so that many go in one statement, milliseconds. */
+  readonly writeDelayMs: number;
+  readonly newId: () => string;
+}
+
+const DEFAULT_TERMS: BudgetTerms = {
+  recheckMs: 1_000,
+  maxWaitMs: 30_000,
+  idleMs: 10_000,
+  writeDelayMs: 1_000,
+  newId: randomUUID,
+  random: Math.random,
+};
+
+/** @param shared budgets beside those of rules */
+export function createBudget(
+  store: Pick<JudgeCallStore, 'readSpending' | 'spend'>,
+  shared: SharedBudgets = {},
+  terms: Partial<BudgetTerms> = {},
+): Budget {
+  return new ProcessBudget(store, shared, { ...DEFAULT_TERMS, ...terms });
+}
+
+class ProcessBudget implements Budget {
+  readonly #shared: SharedBudgets;
+  readonly #terms: BudgetTerms;
+  readonly #shares: AccountShares;
+  readonly #accounts = new Map<string, BudgetAccount>();
+
+  constructor(
+    store: Pick<JudgeCallStore, 'readSpending' | 'spend'>,
+    shared: SharedBudgets,
+    terms: BudgetTerms,
+  ) {
+    this.#shared = shared;
+    this.#terms = terms;
+    this.#shares = {
+      store,
+      journal: new SpendJournal(store, terms.writeDelayMs),
+      costs: new LearnedCosts(),
+      ids: { leaseId: terms.newId(), newId: terms.newId },
+    };
+  }
+
+  isLimited({ caps, tenant }: Pick<BudgetAsk, 'caps' | 'tenant'>): boolean {
+    return listBudgets({ rule: '', tenant, caps }, this.#shared).length > 0;
+  }
+
+  async reserve(ask: BudgetAsk): Promise<CallReservation> {
+    for (;;) {
+      const reserved = await this.#reserveAll(ask);
+      // The one entry of a call belongs to one day. Midnight may come between two reservations.
+      if (new Set(reserved.map(({ dayMs }) => dayMs)).size <= 1) {
+        return { settle: (costUsd) => this.#settle(reserved, ask, costUsd) };
+      }
+      cancel(reserved);
+    }
+  }
+
+  async giveBack(): Promise<void> {
+    await Promise.all([...this.#accounts.values()].map((account) => account.giveBack()));
+    await this.#shares.journal.flush();
+  }
+
+  readings(): BudgetReading[] {
+    return [...this.#accounts.values()].flatMap((account) => account.readings());
+  }
+
+  #openAccount(scope: BudgetScope): BudgetAccount {
+    const key = `${scope.kind} ${scope.name}`;
+    const account = this.#accounts.get(key) ?? new BudgetAccount(scope, this.#shares, this.#terms);
+    this.#accounts.set(key, account);
+    return account;
+  }
+
+  /** Reserves the money in one budget after the other, always in the same order, so that calls do not wait for each other. */
+  async #reserveAll(ask: BudgetAsk): Promise<AccountReservation[]> {
+    const { model, usd, nowMs, signal } = ask;
+    const reserved: AccountReservation[] = [];
+    try {
+      for (const { scope, caps } of listBudgets(ask, this.#shared)) {
+        reserved.push(await this.#openAccount(scope).reserve({ caps, model, usd, nowMs, signal }));
+      }
+      return reserved;
+    } catch (error) {
+      cancel(reserved);
+      throw error;
+    }
+  }
+
+  #settle(reserved: readonly AccountReservation[], ask: BudgetAsk, costUsd: number | undefined): void {
+    const { costs, journal, ids } = this.#shares;
+    if (costUsd !== 0) {
+      costs.observe(ask.model, ask.usd, costUsd);
+    }
+    const chargedUsd = costUsd ?? Math.max(...reserved.map(({ usd }) => usd));
+    const [first] = reserved;
+    if (chargedUsd > 0 && first !== undefined) {
+      journal.addCall({
+        kind: 'call',
+        scope: '',
+        rule: ask.rule,
+        tenant: ask.tenant,
+        scoreId: ask.scoreId,
+        costUsd: chargedUsd,
+        atMs: clampToDay(ask.nowMs(), first.dayMs),
+        leaseId: ids.leaseId,
+        entryId: ids.newId(),
+      });
+    }
+    reserved.forEach((each) => each.settle(chargedUsd));
+    journal.writeSoon();
+  }
+}
+
+function cancel(reserved: readonly AccountReservation[]): void {
+  reserved.forEach((each) => each.settle(0));
+}
+
+/** Lists the budgets that apply to a call, the narrowest first. */
+function listBudgets(
+  { rule, tenant, caps }: Pick<BudgetAsk, 'rule' | 'tenant' | 'caps'>,
+  { total, tenants = {} }: SharedBudgets,
+): ScopedBudget[] {
+  const own = Object.hasOwn(tenants, tenant) ? tenants[tenant] : undefined;
+  const all: [BudgetScope, BudgetCaps | undefined][] = [
+    [{ kind: 'rule', name: rule }, caps],
+    [{ kind: 'tenant', name: tenant }, own],
+    [{ kind: 'total', name: '' }, total],
+  ];
+  return all.flatMap(([scope, limits]) =>
+    limits?.perDay === undefined && limits?.perMonth === undefined ? [] : [{ scope, caps: limits }],
+  );
+}
