@@ -1,7 +1,6 @@
 import { durationMs, type Config } from './config/index.ts';
-import type { TraceReading } from '../domain/agent-run.ts';
-import type { TraceData } from '../domain/span.ts';
 import { createReplyCache } from '../judge/reply-cache.ts';
+import type { TraceReader } from '../scoring/read/read-context.ts';
 import { createScoring, type Scoring } from '../scoring/scoring.ts';
 import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -12,7 +11,7 @@ export interface ConfiguredScoringOptions {
   readonly config: Config;
   readonly kit: ScorerKit;
   readonly stores: ScoringStores;
-  readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
+  readonly readTrace: TraceReader;
   readonly log: Log;
   /** Aborts judge calls; attempts under way stay without a decision. */
   readonly signal?: AbortSignal;

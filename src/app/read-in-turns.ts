@@ -1,7 +1,7 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import { readTrace, readTraceInSlices } from '../conventions/index.ts';
-import type { TraceReading } from '../domain/agent-run.ts';
+import type { ReadingOptions, TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 
 /** Limits of spans, and of characters of attributes, above which a trace is read in slices. */
@@ -12,12 +12,15 @@ const MANY_CHARS = 1_000_000;
  * Creates a reader of traces for a process that also receives. It reads large traces in slices, and other work runs between
  * the slices. It reads one large trace at a time, to need the memory only once.
  */
-export function createTurnReader(): (data: TraceData) => TraceReading | Promise<TraceReading> {
+export function createTurnReader(): (
+  data: TraceData,
+  options?: ReadingOptions,
+) => TraceReading | Promise<TraceReading> {
   const large = new PQueue({ concurrency: 1 });
-  return (data) =>
+  return (data, options) =>
     isLarge(data)
-      ? large.add(() => readTraceInSlices(data, { nowMs: () => performance.now(), pause }))
-      : readTrace(data);
+      ? large.add(() => readTraceInSlices(data, { nowMs: () => performance.now(), pause }, options))
+      : readTrace(data, options);
 }
 
 function isLarge({ spans }: TraceData): boolean {

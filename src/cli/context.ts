@@ -1,5 +1,5 @@
 import type { Config } from '../app/config/index.ts';
-import type { TraceReading } from '../domain/agent-run.ts';
+import type { ReadingOptions, TraceReading } from '../domain/agent-run.ts';
 import type { TraceData } from '../domain/span.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Output } from './show/output.ts';
@@ -11,7 +11,7 @@ import { openConnectedStore } from '../app/open-store.ts';
 export interface App {
   readonly config: Config;
   readonly store: Store;
-  readonly readTrace: (data: TraceData) => TraceReading;
+  readonly readTrace: (data: TraceData, options?: ReadingOptions) => TraceReading;
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import type { AgentRun, TraceReading } from '../domain/agent-run.ts';
+import type { AgentRun, ReadingOptions, TraceReading } from '../domain/agent-run.ts';
 import { endUnixNano, type TraceData } from '../domain/span.ts';
 import { assembleTrace } from './assembly/assemble-trace.ts';
 import { decodeTraces } from './decode-traces.ts';
@@ -43,8 +43,8 @@ export function readPiece(trace: TraceData): TracePiece | undefined {
 }
 
 /** Reads one trace as agent runs; the order of its spans and records does not matter. */
-export function readTrace(data: TraceData): TraceReading {
-  return finish(readInSteps(data));
+export function readTrace(data: TraceData, options?: ReadingOptions): TraceReading {
+  return finish(readInSteps(data, options));
 }
 
 /** Longest time without a pause while a large trace is read, milliseconds. */
@@ -54,19 +54,21 @@ const SLICE_MS = 25;
 export function readTraceInSlices(
   data: TraceData,
   deps: { nowMs: () => number; pause: () => Promise<unknown> },
+  options?: ReadingOptions,
 ): Promise<TraceReading> {
-  return finishInSlices(readInSteps(data), SLICE_MS, deps);
+  return finishInSlices(readInSteps(data, options), SLICE_MS, deps);
 }
 
-function* readInSteps(data: TraceData): Steps<TraceReading> {
+function* readInSteps(data: TraceData, options?: ReadingOptions): Steps<TraceReading> {
   const { spans, logCount } = yield* normaliseInSteps(data);
-  const { runs, notScorable } = yield* assembleTrace(data.traceId, spans);
+  const { runs, notScorable, ...demanded } = yield* assembleTrace(data.traceId, spans, options);
   warnOfOmitted(runs, data);
   return {
     traceId: data.traceId,
     spanCount: spans.length,
     logCount,
     runs,
+    ...demanded,
     notScorable,
     notUnderstood: findNotUnderstood(spans),
   };

@@ -94,12 +94,22 @@ export interface NotUnderstood {
   attributes: string[];
 }
 
+/** Parts of a reading that are read on demand. */
+export interface ReadingOptions {
+  /** Most model calls that are read as runs of their own. Default 0: none. */
+  modelCalls?: number;
+}
+
 /** Reading of one trace. */
 export interface TraceReading {
   traceId: string;
   spanCount: number;
   logCount: number;
   runs: AgentRun[];
+  /** The model calls as runs, in order of time; their `target.kind` is `model-call`. Absent when they were not asked for. */
+  modelCalls?: AgentRun[];
+  /** Number of model calls beyond the limit. */
+  modelCallsLeftOut?: number;
   /** Reason for the whole trace: set when `runs` is empty. */
   notScorable: NotScorableReason | null;
   notUnderstood: NotUnderstood[];

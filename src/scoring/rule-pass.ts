@@ -6,7 +6,7 @@ import { computeEvidenceHash } from './read/evidence.ts';
 import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import type { SelectedRule } from './select/selection.ts';
-import { explainNoTarget, listTargets, type ScoringTarget } from './select/targets.ts';
+import { explainNoTarget, listTargets, MAX_MODEL_CALLS, type ScoringTarget } from './select/targets.ts';
 import type { TraceTask } from './trace-task.ts';
 
 /** One rule on one trace: its verdicts that need no scorer, and its cells. */
@@ -30,13 +30,15 @@ export function buildPass(
     const verdict = notApplicable(explainNoTarget(reading, selected.rule.target));
     return { cells: [], verdicts: buildTraceRows(task, selected, verdict) };
   }
+  const leftOut = buildLeftOutRows(task, selected, reading);
   const scorable = targets.filter(({ run }) => run.scorable);
   const others = targets.filter(({ run }) => !run.scorable);
   return {
     cells: scorable.flatMap((target) => buildCells(task, selected, target, mode)),
     verdicts: [
       ...others.flatMap((target) => buildTargetRows(task, selected, target)),
-      ...buildGoneRows(task, selected, targets),
+      ...leftOut,
+      ...buildGoneRows(task, selected, [...targets, ...leftOut]),
     ],
   };
 }
@@ -79,6 +81,24 @@ function buildTraceRows(task: TraceTask, selected: SelectedRule, verdict: Unscor
   });
 }
 
+/** Builds the row that stands for the model calls beyond the limit, under the id of the trace. */
+function buildLeftOutRows(task: TraceTask, selected: SelectedRule, reading: TraceReading): Decision[] {
+  const { modelCallsLeftOut = 0 } = reading;
+  if (selected.rule.target !== 'model-call' || modelCallsLeftOut === 0) {
+    return [];
+  }
+  const detail = `the trace has ${MAX_MODEL_CALLS + modelCallsLeftOut} model calls; the first ${MAX_MODEL_CALLS} are scored`;
+  const prior = selected.prior.filter((row) => row.targetId === task.key.traceId);
+  return buildTraceRows(
+    task,
+    { ...selected, prior },
+    {
+      status: 'not_applicable',
+      reason: formatReason('too_many_calls', detail),
+    },
+  );
+}
+
 /** Builds the rows of a target that cannot be scored. */
 function buildTargetRows(
   task: TraceTask,
@@ -101,7 +121,7 @@ function buildTargetRows(
 function buildGoneRows(
   task: TraceTask,
   { prior, selection }: SelectedRule,
-  targets: readonly ScoringTarget[],
+  targets: readonly Pick<ScoringTarget, 'targetId'>[],
 ): Decision[] {
   const ids = new Set(targets.map((target) => target.targetId));
   const isNews = (row: Decision) =>

@@ -46,6 +46,18 @@ describe('inspect on files', () => {
     expect(existsSync(join(folder, '.spanscore'))).toBe(false);
   });
 
+  it('prints each model call as a run on demand', async () => {
+    const { code, stdout } = await runCli(['inspect', WEATHER, '--model-calls', '--json']);
+
+    expect(code).toBe(0);
+    const [{ modelCalls, modelCallsLeftOut }] = jsonLines(stdout) as [Record<string, unknown>];
+    expect(modelCallsLeftOut).toBe(0);
+    expect(modelCalls).toMatchObject([
+      { target: { kind: 'model-call', traceId: TRACE }, agent: 'weather-agent', scorable: true },
+      { target: { kind: 'model-call', traceId: TRACE }, agent: 'weather-agent', scorable: true },
+    ]);
+  });
+
   it('reads spans and logs of several files together', async () => {
     const base = new URL('agent-framework-py-agent', SPANS).pathname;
 

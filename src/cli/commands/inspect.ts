@@ -5,33 +5,40 @@ import { showUnread } from '../show/show-unread.ts';
 import { isStoredTrace, readStoredTrace } from '../input/stored-trace.ts';
 import { readTraceFiles } from '../input/trace-files.ts';
 
+interface InspectOptions {
+  readonly modelCalls?: boolean;
+}
+
 export const registerInspect: RegisterCommand = (program, bind) => {
   program
     .command('inspect <input...>')
     .description(
       'Show how spanscore understands spans. Reads files of OTLP JSON, stdin (-) or stored traces (ids).',
     )
+    .option('--model-calls', 'show each model call as a run, too')
     .addHelpText(
       'before',
       examples(
         ['recorded spans and logs, read together', 'spanscore inspect run.traces.jsonl run.logs.jsonl'],
         ['from a pipe, one JSON line for each trace', 'cat spans.jsonl | spanscore inspect - --json'],
         ['a stored trace', 'spanscore inspect 0af7651916cd43dd8448eb211c80319c'],
+        ['each call of a model, as scorers see it', 'spanscore inspect run.traces.jsonl --model-calls'],
       ),
     )
     .action(bind(inspect));
 };
 
-async function inspect(context: CommandContext, inputs: string[]) {
+async function inspect(context: CommandContext, inputs: string[], options: InspectOptions) {
   const files = inputs.filter((input) => !isStoredTrace(input, context.cwd));
   const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
   const traces = files.length === 0 ? [] : await readTraceFiles(files, context);
   for (const id of ids) {
     traces.push(...(await readStoredTrace(context, id)));
   }
+  const { MAX_MODEL_CALLS } = await import('../../scoring/select/targets.ts');
   const { joinTraces, readTrace, surveyTrace } = await import('../../conventions/index.ts');
   for (const { data } of joinTraces(traces)) {
-    const reading = readTrace(data);
+    const reading = readTrace(data, options.modelCalls === true ? { modelCalls: MAX_MODEL_CALLS } : {});
     const scopes = surveyTrace(data, reading);
     const unreadAttributes = scopes.flatMap(({ service, scope, unreadAttributes: attributes }) =>
       attributes.length === 0 ? [] : [{ service, scope, attributes }],

@@ -12,7 +12,11 @@ const MAX_KEYS = 8;
 /** Formats the reading of a trace for people. */
 export function showReading(reading: TraceReading): string {
   const head = `trace ${reading.traceId} · ${count(reading.spanCount, 'span')}, ${count(reading.logCount, 'log record')}`;
-  const lines = [head, ...reading.runs.flatMap((run) => indent(showRun(run, 0)))];
+  const { modelCalls = [], modelCallsLeftOut = 0 } = reading;
+  const lines = [head, ...[...reading.runs, ...modelCalls].flatMap((run) => indent(showRun(run, 0)))];
+  if (modelCallsLeftOut > 0) {
+    lines.push(`  and ${count(modelCallsLeftOut, 'model call')} more`);
+  }
   if (reading.notScorable !== null) {
     lines.push(
       `  cannot be scored: ${reading.notScorable.code}: ${cleanLine(reading.notScorable.detail, MAX_TEXT)}`,
@@ -43,6 +47,13 @@ export function showNotUnderstood(reading: Pick<TraceReading, 'notUnderstood'>):
   });
 }
 
+const RUN_NAMES: Record<AgentRun['target']['kind'], string> = {
+  trace: 'run',
+  agent: 'agent',
+  'model-call': 'model call',
+  session: 'session',
+};
+
 function showRun(run: AgentRun, depth: number): string[] {
   const facts = [
     run.service === null ? undefined : `service ${run.service}`,
@@ -55,7 +66,7 @@ function showRun(run: AgentRun, depth: number): string[] {
     run.userId === null ? undefined : `user ${run.userId}`,
   ].filter((fact) => fact !== undefined);
   const lines = [
-    `${run.target.kind === 'agent' ? 'agent' : 'run'} ${cleanLine(run.agent ?? '(no name)')} · ${facts.map((fact) => cleanLine(fact)).join(' · ')}`,
+    `${RUN_NAMES[run.target.kind]} ${cleanLine(run.agent ?? '(no name)')} · ${facts.map((fact) => cleanLine(fact)).join(' · ')}`,
     ...indent(showConversation(run)),
     ...indent(run.documents.map((document) => entry('document', document.content))),
     ...(run.error === null

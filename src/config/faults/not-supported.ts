@@ -41,7 +41,7 @@ interface UnsupportedValue extends Unsupported {
 
 /** Unsupported values, and keys of values that are written as a group (`{ slow: 10s }`). */
 export const UNSUPPORTED_VALUES: readonly UnsupportedValue[] = [
-  { path: ['rules', '*', 'target'], names: ['session', 'model-call'], instead: 'supported: trace, agent' },
+  { path: ['rules', '*', 'target'], names: ['session'], instead: 'supported: trace, agent, model-call' },
   {
     path: ['rules', '*', 'sample', 'always', '*'],
     names: ['slow', 'costly', 'tokens', 'newVersion'],

@@ -136,9 +136,11 @@ const rule = z.strictObject({
     .min(1, { error: 'needs at least one scorer' })
     .describe('Names of prebuilt scorers, or of entries under scorers.'),
   target: z
-    .enum(['trace', 'agent'])
+    .enum(['trace', 'agent', 'model-call'])
     .default('trace')
-    .describe('Target of a score: the whole trace, or each agent in it.'),
+    .describe(
+      'Target of a score: the whole trace, each agent in it, or each model call (at most 100 of a trace).',
+    ),
   where: where.optional(),
   sample: sample.prefault({}),
   budget: budgetCaps('Limit of the judge cost of the rule.').optional(),

@@ -1,4 +1,4 @@
-import type { AgentRun, NotScorableReason } from '../../domain/agent-run.ts';
+import type { AgentRun, NotScorableReason, ReadingOptions } from '../../domain/agent-run.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import { askedIds, buildRun } from './build-run.ts';
@@ -10,11 +10,12 @@ import { clearTransferErrors, handoffResults } from './handoff-results.ts';
 import { listIdentities } from './identities.ts';
 import { inheritInput } from './inherit-input.ts';
 import { takeDelegatedFacts } from './delegated-facts.ts';
+import { buildModelCalls, type ModelCalls } from './model-calls.ts';
 import { planRuns } from './plan-runs.ts';
 import type { RunPlan } from './run-plan.ts';
 import { buildTree, inheritIdentity } from './span-tree.ts';
 
-export interface AssembledTrace {
+export interface AssembledTrace extends Partial<ModelCalls> {
   readonly runs: AgentRun[];
   readonly notScorable: NotScorableReason | null;
 }
@@ -25,6 +26,7 @@ export interface AssembledTrace {
 export function* assembleTrace(
   traceId: string,
   normalised: readonly NormalisedSpan[],
+  { modelCalls = 0 }: ReadingOptions = {},
 ): Steps<AssembledTrace> {
   const tree = buildTree(normalised);
   yield;
@@ -40,15 +42,20 @@ export function* assembleTrace(
   const asked = new Set(plans.flatMap((plan) => [...askedIds(plan)]));
   const identities = listIdentities(ordered);
   const transfers = handoffResults(plans);
+  const facts = { traceId, asked, identities, transfers };
   const built = new Map<RunPlan, BuiltRun>();
   for (const plan of ordered) {
     yield;
     const subs = plan.subs.flatMap((sub) => built.get(sub) ?? []);
-    built.set(plan, yield* buildRun(plan, subs, { traceId, asked, identities, transfers }));
+    built.set(plan, yield* buildRun(plan, subs, facts));
   }
   const tops = plans.filter((plan) => plan.parent === null).sort((a, b) => a.root.order - b.root.order);
   const runs = tops.flatMap((plan) => built.get(plan)?.run ?? []);
-  return { runs, notScorable: runs.length > 0 ? null : notScorableReason(tree.evaluations) };
+  return {
+    runs,
+    notScorable: runs.length > 0 ? null : notScorableReason(tree.evaluations),
+    ...(modelCalls > 0 ? yield* buildModelCalls(built, facts, modelCalls) : {}),
+  };
 }
 
 function notScorableReason(evaluations: number): NotScorableReason {

@@ -97,7 +97,8 @@ interface RunParts {
   traceId: string;
 }
 
-function toRun(parts: RunParts): AgentRun {
+/** Converts the parts of a run to its form for scorers. */
+export function toRun(parts: RunParts): AgentRun {
   const { plan, subs, transcript, traceId } = parts;
   const { span, facts } = plan.root;
   const { startMs, endMs } = buildTimes(plan);

@@ -2,6 +2,7 @@ import type { TraceReading } from '../../domain/agent-run.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
 import type { Unscored } from '../record/decision-rows.ts';
+import { MAX_MODEL_CALLS } from '../select/targets.ts';
 import type { TraceTask } from '../trace-task.ts';
 import type { ReadContext } from './read-context.ts';
 
@@ -28,7 +29,8 @@ export async function readContent(
     return { status: 'failed', reason: formatReason('evidence_gone', 'the spans are no longer stored') };
   }
   try {
-    return await readTrace(read);
+    const needsCalls = task.rules.some(({ rule }) => rule.target === 'model-call');
+    return await readTrace(read, needsCalls ? { modelCalls: MAX_MODEL_CALLS } : {});
   } catch (error) {
     log.error('trace could not be read', {
       traceId: task.key.traceId,

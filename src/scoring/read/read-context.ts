@@ -1,4 +1,4 @@
-import type { TraceReading } from '../../domain/agent-run.ts';
+import type { ReadingOptions, TraceReading } from '../../domain/agent-run.ts';
 import type { TraceData } from '../../domain/span.ts';
 import type { ReadinessSettings } from '../../readiness/readiness.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -8,7 +8,7 @@ import type { ReadMemory } from './read-memory.ts';
 import type { TraceJoiner } from './trace-joiner.ts';
 
 /** Reads the agent runs of a trace. */
-export type TraceReader = (data: TraceData) => TraceReading | Promise<TraceReading>;
+export type TraceReader = (data: TraceData, options?: ReadingOptions) => TraceReading | Promise<TraceReading>;
 
 /** Needs of the reading of traces. */
 export interface ReadContext {

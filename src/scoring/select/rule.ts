@@ -58,7 +58,7 @@ export interface PreparedRule extends Rule {
   readonly scorers: readonly PreparedScorer[];
 }
 
-const SCORABLE_TARGETS: readonly TargetKind[] = ['trace', 'agent'];
+const SCORABLE_TARGETS: readonly TargetKind[] = ['trace', 'agent', 'model-call'];
 
 /** Computes the fingerprints of a rule. Throws `ConfigError` for a rule that cannot be run. */
 export function prepareRule(rule: Rule): PreparedRule {

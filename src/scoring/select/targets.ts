@@ -10,10 +10,13 @@ export interface ScoringTarget {
 /** Most targets of one trace that are scored, so that a hostile or endless trace cannot cost without limit. */
 export const MAX_TARGETS = 200;
 
+/** Most model calls of one trace that are scored, earliest first. */
+export const MAX_MODEL_CALLS = 100;
+
 /**
  * Lists the targets of a trace. For `trace`: its independent runs, with the ids `<traceId>`, `<traceId>/1`, `<traceId>/2` and so on;
  * the id of the root span is not used, because that span may arrive late. For `agent`: every agent called below these runs,
- * with the id `<traceId>/<spanId>`.
+ * with the id `<traceId>/<spanId>`. For `model-call`: the calls that were read, with the id `<traceId>/<spanId>`.
  */
 export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTarget[] {
   if (kind === 'trace') {
@@ -24,7 +27,8 @@ export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTar
     }));
   }
   const seen = new Set<string>();
-  return listSubRuns(reading.runs).flatMap((run) => {
+  const runs = kind === 'model-call' ? (reading.modelCalls ?? []) : listSubRuns(reading.runs);
+  return runs.flatMap((run) => {
     const targetId = `${reading.traceId}/${run.target.spanId}`;
     if (seen.has(targetId) || seen.size >= MAX_TARGETS) {
       return [];
@@ -42,8 +46,8 @@ export function explainNoTarget(reading: TraceReading, kind: TargetKind): NotSco
   return {
     code: 'no_agent_or_llm_span',
     detail:
-      kind === 'agent' && reading.runs.length > 0
-        ? 'the trace has agent runs, but no agent called below one'
+      reading.runs.length > 0
+        ? `the trace has agent runs, but no ${kind === 'agent' ? 'agent called below one' : 'model call'}`
         : 'the trace has no agent or model span that is understood',
   };
 }
