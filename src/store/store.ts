@@ -15,6 +15,7 @@ import { createJudgeCallStore } from './scores/judge-calls.ts';
 import { createDutyStore } from './scores/duties.ts';
 import { createScoreFeed } from './scores/exports.ts';
 import { createMemberStore } from './scores/members.ts';
+import { applyMergeSettings } from './schema/merge-settings.ts';
 import { migrate, migrationStatus } from './schema/migrate.ts';
 import { createMonitorView } from './monitors/monitor-view.ts';
 import { createMonitorStore } from './monitors/monitors.ts';
@@ -84,7 +85,18 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
   for (const migration of await migrate(database)) {
     options.log?.info('migration applied', { version: migration.version, name: migration.name });
   }
-  await applyRetention(database, options.retention, options.log);
+  const definitions = await readDefinitions(database);
+  await applyRetention(database, definitions, options.retention, options.log);
+  await applyMergeSettings(database, definitions, options.log);
+}
+
+/** Reads the CREATE statements of the tables, by name. */
+async function readDefinitions(database: Database): Promise<Map<string, string>> {
+  const tables = await database.rows<{ name: string; definition: string }>(
+    'SELECT name, create_table_query AS definition FROM system.tables WHERE database = {name:String}',
+    { name: database.name },
+  );
+  return new Map(tables.map(({ name, definition }) => [name, definition]));
 }
 
 function createStore(database: Database, foreign: ForeignTables | undefined): Store {

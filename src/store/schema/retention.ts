@@ -57,15 +57,18 @@ export function listExpiries({ spansDays, scoresDays }: Retention): Expiry[] {
   ];
 }
 
-/** Alters the tables with a different expiry. Two processes may do this at once. */
-export async function applyRetention(database: Database, retention: Retention, log?: Log): Promise<void> {
+/**
+ * Alters the tables with a different expiry. Two processes may do this at once.
+ * @param definitions CREATE statements of the tables, by name
+ */
+export async function applyRetention(
+  database: Database,
+  definitions: ReadonlyMap<string, string>,
+  retention: Retention,
+  log?: Log,
+): Promise<void> {
   checkDays('spans', retention.spansDays);
   checkDays('scores', retention.scoresDays);
-  const tables = await database.rows<{ name: string; definition: string }>(
-    'SELECT name, create_table_query AS definition FROM system.tables WHERE database = {name:String}',
-    { name: database.name },
-  );
-  const definitions = new Map(tables.map(({ name, definition }) => [name, definition]));
   for (const expiry of listExpiries(retention)) {
     const days = currentDays(definitions.get(expiry.table) ?? '', expiry.column);
     if (days !== expiry.days) {

@@ -1,13 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/domain/errors.ts';
 import { openDatabase } from '../../../src/store/database.ts';
+import { applyMergeSettings } from '../../../src/store/schema/merge-settings.ts';
 import { migrate, migrationStatus } from '../../../src/store/schema/migrate.ts';
 import { readMigrations } from '../../../src/store/schema/migration-files.ts';
 import { currentDays, listExpiries } from '../../../src/store/schema/retention.ts';
 import { openStore, readMigrationStatus, type StoreOptions } from '../../../src/store/store.ts';
 import { testEngine, type TestEngine } from '../../support/store/engine.ts';
 import { scoreRowAt } from '../../support/monitors/monitor-world.ts';
-import { spanBlock, buildSpan, storeOptions } from '../../support/store/store-rows.ts';
+import {
+  buildScore,
+  newTraceId,
+  spanBlock,
+  buildSpan,
+  storeOptions,
+} from '../../support/store/store-rows.ts';
 
 let engine: TestEngine;
 
@@ -158,5 +166,43 @@ describe('retention', () => {
     const options = storeOptions(engine);
     const retention = { spansDays: 0, scoresDays: 400 };
     await expect(openStore({ ...options, retention })).rejects.toMatchObject({ code: 'config_invalid' });
+  });
+});
+
+describe('merge settings', () => {
+  test('are set when the store opens, and not again', async () => {
+    const options = storeOptions(engine);
+    await (await openStore(options)).close();
+
+    const altered: string[] = [];
+    await withDatabase(options, async (database) => {
+      const tables = await database.rows<{ name: string; definition: string }>(
+        'SELECT name, create_table_query AS definition FROM system.tables WHERE database = {name:String}',
+        { name: options.database },
+      );
+      const definitions = new Map(tables.map(({ name, definition }) => [name, definition]));
+      await applyMergeSettings({ command: async (sql) => void altered.push(sql) }, definitions);
+    });
+
+    expect(altered).toEqual([]);
+  });
+
+  test('let merges rewrite a row of many small inserts a few times only', async () => {
+    const options = storeOptions(engine);
+    const store = await openStore(options);
+    for (let insert = 0; insert < 120; insert++) {
+      await store.scores.write([buildScore({ scoreId: randomUUID(), traceId: newTraceId() })]);
+    }
+    await store.close();
+
+    const [parts] = await withDatabase(options, (database) =>
+      database.rows<{ amount: string; merged: string; stored: string }>(
+        `SELECT toString(count()) AS amount, toString(max(level)) AS merged, toString(sum(rows)) AS stored
+         FROM system.parts WHERE database = currentDatabase() AND active AND table = 'score_arrivals'`,
+      ),
+    );
+    expect(Number(parts?.stored)).toBe(120);
+    expect(Number(parts?.merged)).toBeLessThanOrEqual(3);
+    expect(Number(parts?.amount)).toBeLessThanOrEqual(40);
   });
 });
