@@ -3,6 +3,7 @@ import { createReplyCache } from '../judge/reply-cache.ts';
 import type { TraceReader } from '../scoring/read/read-context.ts';
 import { createScoring, type Scoring } from '../scoring/scoring.ts';
 import type { ScoringStores } from '../scoring/scoring-stores.ts';
+import { rememberClock } from '../scoring/store-clock.ts';
 import type { Log } from '../telemetry/log.ts';
 import { JOINER } from './joined-traces.ts';
 import type { ScorerKit } from './scorer-kit.ts';
@@ -50,7 +51,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
   const { config } = deps;
   return createScoring(
     {
-      stores: deps.stores,
+      stores: { ...deps.stores, spans: rememberClock(deps.stores.spans, () => performance.now()) },
       readTrace: deps.readTrace,
       joiner: JOINER,
       log: deps.log,
