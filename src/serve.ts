@@ -30,7 +30,8 @@ import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { createAccessCheck } from './config/access.ts';
 import { startDuties } from './ownership/duties.ts';
 import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
-import { createScoringLoop } from './scoring/live/scoring-loop.ts';
+import { createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
+import type { RecordContext } from './scoring/record/record-context.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { processReadings } from './telemetry/process-readings.ts';
@@ -259,11 +260,20 @@ async function startScorer(
   const parts: StartedPart[] = [
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'budgets', stage: 'exporters', stop: () => budget.giveBack() },
-    { name: 'scorer', stage: 'work', stop: () => loop.stop() },
+    { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     startMonitors(groups, { store, duties, log, metrics }),
     ...(await startAlerts(config, store, { duties, log, metrics })),
   ];
   return { parts, status: () => ({ scoring: loop.status(), judges: judgeHealth.states() }) };
+}
+
+/** Stops the loop. Its last rows wait for no others. */
+function stopScoring(
+  loop: ScoringLoop,
+  { scoreWriter, decisionWriter, runWriter, callWriter }: RecordContext,
+): Promise<void> {
+  [scoreWriter, decisionWriter, runWriter, callWriter].forEach((writer) => writer.hurry());
+  return loop.stop();
 }
 
 function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics): readonly ReadinessCheck[] {

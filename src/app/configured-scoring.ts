@@ -1,6 +1,7 @@
 import { durationMs, type Config } from './config/index.ts';
 import { createReplyCache } from '../judge/reply-cache.ts';
 import type { TraceReader } from '../scoring/read/read-context.ts';
+import type { CommitPace } from '../scoring/record/group-commit.ts';
 import { createScoring, type Scoring } from '../scoring/scoring.ts';
 import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import { rememberClock } from '../scoring/store-clock.ts';
@@ -33,8 +34,8 @@ const DEFAULT_CONCURRENCY = 16;
  */
 const RUNS_PER_CALL = 2;
 
-/** Time for which score rows wait for others, milliseconds. */
-const COMMIT_WAIT_MS = 250;
+/** A row is written at once when the last write is 2 s old; 100 rows wait for half a second. */
+const COMMIT_PACE: CommitPace = { everyMs: 2_000, busyEveryMs: 500, manyItems: 100, gatherMs: 50 };
 
 /** Time for which look-ups before judge calls wait for others, milliseconds. */
 const LOOKUP_WAIT_MS = 50;
@@ -70,7 +71,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
       newestShare: config.scoring.newestShare,
       maxTracesInMemory: config.scoring.maxTracesInMemory,
-      commitWaitMs: COMMIT_WAIT_MS,
+      commitPace: COMMIT_PACE,
       lookupWaitMs: LOOKUP_WAIT_MS,
       judgeAttempts: config.judges.attempts,
       budgets: config.budgets,

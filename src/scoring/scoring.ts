@@ -14,7 +14,7 @@ import { createPieceCache } from './read/piece-cache.ts';
 import { createReadMemory } from './read/read-memory.ts';
 import type { ReadContext, TraceReader } from './read/read-context.ts';
 import type { TraceJoiner } from './read/trace-joiner.ts';
-import { createGroupCommit } from './record/group-commit.ts';
+import { createGroupCommit, type CommitPace } from './record/group-commit.ts';
 import type { RecordContext } from './record/record-context.ts';
 import type { ScoringStores } from './scoring-stores.ts';
 import type { SelectContext } from './select/select-context.ts';
@@ -63,8 +63,8 @@ export interface ScoringOptions {
   readonly maxTracesInMemory?: number | undefined;
   /** Budgets beside those of rules. Default: none. */
   readonly budgets?: SharedBudgets | undefined;
-  /** Time for which rows wait for others before they are written together, milliseconds. Default 0. */
-  readonly commitWaitMs?: number | undefined;
+  /** Waits in which rows gather before they are written together. Default: none. */
+  readonly commitPace?: CommitPace | undefined;
   /** Time for which look-ups before judge calls wait for others, milliseconds. Default 0. */
   readonly lookupWaitMs?: number | undefined;
   /** Traces whose scorers run at the same time; their rows go to the store together. Default 256. */
@@ -98,10 +98,10 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     }),
     laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs: options.lookupWaitMs ?? 0 }),
     flights: createSingleFlight(),
-    scoreWriter: createGroupCommit((scores) => stores.scores.write(scores), options.commitWaitMs),
-    decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions), options.commitWaitMs),
-    runWriter: createGroupCommit((records) => stores.runs.write(records), options.commitWaitMs),
-    callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls), options.commitWaitMs),
+    scoreWriter: createGroupCommit((scores) => stores.scores.write(scores), options.commitPace),
+    decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions), options.commitPace),
+    runWriter: createGroupCommit((records) => stores.runs.write(records), options.commitPace),
+    callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls), options.commitPace),
     prices: ports.prices ?? {},
     claims: SOLE_CLAIMS,
     signal: ports.signal,

@@ -152,27 +152,30 @@ async function measureSteady({ pid, otlpHttp, clickhouse }: ServeAddresses) {
 
 /** Kills `serve` while traces still wait for their end, and measures the next start. */
 async function measureStart(folder: ServeFolder) {
-  folder.configure({ ...CONFIG, readiness: { decisionWait: '20s', maxWait: '30s' } });
-  const { otlpHttp } = await folder.start();
-  await sendAgentTraces(otlpHttp, fresh);
+  folder.configure({ ...CONFIG, readiness: { decisionWait: '2m', maxWait: '4m' } });
+  const before = await folder.start();
+  await sendAgentTraces(before.otlpHttp, fresh);
+  const decidedBefore = await countDecided(before.clickhouse);
   await folder.killGroup();
   folder.configure(CONFIG);
-  const startedMs = performance.now();
   const { clickhouse } = await folder.start();
-  const readyS = (performance.now() - startedMs) / 1_000;
-  const countDecided = async () => {
-    const sql = `SELECT toString(uniqExactIf(TraceId, Rule = 'code' AND Scorer = 'completeness')) AS traces FROM decisions`;
-    return Number((await queryRows<{ traces: string }>(clickhouse, sql))[0]?.traces);
-  };
-  const before = seconds === 0 ? 0 : (seconds + WARM_UP_S) * TRACES_PER_SECOND;
+  const readyMs = performance.now();
   /** Waits for so many decided traces. Returns the time since `serve` was ready, seconds. */
   const passed = async (traces: number) => {
-    while ((await countDecided()) - before < traces && performance.now() - startedMs < START_MS) {
+    while (
+      (await countDecided(clickhouse)) - decidedBefore < traces &&
+      performance.now() - readyMs < START_MS
+    ) {
       await sleep(LOOK_EVERY_MS);
     }
-    return (performance.now() - startedMs) / 1_000 - readyS;
+    return (performance.now() - readyMs) / 1_000;
   };
   return { firstDecisionS: await passed(1), allDecidedS: await passed(fresh) };
+}
+
+async function countDecided(store: ServeAddresses['clickhouse']): Promise<number> {
+  const sql = `SELECT toString(uniqExactIf(TraceId, Rule = 'code' AND Scorer = 'completeness')) AS traces FROM decisions`;
+  return Number((await queryRows<{ traces: string }>(store, sql))[0]?.traces);
 }
 
 const CONFIG = {

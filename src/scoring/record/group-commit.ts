@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../domain/errors.ts';
 
 /** Most items of one write. Further items wait for the next write. */
@@ -8,7 +7,22 @@ const MAX_ITEMS = 5_000;
 export interface GroupCommit<T> {
   /** Returns when the items are written, at once without items. Throws the error of the write. */
   write(items: readonly T[]): Promise<void>;
+  /** Ends the waits between writes: the process stops. */
+  hurry(): void;
 }
+
+/** Waits between the writes of a group commit: an insert costs the store the same for one row and for hundreds. */
+export interface CommitPace {
+  /** Shortest time from the start of a write to the next one, milliseconds. */
+  readonly everyMs: number;
+  /** The same time when `manyItems` wait. */
+  readonly busyEveryMs: number;
+  readonly manyItems: number;
+  /** Shortest time before each write, milliseconds: rows of traces that end together come one after the other. */
+  readonly gatherMs: number;
+}
+
+const AT_ONCE: CommitPace = { everyMs: 0, busyEveryMs: 0, manyItems: 1, gatherMs: 0 };
 
 interface Waiter<T> {
   readonly items: readonly T[];
@@ -19,22 +33,26 @@ interface Waiter<T> {
 /**
  * Creates a group commit. Items that come during a write, or during the wait before it, go together: one insert for many traces.
  * A group that the store refuses for good is written one call at a time, so that a bad row costs only its own call.
- * @param waitMs time before each write, milliseconds: an insert costs the store the same for one row and for hundreds
+ * @param pace default: without waits
  */
 export function createGroupCommit<T>(
   write: (items: readonly T[]) => Promise<void>,
-  waitMs = 0,
+  pace: CommitPace = AT_ONCE,
 ): GroupCommit<T> {
   const waiting: Waiter<T>[] = [];
+  const pacer = createPacer(pace);
   let running = false;
 
   async function drain(): Promise<void> {
     running = true;
     while (waiting.length > 0) {
-      if (waitMs > 0) {
-        await sleep(waitMs);
+      const wait = pacer.waitUntilDue();
+      if (wait !== undefined) {
+        await wait;
       }
-      await commit(takeGroup(waiting));
+      const group = takeGroup(waiting);
+      pacer.begin(countItems(group));
+      await commit(group);
     }
     running = false;
   }
@@ -62,12 +80,80 @@ export function createGroupCommit<T>(
       }
       await new Promise<void>((done, failed) => {
         waiting.push({ items, done, failed });
+        pacer.add(items.length);
         if (!running) {
           void drain();
         }
       });
     },
+    hurry: () => pacer.hurry(),
   };
+}
+
+/** Times of the writes of a group commit. */
+interface Pacer {
+  /** Counts items that wait. */
+  add(items: number): void;
+  /** Waits until the next write is due; undefined when it is due now. */
+  waitUntilDue(): Promise<void> | undefined;
+  /** Begins a write of so many items. */
+  begin(items: number): void;
+  hurry(): void;
+}
+
+function createPacer(pace: CommitPace): Pacer {
+  let items = 0;
+  let hurries = false;
+  let begunAtMs = Number.NEGATIVE_INFINITY;
+  let gatheredAtMs = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let goOn: (() => void) | undefined;
+
+  function readLeftMs(): number {
+    const pauseMs = items >= pace.manyItems ? pace.busyEveryMs : pace.everyMs;
+    return hurries ? 0 : Math.max(gatheredAtMs, begunAtMs + pauseMs) - performance.now();
+  }
+
+  /** Ends the wait when the write is due. */
+  function look(): void {
+    clearTimeout(timer);
+    const leftMs = readLeftMs();
+    if (goOn !== undefined && leftMs > 0) {
+      timer = setTimeout(look, Math.ceil(leftMs));
+    } else {
+      goOn?.();
+      goOn = undefined;
+    }
+  }
+
+  return {
+    add(added) {
+      items += added;
+      look();
+    },
+    waitUntilDue() {
+      gatheredAtMs = performance.now() + pace.gatherMs;
+      if (readLeftMs() <= 0) {
+        return undefined;
+      }
+      return new Promise((resolve) => {
+        goOn = resolve;
+        look();
+      });
+    },
+    begin(written) {
+      begunAtMs = performance.now();
+      items -= written;
+    },
+    hurry() {
+      hurries = true;
+      look();
+    },
+  };
+}
+
+function countItems(group: readonly Waiter<unknown>[]): number {
+  return group.reduce((sum, { items }) => sum + items.length, 0);
 }
 
 function takeGroup<T>(waiting: Waiter<T>[]): Waiter<T>[] {

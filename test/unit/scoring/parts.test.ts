@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { computeBackoffMs } from '../../../src/scoring/attempt/backoff.ts';
 import { createGroupCommit } from '../../../src/scoring/record/group-commit.ts';
@@ -254,6 +254,70 @@ describe('writing in groups', () => {
     await expect(commit.write([1])).rejects.toThrow('away');
     isAway = false;
     await expect(commit.write([1])).resolves.toBeUndefined();
+  });
+});
+
+describe('writing in groups with waits', () => {
+  const PACE = { everyMs: 2_000, busyEveryMs: 500, manyItems: 3, gatherMs: 50 };
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A group commit, and the times of its writes with their items. */
+  function buildCommit() {
+    const beganMs = performance.now();
+    const writes: { atMs: number; items: readonly number[] }[] = [];
+    const commit = createGroupCommit<number>(async (items) => {
+      writes.push({ atMs: Math.round(performance.now() - beganMs), items });
+    }, PACE);
+    return { commit, writes };
+  }
+
+  it('gathers the first rows for a moment, and the next ones until the last write is old', async () => {
+    const { commit, writes } = buildCommit();
+
+    void commit.write([1]);
+    await vi.advanceTimersByTimeAsync(30);
+    void commit.write([2]);
+    await vi.advanceTimersByTimeAsync(100);
+    void commit.write([3]);
+    await vi.advanceTimersByTimeAsync(1_900);
+    expect(writes).toEqual([{ atMs: 50, items: [1, 2] }]);
+    await vi.advanceTimersByTimeAsync(20);
+
+    expect(writes[1]).toEqual({ atMs: 2_050, items: [3] });
+  });
+
+  it('waits no longer than half a second when many rows wait', async () => {
+    const { commit, writes } = buildCommit();
+    void commit.write([1]);
+    await vi.advanceTimersByTimeAsync(100);
+
+    void commit.write([2]);
+    await vi.advanceTimersByTimeAsync(100);
+    void commit.write([3, 4]);
+    await vi.advanceTimersByTimeAsync(1_000);
+
+    expect(writes[1]).toEqual({ atMs: 550, items: [2, 3, 4] });
+  });
+
+  it('writes at once as soon as the process stops', async () => {
+    const { commit, writes } = buildCommit();
+    void commit.write([1]);
+    await vi.advanceTimersByTimeAsync(100);
+    const second = commit.write([2]);
+
+    commit.hurry();
+    await second;
+    await commit.write([3]);
+
+    expect(writes.map(({ items }) => items)).toEqual([[1], [2], [3]]);
+    expect(performance.now()).toBeLessThan(writes.length * 1_000);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
