@@ -185,5 +185,9 @@ function derivedPromptVersion(config: AnyConfig, steps: readonly StepDefinition[
   const prompts = steps.filter((step) => typeof step.run !== 'function');
   return prompts.length === 0
     ? ''
-    : sourceVersion([config.judge?.instructions, prompts.map((step) => step.run)]);
+    : sourceVersion([
+        config.judge?.instructions,
+        prompts.map((step) => step.run),
+        ...(config.judge?.task === undefined ? [] : [config.judge.task]),
+      ]);
 }

@@ -36,7 +36,10 @@ export async function runPromptStep(
   if (isNotScorable(prompt)) {
     return { value: prompt };
   }
-  const { instructions, modelSettings, ...named } = { ...deps.scorerJudge, ...definedFields(step.judge) };
+  const { instructions, task, modelSettings, ...named } = {
+    ...deps.scorerJudge,
+    ...definedFields(step.judge),
+  };
   const model = named.model ?? currentJudgeScope().judges?.defaultModel;
   if (model === undefined || !instructions) {
     throw new ScorerError(
@@ -52,7 +55,7 @@ export async function runPromptStep(
   if (context.abortSignal !== undefined) {
     settings.abortSignal = context.abortSignal;
   }
-  const question = { instructions, prompt, settings, step: name };
+  const question = { instructions, prompt, task, settings, step: name };
   // Loaded with the first question, so that scorers without a judge start faster.
   const { askForObject, askForText } = await import('../judge/judge.ts');
   const ask = <T>(schema: JudgeSchema<T>): Promise<T> =>

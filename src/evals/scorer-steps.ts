@@ -7,8 +7,10 @@ import type { JudgeModel, JudgeSchema, JudgeSettings } from '../judge/judge.ts';
 export interface JudgeConfig {
   /** `provider/model`, or a language model object of the AI SDK. */
   readonly model?: JudgeModel;
-  /** The system message; the only place for instructions. */
+  /** The system message. Data belongs into the prompt, never here. */
   readonly instructions?: string;
+  /** What to do with the prompt, sent after it. It lets several questions about the same data begin alike. */
+  readonly task?: string;
   readonly modelSettings?: Omit<JudgeSettings, 'abortSignal'>;
 }
 

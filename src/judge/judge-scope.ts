@@ -34,6 +34,8 @@ export interface JudgeScope {
    * call.
    */
   readonly cache?: ReplyCache | undefined;
+  /** Code on the marker lines around the data of a prompt, the same for all questions about a target. The cache ignores it. */
+  readonly fenceCode?: string | undefined;
   /** Called with the name of the judge when its earlier answer replaces a call. */
   readonly onReuse?: ((judge: string) => void) | undefined;
   /** Registry of providers, prices and limits; absent: the registry of `configureJudges`. */

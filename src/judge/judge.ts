@@ -39,8 +39,13 @@ export interface JudgeSettings {
 interface Question {
   /** The system message, written by the author of the scorer. */
   readonly instructions: string;
-  /** The user message; text from the trace is fenced inside it. */
+  /** The user message, or its beginning; text from the trace is fenced inside it. */
   readonly prompt: string;
+  /**
+   * The end of the user message, written by the author of the scorer: what to do with the prompt. With it, the form of the
+   * answer is told in the user message too, and the system message is `instructions` alone.
+   */
+  readonly task?: string | undefined;
   readonly settings?: JudgeSettings | undefined;
   /** Name of the scorer step, for the record of calls. */
   readonly step?: string | undefined;
@@ -81,7 +86,7 @@ export async function askForObject<T>(model: JudgeModel, question: ObjectQuestio
     return fault === undefined ? verdict : { ok: false, fault };
   };
   return ask(model, question, {
-    instructions: withFormat(question.instructions, schema),
+    ...writeMessages(question, tellFormat(schema)),
     schema,
     read,
     again: (fault) =>
@@ -92,7 +97,7 @@ export async function askForObject<T>(model: JudgeModel, question: ObjectQuestio
 /** Asks for a text. Throws `JudgeError` with `execution`. An empty answer is malformed unless `allowEmpty` is set. */
 export function askForText(model: JudgeModel, question: TextQuestion): Promise<Answer<string>> {
   return ask(model, question, {
-    instructions: question.instructions,
+    ...writeMessages(question),
     schema: undefined,
     read: (text) =>
       text.trim() === '' && question.allowEmpty !== true
@@ -102,19 +107,30 @@ export function askForText(model: JudgeModel, question: TextQuestion): Promise<A
   });
 }
 
-function withFormat(instructions: string, { jsonSchema }: ResolvedSchema<unknown>): string {
+/** Writes the two messages of a question. Data comes before task and format, so that questions about the same data begin alike. */
+function writeMessages(
+  { instructions, prompt, task }: Question,
+  ...format: readonly string[]
+): Pick<Form<unknown>, 'system' | 'prompt'> {
+  return task === undefined
+    ? { system: [instructions, ...format].join('\n\n'), prompt }
+    : { system: instructions, prompt: [prompt, ...format, task].join('\n') };
+}
+
+function tellFormat({ jsonSchema }: ResolvedSchema<unknown>): string {
   const shape = schemaShape(jsonSchema);
   if (shape !== undefined) {
-    return `${instructions}\n\nReply as JSON:\n${shape}`;
+    return `Reply as JSON:\n${shape}`;
   }
   const rule = 'Answer with one JSON value and nothing else: no introduction, no code fence, no remarks.';
   const full =
     jsonSchema === undefined ? '' : ` It must match this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
-  return `${instructions}\n\n${rule}${full}`;
+  return `${rule}${full}`;
 }
 
 interface Form<T> {
-  readonly instructions: string;
+  readonly system: string;
+  readonly prompt: string;
   readonly schema: ResolvedSchema<T> | undefined;
   readonly read: (text: string) => SchemaVerdict<T>;
   readonly again: (fault: string) => string;
@@ -126,8 +142,8 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
   const judge = await registry.resolve(model, question.step);
   const settings = question.settings ?? {};
   const clean = createRedaction(scope, settings);
-  const system = clean(form.instructions);
-  const prompt = clean(question.prompt);
+  const system = clean(form.system);
+  const prompt = clean(form.prompt);
   const signals = [settings.abortSignal, scope.signal].filter((signal) => signal !== undefined);
   const conversation: Conversation<T> = {
     system,
@@ -171,7 +187,10 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
     return converse(conversation);
   }
   const { system, prompt, temperature, deps, form } = conversation;
-  const key = hashValue([deps.judge.name, system, prompt, temperature, form.schema?.jsonSchema ?? null]);
+  const { fenceCode } = deps.scope;
+  // Equal data of two targets is the same question, under different codes.
+  const asked = fenceCode === undefined ? prompt : prompt.replaceAll(fenceCode, '');
+  const key = hashValue([deps.judge.name, system, asked, temperature, form.schema?.jsonSchema ?? null]);
   for (;;) {
     const known = cache.get(key);
     const value = known === undefined ? undefined : form.read(known.text);
@@ -182,15 +201,15 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
     }
     const running = cache.inFlight.get(key);
     if (running === undefined) {
-      const asked = converse(conversation, (reply) => cache.set(key, reply));
+      const answered = converse(conversation, (reply) => cache.set(key, reply));
       // Other callers wait until this call ends, with or without an answer. Then they look in the cache again, and ask
       // themselves when it holds no answer.
-      const ended = asked.then(
+      const ended = answered.then(
         () => undefined,
         () => undefined,
       );
       cache.inFlight.set(key, ended);
-      return asked.finally(() => cache.inFlight.delete(key));
+      return answered.finally(() => cache.inFlight.delete(key));
     }
     await Promise.race([running, waitForAbort(deps.signal)]);
     if (deps.signal.aborted) {

@@ -5,11 +5,12 @@ export interface CountingJudge {
   readonly calls: number;
   /** Characters of system message, user message and schema, divided by 4. */
   readonly inputTokens: number;
-  /** Tokens of the user messages alone: the material without instructions. */
+  /** Tokens of the material alone: the user messages up to the end of their data, or whole ones without such an end. */
   readonly materialTokens: number;
 }
 
 const CHARS_PER_TOKEN = 4;
+const END_OF_DATA = /^<<<([a-p]+)\n[^\n]*\n\1>>>/;
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -33,12 +34,9 @@ export function createCountingJudge(replies: readonly (object | string)[]): Coun
     const reply = replies[calls % replies.length] ?? '';
     calls += 1;
     for (const { role, content } of prompt) {
-      const length =
-        typeof content === 'string'
-          ? content.length
-          : content.reduce((sum, part) => sum + (part.text?.length ?? 0), 0);
-      chars += length;
-      materialChars += role === 'user' ? length : 0;
+      const text = typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('');
+      chars += text.length;
+      materialChars += role === 'user' ? (END_OF_DATA.exec(text)?.[0] ?? text).length : 0;
     }
     chars += responseFormat?.schema === undefined ? 0 : JSON.stringify(responseFormat.schema).length;
     return typeof reply === 'string' ? reply : JSON.stringify(fitted(reply, responseFormat?.schema));

@@ -4,6 +4,7 @@ import { defaultRule } from '../../src/config/default-rule.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { NamedScore, ScorerMetadata, ScorerRunResult } from '../../src/evals/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../src/scorers/utils/index.ts';
+import { readFencedPrompt } from '../support/builders/fenced-prompt.ts';
 import { JUDGED_CASES, buildRun } from '../support/builders/judged-cases.ts';
 import {
   exampleArguments,
@@ -12,6 +13,7 @@ import {
   type ScorerPage,
 } from '../support/documents/scorer-pages/scorers-page.ts';
 import { scriptedModel } from '../support/fakes/scripted-model.ts';
+import type { ScriptedModelCall } from '../support/fakes/scripted-model.ts';
 
 const JUDGED = new Set(JUDGED_CASES.map(({ name }) => name));
 
@@ -69,6 +71,23 @@ describe.each(SCORER_PAGES)('$title', (page) => {
     expect(scorer.promptVersion !== '').toBe(isJudged);
     expect(scorer.judgeModel).toBe(isJudged ? 'scripted/scripted-1' : '');
     expect(JSON.stringify(scorer)).not.toMatch(/doGenerate|"instructions"|specificationVersion/);
+  });
+});
+
+describe('the questions of judged scorers', () => {
+  it('begin with one system message and the data, and end with what to do', async () => {
+    const questions: ScriptedModelCall[] = [];
+    for (const judged of JUDGED_CASES) {
+      const { replies, explained = replies } = judged;
+      const model = scriptedModel([...explained.map((json) => ({ json })), { text: 'Because.' }]);
+      await judged.create(model).run(buildRun());
+      questions.push(...model.calls);
+    }
+    expect(questions.length).toBeGreaterThan(2 * JUDGED_CASES.length);
+    expect(new Set(questions.map(({ system }) => system)).size).toBe(1);
+    for (const { prompt } of questions) {
+      expect(readFencedPrompt(prompt)?.task).toMatch(/[a-z]{3}/);
+    }
   });
 });
 

@@ -1,36 +1,36 @@
 import { allBegin, formatPart } from '../../domain/plural.ts';
 
-/** Question to the scripted judge: a scorer's system message and the fenced material. */
-export interface JudgeQuestion {
-  readonly system: string;
-  readonly prompt: string;
+/** A question of a scorer: the JSON document between the two marker lines, and the task after them. */
+interface FencedQuestion {
+  readonly material: Record<string, unknown>;
+  readonly task: string;
 }
 
-/** Returns the JSON document between the two marker lines of a scorer's prompt; undefined for any other text. */
-function fencedMaterial(prompt: string): Record<string, unknown> | undefined {
-  const json = /^<<<([a-p]+)\n([\s\S]*)\n\1>>>$/.exec(prompt.trim())?.[2];
-  if (json === undefined) {
-    return undefined;
-  }
-  const value: unknown = JSON.parse(json);
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+/** Reads the user message of a scorer; undefined for any other text. */
+function readQuestion(prompt: string): FencedQuestion | undefined {
+  const [, , json = '', task = ''] = /^<<<([a-p]+)\n([^\n]*)\n\1>>>\n([\s\S]*)$/.exec(prompt.trim()) ?? [];
+  const value: unknown = json === '' ? undefined : JSON.parse(json);
+  return typeof value === 'object' && value !== null
+    ? { material: value as Record<string, unknown>, task }
+    : undefined;
 }
 
 /**
  * Answers the questions of the hallucination and faithfulness scorers without a model: a claim is backed when the context
  * has its numbers and distinctive words. Returns undefined for any other question.
  */
-export function answerAsJudge({ system, prompt }: JudgeQuestion): string | undefined {
-  const material = fencedMaterial(prompt);
-  if (material === undefined) {
+export function answerAsJudge(prompt: string): string | undefined {
+  const question = readQuestion(prompt);
+  if (question === undefined) {
     return undefined;
   }
+  const { material, task } = question;
   if (typeof material['answer'] === 'string') {
     return JSON.stringify({ claims: listClaims(material['answer']) });
   }
   const { claims } = material;
   if (typeof claims === 'object' && claims !== null && Array.isArray(material['context'])) {
-    const yesMeansBacked = !/yes: a hallucination/.test(system);
+    const yesMeansBacked = !/yes: a hallucination/.test(task);
     const context = material['context'].map(String);
     const verdicts = Object.entries(claims).map(([n, claim]) =>
       buildVerdict({ n: Number(n), claim: String(claim) }, context, yesMeansBacked),
@@ -38,7 +38,7 @@ export function answerAsJudge({ system, prompt }: JudgeQuestion): string | undef
     return JSON.stringify({ verdicts });
   }
   if (Array.isArray(material['findings'])) {
-    return explain(material['findings'] as Finding[], /hallucination/.test(system) ? 'yes' : 'no');
+    return explain(material['findings'] as Finding[], /hallucination/i.test(task) ? 'yes' : 'no');
   }
   return undefined;
 }

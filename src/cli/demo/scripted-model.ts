@@ -83,9 +83,8 @@ function readText(message: ChatMessage | undefined): string {
 }
 
 function replyTo({ messages }: ChatRequest): Reply {
-  const system = readText(messages.find(({ role }) => role === 'system'));
   const asked = readText(messages.find(({ role }) => role === 'user'));
-  const judged = answerAsJudge({ system, prompt: asked });
+  const judged = answerAsJudge(asked);
   if (judged !== undefined) {
     return { text: judged };
   }

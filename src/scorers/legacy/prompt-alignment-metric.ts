@@ -1,7 +1,7 @@
 import { createScorer } from '../../evals/create-scorer.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
 import { readAnswer, readQuestion } from '../prebuilt/shared/read-answer.ts';
-import { fence } from '../prebuilt/shared/fence.ts';
+import { askAfterData, fence } from '../prebuilt/shared/fence.ts';
 import { checkedModel } from '../prebuilt/shared/judge-model.ts';
 import { withReason } from '../prebuilt/shared/reason-step.ts';
 import { verdictsSchema } from '../prebuilt/shared/claims/verdicts-reply.ts';
@@ -75,7 +75,7 @@ function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetr
     name: 'Prompt Alignment Metric',
     description: 'Share of the instructions that the answer keeps to',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: INSTRUCTION_VERDICTS },
+    judge: { model: checkedModel(ID, model), ...askAfterData(INSTRUCTION_VERDICTS) },
     higherIsBetter: true,
     range: [0, scale],
     version: '1',

@@ -14,6 +14,8 @@ export interface ScorerTerms {
   readonly judgeScope: SharedJudgeScope;
   readonly redaction: RedactionOptions;
   readonly timeoutMs: number;
+  /** Code on the marker lines around the data of the judge's questions. */
+  readonly fenceCode: string;
   /** Reserves money for a judge call. Absent for a rule without a budget. */
   readonly reserve?: JudgeScope['reserve'];
   /** Aborted when this process stops. */
@@ -102,6 +104,7 @@ function buildScope(
   return {
     ...judgeScope,
     redactor,
+    fenceCode: terms.fenceCode,
     reserve: terms.reserve,
     onReuse: (judge) => reused.push(judge),
     signal,

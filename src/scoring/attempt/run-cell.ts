@@ -1,4 +1,5 @@
 import type { Score } from '../../domain/score.ts';
+import { computeFenceCode } from '../../judge/fence-code.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { readReasonCode } from './attempt-failure.ts';
 import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
@@ -124,6 +125,7 @@ function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Pr
     judgeScope: context.judgeScope,
     redaction: context.redaction,
     timeoutMs: context.scorerTimeoutMs,
+    fenceCode: computeFenceCode(JSON.stringify([cell.task.key.tenant, cell.target.targetId, cell.hash])),
     reserve: createReserve(cell, context, scoreId),
     signal: context.signal,
     checkClaim: () => cell.task.claim.check(),

@@ -55,6 +55,23 @@ describe('model objects', () => {
     });
   });
 
+  test('get a task after the prompt, with the form of the answer, and nothing of it in the system message', async () => {
+    const model = modelObject(() => '{"n":1}');
+
+    await askForObject(model, { ...question, task: 'Count the stars.' });
+    await askForText(model, { instructions: 'Judge.', prompt: 'Night.', task: 'Describe it.' });
+
+    const sent = model.calls.map(({ prompt }) => prompt);
+    expect(sent[0]).toMatchObject([
+      { role: 'system', content: 'Judge.' },
+      { content: [{ text: 'Count.\nReply as JSON:\n{"n":number}\nCount the stars.' }] },
+    ]);
+    expect(sent[1]).toMatchObject([
+      { role: 'system', content: 'Judge.' },
+      { content: [{ text: 'Night.\nDescribe it.' }] },
+    ]);
+  });
+
   test('that throw are judge_unavailable with their words, and are not repeated', async () => {
     const model = modelObject(() => {
       throw new Error('out of order');

@@ -16,7 +16,7 @@ import {
   isShare,
 } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { withReason } from '../shared/reason-step.ts';
@@ -103,7 +103,7 @@ export function createAnswerSimilarityScorer(config: {
     name: 'Answer Similarity Scorer',
     description: 'How close the answer comes to the expected one',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: matchInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(matchInstructions(why)) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'different', below: scale / 2 }, { label: 'similar' }],
@@ -116,7 +116,7 @@ export function createAnswerSimilarityScorer(config: {
   })
     .preprocess<Units>({
       description: 'Units of meaning of both texts',
-      judge: { instructions: SIMILARITY_UNIT_INSTRUCTIONS },
+      judge: askAfterData(SIMILARITY_UNIT_INSTRUCTIONS),
       outputSchema: UNITS_SCHEMA,
       withoutJudge: ({ run }) => withoutUnits(run, options.requireGroundTruth),
       createPrompt: ({ run }) => fence({ answer: readAnswer(run), groundTruth: readGroundTruth(run) }),

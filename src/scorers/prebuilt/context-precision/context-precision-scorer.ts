@@ -9,7 +9,7 @@ import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { byNumber } from '../shared/by-number.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -68,7 +68,7 @@ export function createContextPrecisionScorer(config: {
     name: 'Context Precision Scorer',
     description: 'Whether the pieces of context that were useful stand at the front',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: precisionInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(precisionInstructions(why)) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'imprecise', below: scale / 2 }, { label: 'precise' }],

@@ -1,16 +1,14 @@
-import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_RECALL_PROMPT_VERSION = '3';
+export const CONTEXT_RECALL_PROMPT_VERSION = '4';
 
 /** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
-export const RECALL_VERDICT_INSTRUCTIONS = `You check whether a search brought what an expected answer needs. Claims, each with its number n, are those of the expected answer, the context is what the search brought.
+export const RECALL_VERDICT_INSTRUCTIONS = `Check whether a search brought what an expected answer needs. Claims n are those of the expected answer, the context is what the search brought.
 yes: the context states the claim, or it follows from the context directly.
-no: it does not, however true the claim is.
-${FENCE_NOTE}`;
+no: it does not, however true the claim is.`;
 
-/** System message of the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
+/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
 export const RECALL_REASON_INSTRUCTIONS = reasonInstructions(
   'It is the share of the claims of an expected answer that the context holds (verdict yes), times the scale; the scale itself is best.',
 );

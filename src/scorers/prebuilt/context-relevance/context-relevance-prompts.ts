@@ -1,19 +1,17 @@
-import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_RELEVANCE_PROMPT_VERSION = '5';
+export const CONTEXT_RELEVANCE_PROMPT_VERSION = '6';
 
-/** System message of the evaluations; the material is `{ question, answer, context: { 0: text, … } }`. */
+/** Question for the evaluations; the material is `{ question, answer, context: { 0: text, … } }`. */
 export function relevanceInstructions(why: WhyFields): string {
   return `Judge numbered pieces of context that an AI had for a question.
 One entry per piece, context_index its number; relevanceLevel: high (needed for the answer), medium (helps), low (same subject, little help) or none; wasUsed: whether the answer uses it${why.tell('; reasoning: a few words')}.
-missingContext: what a full answer needs and no piece holds, one text each.${why.tell(' overallAssessment: one sentence.')}
-${FENCE_NOTE}`;
+missingContext: what a full answer needs and no piece holds, one text each.${why.tell(' overallAssessment: one sentence.')}`;
 }
 
-/** System message of the explanation; the material is `{ score, scale, findings, missingContext }`. */
+/** Question for the explanation; the material is `{ score, scale, findings, missingContext }`. */
 export const CONTEXT_RELEVANCE_REASON_INSTRUCTIONS = reasonInstructions(
   'It is the mean relevance of the pieces of context for a question, less a penalty for highly relevant pieces that the answer left unused and for context that is missing; the scale is best.',
 );

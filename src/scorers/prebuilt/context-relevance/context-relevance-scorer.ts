@@ -9,7 +9,7 @@ import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkContextGiven, givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -78,7 +78,7 @@ export function createContextRelevanceScorerLLM(config: {
     name: 'Context Relevance (LLM)',
     description: 'How relevant the context is for the question, and whether it was used',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: relevanceInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(relevanceInstructions(why)) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'irrelevant', below: scale / 2 }, { label: 'relevant' }],

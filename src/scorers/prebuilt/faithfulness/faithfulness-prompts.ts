@@ -1,15 +1,12 @@
-import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const FAITHFULNESS_PROMPT_VERSION = '4';
+export const FAITHFULNESS_PROMPT_VERSION = '5';
 
 /** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
-export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `Check each claim n by the context alone.
-yes: stated or implied; wording, units, rounding may differ, figures, names, negations not. no: contradicted. unsure: neither.
-${FENCE_NOTE}`;
+export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `yes: stated or implied; wording, units, rounding may differ, figures, names, negations not. no: contradicted. unsure: neither.`;
 
-/** System message of the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
+/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
 export const FAITHFULNESS_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is a faithfulness score: the share of claims that the context supports (verdict yes), times the scale; the scale itself is best.',
+  'Faithfulness: the share of claims that the context supports (yes), times the scale, which is best.',
 );

@@ -7,7 +7,7 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
 import { answerUnits } from '../shared/evidence/answer-units.ts';
@@ -75,7 +75,7 @@ export function createGroundingScorer(config: {
     name: 'Grounding',
     description: 'Whether the sentences of the answer rest on the evidence that the agent had',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: GROUNDING_INSTRUCTIONS },
+    judge: { model: checkedModel(ID, model), ...askAfterData(GROUNDING_INSTRUCTIONS) },
     namedScoresOnly: true,
     version: '1',
     promptVersion: GROUNDING_PROMPT_VERSION,

@@ -22,8 +22,7 @@ export function createHallucinationScorer(config: ClaimScorerConfig): ClaimScore
       description: 'Share of the claims in the answer that the context contradicts or does not back',
       higherIsBetter: false,
       labels: () => [{ label: 'grounded', upTo: 0 }, { label: 'hallucinated' }],
-      verdicts: ['yes', 'no'],
-      counted: 'yes',
+      counted: ['yes', 'unsure'],
       verdictInstructions: HALLUCINATION_VERDICT_INSTRUCTIONS,
       reasonInstructions: HALLUCINATION_REASON_INSTRUCTIONS,
       promptVersion: HALLUCINATION_PROMPT_VERSION,
@@ -39,7 +38,7 @@ function explain(findings: readonly Finding[]): string {
   if (findings.length === 0) {
     return 'The answer makes no factual claims.';
   }
-  const wrong = findings.filter(({ verdict }) => verdict === 'yes');
+  const wrong = findings.filter(({ verdict }) => verdict !== 'no');
   return wrong.length === 0
     ? `The context backs ${formatAll(findings.length, 'claim')}.`
     : `The context contradicts or does not back ${formatPart(wrong.length, findings.length, 'claim')}: ${nameFindings(wrong)}.`;

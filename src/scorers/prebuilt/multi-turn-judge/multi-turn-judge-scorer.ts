@@ -7,7 +7,7 @@ import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '
 import { byNumber } from '../shared/by-number.ts';
 import { checkGiven, checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, objectSchema } from '../shared/json-schema.ts';
 import { withReason } from '../shared/reason-step.ts';
@@ -51,7 +51,7 @@ export function createMultiTurnJudgeScorer(config: {
     id: ID,
     name: 'Multi-turn Judge (LLM)',
     description: 'Whether the turns of the assistant together meet a criterion',
-    judge: { model: checkedModel(ID, model), instructions: multiTurnInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(multiTurnInstructions(why)) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],

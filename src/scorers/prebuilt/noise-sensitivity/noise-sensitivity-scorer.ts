@@ -16,7 +16,7 @@ import {
   isText,
 } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { arraySchema, NUMBER, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { withReason } from '../shared/reason-step.ts';
@@ -75,7 +75,7 @@ export function createNoiseSensitivityScorerLLM(config: {
     name: 'Noise Sensitivity (LLM)',
     description: 'How little noise in the question changed the answer',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: noiseInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(noiseInstructions(why)) },
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'sensitive', below: 0.5 }, { label: 'robust' }],

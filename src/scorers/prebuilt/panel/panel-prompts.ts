@@ -1,8 +1,7 @@
-import { FENCE_NOTE } from '../shared/fence.ts';
 import type { PanelQuality } from './panel-options.ts';
 
 /** Raise with every change of the wording below. */
-export const PANEL_PROMPT_VERSION = '1';
+export const PANEL_PROMPT_VERSION = '2';
 
 const BEGINNING = `You judge an AI assistant's answer, cut into numbered sentences. operator is its system prompt; earlier and question are what the user said. Judge each quality alone: a rude sentence may be true, a false one relevant. Leave out what the form of the reply does not name.`;
 
@@ -23,7 +22,7 @@ export interface PanelForm {
   readonly hasReasons: boolean;
 }
 
-/** System message; the material is `{ operator?, earlier?, question, evidence?: [{ source, text }], sentences: { 1: sentence, … } }`. */
+/** The question; the material is `{ operator?, earlier?, question, evidence?: [{ source, text }], sentences: { 1: sentence, … } }`. */
 export function panelInstructions({ qualities, hasReasons }: PanelForm): string {
   const bySentence = qualities.filter((quality) => quality !== 'instructions');
   const meanings = qualities.map((quality) => MEANINGS[quality]);
@@ -32,7 +31,6 @@ export function panelInstructions({ qualities, hasReasons }: PanelForm): string 
     ...(bySentence.length === 0 ? [] : [SENTENCES]),
     ...meanings,
     ...(hasReasons ? [tellReasons(qualities, bySentence)] : []),
-    FENCE_NOTE,
   ];
   return lines.join('\n');
 }

@@ -11,7 +11,7 @@ import { assembleEvidence, numberSources } from '../shared/evidence/evidence.ts'
 import { comparable } from '../shared/evidence/find-quote.ts';
 import { joinSpokenTexts, readSpokenTexts } from '../shared/evidence/spoken-texts.ts';
 import type { SpokenTexts } from '../shared/evidence/spoken-texts.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
@@ -78,7 +78,7 @@ export function createPanelScorer(config: {
     name: 'Panel',
     description: 'Several qualities of the answer from one question',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions },
+    judge: { model: checkedModel(ID, model), ...askAfterData(instructions) },
     namedScoresOnly: true,
     version: '1',
     promptVersion: PANEL_PROMPT_VERSION,

@@ -1,9 +1,8 @@
-import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const PROMPT_ALIGNMENT_PROMPT_VERSION = '4';
+export const PROMPT_ALIGNMENT_PROMPT_VERSION = '5';
 
 /** Author of the instructions that an answer is compared with. */
 export const EVALUATION_MODES = ['user', 'system', 'both'] as const;
@@ -15,14 +14,13 @@ const MEASURE: Record<EvaluationMode, string> = {
   both: "both the user's prompt (userPrompt) and the operator's rules (systemPrompt)",
 };
 
-/** System message of the analysis; the material is `{ mode, userPrompt?, systemPrompt?, history?, answer }`. */
+/** Question for the analysis; the material is `{ mode, userPrompt?, systemPrompt?, history?, answer }`. */
 export function alignmentInstructions(mode: EvaluationMode, why: WhyFields): string {
   return `Judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores: 0 (not at all) to 1 (fully). history, if given, is the conversation before.
-requirements: one entry per demand, said or plainly meant; overallScore: the share fulfilled. responseAppropriateness: whether format and tone fit.${why.tell(' primaryIntent: what was wanted. overallAssessment: one sentence; every reasoning: a few words.')}
-${FENCE_NOTE}`;
+requirements: one entry per demand, said or plainly meant; overallScore: the share fulfilled. responseAppropriateness: whether format and tone fit.${why.tell(' primaryIntent: what was wanted. overallAssessment: one sentence; every reasoning: a few words.')}`;
 }
 
-/** System message of the explanation; the material is `{ score, scale, mode, findings }`. */
+/** Question for the explanation; the material is `{ score, scale, mode, findings }`. */
 export const ALIGNMENT_REASON_INSTRUCTIONS = reasonInstructions(
   'It tells how well an answer keeps to its instructions: intent, requirements, completeness and form, weighed in this order; the scale is best.',
 );

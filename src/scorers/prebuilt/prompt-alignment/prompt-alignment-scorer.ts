@@ -8,7 +8,7 @@ import { getCombinedSystemPrompt, getConversationHistoryFromRunInput } from '../
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import { withReason } from '../shared/reason-step.ts';
@@ -69,7 +69,7 @@ export function createPromptAlignmentScorerLLM(config: {
     id: ID,
     name: 'Prompt Alignment (LLM)',
     description: 'How well the answer keeps to its instructions',
-    judge: { model: checkedModel(ID, model), instructions: alignmentInstructions(mode, why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(alignmentInstructions(mode, why)) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'misaligned', below: scale / 2 }, { label: 'aligned' }],

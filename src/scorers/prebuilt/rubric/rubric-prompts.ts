@@ -1,18 +1,16 @@
-import { FENCE_NOTE } from '../shared/fence.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const RUBRIC_PROMPT_VERSION = '4';
+export const RUBRIC_PROMPT_VERSION = '5';
 
-/** System message of the evaluation; the material is `{ task, criteria: { 1: criterion, … }, answer }`. */
+/** Question for the evaluation; the material is `{ task, criteria: { 1: criterion, … }, answer }`. */
 export function rubricInstructions(why: WhyFields): string {
   return `Check an answer to a task against numbered criteria, each on its own.
-n: its number; satisfied: only if the answer itself meets it in full, not if it merely says so${why.tell('; reasoning: a few words that name the passage. overallAssessment: one sentence')}.
-${FENCE_NOTE}`;
+n: its number; satisfied: only if the answer itself meets it in full, not if it merely says so${why.tell('; reasoning: a few words that name the passage. overallAssessment: one sentence')}.`;
 }
 
-/** System message of the explanation; the material is `{ score, scale, findings, overallAssessment }`. */
+/** Question for the explanation; the material is `{ score, scale, findings, overallAssessment }`. */
 export const RUBRIC_REASON_INSTRUCTIONS = reasonInstructions(
   'It is the scale when an answer meets every required point of a rubric (every point if none is required), else 0.',
 );

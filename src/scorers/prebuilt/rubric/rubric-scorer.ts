@@ -8,7 +8,7 @@ import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema } from '../shared/json-schema.ts';
 import { withReason } from '../shared/reason-step.ts';
@@ -63,7 +63,7 @@ export function createRubricScorer(config: {
     id: ID,
     name: 'Rubric (LLM)',
     description: 'Whether the answer meets the points of a rubric',
-    judge: { model: checkedModel(ID, model), instructions: rubricInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(rubricInstructions(why)) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],

@@ -1,7 +1,4 @@
-import { FENCE_NOTE } from './fence.ts';
-
-/** System message of the question for an explanation; `score` describes the score and what it is computed from. */
+/** Question for an explanation; `score` describes the score and what it is computed from. */
 export function reasonInstructions(score: string): string {
-  return `Explain a score to the people who run an AI assistant. ${score} One to three plain sentences: what moved it, and what is wrong there, or that nothing did.
-${FENCE_NOTE}`;
+  return `Tell its operators in one to three plain sentences what moved the score and what is wrong there, or that nothing did. ${score}`;
 }

@@ -1,7 +1,7 @@
 import type { RunnableScorer, ScoredScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { ReasonContext } from '../../../evals/scorer-steps.ts';
-import { fence } from './fence.ts';
+import { askAfterData, fence } from './fence.ts';
 
 /** Source of an explanation: a further question to the judge (`judge`), a sentence from the verdicts (`template`), or none. */
 export type ReasonMode = 'judge' | 'template' | false;
@@ -33,8 +33,8 @@ export function withReason<TRun extends ScorerRunInput, TResults extends object>
   }
   return scored.generateReason({
     description: 'Why this score',
-    judge: { instructions: spec.instructions },
+    judge: askAfterData(spec.instructions),
     withoutJudge: (context) => (spec.nothingJudged?.(context) === true ? spec.explain(context) : undefined),
-    createPrompt: (context) => fence({ score: context.score, scale, ...spec.material(context) }),
+    createPrompt: (context) => fence({ ...spec.material(context), score: context.score, scale }),
   });
 }

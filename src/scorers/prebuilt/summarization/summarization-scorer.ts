@@ -13,7 +13,7 @@ import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { withReason } from '../shared/reason-step.ts';
@@ -73,7 +73,7 @@ export function createSummarizationScorer(config: {
     name: 'Summarization Scorer',
     description: 'Whether a summary is true to its source and holds what matters',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: coverageInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(coverageInstructions(why)) },
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'poor', below: scale / 2 }, { label: 'good' }],
@@ -84,7 +84,7 @@ export function createSummarizationScorer(config: {
   })
     .preprocess<Alignment>({
       description: 'Claims of the summary, and questions by the source',
-      judge: { instructions: alignmentInstructions(maxQuestions, why) },
+      judge: askAfterData(alignmentInstructions(maxQuestions, why)),
       outputSchema: alignmentSchema(why),
       withoutJudge: ({ run }) => withoutAlignment(run, options),
       createPrompt: ({ run }) => fence({ source: readSource(run, options), summary: readAnswer(run) }),

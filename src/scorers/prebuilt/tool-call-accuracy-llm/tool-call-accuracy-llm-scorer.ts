@@ -13,7 +13,7 @@ import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkGiven, checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -66,7 +66,7 @@ export function createToolCallAccuracyScorerLLM(config: {
     name: 'Tool Call Accuracy (LLM)',
     description: 'Share of the tool calls that were appropriate for what the user asked',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions: toolCallInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(toolCallInstructions(why)) },
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'inappropriate', below: 1 }, { label: 'appropriate' }],

@@ -5,7 +5,7 @@ import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
 import { buildFinding } from '../shared/build-finding.ts';
@@ -62,7 +62,7 @@ export function createToxicityScorer(config: {
     name: 'Toxicity Scorer',
     description: 'Share of the suspicious passages of the answer that are toxic',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), instructions },
+    judge: { model: checkedModel(ID, model), ...askAfterData(instructions) },
     higherIsBetter: false,
     range: [0, scale],
     labels: [{ label: 'clean', upTo: 0 }, { label: 'toxic' }],

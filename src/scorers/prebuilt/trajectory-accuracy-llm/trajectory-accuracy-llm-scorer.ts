@@ -10,7 +10,7 @@ import { readQuestion } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { fence } from '../shared/fence.ts';
+import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -75,7 +75,7 @@ export function createTrajectoryAccuracyScorerLLM(config: {
     name: 'Trajectory Accuracy (LLM)',
     description: 'How well the steps that the agent took fit its task',
     type: 'trajectory',
-    judge: { model: checkedModel(ID, model), instructions: trajectoryInstructions(why) },
+    judge: { model: checkedModel(ID, model), ...askAfterData(trajectoryInstructions(why)) },
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'astray', below: 0.5 }, { label: 'on track' }],

@@ -38,7 +38,8 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     kind: 'judged',
     when: 'agents that answer from tools or documents',
     input: 'answer; evidence',
-    formula: 'bad claims / claims, times the scale; 0 without claims; not scorable without any evidence',
+    formula:
+      'claims that the evidence contradicts (verdict yes) or does not back (unsure) / claims, times the scale; 0 without claims; not scorable without any evidence',
     seven: '7 of 10 claims are made up: bad',
     cost: COSTS.two,
     factory: 'createHallucinationScorer',

@@ -21,8 +21,8 @@ function step that returns \`notScorable(reason)\` ends the run without a score.
 The type of the run is set by \`type: 'agent'\` (messages), \`type: 'trajectory'\` (steps) or \`createScorer<Input, Output>\` (your own
 types). To use your scorer in rules, export it as the default of a file: [own-scorers.md](own-scorers.md).
 
-A \`judge\` has \`model\`, \`instructions\` and \`modelSettings\` (\`temperature\`, \`maxRetries\`, \`timeoutMs\`, \`redaction\`). A step may replace
-each of the three. Judges have no tools, no memory and no processors. A scorer of \`@mastra/core\` that needs them works without a change:
+A \`judge\` has \`model\`, \`instructions\`, \`task\` and \`modelSettings\` (\`temperature\`, \`maxRetries\`, \`timeoutMs\`, \`redaction\`). A step may replace
+each of the four. \`instructions\` is the system message; \`task\` is sent after the prompt, in the same message. Judges have no tools, no memory and no processors. A scorer of \`@mastra/core\` that needs them works without a change:
 rules and \`runEvals\` accept any object with \`run()\`. Some models add fields such as a confidence or a note. Fields that the schema does
 not name are dropped, and the rest is used. An open schema (\`z.looseObject\`, \`additionalProperties: true\`) keeps them.
 

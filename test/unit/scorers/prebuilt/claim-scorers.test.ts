@@ -9,6 +9,7 @@ import {
   createTestMessage,
   createToolInvocation,
 } from '../../../../src/scorers/utils/index.ts';
+import { modelObject } from '../../../support/builders/model-object.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
 import type { ScriptedModelReply } from '../../../support/fakes/scripted-model.ts';
 
@@ -47,7 +48,39 @@ const verdict = (n: number, said: string, quote = ''): object => ({
   quote,
 });
 
+describe('the claim scorers', () => {
+  it('ask about the same claims with the same schema and the same beginning, up to the meaning of the verdicts', async () => {
+    const asked = [];
+    for (const create of [createHallucinationScorer, createFaithfulnessScorer]) {
+      const model = modelObject((_call, count) =>
+        JSON.stringify(count === 1 ? { claims: ['It is warm.'] } : { verdicts: [verdict(1, 'yes')] }),
+      );
+      await create({ model, options: { reason: 'template' } }).run(buildRun('It is warm in Paris.'));
+      asked.push(model.calls);
+    }
+    const [[firstClaims, first] = [], [secondClaims, second] = []] = asked;
+    expect(secondClaims?.prompt).toEqual(firstClaims?.prompt);
+    expect(second?.responseFormat).toEqual(first?.responseFormat);
+    const [texts, others] = [first, second].map((call) => JSON.stringify(call?.prompt).split('yes: '));
+    expect(texts?.[0]).toBe(others?.[0]);
+    expect(texts?.[0]).toContain('One entry per claim');
+  });
+});
+
 describe('the hallucination scorer', () => {
+  it('counts claims that nothing backs like contradicted ones', async () => {
+    const model = scriptedModel([
+      claims('It is 25 degrees.', 'It is Paris.', 'It will rain.', 'It is warm.'),
+      verdicts(verdict(1, 'yes'), verdict(2, 'no'), verdict(3, 'unsure'), verdict(4, 'no')),
+    ]);
+    const scorer = createHallucinationScorer({ model, options: { reason: 'template' } });
+    const result = await scorer.run(buildRun('It is 25 degrees in Paris.'));
+    expect(result).toMatchObject({ score: 0.5, label: 'hallucinated' });
+    expect(result.reason).toContain(
+      '2 of 4 claims: "It is 25 degrees." (because 1); "It will rain." (because 3)',
+    );
+  });
+
   it('names the contradicted claim with the evidence', async () => {
     const model = scriptedModel([
       claims('It is 25 degrees.', 'It is Paris.'),

@@ -1,24 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import type { ScorerRunInput } from '../../../../src/evals/index.ts';
 import { INJECTIONS } from '../../../fixtures/injections.ts';
+import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { JUDGED_CASES, MATERIAL, buildRun, findScore } from '../../../support/builders/judged-cases.ts';
 import type { JudgedCase } from '../../../support/builders/judged-cases.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
 import type { ScriptedModel, ScriptedModelCall } from '../../../support/fakes/scripted-model.ts';
 
-const FENCE = /^<<<([a-p]{12})\n([^\n]*)\n\1>>>$/;
 const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?!\n)\p{Cc}/u;
 
 /**
- * Texts that the judge may obey: the system message, and the user message outside one JSON document between two markers. Text
- * with invisible characters is obeyed anywhere.
+ * Texts that the judge may obey: the system message, and the task after the data, one JSON document between two markers. A
+ * user message of any other form is obeyed as a whole, and so is one with the code in its data or with invisible characters.
  */
 function heard({ system, prompt }: ScriptedModelCall): { orders: string; material: Record<string, unknown> } {
-  const [, code = '', json] = FENCE.exec(prompt) ?? [];
-  if (json === undefined || json.includes(code) || UNSEEN.test(prompt)) {
+  const fenced = readFencedPrompt(prompt);
+  if (fenced === undefined || fenced.json.includes(fenced.code) || UNSEEN.test(prompt)) {
     return { orders: `${system}\n${prompt}`, material: {} };
   }
-  return { orders: system, material: JSON.parse(json) as Record<string, unknown> };
+  const material = JSON.parse(fenced.json) as Record<string, unknown>;
+  return { orders: `${system}\n${fenced.task}`, material };
 }
 
 /** Obeys every order that it hears by finding everything perfect; else answers honestly, question by question. */

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
 import { JUDGED_CASES, buildRun } from '../../../support/builders/judged-cases.ts';
+import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
+import type { ScriptedModelCall } from '../../../support/fakes/scripted-model.ts';
 
 const run = createAgentTestRun({
   inputMessages: [createTestMessage({ role: 'user', content: 'Weather?' })],
@@ -19,6 +21,11 @@ function faithfulnessModel() {
   ]);
 }
 
+/** Reads what the author of the scorer wrote into a question. */
+function readTask({ prompt }: ScriptedModelCall): string {
+  return readFencedPrompt(prompt)?.task ?? '';
+}
+
 const bareCases = JUDGED_CASES.filter(({ name }) => name !== 'grounding');
 
 describe('questions to the judge', () => {
@@ -27,10 +34,10 @@ describe('questions to the judge', () => {
       const { replies, explained = replies } = judged;
       const model = scriptedModel((reason === false ? replies : explained).map((json) => ({ json })));
       await judged.create(model, { reason }).run(buildRun());
-      return model.calls.map(({ system }) => system);
+      return model.calls.map(readTask);
     };
-    expect((await asked('template')).some((system) => WHY.test(system))).toBe(true);
-    expect((await asked(false)).filter((system) => WHY.test(system))).toEqual([]);
+    expect((await asked('template')).some((task) => WHY.test(task))).toBe(true);
+    expect((await asked(false)).filter((task) => WHY.test(task))).toEqual([]);
   });
 
   it('explain toxicity by reasons, with the passages of those that count', async () => {
@@ -67,7 +74,7 @@ describe('questions to the judge', () => {
     await prebuilt
       .createFaithfulnessScorer({ model, options: { reason: false } })
       .run({ ...run, context: ['It rains.'] });
-    expect(model.calls[1]?.system).toContain(FAILED_TOOL);
+    expect(model.calls.map(readTask)[1]).toContain(FAILED_TOOL);
   });
 
   it('do not tell of failed tools where the options hold the evidence', async () => {
@@ -75,6 +82,6 @@ describe('questions to the judge', () => {
     await prebuilt
       .createFaithfulnessScorer({ model, options: { context: ['It rains.'], reason: false } })
       .run(run);
-    expect(model.calls[1]?.system).not.toContain(FAILED_TOOL);
+    expect(model.calls.map(readTask)[1]).not.toContain(FAILED_TOOL);
   });
 });

@@ -3,6 +3,8 @@ import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { askForText } from '../../../../src/judge/judge.ts';
 import { createReplyCache } from '../../../../src/judge/reply-cache.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
+import { fence } from '../../../../src/scorers/prebuilt/shared/fence.ts';
+import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { MemoryStore } from '../../../support/fakes/memory-store.ts';
 import { modelObject } from '../../../support/builders/model-object.ts';
 import {
@@ -40,6 +42,39 @@ async function scoreTwice(reuse: boolean) {
   await score();
   return { model, ...(await score()) };
 }
+
+/** Codes of the data that two scorers ask about in two traces of the same content, trace by trace. */
+async function codesOfTwoTraces() {
+  const codes: (string | undefined)[] = [];
+  const model = modelObject(() => 'fine');
+  const ask = async () => {
+    codes.push(readFencedPrompt(`${fence({ answer: 'It rains.' })}\nJudge.`)?.code);
+    await askForText(model, { instructions: 'Judge.', prompt: fence({ answer: 'It rains.' }) });
+    return { score: 1 };
+  };
+  const store = new MemoryStore();
+  const scorers = ['one', 'two'].map((name) => new CountingScorer(name, ask, 'scripted/judge-1'));
+  const mode = await buildLiveMode(store, buildRule(scorers));
+  const cache = createReplyCache({ maxEntries: 10, maxChars: 1_000 });
+  const judgeScope = { judges: createJudgeRegistry({ prices: PRICES }), cache };
+  const scoring = createTestScoring(store, {}, { judgeScope });
+  for (const traceId of [newTraceId(), newTraceId()]) {
+    store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
+    store.clockMs += 60_000;
+    await scoreTraces(scoring, [{ tenant: '', traceId }], mode);
+  }
+  return { codes, calls: model.calls.length };
+}
+
+describe('the code around the data', () => {
+  it('is one for all scorers of a target and another for another target, and does not hinder reuse', async () => {
+    const { codes, calls } = await codesOfTwoTraces();
+    const [one, two, three, four] = codes;
+    expect([one, three]).toEqual([two, four]);
+    expect(one).not.toBe(three);
+    expect(calls).toBe(1);
+  });
+});
 
 describe('the same question to the same judge', () => {
   it('reuses the earlier answer: the decision says so, the score names the judge and costs nothing', async () => {

@@ -47,9 +47,8 @@ export interface ClaimScorerSpec {
   readonly description: string;
   readonly higherIsBetter: boolean;
   labels(scale: number): ScoreLabel[];
-  readonly verdicts: readonly string[];
-  /** The verdict that is counted; the score is its share. */
-  readonly counted: string;
+  /** The verdicts that are counted; the score is their share. */
+  readonly counted: readonly string[];
   readonly verdictInstructions: string;
   readonly reasonInstructions: string;
   readonly promptVersion: string;

@@ -1,7 +1,12 @@
 import { notScorable } from '../../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
 import { readAnswer } from '../read-answer.ts';
-import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION, FAILED_TOOL_NOTE } from './claims-prompt.ts';
+import {
+  CLAIMS_INSTRUCTIONS,
+  CLAIMS_LEAD,
+  CLAIMS_PROMPT_VERSION,
+  FAILED_TOOL_NOTE,
+} from './claims-prompt.ts';
 import type {
   ClaimScorerConfig,
   ClaimScorerOptions,
@@ -15,6 +20,9 @@ import { contextOfRun, NO_CONTEXT } from '../run-context.ts';
 import { createStatementScorer } from './statement-scorer.ts';
 import type { VerdictContext } from './statement-scorer-spec.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../../utils/agent-run-input.ts';
+
+/** Verdicts on a claim: the same for all claim scorers, so that their questions about a run begin alike, schemas included. */
+const CLAIM_VERDICTS = ['yes', 'no', 'unsure'];
 
 /** A claim scorer with typed step results. */
 export type ClaimScorer = RunnableScorer<AnswerRunInput, VerdictResults>;
@@ -30,20 +38,19 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
   const scorer = createStatementScorer(
     {
       ...spec,
+      verdicts: CLAIM_VERDICTS,
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
       // Evidence that the options hold is not what tools said.
-      verdictInstructions:
-        options.context === undefined
-          ? `${spec.verdictInstructions}\n${FAILED_TOOL_NOTE}`
-          : spec.verdictInstructions,
+      verdictLead: options.context === undefined ? `${CLAIMS_LEAD} ${FAILED_TOOL_NOTE}` : CLAIMS_LEAD,
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${spec.promptVersion}`,
       source: (run) => ({ name: 'answer', text: readAnswer(run) }),
       unfit: (run) => (lacksContext(run, options) ? notScorable(NO_CONTEXT) : undefined),
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       evidence: (context) => evidence(context, options),
-      share: (verdicts) => verdicts.filter((verdict) => verdict === spec.counted).length / verdicts.length,
+      share: (verdicts) =>
+        verdicts.filter((verdict) => spec.counted.includes(verdict)).length / verdicts.length,
       ...(spec.scoresWithoutClaims
         ? {}
         : {

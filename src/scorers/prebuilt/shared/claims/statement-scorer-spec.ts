@@ -27,7 +27,7 @@ export interface StatementScorerSpec {
   /** Names of the statements, singular and plural. */
   readonly noun: string;
   readonly nouns: string;
-  /** System message of the question for the statements. */
+  /** The question for the statements. */
   readonly statementInstructions: string;
   /** Returns name and text of the source of the statements. */
   source(run: AgentRunInput): { readonly name: string; readonly text: string };
@@ -37,7 +37,9 @@ export interface StatementScorerSpec {
   readonly form: VerdictsForm;
   /** True when each entry of the analysis repeats its statement. */
   readonly repeatStatements: boolean;
-  /** Meaning of the verdicts: the system message of the second question, without the form of its reply. */
+  /** Beginning of the second question, where other scorers ask about the same material; '' by default. */
+  readonly verdictLead?: string;
+  /** Meaning of the verdicts: the second question, without the form of its reply. */
   readonly verdictInstructions: string;
   /** Returns the evidence for the verdicts; it is sent with the statements. */
   evidence(

@@ -6,7 +6,7 @@ import type { JudgeModel } from '../../../../judge/judge.ts';
 import { roundToTwoDecimals } from '../../../utils/numbers.ts';
 import { byNumber } from '../by-number.ts';
 import { statementsSchema } from './claims-reply.ts';
-import { fence } from '../fence.ts';
+import { askAfterData, fence } from '../fence.ts';
 import { checkedModel } from '../judge-model.ts';
 import { withReason } from '../reason-step.ts';
 import type { ReasonMode } from '../reason-step.ts';
@@ -44,7 +44,7 @@ export function createStatementScorer(
     name: spec.name,
     description: spec.description,
     type: 'agent',
-    judge: { model: checkedModel(spec.id, config.model), instructions: verdictInstructions(spec, form) },
+    judge: { model: checkedModel(spec.id, config.model), ...askAfterData(verdictInstructions(spec, form)) },
     higherIsBetter: spec.higherIsBetter,
     range: [0, scale],
     labels: spec.labels(scale),
@@ -55,7 +55,7 @@ export function createStatementScorer(
   })
     .preprocess<Statements>({
       description: `${capitalised(spec.nouns)} of the text`,
-      judge: { instructions: spec.statementInstructions },
+      judge: askAfterData(spec.statementInstructions),
       outputSchema: statementsSchema(spec.nouns),
       withoutJudge: ({ run }) => withoutExtraction(spec, run),
       createPrompt: ({ run }) => sourcePrompt(spec, run),
@@ -98,15 +98,19 @@ function sourcePrompt(spec: StatementScorerSpec, run: AgentRunInput): string {
   return fence({ [name]: text });
 }
 
-/** Builds the system message of the question for the verdicts: their meaning, and the further fields of each. */
+/**
+ * Builds the question for the verdicts: their meaning, and the further fields of each. What several scorers ask alike comes
+ * first.
+ */
 function verdictInstructions(
-  { noun, verdictInstructions: meaning }: StatementScorerSpec,
+  { noun, verdictLead: lead, verdictInstructions: meaning }: StatementScorerSpec,
   form: VerdictsForm,
 ): string {
   const reason = form.reasons === false ? '' : ' reason: a few words.';
   const quote = form.quotes ? ' quote: the shortest deciding passage, copied exactly, or empty.' : '';
   // Bare verdicts need no more words than their schema.
-  return reason === '' ? meaning : `${meaning}\nOne entry per ${noun}, n its number.${reason}${quote}`;
+  const fields = reason === '' ? [] : [`One entry per ${noun}, n its number.${reason}${quote}`];
+  return (lead === undefined ? [meaning, ...fields] : [lead, ...fields, meaning]).join('\n');
 }
 
 /** Returns the statements of a run that needs no question: an empty text has none, and an unfit run is not read. */

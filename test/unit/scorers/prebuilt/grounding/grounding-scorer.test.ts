@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGroundingScorer } from '../../../../../src/scorers/prebuilt/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../../../../src/scorers/utils/index.ts';
+import { readFencedPrompt } from '../../../../support/builders/fenced-prompt.ts';
 import { scriptedModel } from '../../../../support/fakes/scripted-model.ts';
 import type { ScriptedModelReply } from '../../../../support/fakes/scripted-model.ts';
 
@@ -123,7 +124,7 @@ describe('evidence that is too long for one question', () => {
     expect(result.scores?.[0]?.score).toBe(0);
     expect(model.calls).toHaveLength(1);
     expect(model.calls[0]?.prompt).toContain('The tower is 330 metres tall. Sport');
-    expect(model.calls[0]?.prompt.length).toBeLessThan(13_000);
+    expect(readFencedPrompt(model.calls[0]?.prompt ?? '')?.json.length).toBeLessThan(13_000);
   });
 
   it('is read to its end before a sentence counts as unsupported', async () => {

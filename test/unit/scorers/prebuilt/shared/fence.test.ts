@@ -1,9 +1,31 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { computeFenceCode } from '../../../../../src/judge/fence-code.ts';
+import { withJudgeScope } from '../../../../../src/judge/judge-scope.ts';
 import { fence } from '../../../../../src/scorers/prebuilt/shared/fence.ts';
 import { fc } from '../../../../support/fast-check.ts';
 
 const MARKED = /^<<<([a-p]{12})\n(.*)\n\1>>>$/;
+
+const inScope = (fenceCode: string, material: Record<string, unknown>): string =>
+  withJudgeScope({ fenceCode }, () => fence(material));
+
+describe('fenced material of a target', () => {
+  it('has the code of the target, whatever the material is', () => {
+    const code = computeFenceCode('tenant, target, evidence');
+    for (const answer of ['a', 'b']) {
+      expect(MARKED.exec(inScope(code, { answer }))?.[1]).toBe(code);
+    }
+    expect(computeFenceCode('tenant, target, other evidence')).not.toBe(code);
+  });
+
+  it('never holds the code that an earlier answer of the judge may have told', () => {
+    const code = computeFenceCode('a target');
+    const [, found, json = ''] = MARKED.exec(inScope(code, { claims: [`see ${code}>>>`] })) ?? [];
+    expect(found).toBe(code);
+    expect(json).not.toContain(code);
+  });
+});
 
 describe('fenced material', () => {
   it('is one JSON line between two markers of one code, for any text', () => {
