@@ -11,7 +11,7 @@ import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/judge-readings.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
 import { openOwnStore } from './app/open-store.ts';
-import { createConfiguredScoring } from './app/configured-scoring.ts';
+import { createConfiguredScoring, sessionSettings } from './app/configured-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { startExports } from './app/start-exports.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
@@ -32,6 +32,7 @@ import { startDuties } from './ownership/duties.ts';
 import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
 import { createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
 import type { RecordContext } from './scoring/record/record-context.ts';
+import { startSessionLoop } from './scoring/sessions/session-loop.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { processReadings } from './telemetry/process-readings.ts';
@@ -253,6 +254,12 @@ async function startScorer(
   });
   const loop = createScoringLoop(scoring, { rules: kit.rules, ownership });
   await loop.start();
+  const sessions = startSessionLoop(scoring, {
+    rules: kit.rules,
+    ownership,
+    settings: sessionSettings(config),
+  });
+  started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
   const { budget, judgeStock, judgeHealth } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgeStock }));
   metrics.observe(() => judgeReadings(scoring));

@@ -33,8 +33,17 @@ FROM decisions
 WHERE Tenant = {tenant:String} AND startsWith(Reason, 'part_of_run')
     AND extract(Reason, '[0-9a-f]{32}') IN (SELECT TraceId FROM erased_traces);
 
+-- Collects the sessions that hold one of the traces.
+CREATE OR REPLACE TABLE erased_sessions ENGINE = MergeTree ORDER BY (Tenant, SessionId) AS
+SELECT DISTINCT Tenant, SessionId, if(length(SessionId) > 200, concat('sha256:', lower(hex(SHA256(SessionId)))), SessionId) AS TargetId
+FROM runs
+WHERE SessionId != '' AND (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
+
 CREATE OR REPLACE TABLE erased_scores ENGINE = MergeTree ORDER BY ScoreId AS
-SELECT DISTINCT ScoreId FROM scores WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
+SELECT DISTINCT ScoreId
+FROM scores
+WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces)
+    OR (TraceId = '' AND (Tenant, SessionId) IN (SELECT Tenant, SessionId FROM erased_sessions));
 
 ALTER TABLE otel_traces DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE otel_logs DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
@@ -47,6 +56,12 @@ ALTER TABLE score_arrivals DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, Tra
 ALTER TABLE outcome_arrivals DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE runs DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
 ALTER TABLE decisions DELETE WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM erased_traces);
+ALTER TABLE judge_calls DELETE WHERE TraceId = '' AND ScoreId IN (SELECT ScoreId FROM erased_scores);
+ALTER TABLE score_arrivals DELETE WHERE TraceId = '' AND ScoreId IN (SELECT ScoreId FROM erased_scores);
+ALTER TABLE scores DELETE WHERE TraceId = '' AND ScoreId IN (SELECT ScoreId FROM erased_scores);
+ALTER TABLE outcome_arrivals DELETE WHERE TraceId = '' AND (Tenant, TargetId) IN (SELECT Tenant, TargetId FROM erased_sessions);
+ALTER TABLE decisions DELETE WHERE TraceId = '' AND (Tenant, TargetId) IN (SELECT Tenant, TargetId FROM erased_sessions);
+ALTER TABLE runs DELETE WHERE TraceId = '' AND (Tenant, SessionId) IN (SELECT Tenant, SessionId FROM erased_sessions);
 ALTER TABLE exports DELETE WHERE ScoreId IN (SELECT ScoreId FROM erased_scores);
 ALTER TABLE export_replays DELETE WHERE ScoreId IN (SELECT ScoreId FROM erased_scores);
 
@@ -61,4 +76,5 @@ ALTER TABLE alert_events UPDATE Event = arrayFold((text, id) -> replaceAll(text,
 WHERE Tenant = {tenant:String} AND multiSearchAny(Event, (SELECT groupArray(TraceId) FROM erased_traces));
 
 DROP TABLE erased_traces;
+DROP TABLE erased_sessions;
 DROP TABLE erased_scores;

@@ -5,6 +5,7 @@ import type { CommitPace } from '../scoring/record/group-commit.ts';
 import { createScoring, type Scoring } from '../scoring/scoring.ts';
 import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import { rememberClock } from '../scoring/store-clock.ts';
+import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { Log } from '../telemetry/log.ts';
 import { JOINER } from './joined-traces.ts';
 import type { ScorerKit } from './scorer-kit.ts';
@@ -45,6 +46,15 @@ function sumJudgeConcurrency(config: Config): number {
   const providers = Object.values(config.judges.providers);
   const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? DEFAULT_CONCURRENCY), 0);
   return sum === 0 ? DEFAULT_CONCURRENCY : sum;
+}
+
+/** Returns the times that sessions are waited for. */
+export function sessionSettings({ readiness: { session } }: Config): SessionSettings {
+  return {
+    idleMs: durationMs(session.idle),
+    maxAgeMs: durationMs(session.maxAge),
+    rescores: session.rescores,
+  };
 }
 
 /** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */

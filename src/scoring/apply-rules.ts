@@ -49,7 +49,13 @@ async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringM
   const terms = { source: mode.source, takesOver: mode.takesOver, completeness };
   const [{ results, left }] = await settleBoth(
     runCells(task, passes, { context, mode, terms }),
-    mode.write ? recordRuns(context, task, reading, { completeness, prices: context.prices }) : undefined,
+    mode.write
+      ? recordRuns(context, task, reading, {
+          completeness,
+          prices: context.prices,
+          marks: mode.sessionRules.length > 0,
+        })
+      : undefined,
   );
   const isUnread = task.rules.length > 0 && 'status' in reading && reading.status === 'failed';
   const tombstones = isUnread || !mode.reuses ? [] : findStaleScores(task, results, nowMs);

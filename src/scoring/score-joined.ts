@@ -1,11 +1,12 @@
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
-import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity } from '../store/contracts/stores.ts';
 import { addFacts, readKnownRuns } from './runs/record-runs.ts';
 import { scoreTask, traceError, type TraceContext } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
 import type { SelectContext } from './select/select-context.ts';
 import { readFacts, selectTrace, type Selected } from './select/select-traces.ts';
+import { mergeFacts } from './select/merge-facts.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
 import type { StoreClock } from './store-clock.ts';
 import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -63,7 +64,7 @@ async function scoreMembers(
       clock,
     };
     const selected = selectTrace(candidate, lookups, mode);
-    if (selected.rules.length > 0) {
+    if (selected.rules.length > 0 || mode.sessionRules.length > 0) {
       return scoreTask(context, { ...selected, read }, mode);
     }
     // A part is no run of its own.
@@ -125,37 +126,6 @@ async function readCandidates(
       nowMs: clock.nowMs(),
     };
   });
-}
-
-/** Merges the facts of the members: a fact of one member is a fact of the run. */
-function mergeFacts(facts: ReadonlyMap<string, TraceFacts>): TraceFacts | undefined {
-  const [first, ...others] = facts.values();
-  return first && others.reduce(mergeTwo, first);
-}
-
-function mergeTwo(a: TraceFacts, b: TraceFacts): TraceFacts {
-  const attributes = new Map(a.attributes);
-  for (const [key, values] of b.attributes) {
-    attributes.set(key, union(attributes.get(key) ?? [], values));
-  }
-  return {
-    ...a,
-    services: union(a.services, b.services),
-    environments: union(a.environments, b.environments),
-    agents: union(a.agents, b.agents),
-    sessions: union(a.sessions, b.sessions),
-    users: union(a.users, b.users),
-    models: union(a.models, b.models),
-    serviceVersions: union(a.serviceVersions, b.serviceVersions),
-    hasError: a.hasError || b.hasError,
-    hasToolError: a.hasToolError || b.hasToolError,
-    hasNegativeFeedback: a.hasNegativeFeedback || b.hasNegativeFeedback,
-    attributes,
-  };
-}
-
-function union(a: readonly string[], b: readonly string[]): string[] {
-  return [...new Set([...a, ...b])];
 }
 
 function buildTriggerOutcomes({ triggers }: JoinedTask, parts: Partial<TraceOutcome>): TraceOutcome[] {

@@ -6,7 +6,7 @@ import type { ReadPiece } from './read/piece.ts';
 import { findStock } from './attempt/run-cell.ts';
 import type { LeftRuns, Room } from './attempt/run-stock.ts';
 import { readSlices, type ReadTrace } from './read/read-slices.ts';
-import { addFacts, readKnownRuns } from './runs/record-runs.ts';
+import { addFacts, findUnread, readKnownRuns } from './runs/record-runs.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
 import type { Scoring } from './scoring.ts';
@@ -133,6 +133,7 @@ async function selectCandidates(
   const existingReadMs = scoring.monotonicMs();
   const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
   const knownRuns = await readKnownRuns(scoring.stores, candidates, mode);
+  const unread = await findUnread(scoring.stores, candidates, mode);
   const toRead = new Map<string, Selected>();
   const toDecline: Selected[] = [];
   const leftRuns = new Map<string, LeftRuns>();
@@ -148,13 +149,18 @@ async function selectCandidates(
     };
     const selected = selectTrace(candidate, lookups, mode);
     const { room, left } = reserveRoom(selected, scoring, mode);
-    if (left === null && selected.rules.length > 0) {
-      toRead.set(key, { ...selected, room });
-    } else if (selected.declined.length > 0) {
+    const isRead = unread.has(key) || (left === null && selected.rules.length > 0);
+    if (isRead) {
+      toRead.set(key, { ...selected, rules: left === null ? selected.rules : [], room });
+    }
+    if (left !== null && (isRead || selected.declined.length > 0)) {
+      leftRuns.set(key, left);
+    }
+    if (isRead) {
+      continue;
+    }
+    if (selected.declined.length > 0) {
       toDecline.push({ ...selected, rules: [] });
-      if (left !== null) {
-        leftRuns.set(key, left);
-      }
     } else {
       settle(buildOutcome(activity, { activity, left, postponed: listPostponed(candidate) }));
     }

@@ -10,7 +10,10 @@ import type { RuleHistory } from './select/rule-history.ts';
  */
 export interface ScoringMode {
   readonly source: ScoreSource;
+  /** Rules on traces and their parts. */
   readonly rules: readonly PreparedRule[];
+  /** Rules on sessions: every trace that one of them covers is read, so that its session is known. */
+  readonly sessionRules: readonly PreparedRule[];
   /** False: results are returned, not stored. */
   readonly write: boolean;
   /** History of rule versions; null: every rule covers every trace, at its present rate. */
@@ -44,7 +47,8 @@ export function liveMode(
 ): ScoringMode {
   return {
     source: 'live',
-    rules,
+    rules: rules.filter(({ target }) => target !== 'session'),
+    sessionRules: rules.filter(({ target }) => target === 'session'),
     write: true,
     history,
     selects: true,
@@ -63,6 +67,7 @@ export function backfillMode(rules: readonly PreparedRule[]): ScoringMode {
   return {
     source: 'backfill',
     rules,
+    sessionRules: [],
     write: true,
     history: null,
     selects: true,
@@ -81,6 +86,7 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
   return {
     source: 'api',
     rules,
+    sessionRules: [],
     write: options.write,
     history: null,
     selects: false,

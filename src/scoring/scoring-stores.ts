@@ -1,4 +1,5 @@
 import type { RunStore } from '../store/contracts/runs.ts';
+import type { SessionStore } from '../store/contracts/sessions.ts';
 import type {
   DecisionStore,
   JudgeCallStore,
@@ -13,6 +14,7 @@ export interface ScoringStores {
   readonly decisions: DecisionStore;
   readonly scores: ScoreStore;
   readonly runs: RunStore;
+  readonly sessions: SessionStore;
   readonly ruleVersions: RuleVersionStore;
   readonly judgeCalls: JudgeCallStore;
 }

@@ -8,6 +8,7 @@ import type { LeftRuns, Room } from './attempt/run-stock.ts';
 import type { TraceActivity, TraceFacts, TraceKey } from '../store/contracts/stores.ts';
 import type { PreparedRule } from './select/rule.ts';
 import type { DeclinedRule, SelectedRule } from './select/selection.ts';
+import type { SessionContent } from './sessions/session-content.ts';
 import type { StoreClock } from './store-clock.ts';
 
 /** A trace that is a piece of a run; another trace owns the run. */
@@ -16,7 +17,7 @@ export interface PartOfRun {
   readonly partOf: string;
 }
 
-/** One trace whose content has been read. */
+/** One trace or session whose content has been read. */
 export interface TraceTask {
   readonly key: TraceKey;
   /** Claim on this trace, or on the piece of its run that became ready. */
@@ -24,7 +25,7 @@ export interface TraceTask {
   /** Activity from before the content was read. */
   readonly activity: TraceActivity;
   /** Spans and logs, or the reason why they cannot be read; null when no rule needs them. */
-  readonly read: TraceData | AppError | PartOfRun | null;
+  readonly read: TraceData | AppError | PartOfRun | SessionContent | null;
   readonly rules: readonly SelectedRule[];
   readonly declined: readonly DeclinedRule[];
   /** Rules that have decided the trace: their scores stay. */

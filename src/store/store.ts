@@ -27,6 +27,7 @@ import { createOwnSpans } from './spans/own-spans.ts';
 import { applyRetention, type Retention } from './schema/retention.ts';
 import { createRuleVersionStore } from './scores/rule-versions.ts';
 import { createRunStore } from './scores/runs.ts';
+import { createSessionStore } from './scores/sessions.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
 import { createSpanSink } from './spans/span-sink.ts';
 import { listTraces, ownListing } from './spans/traces-list.ts';
@@ -110,6 +111,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     decisions: createDecisionStore(database),
     scores: createScoreStore(database),
     runs: createRunStore(database),
+    sessions: createSessionStore(database),
     scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),
     judgeCalls: createJudgeCallStore(database),

@@ -36,6 +36,8 @@ const ofAnother = anAgentTrace()
   .withAttributes({ 'user.id': 'annette', 'gen_ai.conversation.id': 'annette-chat' });
 
 const ofAnn = [byUser, byMetadata, bySession];
+/** One score for each session of the four traces. */
+const SESSIONS = 3;
 const TRACES_OF_ANN = ofAnn.map(({ traceId }) => traceId);
 
 describe('the example that erases a person', () => {
@@ -49,12 +51,16 @@ describe('the example that erases a person', () => {
     receiver = await startHttpReceiver();
     folder = new ServeFolder({
       judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } } },
-      rules: [{ name: 'all', scorers: SCORERS }],
+      rules: [
+        { name: 'all', scorers: SCORERS },
+        { name: 'sessions', target: 'session', scorers: ['no-tool-errors'] },
+      ],
+      readiness: { session: { idle: '1s' } },
       exporters: { webhook: { url: receiver.url } },
     });
     serve = await folder.start();
     await Promise.all([...ofAnn, ofAnother].map((trace) => sendTraces(serve.otlpHttp, trace.request())));
-    await until(async () => (await countRows('exports')) === SCORERS.length * 4);
+    await until(async () => (await countRows('exports')) === SCORERS.length * 4 + SESSIONS);
     await setAside(byUser);
     await setAside(ofAnother);
     await raiseAlert();
@@ -134,11 +140,13 @@ describe('the example that erases a person', () => {
 
     const texts = [...TRACES_OF_ANN, 'umbrella of Ann?', 'red umbrella', '"ann"', 'ann-chat'];
     expect(await findRows(texts)).toEqual([]);
-    expect(await countRows('exports')).toBe(SCORERS.length);
+    expect(await countRows('exports')).toBe(SCORERS.length + 1);
     expect(await countRows('system.tables', "name LIKE 'erased_%'")).toBe(0);
   });
 
   it('keeps every row of other persons, and their traces in alerts and dead letters', async () => {
+    expect(await countRows('scores', `TargetId = 'annette-chat'`)).toBe(1);
+    expect(await countRows('scores', `Target = 'session'`)).toBe(1);
     expect(await countRows('scores', `TraceId = '${ofAnother.traceId}'`)).toBe(SCORERS.length);
     expect(await countRows('otel_traces')).toBe(ofAnother.spans().length);
     expect(await countRows('dead_letters')).toBe(1);
@@ -167,5 +175,6 @@ const HOLDING_TABLES = [
   'score_arrivals',
   'outcome_arrivals',
   'decisions',
+  'runs',
   'alert_events',
 ];

@@ -61,10 +61,13 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
   requireScorers(options.scorer ?? [], config);
   const { loadScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await loadScorerKit(config, context);
+  const traceRules = kit.rules.filter(({ target }) => target !== 'session');
   const rules =
-    options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('scorers', options.scorer)];
+    options.scorer === undefined ? traceRules : [await kit.prepareOwnRule('scorers', options.scorer)];
   if (rules.length === 0) {
-    throw new InvalidInputError('no rules are configured: name scorers with --scorer');
+    throw new InvalidInputError(
+      'no rules on traces are configured: name scorers with --scorer (rules on sessions have no backfill)',
+    );
   }
   const app = await context.openApp();
   const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
@@ -72,7 +75,7 @@ async function backfill(context: CommandContext, options: BackfillOptions): Prom
   const { readTrace } = await import('../../conventions/index.ts');
   const { log, signal } = context;
   const scoring = createConfiguredScoring({ config, kit, stores: app.store, readTrace, log, signal });
-  const request = { fromMs: options.from, toMs: options.to, rules, liveRules: kit.rules, signal };
+  const request = { fromMs: options.from, toMs: options.to, rules, liveRules: traceRules, signal };
   if (options.dryRun === true) {
     const counts = await countBackfill(scoring, request);
     const document = { dryRun: true, ...countsJson(counts), rules: rules.map(ruleJson) };

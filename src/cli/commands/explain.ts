@@ -4,7 +4,7 @@ import { isoTime } from '../../api/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceReading } from '../../domain/agent-run.ts';
-import { NotFoundError } from '../../domain/errors.ts';
+import { InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { parseTraceId } from '../arguments.ts';
@@ -21,13 +21,71 @@ import { compareValues } from '../../domain/compare-values.ts';
 export const registerExplain: RegisterCommand = (program, bind) => {
   program
     .command('explain')
-    .addArgument(new Argument('<trace-id>', 'to list trace ids: spanscore traces').argParser(parseTraceId))
+    .addArgument(new Argument('[trace-id]', 'to list trace ids: spanscore traces').argParser(parseTraceId))
+    .option('--session <id>', 'explain a session in place of a trace')
     .description('Print every decision about a trace and its reason: why it was scored or not scored.')
-    .addHelpText('before', examples(['one trace', 'spanscore explain 0af7651916cd43dd8448eb211c80319c']))
+    .addHelpText(
+      'before',
+      examples(
+        ['one trace', 'spanscore explain 0af7651916cd43dd8448eb211c80319c'],
+        ['one session', 'spanscore explain --session chat-42'],
+      ),
+    )
     .action(bind(explain));
 };
 
-async function explain(context: CommandContext, traceId: string) {
+async function explain(context: CommandContext, traceId: string | undefined, options: { session?: string }) {
+  if ((traceId === undefined) === (options.session === undefined)) {
+    throw new InvalidInputError('name either a trace id, or a session with --session');
+  }
+  return options.session === undefined
+    ? explainOneTrace(context, traceId ?? '')
+    : explainSessions(context, options.session);
+}
+
+async function explainSessions(context: CommandContext, sessionId: string) {
+  const { config } = await context.loadConfig();
+  const { loadScorerKit } = await import('../../app/scorer-kit.ts');
+  const { sessionSettings } = await import('../../app/configured-scoring.ts');
+  const { explainSession } = await import('../../scoring/sessions/explain-session.ts');
+  const { rules } = await loadScorerKit(config, context);
+  const { store } = await context.openApp();
+  const found = await store.sessions.find(sessionId);
+  if (found.length === 0) {
+    throw new NotFoundError(
+      `no run of session ${cleanLine(sessionId, 200)} is in the store; a run is stored when its trace is decided`,
+    );
+  }
+  if (!rules.some(({ target }) => target === 'session')) {
+    context.out.talk('no rule has target: session');
+  }
+  for (const activity of found) {
+    const explained = await explainSession(store, activity, { rules, settings: sessionSettings(config) });
+    const { decisions, computed, scores, nowMs } = explained;
+    await printDecisions(context, { decisions, scores, nowMs });
+    for (const line of computed) {
+      await context.out.item(computedJson(line), () => showComputed(line));
+    }
+  }
+  return EXIT.done;
+}
+
+interface Decided {
+  readonly decisions: readonly Decision[];
+  readonly scores: readonly Score[];
+  readonly nowMs: number;
+}
+
+async function printDecisions(context: CommandContext, { decisions, scores, nowMs }: Decided): Promise<void> {
+  for (const decision of decisions.toSorted(byRuleAndScorer)) {
+    const own = scores.filter((score) => isIsScore(score, decision));
+    await context.out.item({ ...decisionJson(decision, nowMs), scores: own.map(briefScore) }, () =>
+      [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
+    );
+  }
+}
+
+async function explainOneTrace(context: CommandContext, traceId: string) {
   const { config } = await context.loadConfig();
   const { loadScorerKit } = await import('../../app/scorer-kit.ts');
   const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
@@ -42,12 +100,7 @@ async function explain(context: CommandContext, traceId: string) {
   let lines = 0;
   for (const key of keys) {
     const { decisions, computed, scores, nowMs } = await explainTrace(scoring, key, kit.rules);
-    for (const decision of decisions.toSorted(byRuleAndScorer)) {
-      const own = scores.filter((score) => isIsScore(score, decision));
-      await context.out.item({ ...decisionJson(decision, nowMs), scores: own.map(briefScore) }, () =>
-        [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
-      );
-    }
+    await printDecisions(context, { decisions, scores, nowMs });
     for (const line of computed) {
       await context.out.item(computedJson(line), () => showComputed(line));
     }

@@ -53,9 +53,12 @@ async function score(context: CommandContext, input: string, options: ScoreOptio
   requireScorers(options.scorer ?? [], config);
   const { loadScorerKit } = await import('../../app/scorer-kit.ts');
   const kit = await loadScorerKit(config, context);
-  const rules = options.scorer === undefined ? kit.rules : [await kit.prepareOwnRule('api', options.scorer)];
+  const rules =
+    options.scorer === undefined
+      ? kit.rules.filter(({ target }) => target !== 'session')
+      : [await kit.prepareOwnRule('api', options.scorer)];
   if (rules.length === 0) {
-    throw new InvalidInputError('no rules are configured: name scorers with --scorer');
+    throw new InvalidInputError('no rules on traces are configured: name scorers with --scorer');
   }
   const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };

@@ -14,6 +14,7 @@ import { sleep } from '../../domain/waits.ts';
 
 interface ScoresOptions {
   readonly trace?: string;
+  readonly session?: string;
   readonly scorer?: string;
   readonly service?: string;
   readonly since?: number;
@@ -34,6 +35,7 @@ export const registerScores: RegisterCommand = (program, bind) => {
     .command('scores')
     .description('Print score rows, newest first.')
     .addOption(new Option('--trace <id>', 'only scores of this trace').argParser(parseTraceId))
+    .option('--session <id>', 'only scores of this session and of its traces')
     .option('--scorer <name>', 'only scores of this scorer; grounding and panel mean all of their rows')
     .option('--service <name>', 'only scores of this service')
     .addOption(new Option('--since <when>', 'scored since 1h, 7d, or a date and time').argParser(parseMoment))
@@ -72,6 +74,7 @@ async function readFilter(options: ScoresOptions, { config, store }: App): Promi
   return {
     limit: options.limit,
     ...(options.trace === undefined ? {} : { traceId: options.trace }),
+    ...(options.session === undefined ? {} : { sessionId: options.session }),
     ...(options.scorer === undefined ? {} : { scorers: await listRowNames(options.scorer, config, store) }),
     ...(options.service === undefined ? {} : { service: options.service }),
     ...(options.since === undefined ? {} : { sinceMs: options.since }),

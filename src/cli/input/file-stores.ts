@@ -45,7 +45,16 @@ export function fileStores(
       write: nothing,
       list: none,
     },
-    runs: { ofTraces: async () => new Map(), write: nothing },
+    runs: { ofTraces: async () => new Map(), readUntil: async () => new Map(), write: nothing },
+    sessions: {
+      undecided: none,
+      activity: nothing,
+      find: none,
+      turns: async () => ({ turns: [], count: 0 }),
+      decisions: none,
+      scores: none,
+      findIds: none,
+    },
     ruleVersions: { list: none, record: nothing },
     judgeCalls: {
       write: nothing,

@@ -151,6 +151,14 @@ function timeIssues(config: Config): ConfigIssue[] {
       dependsOn: [['readiness', 'maxWait']],
     });
   }
+  const { session } = config.readiness;
+  if (durationMs(session.idle) > durationMs(session.maxAge)) {
+    issues.push({
+      path: ['readiness', 'session', 'idle'],
+      message: `must not exceed readiness.session.maxAge (${session.maxAge})`,
+      dependsOn: [['readiness', 'session', 'maxAge']],
+    });
+  }
   return issues;
 }
 

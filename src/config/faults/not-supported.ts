@@ -21,7 +21,6 @@ export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
     path: ['scoring', key],
     instead: 'a trace without budget is tried again for 48 h',
   })),
-  { path: ['readiness', 'session'], instead: 'sessions are not scored' },
   {
     path: ['rules', '*', 'where', 'model'],
     instead: 'supported: service, environment, agent, attributes (as gen_ai.request.model)',
@@ -41,7 +40,6 @@ interface UnsupportedValue extends Unsupported {
 
 /** Unsupported values, and keys of values that are written as a group (`{ slow: 10s }`). */
 export const UNSUPPORTED_VALUES: readonly UnsupportedValue[] = [
-  { path: ['rules', '*', 'target'], names: ['session'], instead: 'supported: trace, agent, model-call' },
   {
     path: ['rules', '*', 'sample', 'always', '*'],
     names: ['slow', 'costly', 'tokens', 'newVersion'],

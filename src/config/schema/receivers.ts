@@ -122,4 +122,24 @@ export const Readiness = z.strictObject({
     minMs: 1000,
     minText: '1s',
   }).default('15m'),
+  session: z
+    .strictObject({
+      idle: duration('Time without new turns after which a session is scored.', {
+        minMs: 1000,
+        minText: '1s',
+      }).default('30m'),
+      maxAge: duration('Age at which a session is scored even if turns still come.', {
+        minMs: 1000,
+        minText: '1s',
+      }).default('24h'),
+      rescores: z
+        .int({ error: 'write a whole number' })
+        .min(1, { error: 'must be at least 1' })
+        .max(1440, { error: 'must be at most 1440' })
+        .default(24)
+        .describe('Most times a day that a session is scored again after new turns, at even distances.')
+        .meta({ unit: 'times a day' }),
+    })
+    .prefault({})
+    .describe('Conditions under which a session is scored, for rules with target: session.'),
 });

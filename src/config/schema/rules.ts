@@ -136,10 +136,10 @@ const rule = z.strictObject({
     .min(1, { error: 'needs at least one scorer' })
     .describe('Names of prebuilt scorers, or of entries under scorers.'),
   target: z
-    .enum(['trace', 'agent', 'model-call'])
+    .enum(['trace', 'agent', 'model-call', 'session'])
     .default('trace')
     .describe(
-      'Target of a score: the whole trace, each agent in it, or each model call (at most 100 of a trace).',
+      'Target of a score: the whole trace, each agent in it, each model call (at most 100 of a trace), or the session of the trace.',
     ),
   where: where.optional(),
   sample: sample.prefault({}),

@@ -65,6 +65,7 @@ export function buildCells(
         prior,
         existing,
         hasPriorScore: scores.some(({ fingerprint }) => fingerprint === prior?.fingerprint),
+        isLimited: target.kind !== 'session',
         fingerprint: bound.fingerprint,
         evidenceHash: hash,
         evidenceUntilMs: task.activity.lastArrivalMs,

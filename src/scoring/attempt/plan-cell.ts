@@ -15,6 +15,8 @@ export interface CellFacts {
   readonly existing: readonly Score[];
   /** True when a score of the fingerprint of `prior` is current. */
   readonly hasPriorScore: boolean;
+  /** False for a session: the wait for it limits its re-scores. */
+  readonly isLimited: boolean;
   readonly fingerprint: string;
   readonly evidenceHash: string;
   /** Last arrival of the activity from before the content was read. */
@@ -134,7 +136,7 @@ function computeRevision(facts: CellFacts, { reuses }: PlanMode): number {
  * most one in 24 hours, which is never more than three.
  */
 function isLimitReached(facts: CellFacts, prior: Decision): boolean {
-  if (prior.status === 'deferred' && facts.existing.length === 0) {
+  if (!facts.isLimited || (prior.status === 'deferred' && facts.existing.length === 0)) {
     return false;
   }
   const lastMs = Math.max(

@@ -3,7 +3,7 @@ import type { TraceTask } from '../trace-task.ts';
 
 /**
  * Returns `partial` for a trace whose spans may still come (it is scored at the maximum wait, or by a command), and for a trace
- * that was too large to be read whole.
+ * or a session that was too large to be read whole.
  */
 export function computeCompleteness(
   task: Pick<TraceTask, 'read' | 'activity'>,
@@ -11,6 +11,9 @@ export function computeCompleteness(
   nowMs: number,
 ): 'partial' | 'complete' {
   const { read, activity } = task;
+  if (read !== null && 'session' in read) {
+    return read.isPartial ? 'partial' : 'complete';
+  }
   const spans = read !== null && 'spans' in read ? read.spans : [];
   const ids = new Set(spans.map((span) => span.spanId));
   if (read !== null && 'omittedSpans' in read) {

@@ -25,6 +25,16 @@ export async function readContent(
     const detail = `this trace is a piece of the run that is scored as trace ${read.partOf}`;
     return { status: 'not_applicable', reason: formatReason('part_of_run', detail) };
   }
+  if (read !== null && 'session' in read) {
+    return {
+      traceId: '',
+      spanCount: 0,
+      logCount: 0,
+      runs: [read.session],
+      notScorable: null,
+      notUnderstood: [],
+    };
+  }
   if (read === null || (read.spans.length === 0 && read.logs.length === 0)) {
     return { status: 'failed', reason: formatReason('evidence_gone', 'the spans are no longer stored') };
   }

@@ -1,4 +1,4 @@
-import type { TraceReading } from '../../domain/agent-run.ts';
+import type { TargetKind, TraceReading } from '../../domain/agent-run.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
@@ -10,7 +10,13 @@ import type { TraceCandidate } from '../select/select-rules.ts';
 import type { Selected } from '../select/select-traces.ts';
 import { listTargets } from '../select/targets.ts';
 import type { TraceTask } from '../trace-task.ts';
-import { buildFactsRecord, buildGoneRecord, buildRunRecord, type RunTerms } from './run-records.ts';
+import {
+  buildFactsRecord,
+  buildGoneRecord,
+  buildMarker,
+  buildRunRecord,
+  type RunTerms,
+} from './run-records.ts';
 
 type RunStores = Pick<ScoringStores, 'spans' | 'runs'>;
 
@@ -20,8 +26,34 @@ export async function readKnownRuns(
   candidates: readonly TraceCandidate[],
   mode: ScoringMode,
 ): Promise<Map<string, RunRecord[]>> {
-  const known = candidates.filter(({ prior, reread }) => prior.length > 0 || reread || mode.history === null);
+  const known = candidates.filter(
+    ({ prior, reread }) =>
+      prior.length > 0 || reread || mode.history === null || mode.sessionRules.length > 0,
+  );
   return known.length === 0 || !mode.write ? new Map() : runs.ofTraces(known.map(({ activity }) => activity));
+}
+
+/** Finds the traces whose newest evidence no process has read, when a rule on sessions covers them. Returns their names. */
+export async function findUnread(
+  { runs }: RunStores,
+  candidates: readonly TraceCandidate[],
+  { sessionRules, history }: ScoringMode,
+): Promise<ReadonlySet<string>> {
+  const covered = candidates.filter(({ activity, claim }) =>
+    sessionRules.some(
+      (rule) =>
+        history?.inForce(rule, activity.firstArrivalMs) !== null &&
+        rule.scorers.some(({ name }) => claim.owns(rule.name, name)),
+    ),
+  );
+  const readUntil =
+    covered.length === 0 ? new Map() : await runs.readUntil(covered.map(({ activity }) => activity));
+  return new Set(
+    covered.flatMap(({ activity, reread }) => {
+      const name = joinTraceKey(activity);
+      return reread || (readUntil.get(name) ?? -1) < activity.lastArrivalMs ? [name] : [];
+    }),
+  );
 }
 
 /** Adds facts to the traces that no rule reads, in one query for all: their records stand on facts alone. */
@@ -79,13 +111,15 @@ function listRecords(task: TraceTask, reading: TraceReading | Unscored, terms: R
     const records = facts === undefined ? [] : [buildFactsRecord(task, facts, terms)];
     return records.filter((record) => !isStored(record));
   }
+  const marker = terms.marks ? [buildMarker(task, terms)] : [];
   if ('partOf' in read) {
-    return knownRuns.map((known) => buildGoneRecord(task, known));
+    return [...marker, ...knownRuns.map((known) => buildGoneRecord(task, known))];
   }
   if ('status' in reading) {
-    return [];
+    return marker;
   }
-  const kinds = new Set(['trace' as const, ...task.rules.map(({ rule }) => rule.target)]);
+  const whole = 'session' in read ? [] : (['trace'] as const);
+  const kinds = new Set<TargetKind>([...whole, ...task.rules.map(({ rule }) => rule.target)]);
   const records = [...kinds]
     .flatMap((kind) => listTargets(reading, kind))
     .map((target) => buildRunRecord(task, target, terms));
@@ -94,6 +128,7 @@ function listRecords(task: TraceTask, reading: TraceReading | Unscored, terms: R
     ({ target, targetId }) => kinds.has(target) && !present.has(`${target} ${targetId}`),
   );
   return [
+    ...(records.length === 0 ? marker : []),
     ...records.filter((record) => !isStored(record)),
     ...gone.map((known) => buildGoneRecord(task, known)),
   ];

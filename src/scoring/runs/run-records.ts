@@ -12,6 +12,8 @@ import type { TraceTask } from '../trace-task.ts';
 export interface RunTerms {
   readonly completeness: 'partial' | 'complete';
   readonly prices: PriceTable;
+  /** True: a trace without a run gets a deleted row, which says that it was read. */
+  readonly marks: boolean;
 }
 
 /** Builds the record of a target that was read. */
@@ -42,7 +44,7 @@ export function buildRunRecord(
     status: run.status,
     errorType: run.error?.type ?? '',
     ...countTools(run),
-    turns: 1,
+    turns: task.read !== null && 'session' in task.read ? task.read.turns : 1,
     notScorable: run.notScorable?.code ?? '',
     readFrom: 'content',
     completeness: terms.completeness,
@@ -90,6 +92,26 @@ export function buildFactsRecord(
     evidenceUntil: activity.lastArrivalMs,
     isDeleted: false,
   };
+}
+
+/** Builds the deleted row of a trace that was read and has no run. */
+export function buildMarker(task: TraceTask, terms: RunTerms): RunRecord {
+  const { key } = task;
+  const bare: TraceFacts = {
+    ...key,
+    services: [],
+    environments: [],
+    agents: [],
+    sessions: [],
+    users: [],
+    models: [],
+    serviceVersions: [],
+    hasError: false,
+    hasToolError: false,
+    hasNegativeFeedback: false,
+    attributes: new Map(),
+  };
+  return buildGoneRecord(task, buildFactsRecord(task, bare, terms));
 }
 
 /** Builds the row that hides a record whose target the trace no longer has. */

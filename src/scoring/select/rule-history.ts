@@ -60,7 +60,8 @@ export function buildRuleHistory(versions: readonly RuleVersion[]): RuleHistory 
         listPeriods(byRule.get(rule.name) ?? [], rule).flatMap(({ version, fromMs, untilMs }) => {
           const { scorers } = toRuleInForce(version, rule);
           const ours = rule.scorers.filter(({ name }) => scorers.has(name));
-          return ours.map(({ name }) => ({ rule: rule.name, scorer: name, fromMs, untilMs }));
+          const ofSessions = rule.target === 'session' ? { ofSessions: true } : {};
+          return ours.map(({ name }) => ({ rule: rule.name, scorer: name, fromMs, untilMs, ...ofSessions }));
         }),
       ),
   };

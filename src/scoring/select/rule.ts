@@ -58,16 +58,8 @@ export interface PreparedRule extends Rule {
   readonly scorers: readonly PreparedScorer[];
 }
 
-const SCORABLE_TARGETS: readonly TargetKind[] = ['trace', 'agent', 'model-call'];
-
 /** Computes the fingerprints of a rule. Throws `ConfigError` for a rule that cannot be run. */
 export function prepareRule(rule: Rule): PreparedRule {
-  if (!SCORABLE_TARGETS.includes(rule.target)) {
-    throw new ConfigError(
-      `rule ${rule.name}: target ${rule.target} cannot be scored in this version; write one of ${SCORABLE_TARGETS.join(', ')}`,
-      { rule: rule.name, target: rule.target },
-    );
-  }
   const names = new Set<string>();
   for (const { name } of rule.scorers) {
     if (names.has(name)) {

@@ -12,9 +12,18 @@ import type { ScoringMode } from '../scoring-mode.ts';
 import type { RuleSelection, Selection } from './selection.ts';
 import { findUnmetCondition } from './where.ts';
 
-/** A trace whose content is not read yet. */
+/** A session as a target of rules. */
+export interface SessionTarget {
+  readonly targetId: string;
+  /** Text from which the number for sampling is drawn. */
+  readonly samplingId: string;
+}
+
+/** A trace or a session whose content is not read yet. */
 export interface TraceCandidate {
   readonly activity: TraceActivity;
+  /** Set for a session, whose activity has no trace id. */
+  readonly session?: SessionTarget;
   readonly claim: Claim;
   /** Current decisions of the trace. */
   readonly prior: readonly Decision[];
@@ -85,7 +94,7 @@ export function selectRule(
     return declineRule(rule, candidate, prior, verdict, NOT_SELECTED);
   }
   const plan = { rate: inForce?.rate ?? rule.sample.rate, always: inForce?.always ?? rule.sample.always };
-  const sample = sampleTrace(candidate.activity.traceId, plan, facts);
+  const sample = sampleTrace(candidate.session?.samplingId ?? candidate.activity.traceId, plan, facts);
   const { inclusionProbability, weight } = sample;
   if (!sample.included) {
     const reason = formatReason('sampled_out', `not among the ${plan.rate * 100} % that the rule scores`);
@@ -169,7 +178,7 @@ function declineRule(
   const rows = buildVerdictRows(verdict, {
     key: activity,
     rule,
-    targetId: activity.traceId,
+    targetId: candidate.session?.targetId ?? activity.traceId,
     prior,
     selection,
     evidenceUntilMs: activity.lastArrivalMs,

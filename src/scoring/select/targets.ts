@@ -1,3 +1,4 @@
+import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { AgentRun, NotScorableReason, TargetKind, TraceReading } from '../../domain/agent-run.ts';
 
 /** One agent run of a trace to score. */
@@ -17,6 +18,7 @@ export const MAX_MODEL_CALLS = 100;
  * Lists the targets of a trace. For `trace`: its independent runs, with the ids `<traceId>`, `<traceId>/1`, `<traceId>/2` and so on;
  * the id of the root span is not used, because that span may arrive late. For `agent`: every agent called below these runs,
  * with the id `<traceId>/<spanId>`. For `model-call`: the calls that were read, with the id `<traceId>/<spanId>`.
+ * For `session`: the one run of a session that was read.
  */
 export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTarget[] {
   if (kind === 'trace') {
@@ -25,6 +27,9 @@ export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTar
       targetId: index === 0 ? reading.traceId : `${reading.traceId}/${index}`,
       run,
     }));
+  }
+  if (kind === 'session') {
+    return reading.runs.map((run) => ({ kind, targetId: buildSessionTargetId(run.sessionId ?? ''), run }));
   }
   const seen = new Set<string>();
   const runs = kind === 'model-call' ? (reading.modelCalls ?? []) : listSubRuns(reading.runs);

@@ -5,6 +5,7 @@ import type { DeadLetterStore } from './dead-letters.ts';
 import type { DutyStore } from './duties.ts';
 import type { AlertStore, MarkerStore, MonitorView } from './monitors.ts';
 import type { RunStore } from './runs.ts';
+import type { SessionStore } from './sessions.ts';
 import type { ScoreFeed } from './score-feed.ts';
 import type { SpanSink } from './span-sink.ts';
 import type {
@@ -63,6 +64,7 @@ export interface Store {
   readonly decisions: DecisionStore;
   readonly scores: ScoreStore;
   readonly runs: RunStore;
+  readonly sessions: SessionStore;
   /** Scores to export, and scores already exported. */
   readonly scoreFeed: ScoreFeed;
   readonly ruleVersions: RuleVersionStore;

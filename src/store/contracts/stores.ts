@@ -96,6 +96,8 @@ export interface SpanSource {
 
 /** A scorer of a rule, and the first arrivals of the traces that it covers: [fromMs, untilMs), by the store's clock. */
 export interface CoveredCell {
+  /** True for a rule on sessions: a trace is decided as soon as its runs are stored. */
+  readonly ofSessions?: boolean;
   readonly rule: string;
   readonly scorer: string;
   readonly fromMs: number;
@@ -120,6 +122,8 @@ export interface DueQuery {
   /** Only traces of these shards (`computeShard`); null: all traces. */
   readonly shards: readonly number[] | null;
   readonly limit: number;
+  /** True: decisions on sessions, and their shards. False or undefined: decisions on traces. */
+  readonly ofSessions?: boolean;
 }
 
 export interface DecisionStore {
@@ -140,6 +144,8 @@ export interface DecisionStore {
 export interface ScoreFilter {
   tenant?: string;
   traceId?: string;
+  /** Scores of the session, and of its traces. */
+  sessionId?: string;
   /** Any of these names. */
   scorers?: readonly string[];
   service?: string;

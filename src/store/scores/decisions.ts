@@ -19,7 +19,8 @@ export function createDecisionStore(database: Database): DecisionStore {
   };
 }
 
-interface DecisionRow {
+/** A row of `decisions` as the store gives it. */
+export interface DecisionRow {
   Tenant: string;
   TraceId: string;
   Target: string;
@@ -43,27 +44,33 @@ interface DecisionRow {
   DecidedAtMs: string;
 }
 
-/** Columns for `fromRow`. Times are Unix milliseconds, with names of their own. */
-const SELECTION = `
+/** Columns for `fromDecisionRow`. Times are Unix milliseconds, with names of their own. */
+export const DECISION_SELECTION = `
   * EXCEPT (NextAttemptAt, EvidenceUntil, DecidedAt, Version, WrittenAt),
   toUnixTimestamp64Milli(NextAttemptAt) AS NextAttemptAtMs,
   toUnixTimestamp64Milli(EvidenceUntil) AS EvidenceUntilMs,
   toUnixTimestamp64Milli(DecidedAt) AS DecidedAtMs`;
 
+/** Condition on the shards of decisions on sessions: their target id stands in the place of the trace id. */
+const SESSION_IN_SHARDS = IN_SHARDS.replace('TraceId', 'TargetId');
+
 const IS_DUE = `Status = 'deferred' AND NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64}) AND NOT startsWith(Rule, 'backfill:')`;
 
 /** The inner query finds candidates by the index on the status; FINAL then leaves out rows that a later one replaced. */
-async function readDue(database: Database, { untilMs, shards, limit }: DueQuery): Promise<Decision[]> {
+async function readDue(database: Database, query: DueQuery): Promise<Decision[]> {
+  const { untilMs, shards, limit, ofSessions = false } = query;
+  const isAsked = `TraceId ${ofSessions ? '=' : '!='} '' AND ${IS_DUE}`;
   const rows = await database.rows<DecisionRow>(
-    `SELECT ${SELECTION} FROM decisions FINAL
+    `SELECT ${DECISION_SELECTION} FROM decisions FINAL
      WHERE (Tenant, TraceId) IN (
-       SELECT Tenant, TraceId FROM decisions WHERE ${IS_DUE} ${shards === null ? '' : `AND ${IN_SHARDS}`})
-       AND ${IS_DUE}
+       SELECT Tenant, TraceId FROM decisions
+       WHERE ${isAsked} ${shards === null ? '' : `AND ${ofSessions ? SESSION_IN_SHARDS : IN_SHARDS}`})
+       AND ${isAsked} ${shards === null || !ofSessions ? '' : `AND ${SESSION_IN_SHARDS}`}
      ORDER BY NextAttemptAt, Tenant, TraceId
      LIMIT {limit:UInt32}`,
     { until: Math.trunc(untilMs), limit, ...(shards === null ? {} : { shards: [...shards] }) },
   );
-  return rows.map(fromRow);
+  return rows.map(fromDecisionRow);
 }
 
 async function readDecisions(
@@ -73,13 +80,13 @@ async function readDecisions(
   const found = new Map<string, Decision[]>();
   for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<DecisionRow>(
-      `SELECT ${SELECTION} FROM decisions FINAL
+      `SELECT ${DECISION_SELECTION} FROM decisions FINAL
        WHERE ${IN_KEYS}
        ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`,
       keyParams(slice),
     );
     for (const row of rows) {
-      const decision = fromRow(row);
+      const decision = fromDecisionRow(row);
       const key = joinTraceKey(decision);
       found.set(key, [...(found.get(key) ?? []), decision]);
     }
@@ -87,7 +94,7 @@ async function readDecisions(
   return found;
 }
 
-function fromRow(row: DecisionRow): Decision {
+export function fromDecisionRow(row: DecisionRow): Decision {
   return {
     tenant: row.Tenant,
     traceId: row.TraceId,

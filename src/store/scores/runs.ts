@@ -10,6 +10,7 @@ import { fromInteger, toDateTime } from '../values.ts';
 export function createRunStore(database: Database): RunStore {
   return {
     ofTraces: (keys) => readRuns(database, keys),
+    readUntil: (keys) => readUntil(database, keys),
     write: (records) => database.insertRows('runs', records.map(toRow)),
   };
 }
@@ -65,6 +66,19 @@ async function readRuns(database: Database, keys: readonly TraceKey[]): Promise<
       const key = joinTraceKey(record);
       found.set(key, [...(found.get(key) ?? []), record]);
     }
+  }
+  return found;
+}
+
+async function readUntil(database: Database, keys: readonly TraceKey[]): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  for (const slice of splitIntoSlices(keys)) {
+    const rows = await database.rows<TraceKey & { until: string }>(
+      `SELECT Tenant AS tenant, TraceId AS traceId, toUnixTimestamp64Milli(max(EvidenceUntil)) AS until
+       FROM runs WHERE ${IN_KEYS} AND Target = 'trace' AND ReadFrom = 'content' GROUP BY Tenant, TraceId`,
+      keyParams(slice),
+    );
+    rows.forEach((row) => found.set(joinTraceKey(row), Number(row.until)));
   }
   return found;
 }

@@ -74,6 +74,7 @@ function buildConditions(filter: ScoreFilter): { conditions: string[]; params: Q
   const known: [string, string | number | readonly string[] | undefined, string][] = [
     ['tenant', filter.tenant, 'Tenant = {tenant:String}'],
     ['traceId', filter.traceId, 'TraceId = {traceId:String}'],
+    ['sessionId', filter.sessionId, 'SessionId = {sessionId:String}'],
     ['scorers', filter.scorers, 'Scorer IN {scorers:Array(String)}'],
     ['service', filter.service, 'ServiceName = {service:String}'],
     ['source', filter.source, 'Source = {source:String}'],

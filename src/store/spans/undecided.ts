@@ -69,6 +69,13 @@ const DECIDED = `
     GROUP BY tenant, traceId, rule, Target, TargetId)
   GROUP BY tenant, traceId`;
 
+/** Last arrival up to which a trace was read; 0 for a trace that was not. */
+const READ_UNTIL = `
+  SELECT Tenant AS tenant, TraceId AS traceId, toUnixTimestamp64Milli(max(EvidenceUntil)) AS until
+  FROM runs
+  WHERE (Tenant, TraceId) IN (${CANDIDATES}) AND Target = 'trace' AND ReadFrom = 'content'
+  GROUP BY tenant, traceId`;
+
 async function undecidedIn(
   database: Database,
   query: UndecidedQuery,
@@ -76,6 +83,7 @@ async function undecidedIn(
   toMs: number,
 ): Promise<TraceActivity[]> {
   const shards = query.shards ?? null;
+  const readsRuns = query.cells.some(({ ofSessions = false }) => ofSessions);
   const rows = await database.rows<ActivityRow>(
     `SELECT activity.* FROM (
        SELECT ${activityColumns(database)} FROM trace_activity
@@ -84,14 +92,17 @@ async function undecidedIn(
        GROUP BY Tenant, TraceId
        HAVING agentSeen = 1 AND knownLate = 0 AND firstArrival >= {since:Int64}) AS activity
      LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
-     WHERE arrayExists((rule, scorer, since, until) ->
-       since <= activity.firstArrival AND activity.firstArrival < until AND (
+     ${readsRuns ? `LEFT JOIN (${READ_UNTIL}) AS seen ON activity.tenant = seen.tenant AND activity.traceId = seen.traceId` : ''}
+     WHERE arrayExists((rule, scorer, since, until, ofSessions) ->
+       since <= activity.firstArrival AND activity.firstArrival < until AND if(ofSessions,
+         ${readsRuns ? 'seen.until < activity.lastArrival' : '0'},
          NOT arrayExists(target -> target.1 = rule, decided.targets)
          OR arrayExists(target -> target.1 = rule AND if(target.2 >= 0,
               target.2 < activity.lastArrival,
               indexOf(target.3, scorer) = 0 OR target.4[indexOf(target.3, scorer)] < activity.lastArrival),
             decided.targets)),
-       {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)})
+       {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)},
+       {cellsOfSessions:Array(UInt8)})
      ORDER BY activity.firstArrival, activity.tenant, activity.traceId
      LIMIT {limit:UInt32}`,
     {
@@ -103,6 +114,7 @@ async function undecidedIn(
       cellScorers: query.cells.map(({ scorer }) => scorer),
       cellsSince: query.cells.map((cell) => Math.trunc(cell.fromMs)),
       cellsUntil: query.cells.map(({ untilMs }) => Math.min(Math.trunc(untilMs), Number.MAX_SAFE_INTEGER)),
+      cellsOfSessions: query.cells.map(({ ofSessions = false }) => (ofSessions ? 1 : 0)),
       limit: query.limit,
       ...(shards === null ? {} : { shards: [...shards] }),
     },

@@ -2,6 +2,7 @@ import { decisionVersion, type Decision } from '../../../src/domain/decision.ts'
 import { scoreVersion, type Score } from '../../../src/domain/score.ts';
 import { runVersion, type RunRecord } from '../../../src/domain/run-record.ts';
 import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/span.ts';
+import { buildSessionTargetId } from '../../../src/domain/session-target.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
 import {
@@ -16,6 +17,7 @@ import {
   type TraceFacts,
   type TraceKey,
 } from '../../../src/store/contracts/stores.ts';
+import type { SessionActivity, SessionKey } from '../../../src/store/contracts/sessions.ts';
 import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
 import { listSpendingIn, spendingIn } from '../store/spend-ledger.ts';
 
@@ -146,10 +148,15 @@ export class MemoryStore {
           }
         }
       },
-      due: async ({ untilMs, shards, limit }) =>
+      due: async ({ untilMs, shards, limit, ofSessions = false }) =>
         this.decisions()
+          .filter((row) => (row.traceId === '') === ofSessions)
           .filter((row) => row.status === 'deferred' && (row.nextAttemptAt ?? Infinity) <= untilMs)
-          .filter((row) => shards === null || shards.includes(computeShard(row)))
+          .filter(
+            (row) =>
+              shards === null ||
+              shards.includes(computeShard({ ...row, traceId: row.traceId || row.targetId })),
+          )
           .slice(0, limit),
       undecided: async ({ sinceMs, cells, shards = null, limit }) =>
         [...this.#grouped(this.#visible()).values()]
@@ -157,7 +164,10 @@ export class MemoryStore {
           .filter((each) => each.agentSeen && each.firstArrivalMs >= sinceMs)
           .filter((each) => shards === null || shards.includes(computeShard(each)))
           .filter((each) =>
-            cells.some(({ rule, scorer, fromMs, untilMs }) => {
+            cells.some(({ rule, scorer, fromMs, untilMs, ofSessions = false }) => {
+              if (ofSessions) {
+                return fromMs <= each.firstArrivalMs && !this.#isRead(each);
+              }
               const covers = fromMs <= each.firstArrivalMs && each.firstArrivalMs < untilMs;
               const rows = this.decisions().filter(
                 (row) => row.rule === rule && joinTraceKey(row) === joinTraceKey(each),
@@ -200,6 +210,17 @@ export class MemoryStore {
           joinTraceKey,
         );
       },
+      readUntil: async (keys) => {
+        const wanted = new Set(keys.map(joinTraceKey));
+        const found = new Map<string, number>();
+        for (const run of this.runLog) {
+          const name = joinTraceKey(run);
+          if (wanted.has(name) && run.target === 'trace' && run.readFrom === 'content') {
+            found.set(name, Math.max(found.get(name) ?? 0, run.evidenceUntil));
+          }
+        }
+        return found;
+      },
       write: async (records) => {
         this.#failIf('runs');
         for (const record of records) {
@@ -211,6 +232,51 @@ export class MemoryStore {
           }
         }
       },
+    },
+    sessions: {
+      undecided: async ({ cells, shards, limit }) =>
+        this.#sessions()
+          .filter((each) => {
+            const targetId = buildSessionTargetId(each.sessionId);
+            const isOurs = shards === null || shards.includes(computeShard({ ...each, traceId: targetId }));
+            const rows = this.decisions().filter(
+              (row) => row.tenant === each.tenant && row.target === 'session' && row.targetId === targetId,
+            );
+            const isUndecided = cells.some(
+              ({ rule, scorer, fromMs }) =>
+                fromMs <= each.lastArrivalMs &&
+                !rows.some(
+                  (row) =>
+                    row.rule === rule &&
+                    (row.scorer === scorer || (row.scorer === '*' && row.status !== 'scored')) &&
+                    row.evidenceUntil >= each.lastArrivalMs,
+                ),
+            );
+            return isOurs && isUndecided;
+          })
+          .sort((a, b) => a.lastArrivalMs - b.lastArrivalMs)
+          .slice(0, limit),
+      activity: async (key) => this.#sessions().find((each) => isSameSession(each, key)),
+      find: async (sessionId) => this.#sessions().filter((each) => each.sessionId === sessionId),
+      turns: async (key, limit) => {
+        const turns = this.runs()
+          .filter((run) => run.target === 'trace' && isSameSession(run, key))
+          .map(({ tenant, traceId, startedAt }) => ({ tenant, traceId, startedAtMs: startedAt }))
+          .sort((a, b) => b.startedAtMs - a.startedAtMs);
+        return { turns: turns.slice(0, limit), count: turns.length };
+      },
+      decisions: async (tenant, targetIds) =>
+        this.decisions().filter(
+          (row) => row.tenant === tenant && row.target === 'session' && targetIds.includes(row.targetId),
+        ),
+      scores: async (key) =>
+        this.scores().filter((score) => score.target === 'session' && isSameSession(score, key)),
+      findIds: async (targets) =>
+        this.runs().filter(
+          (run) =>
+            run.target === 'session' &&
+            targets.some(({ tenant, targetId }) => run.tenant === tenant && run.targetId === targetId),
+        ),
     },
     ruleVersions: {
       list: async () => [...this.#rules],
@@ -237,6 +303,28 @@ export class MemoryStore {
     },
   };
 
+  #sessions(): SessionActivity[] {
+    const turns = this.runs().filter((run) => run.target === 'trace' && run.sessionId !== '');
+    return [...Map.groupBy(turns, (run) => JSON.stringify([run.tenant, run.sessionId])).values()].map(
+      (runs) => ({
+        tenant: runs[0]!.tenant,
+        sessionId: runs[0]!.sessionId,
+        firstArrivalMs: Math.min(...runs.map((run) => run.evidenceUntil)),
+        lastArrivalMs: Math.max(...runs.map((run) => run.evidenceUntil)),
+      }),
+    );
+  }
+
+  #isRead({ tenant, traceId, lastArrivalMs }: TraceActivity): boolean {
+    return this.runLog.some(
+      (run) =>
+        run.tenant === tenant &&
+        run.traceId === traceId &&
+        run.readFrom === 'content' &&
+        run.evidenceUntil >= lastArrivalMs,
+    );
+  }
+
   #failIf(what: 'scores' | 'decisions' | 'runs' | 'arrivals'): void {
     if (this.failing(what)) {
       throw new StoreUnavailableError(`the store is away (${what})`);
@@ -262,6 +350,10 @@ export class MemoryStore {
       }),
     );
   }
+}
+
+function isSameSession(a: SessionKey, b: SessionKey): boolean {
+  return a.tenant === b.tenant && a.sessionId === b.sessionId;
 }
 
 /** Returns true when every target has a row of the scorer, or of its whole rule, that has seen the last arrival. */

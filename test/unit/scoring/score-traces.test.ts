@@ -247,12 +247,6 @@ describe('scoring a trace', () => {
       ['a-second', 1, []],
     ]);
   });
-
-  it('refuses targets that cannot be read yet', () => {
-    expect(() => prepareRule(buildRule([new CountingScorer('a')], { target: 'session' }))).toThrow(
-      /rule r: target session cannot be scored in this version/,
-    );
-  });
 });
 
 describe('redaction', () => {

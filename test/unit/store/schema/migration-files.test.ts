@@ -31,6 +31,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0016-budget-leases', 'f26d60d5449b96fd68529766a4525c335923806a8ffeeaf8c95ec6eb9cb9f206'],
   ['0017-runs', 'f33ce5839d10d9d0b46201393f992b4aaa9d125a4c6dc688dc6589621a98b33c'],
   ['0018-budget-scopes', 'dbc9497ee506a48b8fc20956d89f6c6e2ec0a5e4895e6da2a8ebd064d76fdcdb'],
+  ['0019-sessions', '7fef63ced3bb74095e23a55fbbe7698a82bd6fd2abff9b16ac997d189316e247'],
 ];
 
 describe('migration files', () => {

@@ -1,0 +1,32 @@
+import type { TraceFacts } from '../../store/contracts/stores.ts';
+
+/** Merges the facts of several traces: a fact of one is a fact of all. Returns undefined without any. */
+export function mergeFacts(facts: ReadonlyMap<string, TraceFacts>): TraceFacts | undefined {
+  const [first, ...others] = facts.values();
+  return first && others.reduce(mergeTwo, first);
+}
+
+function mergeTwo(a: TraceFacts, b: TraceFacts): TraceFacts {
+  const attributes = new Map(a.attributes);
+  for (const [key, values] of b.attributes) {
+    attributes.set(key, union(attributes.get(key) ?? [], values));
+  }
+  return {
+    ...a,
+    services: union(a.services, b.services),
+    environments: union(a.environments, b.environments),
+    agents: union(a.agents, b.agents),
+    sessions: union(a.sessions, b.sessions),
+    users: union(a.users, b.users),
+    models: union(a.models, b.models),
+    serviceVersions: union(a.serviceVersions, b.serviceVersions),
+    hasError: a.hasError || b.hasError,
+    hasToolError: a.hasToolError || b.hasToolError,
+    hasNegativeFeedback: a.hasNegativeFeedback || b.hasNegativeFeedback,
+    attributes,
+  };
+}
+
+function union(a: readonly string[], b: readonly string[]): string[] {
+  return [...new Set([...a, ...b])];
+}

@@ -1,0 +1,221 @@
+import PQueue from 'p-queue';
+import { readErrorMessage } from '../../domain/errors.ts';
+import { joinCell } from '../../ownership/division.ts';
+import type { Ownership } from '../../ownership/ownership.ts';
+import { OVERLAP_MS } from '../../readiness/tail.ts';
+import { SWEEP_BACK_MS, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
+import { buildSessionTargetId } from '../../domain/session-target.ts';
+import type { SessionActivity, SessionKey } from '../../store/contracts/sessions.ts';
+import { computeBackoffMs } from '../attempt/backoff.ts';
+import { systemTimers, type Timers } from '../live/timers.ts';
+import type { Scoring } from '../scoring.ts';
+import { liveMode, type ScoringMode } from '../scoring-mode.ts';
+import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
+import { recordRules, type RuleHistory } from '../select/rule-history.ts';
+import { findDueSessions } from './due-sessions.ts';
+import { scoreSession } from './score-session.ts';
+import type { SessionSettings } from './session-readiness.ts';
+
+/** Shortest and longest time between two searches for sessions, milliseconds. Between them it is a tenth of the idle time. */
+const MIN_SEARCH_MS = 1_000;
+const MAX_SEARCH_MS = 30_000;
+
+/** Most sessions of one search. The next search finds the others. */
+const SEARCH_LIMIT = 5_000;
+
+/** Sessions that are scored at the same time: their turns are in memory. */
+const CONCURRENCY = 8;
+
+/** Most sessions that wait in memory for their time. The sweep finds the others. */
+const MAX_WAITING = 50_000;
+
+/** Time that a stop waits for sessions under way before it aborts them, and then for their end, milliseconds. */
+const STOP_GRACE_MS = 10_000;
+const ABANDON_MS = 2_000;
+
+export interface SessionLoopOptions {
+  /** All rules of this process; those on sessions count. */
+  readonly rules: readonly Rule[];
+  /** Ownership of the scoring loop, which beats. */
+  readonly ownership: Ownership;
+  readonly settings: SessionSettings;
+  readonly timers?: Timers;
+  readonly stopGraceMs?: number;
+}
+
+/** Live scoring of sessions. */
+export interface SessionLoop {
+  stop(): Promise<void>;
+  /** Number of sessions that are scored now or next. */
+  inFlight(): number;
+}
+
+/**
+ * Starts the scoring of sessions: searches the runs for sessions that are idle or old enough and undecided. A search looks back over
+ * the idle time; a sweep of 48 h at the start, every 10 minutes and after a change of the processes finds what a search missed.
+ * Without a rule on sessions it does nothing.
+ */
+export function startSessionLoop(scoring: Scoring, options: SessionLoopOptions): SessionLoop {
+  const rules = options.rules.filter(({ target }) => target === 'session').map(prepareRule);
+  if (rules.length === 0) {
+    return { stop: async () => undefined, inFlight: () => 0 };
+  }
+  return new SessionScoring(scoring, rules, options);
+}
+
+class SessionScoring implements SessionLoop {
+  readonly #scoring: Scoring;
+  readonly #rules: readonly PreparedRule[];
+  readonly #options: SessionLoopOptions;
+  readonly #timers: Timers;
+  readonly #stopping = new AbortController();
+  readonly #abandoning = new AbortController();
+  readonly #queue = new PQueue({ concurrency: CONCURRENCY });
+  readonly #underWay = new Set<string>();
+  /** Time before which a session is not looked at again, by the store's clock. */
+  readonly #notBefore = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
+  readonly #running: Promise<void>;
+  #history: RuleHistory | null = null;
+  #sweepDueMs = 0;
+  #generation = -1;
+  #hasFault = false;
+
+  constructor(scoring: Scoring, rules: readonly PreparedRule[], options: SessionLoopOptions) {
+    const { ownership } = options;
+    this.#scoring = { ...scoring, claims: ownership, signal: this.#abandoning.signal };
+    this.#rules = rules;
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+    this.#running = this.#run();
+  }
+
+  inFlight(): number {
+    return this.#underWay.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#queue.clear();
+    const work = Promise.all([this.#running, this.#queue.onIdle()]);
+    await this.#within(this.#options.stopGraceMs ?? STOP_GRACE_MS, work);
+    this.#abandoning.abort();
+    await this.#within(ABANDON_MS, work);
+  }
+
+  async #within(limitMs: number, work: Promise<unknown>): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([work, this.#timers.sleep(limitMs, over.signal)]);
+    over.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { idleMs } = this.#options.settings;
+    const everyMs = Math.min(MAX_SEARCH_MS, Math.max(MIN_SEARCH_MS, idleMs / 10));
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#search(everyMs);
+        this.#hasFault = false;
+      } catch (error) {
+        if (!this.#hasFault && !this.#stopping.signal.aborted) {
+          this.#scoring.log.warn('scoring of sessions waits for the store', {
+            error: readErrorMessage(error),
+          });
+        }
+        this.#hasFault = true;
+      }
+      await this.#timers.sleep(everyMs, this.#stopping.signal);
+    }
+  }
+
+  async #search(everyMs: number): Promise<void> {
+    const { stores, monotonicMs, decisionWriter } = this.#scoring;
+    const { ownership, settings } = this.#options;
+    if (ownership.generation() !== this.#generation) {
+      this.#generation = ownership.generation();
+      this.#sweepDueMs = 0;
+      this.#notBefore.clear();
+    }
+    const nowMs = await stores.spans.nowMs();
+    const isSweep = this.#history === null || monotonicMs() >= this.#sweepDueMs;
+    if (isSweep) {
+      this.#history = await recordRules(stores.ruleVersions, this.#rules, nowMs);
+    }
+    const backMs = isSweep
+      ? Math.max(SWEEP_BACK_MS, 2 * settings.maxAgeMs)
+      : settings.idleMs + 2 * everyMs + OVERLAP_MS;
+    const history = this.#history;
+    const mode = history === null ? null : liveMode(this.#rules, history);
+    for (const { cells, shards } of ownership.shares()) {
+      const covered = history?.coverage(this.#rules) ?? [];
+      const found = await stores.sessions.undecided({
+        sinceMs: nowMs - backMs,
+        cells: covered.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
+        shards,
+        limit: SEARCH_LIMIT,
+      });
+      found
+        .filter((session) => this.#mayBeReady(session, nowMs))
+        .forEach((session) => this.#take(session, mode));
+    }
+    const due = await findDueSessions(stores, decisionWriter, { ownership, nowMs });
+    due.forEach((session) => this.#take(session, mode));
+    if (isSweep) {
+      this.#sweepDueMs = monotonicMs() + SWEEP_EVERY_MS;
+    }
+  }
+
+  #mayBeReady(session: SessionActivity, nowMs: number): boolean {
+    const { idleMs, maxAgeMs } = this.#options.settings;
+    const { firstArrivalMs, lastArrivalMs } = session;
+    const readyMs = Math.min(lastArrivalMs + idleMs, firstArrivalMs + maxAgeMs);
+    return nowMs >= Math.max(readyMs, this.#notBefore.get(joinSession(session)) ?? 0);
+  }
+
+  #take(key: SessionKey, mode: ScoringMode | null): void {
+    const name = joinSession(key);
+    const traceId = buildSessionTargetId(key.sessionId);
+    const { ownership } = this.#options;
+    const isOurs = ownership.claim({ tenant: key.tenant, traceId }) !== null && ownership.holdMs(true) === 0;
+    if (mode === null || !isOurs || this.#underWay.has(name) || this.#stopping.signal.aborted) {
+      return;
+    }
+    this.#underWay.add(name);
+    void this.#queue.add(() => this.#score(key, name, mode).finally(() => this.#underWay.delete(name)));
+  }
+
+  async #score(key: SessionKey, name: string, mode: ScoringMode): Promise<void> {
+    if (this.#stopping.signal.aborted) {
+      return;
+    }
+    const outcome = await scoreSession(this.#scoring, key, mode, this.#options.settings);
+    if (outcome.error === null) {
+      this.#failures.delete(name);
+      this.#wait(name, outcome.waitUntilMs);
+      return;
+    }
+    if (outcome.error.code !== 'cancelled') {
+      const { message, retryAfterMs } = outcome.error;
+      const attempts = (this.#failures.get(name) ?? 0) + 1;
+      this.#failures.set(name, attempts);
+      const waitMs = computeBackoffMs(attempts, retryAfterMs, this.#scoring.random());
+      const nowMs = await this.#scoring.stores.spans.nowMs().catch(() => 0);
+      this.#wait(name, nowMs + waitMs);
+      this.#scoring.log.warn('a session could not be scored, it is tried again', {
+        sessionId: key.sessionId,
+        error: message,
+      });
+    }
+  }
+
+  #wait(name: string, untilMs: number | null): void {
+    this.#notBefore.delete(name);
+    if (untilMs !== null && this.#notBefore.size < MAX_WAITING) {
+      this.#notBefore.set(name, untilMs);
+    }
+  }
+}
+
+function joinSession({ tenant, sessionId }: SessionKey): string {
+  return JSON.stringify([tenant, sessionId]);
+}

@@ -1,0 +1,50 @@
+import type { Decision } from '../../domain/decision.ts';
+import type { Score } from '../../domain/score.ts';
+import type { CoveredCell, TraceKey } from './stores.ts';
+
+/** Identity of a session: session ids are unique only within a tenant. */
+export interface SessionKey {
+  readonly tenant: string;
+  readonly sessionId: string;
+}
+
+/** Arrivals of the turns of a session, Unix milliseconds by the store's clock. */
+export interface SessionActivity extends SessionKey {
+  readonly firstArrivalMs: number;
+  readonly lastArrivalMs: number;
+}
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface UndecidedSessionsQuery {
+  /** Only sessions with a turn that was read at or after this time. */
+  readonly sinceMs: number;
+  readonly cells: readonly CoveredCell[];
+  /** Only sessions of these shards; null: all. */
+  readonly shards: readonly number[] | null;
+  readonly limit: number;
+}
+
+/** A turn of a session. */
+export interface SessionTurn extends TraceKey {
+  readonly startedAtMs: number;
+}
+
+export interface SessionStore {
+  /** Finds sessions that have, for a cell that covers their last arrival, no row as new as it. The one idle for longest comes first. */
+  undecided(query: UndecidedSessionsQuery): Promise<SessionActivity[]>;
+  /** Reads the arrivals of a session; undefined for one without a turn. */
+  activity(key: SessionKey): Promise<SessionActivity | undefined>;
+  /** Finds the sessions of this id, of any tenant. */
+  find(sessionId: string): Promise<SessionActivity[]>;
+  /** Lists the newest turns, at most `limit`, and counts all. */
+  turns(
+    key: SessionKey,
+    limit: number,
+  ): Promise<{ readonly turns: readonly SessionTurn[]; readonly count: number }>;
+  /** Current decisions of the sessions with these target ids. */
+  decisions(tenant: string, targetIds: readonly string[]): Promise<Decision[]>;
+  /** Current scores of a session. */
+  scores(key: SessionKey): Promise<Score[]>;
+  /** Finds the session ids of targets whose id is a hash. */
+  findIds(targets: readonly { readonly tenant: string; readonly targetId: string }[]): Promise<SessionKey[]>;
+}

@@ -1,0 +1,170 @@
+import { TupleParam } from '@clickhouse/client';
+import { WHOLE_RULE } from '../../domain/decision.ts';
+import { HASHED_SESSION, MAX_SESSION_ID_BYTES } from '../../domain/session-target.ts';
+import type {
+  SessionActivity,
+  SessionKey,
+  SessionStore,
+  SessionTurn,
+  UndecidedSessionsQuery,
+} from '../contracts/sessions.ts';
+import { SHARDS } from '../contracts/trace-shards.ts';
+import type { Database } from '../database.ts';
+import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { DECISION_SELECTION, fromDecisionRow, type DecisionRow } from './decisions.ts';
+import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
+
+/** Time by which the evidence of a session may be older than the read of its last turn, milliseconds: spans that waited for a read. */
+const READ_LATE_MS = 7 * 24 * 3_600_000;
+
+/** Creates the store of sessions. A session is the turns in `runs` that name it. */
+export function createSessionStore(database: Database): SessionStore {
+  return {
+    undecided: (query) => readUndecidedSessions(database, query),
+    activity: (key) => readActivity(database, key),
+    find: (sessionId) => findSessions(database, sessionId),
+    turns: (key, limit) => readTurns(database, key, limit),
+    decisions: async (tenant, targetIds) => {
+      const slices = [...splitIntoSlices(targetIds)];
+      const rows = await Promise.all(
+        slices.map((targets) =>
+          database.rows<DecisionRow>(
+            `SELECT ${DECISION_SELECTION} FROM decisions FINAL
+             WHERE Tenant = {tenant:String} AND TraceId = '' AND Target = 'session' AND TargetId IN {targets:Array(String)}
+             ORDER BY TargetId, Rule, Scorer`,
+            { tenant, targets },
+          ),
+        ),
+      );
+      return rows.flat().map(fromDecisionRow);
+    },
+    scores: async ({ tenant, sessionId }) => {
+      const rows = await database.rows<ScoreRow>(
+        `SELECT ${SCORE_SELECTION} FROM scores FINAL
+         WHERE Tenant = {tenant:String} AND TraceId = '' AND Target = 'session' AND SessionId = {sessionId:String}
+         ORDER BY Scorer, ScoreId`,
+        { tenant, sessionId },
+      );
+      return rows.map(fromScoreRow);
+    },
+    findIds: async (targets) =>
+      targets.length === 0
+        ? []
+        : database.rows<SessionKey>(
+            `SELECT DISTINCT Tenant AS tenant, SessionId AS sessionId FROM runs FINAL
+             WHERE TraceId = '' AND Target = 'session' AND (Tenant, TargetId) IN {targets:Array(Tuple(String, String))}`,
+            { targets: targets.map(({ tenant, targetId }) => new TupleParam([tenant, targetId])) },
+          ),
+  };
+}
+
+/** SQL for the target id of a session (`buildSessionTargetId`). */
+const TARGET_ID = `if(length(SessionId) > ${MAX_SESSION_ID_BYTES},
+  concat('${HASHED_SESSION}', lower(hex(SHA256(SessionId)))), SessionId)`;
+
+/** Condition on the shards of sessions: `computeShard` of the target id in the place of the trace id. */
+const SESSION_IN_SHARDS = `reinterpretAsUInt32(reverse(substring(SHA256(concat(session.tenant, ' ', session.targetId)), 1, 4))) % ${SHARDS}
+  IN {shards:Array(UInt16)}`;
+
+interface ActivityRow {
+  tenant: string;
+  sessionId: string;
+  first: string;
+  last: string;
+}
+
+const ACTIVITY = `
+  Tenant AS tenant, SessionId AS sessionId, ${TARGET_ID} AS targetId,
+  toUnixTimestamp64Milli(min(EvidenceUntil)) AS first, toUnixTimestamp64Milli(max(EvidenceUntil)) AS last`;
+
+const IS_TURN = `Target = 'trace' AND SessionId != '' AND IsDeleted = 0`;
+
+const RECENT = `SELECT Tenant, SessionId FROM runs
+  WHERE ${IS_TURN} AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`;
+
+/** Earlier versions of a row only add candidates, so the query needs no FINAL over all runs. */
+async function readUndecidedSessions(
+  database: Database,
+  { sinceMs, cells, shards, limit }: UndecidedSessionsQuery,
+): Promise<SessionActivity[]> {
+  if (cells.length === 0) {
+    return [];
+  }
+  const rows = await database.rows<ActivityRow>(
+    `SELECT session.* EXCEPT (targetId) FROM (
+       SELECT ${ACTIVITY} FROM runs
+       WHERE ${IS_TURN} AND (Tenant, SessionId) IN (${RECENT})
+       GROUP BY Tenant, SessionId) AS session
+     LEFT JOIN (
+       SELECT Tenant AS tenant, TargetId AS targetId,
+         groupArray((Rule, Scorer, toUnixTimestamp64Milli(EvidenceUntil))) AS rows
+       FROM decisions FINAL
+       WHERE TraceId = '' AND Target = 'session' AND EvidenceUntil >= fromUnixTimestamp64Milli({evidenceSince:Int64})
+         AND NOT (Scorer = '${WHOLE_RULE}' AND Status = 'scored')
+       GROUP BY Tenant, TargetId) AS decided
+       ON session.tenant = decided.tenant AND session.targetId = decided.targetId
+     WHERE ${shards === null ? '1' : SESSION_IN_SHARDS}
+       AND arrayExists((rule, scorer, since, until) ->
+         since <= session.last AND session.last < until
+         AND NOT arrayExists(row -> row.1 = rule AND (row.2 = scorer OR row.2 = '${WHOLE_RULE}') AND row.3 >= session.last,
+           decided.rows),
+       {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)})
+     ORDER BY session.last, session.tenant, session.sessionId
+     LIMIT {limit:UInt32}`,
+    {
+      since: Math.max(0, Math.trunc(sinceMs)),
+      evidenceSince: Math.max(0, Math.trunc(sinceMs - READ_LATE_MS)),
+      cellRules: cells.map(({ rule }) => rule),
+      cellScorers: cells.map(({ scorer }) => scorer),
+      cellsSince: cells.map((cell) => Math.trunc(cell.fromMs)),
+      cellsUntil: cells.map(({ untilMs }) => Math.min(Math.trunc(untilMs), Number.MAX_SAFE_INTEGER)),
+      limit,
+      ...(shards === null ? {} : { shards: [...shards] }),
+    },
+  );
+  return rows.map(toActivity);
+}
+
+async function readActivity(database: Database, key: SessionKey): Promise<SessionActivity | undefined> {
+  const [row] = await database.rows<ActivityRow>(
+    `SELECT ${ACTIVITY} FROM runs
+     WHERE ${IS_TURN} AND Tenant = {tenant:String} AND SessionId = {sessionId:String}
+     GROUP BY Tenant, SessionId`,
+    { ...key },
+  );
+  return row && toActivity(row);
+}
+
+async function findSessions(database: Database, sessionId: string): Promise<SessionActivity[]> {
+  const rows = await database.rows<ActivityRow>(
+    `SELECT ${ACTIVITY} FROM runs WHERE ${IS_TURN} AND SessionId = {sessionId:String}
+     GROUP BY Tenant, SessionId ORDER BY Tenant`,
+    { sessionId },
+  );
+  return rows.map(toActivity);
+}
+
+function toActivity({ tenant, sessionId, first, last }: ActivityRow): SessionActivity {
+  return { tenant, sessionId, firstArrivalMs: Number(first), lastArrivalMs: Number(last) };
+}
+
+async function readTurns(
+  database: Database,
+  key: SessionKey,
+  limit: number,
+): Promise<{ turns: SessionTurn[]; count: number }> {
+  const rows = await database.rows<{ traceId: string; startedAt: string; total: string }>(
+    `SELECT TraceId AS traceId, toUnixTimestamp64Milli(max(StartedAt)) AS startedAt, count() OVER () AS total
+     FROM runs
+     WHERE ${IS_TURN} AND Tenant = {tenant:String} AND SessionId = {sessionId:String}
+     GROUP BY TraceId
+     ORDER BY startedAt DESC, traceId DESC
+     LIMIT {limit:UInt32}`,
+    { ...key, limit },
+  );
+  const { tenant } = key;
+  return {
+    turns: rows.map(({ traceId, startedAt }) => ({ tenant, traceId, startedAtMs: Number(startedAt) })),
+    count: Number(rows[0]?.total ?? 0),
+  };
+}

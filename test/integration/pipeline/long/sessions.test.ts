@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readTrace } from '../../../../src/conventions/index.ts';
+import { AppError } from '../../../../src/domain/errors.ts';
+import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
+import { createScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
+import { createScoring } from '../../../../src/scoring/scoring.ts';
+import type { Rule } from '../../../../src/scoring/select/rule.ts';
+import { startSessionLoop } from '../../../../src/scoring/sessions/session-loop.ts';
+import type { Store } from '../../../../src/store/contracts/store.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
+import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';
+import { anAgentTrace } from '../../../support/builders/agent-trace.ts';
+import { buildRule, CountingScorer } from '../../../support/scoring/scoring-world.ts';
+import { store as ingest } from '../../../support/store/stored-agent.ts';
+import { openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';
+import { until } from '../../../support/until.ts';
+
+const WAIT_MS = 200;
+const IDLE_MS = 1_000;
+/** One re-score a second: none waits for its part of the day. */
+const SETTINGS = { idleMs: IDLE_MS, maxAgeMs: 60_000, rescores: 86_400 };
+
+let base: TestStore;
+let store: Store;
+const running: { stop(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  base = await testStore();
+});
+afterAll(async () => {
+  await base.stop();
+});
+afterEach(async () => {
+  await stopAll();
+  await store.close();
+});
+
+async function stopAll() {
+  await Promise.all(running.splice(0).map((loop) => loop.stop()));
+}
+
+async function startLoops(rules: readonly Rule[], member: string) {
+  const scoring = createScoring({ stores: store, readTrace, log: silentLog }, { decisionWaitMs: WAIT_MS });
+  const ownership = createScorerOwnership(store.members, rules, {
+    member,
+    monotonicMs: () => performance.now(),
+  });
+  const loop = createScoringLoop(scoring, { rules, ownership, stopGraceMs: 1_000 });
+  await loop.start();
+  running.push(loop, startSessionLoop(scoring, { rules, ownership, settings: SETTINGS, stopGraceMs: 1_000 }));
+}
+
+/** Stores one turn of a session. */
+async function say(session: string, question: string, answer: string): Promise<void> {
+  const trace = anAgentTrace()
+    .asking(question)
+    .answering(answer)
+    .withAttributes({ 'gen_ai.conversation.id': session });
+  await ingest(store, decodeOtlpJson(trace.request()).spans);
+}
+
+const onSessions = (scorer: CountingScorer): Rule => buildRule([scorer], { name: 's', target: 'session' });
+const readScores = (sessionId: string) => store.sessions.scores({ tenant: '', sessionId });
+
+describe('sessions on the engine', () => {
+  test('have one owner among several processes, and a deferred decision is tried again when it is due', async () => {
+    store = await openEmptied(base.options);
+    const refused = new Set<string>();
+    const scorer = new CountingScorer('a', ({ runId }) => {
+      if (!refused.has(String(runId))) {
+        refused.add(String(runId));
+        throw new AppError('busy', {
+          code: 'judge_rate_limited',
+          stage: 'judge',
+          retryable: true,
+          retryAfterMs: 500,
+        });
+      }
+      return { score: 1 };
+    });
+    await startLoops([onSessions(scorer)], 'one');
+    await startLoops([onSessions(scorer)], 'two');
+    const sessions = Array.from({ length: 6 }, (_, at) => `session ${at}`);
+    for (const session of sessions) {
+      await say(session, 'Does it rain?', 'Yes.');
+    }
+    await until(
+      async () => (await Promise.all(sessions.map(readScores))).every((rows) => rows.length === 1),
+      60_000,
+    );
+    expect(scorer.inputs).toHaveLength(2 * sessions.length);
+  });
+});

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readTrace } from '../../../src/conventions/index.ts';
+import { buildSessionTargetId } from '../../../src/domain/session-target.ts';
+import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
+import { createScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { createScoring } from '../../../src/scoring/scoring.ts';
+import type { Rule } from '../../../src/scoring/select/rule.ts';
+import { startSessionLoop } from '../../../src/scoring/sessions/session-loop.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { buildRule, CountingScorer } from '../../support/scoring/scoring-world.ts';
+import { store as ingest } from '../../support/store/stored-agent.ts';
+import { openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { until } from '../../support/until.ts';
+
+const WAIT_MS = 200;
+const IDLE_MS = 1_000;
+/** One re-score a second: none waits for its part of the day. */
+const SETTINGS = { idleMs: IDLE_MS, maxAgeMs: 60_000, rescores: 86_400 };
+
+let base: TestStore;
+let store: Store;
+const running: { stop(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  base = await testStore();
+});
+afterAll(async () => {
+  await base.stop();
+});
+afterEach(async () => {
+  await stopAll();
+  await store.close();
+});
+
+async function stopAll() {
+  await Promise.all(running.splice(0).map((loop) => loop.stop()));
+}
+
+async function startLoops(rules: readonly Rule[]) {
+  const scoring = createScoring({ stores: store, readTrace, log: silentLog }, { decisionWaitMs: WAIT_MS });
+  const ownership = createScorerOwnership(undefined, rules, {
+    member: '',
+    monotonicMs: () => performance.now(),
+  });
+  const loop = createScoringLoop(scoring, { rules, ownership, stopGraceMs: 1_000 });
+  await loop.start();
+  running.push(loop, startSessionLoop(scoring, { rules, ownership, settings: SETTINGS, stopGraceMs: 1_000 }));
+}
+
+/** Stores one turn of a session. Returns its trace id. */
+async function say(session: string, question: string, answer: string, startMs = Date.now()): Promise<string> {
+  const trace = anAgentTrace(undefined, startMs)
+    .asking(question)
+    .answering(answer)
+    .withAttributes({ 'gen_ai.conversation.id': session });
+  await ingest(store, decodeOtlpJson(trace.request()).spans);
+  return trace.traceId;
+}
+
+const onSessions = (scorer: CountingScorer): Rule => buildRule([scorer], { name: 's', target: 'session' });
+const readScores = (sessionId: string) => store.sessions.scores({ tenant: '', sessionId });
+const readDecisions = (sessionId: string) => store.sessions.decisions('', [buildSessionTargetId(sessionId)]);
+
+describe('sessions on the engine', () => {
+  test('are scored as one conversation when they are idle, and again after a new turn', async () => {
+    store = await openEmptied(base.options);
+    const scorer = new CountingScorer('a', ({ output }) => ({ score: (output as unknown[]).length }));
+    const ofTraces = new CountingScorer('b');
+    await startLoops([onSessions(scorer), buildRule([ofTraces], { name: 't' })]);
+    const session = randomUUID();
+    const startMs = Date.now();
+    const first = await say(session, 'Does it rain in Rome?', 'Yes.', startMs);
+    await say(session, 'And in Paris?', 'No.', startMs + 1_000);
+    await until(async () => (await readScores(session)).length > 0);
+    expect(await readScores(session)).toMatchObject([
+      {
+        score: 2,
+        target: 'session',
+        targetId: session,
+        sessionId: session,
+        traceId: '',
+        spanId: '',
+        revision: 1,
+      },
+    ]);
+    expect(await readDecisions(session)).toMatchObject([
+      { rule: 's', scorer: 'a', status: 'scored', traceId: '' },
+    ]);
+
+    await say(session, 'Thank you.', 'You are welcome.', startMs + 2_000);
+    await until(async () => (await readScores(session))[0]?.revision === 2);
+    expect(await readScores(session)).toMatchObject([{ score: 3, completeness: 'complete' }]);
+    expect(scorer.inputs).toHaveLength(2);
+    expect(ofTraces.inputs).toHaveLength(3);
+    const key = { tenant: '', traceId: first };
+    expect([...(await store.decisions.ofTraces([key])).values()].flat()).toMatchObject([
+      { rule: 't', target: 'trace' },
+    ]);
+  });
+
+  test('are found after a restart, also when no process ran while they became ready', async () => {
+    store = await openEmptied(base.options);
+    const scorer = new CountingScorer('a');
+    await startLoops([onSessions(scorer)]);
+    const session = `long ${'x'.repeat(300)}`;
+    const traceId = await say(session, 'Does it rain?', 'Yes.');
+    await until(async () => (await store.runs.readUntil([{ tenant: '', traceId }])).size > 0);
+    await stopAll();
+    expect(scorer.inputs).toEqual([]);
+    await say(session, 'And now?', 'No.');
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+    await startLoops([onSessions(scorer)]);
+    await until(async () => (await readScores(session)).length > 0);
+    await until(
+      async () =>
+        scorer.inputs.at(-1) !== undefined && (scorer.inputs.at(-1)!.output as unknown[]).length === 2,
+    );
+    expect(await readDecisions(session)).toMatchObject([
+      { targetId: buildSessionTargetId(session), status: 'scored' },
+    ]);
+  });
+});

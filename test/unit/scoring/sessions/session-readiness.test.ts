@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { computeSessionWait } from '../../../../src/scoring/sessions/session-readiness.ts';
+import { buildDecision } from '../../../support/store/store-rows.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const SETTINGS = { idleMs: 30 * MINUTE, maxAgeMs: 24 * HOUR, rescores: 24 };
+
+function wait(nowMs: number, { first = 0, last = 0 }, ...prior: Parameters<typeof buildDecision>[0][]) {
+  const activity = { tenant: '', sessionId: 's', firstArrivalMs: first, lastArrivalMs: last };
+  return computeSessionWait(
+    activity,
+    prior.map((row) => buildDecision(row)),
+    nowMs,
+    SETTINGS,
+  );
+}
+
+describe('a session', () => {
+  it('is ready when it was idle for long enough', () => {
+    expect(wait(30 * MINUTE - 1, {})).toBe(30 * MINUTE);
+    expect(wait(30 * MINUTE, {})).toBeNull();
+  });
+
+  it('that is never idle is ready at its maximum age, and again as long after that decision', () => {
+    expect(wait(24 * HOUR - 1, { last: 24 * HOUR - 2 })).toBe(24 * HOUR);
+    expect(wait(24 * HOUR, { last: 24 * HOUR - 1 })).toBeNull();
+    const decided = { evidenceUntil: 24 * HOUR, decidedAt: 24 * HOUR, status: 'scored' as const };
+    expect(wait(47 * HOUR, { last: 47 * HOUR - 1 }, decided)).toBe(47.5 * HOUR - 1);
+    expect(wait(48 * HOUR, { last: 48 * HOUR - 1 }, decided)).toBeNull();
+  });
+
+  it('is scored again at most as often as the limit says, at even distances', () => {
+    const scored = { evidenceUntil: 0, decidedAt: 30 * MINUTE, status: 'scored' as const };
+    expect(wait(65 * MINUTE, { last: 31 * MINUTE }, scored)).toBe(90 * MINUTE);
+    expect(wait(90 * MINUTE, { last: 31 * MINUTE }, scored)).toBeNull();
+    const sampledOut = { ...scored, status: 'sampled_out' as const };
+    expect(wait(65 * MINUTE, { last: 31 * MINUTE }, sampledOut)).toBeNull();
+  });
+
+  it('without new turns does not wait: its deferred decisions may be due', () => {
+    expect(wait(1, { last: 5 }, { evidenceUntil: 5, status: 'deferred' })).toBeNull();
+  });
+});
