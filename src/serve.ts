@@ -243,6 +243,7 @@ async function startScorer(
     stores: meteredStores(store, metrics),
     readTrace: createTurnReader(),
     log,
+    isStream: true,
   });
   const duties = startDuties(store.duties);
   started.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });

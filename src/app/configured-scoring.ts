@@ -16,6 +16,8 @@ export interface ConfiguredScoringOptions {
   readonly stores: ScoringStores;
   readonly readTrace: TraceReader;
   readonly log: Log;
+  /** True for live scoring: its rows wait longer for others. */
+  readonly isStream?: boolean;
   /** Aborts judge calls; attempts under way stay without a decision. */
   readonly signal?: AbortSignal;
 }
@@ -35,8 +37,11 @@ const DEFAULT_CONCURRENCY = 16;
  */
 const RUNS_PER_CALL = 2;
 
-/** A row is written at once when the last write is 2 s old; 100 rows wait for half a second. */
-const COMMIT_PACE: CommitPace = { everyMs: 2_000, busyEveryMs: 500, manyItems: 100, gatherMs: 50 };
+/** Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after half a second. */
+const STEADY_PACE: CommitPace = { everyMs: 2_000, busyEveryMs: 500, manyItems: 100, gatherMs: 50 };
+
+/** Pace of a command, for which somebody waits. */
+const COMMAND_PACE: CommitPace = { everyMs: 250, busyEveryMs: 0, manyItems: 900, gatherMs: 50 };
 
 /** Time for which look-ups before judge calls wait for others, milliseconds. */
 const LOOKUP_WAIT_MS = 50;
@@ -81,7 +86,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
       newestShare: config.scoring.newestShare,
       maxTracesInMemory: config.scoring.maxTracesInMemory,
-      commitPace: COMMIT_PACE,
+      commitPace: deps.isStream === true ? STEADY_PACE : COMMAND_PACE,
       lookupWaitMs: LOOKUP_WAIT_MS,
       judgeAttempts: config.judges.attempts,
       budgets: config.budgets,

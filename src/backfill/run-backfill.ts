@@ -14,13 +14,16 @@ import {
   type LeftToLive,
 } from './select-backfill.ts';
 
+/** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
+const PAGES_AT_ONCE = 2;
+
 export interface BackfillRequest extends BackfillRange {
   /** Rules of this backfill, with sampling rates of their own. */
   readonly rules: readonly Rule[];
   /** Rules of live scoring. Traces that live scoring has yet to decide are left to it. Default: none. */
   readonly liveRules?: readonly Rule[] | undefined;
   readonly onProgress?: ((progress: BackfillSummary) => void) | undefined;
-  /** Stops the backfill after the current page. The same request continues from there. */
+  /** Stops the backfill after the pages under way. The same request continues from there. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -84,18 +87,80 @@ export async function runBackfill(scoring: Scoring, request: BackfillRequest): P
     costUsd: 0,
     incomplete: false,
   };
-  for await (const page of pages) {
-    if (request.signal?.aborted) {
-      break;
-    }
-    const outcomes = await scoreTraces(scoring, page.taken, mode);
+  const tally = createRowTally();
+  const add = async ({ page, outcomes }: ScoredPage): Promise<void> => {
     const counted = addPage(summary, page);
     const already = addCounts(counted.already, page.decisions);
-    summary = outcomes.reduce(addOutcome, { ...counted, already });
+    summary = tally(await outcomes).reduce(addOutcome, { ...counted, already });
     request.onProgress?.(summary);
+  };
+  const paired = readScoresAgain(scoring);
+  const scored: ScoredPage[] = [];
+  try {
+    for await (const page of pages) {
+      if (request.signal?.aborted) {
+        break;
+      }
+      scored.push({ page, outcomes: scoreTraces(paired, page.taken, mode) });
+      if (scored.length >= PAGES_AT_ONCE) {
+        await addFirst(scored, add);
+      }
+    }
+    while (scored.length > 0) {
+      await addFirst(scored, add);
+    }
+  } finally {
+    // After an error, the other pages still write rows.
+    await Promise.allSettled(scored.map(({ outcomes }) => outcomes));
   }
   await scoring.budget.giveBack();
   return request.signal?.aborted ? { ...summary, interrupted: true } : summary;
+}
+
+/** A page whose traces are being scored. */
+interface ScoredPage {
+  readonly page: BackfillPage;
+  readonly outcomes: Promise<TraceOutcome[]>;
+}
+
+async function addFirst(scored: ScoredPage[], add: (page: ScoredPage) => Promise<void>): Promise<void> {
+  const first = scored.shift();
+  await (first && add(first));
+}
+
+/**
+ * Reads the scores of each run again before its judge is asked, however lately they were read: the page beside may have judged the same
+ * run meanwhile.
+ */
+function readScoresAgain(scoring: Scoring): Scoring {
+  const { laterScores } = scoring;
+  const read: typeof laterScores.read = (task) =>
+    laterScores.read({ ...task, existingReadMs: Number.NEGATIVE_INFINITY });
+  return { ...scoring, laterScores: { read } };
+}
+
+/**
+ * Creates a tally that leaves out rows of the page before. Two pages may find the same run, when its traces are on both: each of them
+ * then has the rows of all these traces.
+ */
+function createRowTally(): (outcomes: readonly TraceOutcome[]) => TraceOutcome[] {
+  let before: ReadonlySet<string> = new Set();
+  return (outcomes) => {
+    const now = new Set<string>();
+    const isNew = (name: string) => {
+      now.add(name);
+      return !before.has(name);
+    };
+    const counted = outcomes.map((outcome) => ({
+      ...outcome,
+      scores: outcome.scores.filter(({ scoreId }) => isNew(scoreId)),
+      decisions: outcome.decisions.filter(({ tenant, targetId, rule, scorer }) =>
+        isNew(JSON.stringify([tenant, targetId, rule, scorer])),
+      ),
+    }));
+    before = now;
+    return counted;
+  };
 }
 
 /** Starts the selection, the same one for dry runs and real runs. */

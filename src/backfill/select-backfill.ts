@@ -12,7 +12,7 @@ import type { BackfillRange } from './backfill-rules.ts';
 import { addCounts, countStatuses } from './status-counts.ts';
 
 /** Traces of one page. */
-const PAGE = 200;
+const PAGE = 500;
 
 /** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { countBackfill, runBackfill } from '../../../src/backfill/run-backfill.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { StoreUnavailableError } from '../../../src/domain/errors.ts';
+import { buildPieces, createJoiningScoring } from '../../support/builders/pieces.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
@@ -66,7 +68,7 @@ describe('a backfill', () => {
 
   it('continues a stopped backfill when the same request comes again', async () => {
     const store = new MemoryStore();
-    history(store, 450);
+    history(store, 1_200);
     store.clockMs += 2 * HOUR_MS;
     const scorer = new CountingScorer('a');
     const stop = new AbortController();
@@ -76,16 +78,71 @@ describe('a backfill', () => {
       signal: stop.signal,
       onProgress: () => stop.abort(),
     });
-    expect(first).toMatchObject({ interrupted: true, traces: 200 });
+    expect(first).toMatchObject({ interrupted: true, traces: 1_000, scored: 1_000 });
     const second = await runBackfill(createTestScoring(store), request);
     expect(second).toMatchObject({
       id: first.id,
       interrupted: false,
-      traces: 450,
-      scored: 250,
-      decided: 200,
+      traces: 1_200,
+      scored: 200,
+      decided: 1_000,
     });
-    expect(scorer.inputs).toHaveLength(450);
+    expect(scorer.inputs).toHaveLength(1_200);
+  });
+
+  it('scores and counts a run once whose traces are on two pages', async () => {
+    const store = new MemoryStore();
+    const { asks, tool, answers } = buildPieces('on two pages', { atMs: 10_000 });
+    const firstMs = Number(asks.startUnixNano / 1_000_000n) - 5_000;
+    store.ingest([asks]);
+    for (let index = 0; index < 499; index++) {
+      const { traceId } = buildPieces(`filler ${index}`).asks;
+      store.ingest([agentSpan(traceId, 'a', { says: 'x', startMs: firstMs + index })]);
+    }
+    store.ingest([tool]);
+    store.ingest([answers]);
+    store.clockMs += 2 * HOUR_MS;
+    const scorer = judged('j');
+
+    const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
+    const summary = await runBackfill(scoring, { ...wholeDay(store), rules: [buildRule([scorer])] });
+
+    expect(scorer.inputs).toHaveLength(1);
+    expect(summary).toMatchObject({ scored: 1, broken: 0 });
+    expect(Object.values(summary.decisions).reduce((sum, count) => sum + count, 0)).toBe(
+      store.decisions().length,
+    );
+  });
+
+  it('ends with the error of the store, and leaves no page behind', async () => {
+    const store = new MemoryStore();
+    history(store, 1_200);
+    store.clockMs += 2 * HOUR_MS;
+    const { spans } = store.stores;
+    let reads = 0;
+    const failing = {
+      ...store.stores,
+      spans: {
+        ...spans,
+        activity: async (keys: Parameters<typeof spans.activity>[0]) => {
+          reads += 1;
+          if (reads === 2) {
+            throw new StoreUnavailableError('away');
+          }
+          return spans.activity(keys);
+        },
+      },
+    };
+
+    const running = runBackfill(createTestScoring(store, {}, { stores: failing }), {
+      ...wholeDay(store),
+      rules: [buildRule([new CountingScorer('a')])],
+    });
+
+    await expect(running).rejects.toThrow('away');
+    const decided = store.decisions().length;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(store.decisions()).toHaveLength(decided);
   });
 
   it('tries deferred traces again at once, and reports failed ones', async () => {
