@@ -1,6 +1,7 @@
 import { PREBUILT_SCORERS } from '../components.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { byteSize, durationMs, type Config, type Rule as ConfiguredRule } from './config/index.ts';
+import { buildConfiguredRule } from './configured-rule.ts';
 import { ConfigError, readErrorMessage } from '../domain/errors.ts';
 import { createGuestScorers, type GuestScorers } from '../guests/guest-scorers.ts';
 import type { GuestSpec } from '../guests/guest-spec.ts';
@@ -42,7 +43,7 @@ export async function loadScorerKit(
     return binding;
   };
   const prepare = async (rule: ConfiguredRule) =>
-    prepareRule({ ...rule, scorers: await Promise.all(rule.scorers.map(bind)) });
+    prepareRule(buildConfiguredRule(rule, await Promise.all(rule.scorers.map(bind))));
   try {
     const rules = await Promise.all(config.rules.map(prepare));
     rejectUnpricedBudgets(rules, { prices: config.judges.prices, budgets: config.budgets });

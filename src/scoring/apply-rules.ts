@@ -1,3 +1,4 @@
+import type { TraceReading } from '../domain/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
@@ -6,10 +7,12 @@ import { findStock, leaveCell, resultWithoutRun, runCell, type CellRun } from '.
 import type { LeftRuns, RunStock, StockEnd } from './attempt/run-stock.ts';
 import { computeCompleteness } from './read/completeness.ts';
 import { readContent } from './read/read-content.ts';
+import type { Unscored } from './record/decision-rows.ts';
 import { showFailure, startInterimRows } from './record/interim-rows.ts';
 import { recordRuns } from './runs/record-runs.ts';
 import { findStaleScores } from './record/tombstones.ts';
 import { buildPass, listFinalRows, type RulePass } from './rule-pass.ts';
+import { chooseByContent } from './select/choose-by-content.ts';
 import type { AttemptContext } from './attempt/attempt-context.ts';
 import type { ReadContext } from './read/read-context.ts';
 import type { RecordContext } from './record/record-context.ts';
@@ -41,8 +44,9 @@ export function traceError(error: unknown): AppError {
  * Scores one trace by all its rules. Writes the scores as they come, then the tombstones, then the decisions of all rules in
  * one write: after a crash a rule is either decided or found again. Throws what the store throws.
  */
-async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
-  const reading = await readContent(context, task);
+async function applyRules(context: TraceContext, whole: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
+  const reading = await readContent(context, whole);
+  const task = choose(context, whole, reading, mode);
   const passes = task.rules.map((selected) => buildPass(task, selected, reading, mode));
   const nowMs = task.clock.nowMs();
   const completeness = computeCompleteness(task, context.readiness, nowMs);
@@ -50,14 +54,14 @@ async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringM
   const [{ results, left }] = await settleBoth(
     runCells(task, passes, { context, mode, terms }),
     mode.write
-      ? recordRuns(context, task, reading, {
+      ? recordRuns(context, whole, reading, {
           completeness,
           prices: context.prices,
           marks: mode.sessionRules.length > 0,
         })
       : undefined,
   );
-  const isUnread = task.rules.length > 0 && 'status' in reading && reading.status === 'failed';
+  const isUnread = whole.rules.length > 0 && 'status' in reading && reading.status === 'failed';
   const tombstones = isUnread || !mode.reuses ? [] : findStaleScores(task, results, nowMs);
   const decisions = [
     ...task.declined.flatMap((each) => each.rows),
@@ -75,6 +79,16 @@ async function applyRules(context: TraceContext, task: TraceTask, mode: ScoringM
     left,
     error: done.some((result) => result.abandoned) ? interruptedError() : null,
   });
+}
+
+/** Decides what the rules left to the content. Without content all stays as it is. */
+function choose(
+  { prices }: TraceContext,
+  task: TraceTask,
+  reading: TraceReading | Unscored,
+  mode: ScoringMode,
+): TraceTask {
+  return 'status' in reading ? task : chooseByContent(task, reading, { mode, prices }).task;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { ScoringMode } from './scoring-mode.ts';
 import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
 import type { SelectContext } from './select/select-context.ts';
 import { readFacts, selectTrace, type Selected } from './select/select-traces.ts';
+import { joinTimes } from './select/join-times.ts';
 import { mergeFacts } from './select/merge-facts.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
 import type { StoreClock } from './store-clock.ts';
@@ -111,6 +112,7 @@ async function readCandidates(
       ...findPrior(member).map((row) => row.evidenceUntil),
     ]),
   );
+  const times = joinTimes(run.members);
   const isOthers = triggers.some(({ key }) => key.traceId !== run.data.traceId);
   const isReread = triggers.some(({ reread }) => reread);
   // The process that owns a trigger scores the whole run.
@@ -119,7 +121,7 @@ async function readCandidates(
     const isOwner = member.traceId === run.data.traceId;
     return {
       claim,
-      activity: { ...member, lastArrivalMs, rootSeen: run.finished },
+      activity: { ...member, ...times, lastArrivalMs, rootSeen: run.finished },
       prior: findPrior(member),
       reread: isOwner && (isOthers || isReread),
       room: triggers[0]?.room,

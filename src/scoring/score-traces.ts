@@ -265,10 +265,13 @@ function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: Sco
 
 /**
  * Sets room aside for a trace whose scorers are all slow, before its content is read. Returns the runs that are left when none of
- * their stocks has room: then the content is not read. A trace with a quick scorer is read in any case.
+ * their stocks has room: then the content is not read. A trace with a quick scorer is read in any case, and so is one whose rule
+ * decides by the content: most such traces need no room.
  */
 function reserveRoom(selected: Selected, scoring: Scoring, { admission }: ScoringMode): Reservation {
-  const stocks = selected.rules.flatMap(({ scorers }) => scorers.map((bound) => findStock(bound, scoring)));
+  const stocks = selected.rules.flatMap(({ scorers, pending }) =>
+    scorers.map((bound) => (pending === null ? findStock(bound, scoring) : null)),
+  );
   const [first] = stocks;
   if (admission === null || selected.room !== undefined || stocks.includes(null) || !first) {
     return { room: selected.room, left: null };

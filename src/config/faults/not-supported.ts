@@ -21,14 +21,6 @@ export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
     path: ['scoring', key],
     instead: 'a trace without budget is tried again for 48 h',
   })),
-  {
-    path: ['rules', '*', 'where', 'model'],
-    instead: 'supported: service, environment, agent, attributes (as gen_ai.request.model)',
-  },
-  ...['duration', 'tokens', 'status', 'not'].map((key) => ({
-    path: ['rules', '*', 'where', key],
-    instead: 'supported: service, environment, agent, attributes',
-  })),
   { path: ['judges', 'providers', '*', 'batch'], instead: 'each question to a judge is one call' },
   { path: ['api', 'hosts'], instead: 'put a proxy before the API that checks the Host header' },
   { path: ['api', 'requestsPerMinute'], instead: 'put a proxy before the API that limits requests' },

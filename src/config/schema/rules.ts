@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { budgetCaps } from './budgets.ts';
-import { duration, judgeModel, memorySize, oneOrMore } from './fields.ts';
+import { durationMs } from '../duration.ts';
+import { duration, judgeModel, memorySize, oneOrMore, wholeNumber } from './fields.ts';
 
 const name = (description: string) =>
   z
@@ -96,18 +97,61 @@ export const Scorers = z.record(name('A scorer name.'), scorer);
 
 const attributeValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
+/** Schema of a least and a greatest value; at least one of them. */
+function limitsOf<Value extends number | string>(
+  bound: (description: string) => z.ZodType<Value>,
+  toNumber: (value: Value) => number,
+  { subject, note }: { readonly subject: string; readonly note: string },
+) {
+  return z
+    .strictObject({
+      min: bound(`Least ${subject}.${note}`).optional(),
+      max: bound(`Greatest ${subject}.${note}`).optional(),
+    })
+    .refine(({ min, max }) => min !== undefined || max !== undefined, {
+      error: 'needs a limit: min, max or both',
+    })
+    .refine(({ min, max }) => min === undefined || max === undefined || toNumber(min) <= toNumber(max), {
+      path: ['max'],
+      error: 'must not be below min',
+    })
+    .describe('Limits, both inclusive.');
+}
+
+/** Lists the conditions on a trace. `note` goes after each meaning. */
+const listConditions = (note = '') => ({
+  service: oneOrMore(`Service names.${note}`).optional(),
+  environment: oneOrMore(`Deployment environments.${note}`).optional(),
+  agent: oneOrMore(`Agent names.${note}`).optional(),
+  model: oneOrMore(`Names of models, as they were requested or as they answered.${note}`).optional(),
+  attributes: z
+    .record(
+      z.string(),
+      z.union([attributeValue, z.array(attributeValue).min(1)]).transform((value) => [value].flat()),
+    )
+    .optional()
+    .describe(`Attributes of a span or a resource: key, and a value or a list of values.${note}`),
+  status: z
+    .enum(['ok', 'error'])
+    .optional()
+    .describe(`Status: \`error\` when a span of the trace has failed, else \`ok\`.${note}`),
+  duration: limitsOf((description) => duration(description), durationMs, {
+    subject: 'time from the first start to the last end of the trace',
+    note,
+  }).optional(),
+  tokens: limitsOf((description) => wholeNumber(description, { unit: 'tokens' }), Number, {
+    subject: 'number of tokens of a run of the trace, in and out. The trace is read for it',
+    note,
+  }).optional(),
+});
+
 const where = z
   .strictObject({
-    service: oneOrMore('Service names.').optional(),
-    environment: oneOrMore('Deployment environments.').optional(),
-    agent: oneOrMore('Agent names.').optional(),
-    attributes: z
-      .record(
-        z.string(),
-        z.union([attributeValue, z.array(attributeValue).min(1)]).transform((value) => [value].flat()),
-      )
+    ...listConditions(),
+    not: z
+      .strictObject(listConditions(' A trace that matches is left out.'))
       .optional()
-      .describe('Attributes of a span or a resource: key, and a value or a list of values.'),
+      .describe('Traces that the rule leaves out: those that match any of these conditions.'),
   })
   .describe(
     'Traces that the rule scores. Every condition must be true. For a list, one matching value is enough.',

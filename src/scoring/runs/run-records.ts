@@ -1,8 +1,8 @@
 import type { AgentRun } from '../../domain/agent-run.ts';
-import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/model-prices.ts';
+import type { PriceTable } from '../../domain/model-prices.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import { findCost } from '../../judge/judge-cost.ts';
 import type { TraceFacts } from '../../store/contracts/stores.ts';
+import { computeRunCost } from '../select/run-totals.ts';
 import type { ScoringTarget } from '../select/targets.ts';
 import type { TraceTask } from '../trace-task.ts';
 
@@ -38,7 +38,7 @@ export function buildRunRecord(
     environment: run.environment ?? '',
     models: run.models,
     ...run.usage,
-    costUsd: computeCost(run, terms.prices),
+    costUsd: computeRunCost(run, terms.prices),
     startedAt,
     durationMs: Math.max(0, parseTime(run.endedAt, startedAt) - startedAt),
     status: run.status,
@@ -105,6 +105,7 @@ export function buildMarker(task: TraceTask, terms: RunTerms): RunRecord {
     sessions: [],
     users: [],
     models: [],
+    modelNames: [],
     serviceVersions: [],
     hasError: false,
     hasToolError: false,
@@ -122,21 +123,6 @@ export function buildGoneRecord({ activity }: TraceTask, record: RunRecord): Run
     evidenceUntil: Math.max(record.evidenceUntil, activity.lastArrivalMs),
     isDeleted: true,
   };
-}
-
-/** Computes the cost of a run by the price of its model; null when models with different prices answered. */
-function computeCost(run: AgentRun, prices: PriceTable): number | null {
-  const { inputTokens, outputTokens, cachedInputTokens } = run.usage;
-  const [price, ...others] = new Set(listModels(run).map((model) => findPriceByModel(model, prices)));
-  if (inputTokens === null || outputTokens === null || others.some((other) => !isSamePrice(other, price))) {
-    return null;
-  }
-  return findCost({ inputTokens, outputTokens, cachedInputTokens: cachedInputTokens ?? 0 }, price) ?? null;
-}
-
-/** Lists the models of the run and of the agents below it, whose tokens its usage contains. */
-function listModels({ models, subRuns }: AgentRun): string[] {
-  return [...models, ...subRuns.flatMap(listModels)];
 }
 
 function countTools({ output }: AgentRun): Pick<RunRecord, 'toolCalls' | 'toolErrors'> {

@@ -19,6 +19,7 @@ function mergeTwo(a: TraceFacts, b: TraceFacts): TraceFacts {
     sessions: union(a.sessions, b.sessions),
     users: union(a.users, b.users),
     models: union(a.models, b.models),
+    modelNames: union(a.modelNames, b.modelNames),
     serviceVersions: union(a.serviceVersions, b.serviceVersions),
     hasError: a.hasError || b.hasError,
     hasToolError: a.hasToolError || b.hasToolError,

@@ -1,4 +1,4 @@
-import type { PriorityReason } from './sample-trace.ts';
+import { parseReasons, type PriorityReason } from './sample-trace.ts';
 import type { CoveredCell, RuleVersion, RuleVersionStore } from '../../store/contracts/stores.ts';
 import { buildRuleDefinition, computeRuleVersion, type PreparedRule, type Rule } from './rule.ts';
 
@@ -96,10 +96,9 @@ function toRuleInForce(version: RuleVersion, rule: PreparedRule): RuleInForce {
     sample?: { always?: unknown };
   };
   const names = Array.isArray(known.scorers) ? known.scorers : rule.scorers.map((bound) => bound.name);
-  const always = known.sample?.always;
   return {
     rate: version.probability,
-    always: Array.isArray(always) ? (always as PriorityReason[]) : rule.sample.always,
+    always: parseReasons(known.sample?.always) ?? rule.sample.always,
     scorers: new Set(names.filter((name): name is string => typeof name === 'string')),
   };
 }

@@ -21,12 +21,30 @@ export interface BoundScorer {
   readonly guest?: RunStock | undefined;
 }
 
-/** Conditions on a trace. All conditions must match; a condition matches when one of its values does. */
-export interface Where {
+/** Limits of a number, both inclusive; an absent one does not limit. */
+export interface Limits {
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+}
+
+/** Conditions on a trace. A condition with a list is met when one of its values is there. */
+export interface Conditions {
   readonly service?: readonly string[] | undefined;
   readonly environment?: readonly string[] | undefined;
   readonly agent?: readonly string[] | undefined;
+  readonly model?: readonly string[] | undefined;
   readonly attributes?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** `error`: a span of the trace has failed. */
+  readonly status?: 'ok' | 'error' | undefined;
+  /** From the first start to the last end of the trace, milliseconds. */
+  readonly durationMs?: Limits | undefined;
+  /** Tokens of a run of the trace. */
+  readonly tokens?: Limits | undefined;
+}
+
+/** Traces of a rule: those that meet all conditions, and none of `not`. */
+export interface Where extends Conditions {
+  readonly not?: Conditions | undefined;
 }
 
 /** Scorers, and the traces that they score. */

@@ -1,15 +1,33 @@
 import type { Stratum } from '../../domain/decision.ts';
 import { drawUniform } from './uniform-draw.ts';
 
-/** Reasons for which a rule can score a trace that is not in its sample. */
-export const PRIORITY_REASONS = ['error', 'tool-error', 'negative-feedback'] as const;
-export type PriorityReason = (typeof PRIORITY_REASONS)[number];
+/** Reasons that facts without content show. */
+const FACT_REASONS = ['error', 'tool-error', 'negative-feedback'] as const;
 
-/** Facts about a trace that are known without its content. */
+/**
+ * Reason for which a rule scores a trace that is not in its sample. A number is the least duration (milliseconds), cost (USD) or
+ * number of tokens.
+ */
+export type PriorityReason =
+  | (typeof FACT_REASONS)[number]
+  | { readonly slowMs: number }
+  | { readonly costlyUsd: number }
+  | { readonly tokens: number };
+
+/** Size of a run; null for a number that is unknown. */
+export interface RunSize {
+  readonly tokens: number | null;
+  readonly costUsd: number | null;
+}
+
+/** Facts about a trace that the reasons look at. */
 export interface PriorityFacts {
   readonly hasError: boolean;
   readonly hasToolError: boolean;
   readonly hasNegativeFeedback: boolean;
+  readonly durationMs: number;
+  /** Absent before the content is read. One run is enough for a reason. */
+  readonly runs?: readonly RunSize[];
 }
 
 export interface SamplePlan {
@@ -28,16 +46,10 @@ export interface SampleVerdict {
   readonly weight: number | null;
 }
 
-const APPLIES: Record<PriorityReason, (facts: PriorityFacts) => boolean> = {
-  error: (facts) => facts.hasError,
-  'tool-error': (facts) => facts.hasToolError,
-  'negative-feedback': (facts) => facts.hasNegativeFeedback,
-};
-
 /** Decides from the trace id and the facts alone: the answer is the same on every machine and at any time. */
 export function sampleTrace(traceId: string, plan: SamplePlan, facts?: PriorityFacts): SampleVerdict {
   const inUniform = drawUniform(traceId) < plan.rate;
-  const priority = facts !== undefined && plan.always.some((reason) => APPLIES[reason](facts));
+  const priority = facts !== undefined && plan.always.some((reason) => hasReason(reason, facts));
   const inclusionProbability = priority ? 1 : plan.rate;
   if (!inUniform && !priority) {
     return { included: false, stratum: 'none', inclusionProbability, weight: null };
@@ -48,4 +60,57 @@ export function sampleTrace(traceId: string, plan: SamplePlan, facts?: PriorityF
     inclusionProbability,
     weight: 1 / inclusionProbability,
   };
+}
+
+/**
+ * Returns true when only the content of the trace shows its probability: it is below 1 so far, and a reason looks at the content.
+ * A trace of the uniform draw needs the content, too: with such a reason its probability is 1, not the rate.
+ */
+export function needsContentFor({ always }: SamplePlan, { inclusionProbability }: SampleVerdict): boolean {
+  return inclusionProbability < 1 && always.some((reason) => looksAtCost(reason) || looksAtTokens(reason));
+}
+
+/** Returns true when a reason needs the facts of the trace, so that a query has to read them. */
+export function needsFactsFor({ always }: SamplePlan): boolean {
+  return always.some((reason) => typeof reason === 'string');
+}
+
+/** Returns true when a reason looks at the cost of runs. */
+export function looksAtCost(reason: PriorityReason): boolean {
+  return typeof reason === 'object' && 'costlyUsd' in reason;
+}
+
+function looksAtTokens(reason: PriorityReason): boolean {
+  return typeof reason === 'object' && 'tokens' in reason;
+}
+
+function hasReason(reason: PriorityReason, facts: PriorityFacts): boolean {
+  if (reason === 'error') {
+    return facts.hasError;
+  }
+  if (reason === 'tool-error') {
+    return facts.hasToolError;
+  }
+  if (reason === 'negative-feedback') {
+    return facts.hasNegativeFeedback;
+  }
+  if ('slowMs' in reason) {
+    return facts.durationMs >= reason.slowMs;
+  }
+  const runs = facts.runs ?? [];
+  return 'tokens' in reason
+    ? runs.some(({ tokens }) => tokens !== null && tokens >= reason.tokens)
+    : runs.some(({ costUsd }) => costUsd !== null && costUsd >= reason.costlyUsd);
+}
+
+/** Lists the reasons of a stored definition. Returns undefined when they cannot be read. */
+export function parseReasons(stored: unknown): PriorityReason[] | undefined {
+  return Array.isArray(stored) ? stored.filter(isReason) : undefined;
+}
+
+function isReason(stored: unknown): stored is PriorityReason {
+  if (typeof stored !== 'object' || stored === null) {
+    return FACT_REASONS.some((reason) => reason === stored);
+  }
+  return ['slowMs', 'costlyUsd', 'tokens'].some((key) => typeof Reflect.get(stored, key) === 'number');
 }

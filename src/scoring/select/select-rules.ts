@@ -2,15 +2,25 @@ import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Claim } from '../../ownership/claim.ts';
 import { AHEAD_MS, ROOTLESS_WAITS } from '../../readiness/readiness.ts';
 import type { Room } from '../attempt/run-stock.ts';
-import { sampleTrace } from './sample-trace.ts';
+import {
+  needsContentFor as samplesByContent,
+  needsFactsFor,
+  sampleTrace,
+  type PriorityFacts,
+} from './sample-trace.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
-import { buildVerdictRows, type Unscored } from '../record/decision-rows.ts';
+import { declineRule, NOT_SELECTED } from './decline-rule.ts';
 import type { PreparedRule, PreparedScorer } from './rule.ts';
 import type { RuleInForce } from './rule-history.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import type { RuleSelection, Selection } from './selection.ts';
-import { findUnmetCondition } from './where.ts';
+import { describeSample, type PendingChoice, type RuleSelection, type Selection } from './selection.ts';
+import {
+  computeDurationMs,
+  findUnmetCondition,
+  needsContentFor,
+  needsFactsFor as needsFactsForWhere,
+} from './where.ts';
 
 /** A session as a target of rules. */
 export interface SessionTarget {
@@ -41,11 +51,11 @@ export interface OpenRule {
   readonly inForce: RuleInForce | undefined;
 }
 
-const NOT_SELECTED: Selection = { stratum: 'none', inclusionProbability: 0, weight: null };
-
-/** Returns true when a rule needs facts of its traces. */
-export function needsFacts(rules: readonly PreparedRule[]): boolean {
-  return rules.some((rule) => hasWhere(rule) || rule.sample.always.length > 0);
+/** Returns true when a rule needs facts of the trace. */
+export function needsFacts(rules: readonly OpenRule[]): boolean {
+  return rules.some(
+    ({ rule, inForce }) => needsFactsForWhere(rule.where) || needsFactsFor(inForce ?? rule.sample),
+  );
 }
 
 /** Sorts the rules that cover a trace: open ones have yet to decide it, settled ones have decided it. */
@@ -73,35 +83,60 @@ export function listOpenRules(
   return { open, settled };
 }
 
-/** Decides whether an open rule scores a trace: first by `where`, then by the sample. */
+/**
+ * Decides whether an open rule scores a trace: first by `where`, then by the sample. What needs the content stays pending, unless
+ * the rule declines the trace without it.
+ */
 export function selectRule(
   { rule, scorers, prior, inForce }: OpenRule,
   candidate: TraceCandidate,
   facts: TraceFacts | undefined,
   mode: ScoringMode,
 ): RuleSelection {
-  const selected = (selection: Selection): RuleSelection => ({
+  const { activity } = candidate;
+  const selected = (selection: Selection, pending: PendingChoice | null = null): RuleSelection => ({
     outcome: 'selected',
-    selected: { rule, scorers, selection, prior },
+    selected: { rule, scorers, selection, pending, prior },
   });
   if (!mode.selects) {
     const former = mode.takesOver ? prior.find((row) => row.status === 'scored') : undefined;
     return selected(former === undefined ? selectWithoutSampling(mode) : buildSelection(former));
   }
-  const unmet = hasWhere(rule) ? findUnmetCondition(rule.where, facts) : null;
+  const { targetId = activity.traceId, samplingId = activity.traceId } = candidate.session ?? {};
+  const trace = { activity, targetId, nowMs: candidate.nowMs };
+  const unmet = findUnmetCondition(rule.where, { activity, facts });
   if (unmet !== null) {
     const verdict = { status: 'filtered', reason: formatReason('where', unmet) } as const;
-    return declineRule(rule, candidate, prior, verdict, NOT_SELECTED);
+    return declineRule(trace, { rule, prior, verdict, selection: NOT_SELECTED });
   }
-  const plan = { rate: inForce?.rate ?? rule.sample.rate, always: inForce?.always ?? rule.sample.always };
-  const sample = sampleTrace(candidate.session?.samplingId ?? candidate.activity.traceId, plan, facts);
-  const { inclusionProbability, weight } = sample;
-  if (!sample.included) {
-    const reason = formatReason('sampled_out', `not among the ${plan.rate * 100} % that the rule scores`);
+  const { rate, always } = inForce ?? rule.sample;
+  const plan = { rate, always };
+  const priority = listPriorityFacts(activity, facts);
+  const sample = sampleTrace(samplingId, plan, priority);
+  const { included, stratum, inclusionProbability, weight } = sample;
+  const isOpen = samplesByContent(plan, sample);
+  if (!included && !isOpen) {
+    const reason = formatReason('sampled_out', describeSample(plan));
     const verdict = { status: 'sampled_out', reason } as const;
-    return declineRule(rule, candidate, prior, verdict, { stratum: 'none', inclusionProbability, weight });
+    return declineRule(trace, {
+      rule,
+      prior,
+      verdict,
+      selection: { stratum, inclusionProbability, weight },
+    });
   }
-  return selected({ stratum: mode.stratum ?? sample.stratum, inclusionProbability, weight });
+  const isPending = isOpen || needsContentFor(rule.where, facts);
+  const pending = isPending ? { targetId, samplingId, plan, priority, facts } : null;
+  return selected({ stratum: mode.stratum ?? stratum, inclusionProbability, weight }, pending);
+}
+
+function listPriorityFacts(activity: TraceActivity, facts: TraceFacts | undefined): PriorityFacts {
+  return {
+    hasError: facts?.hasError ?? false,
+    hasToolError: facts?.hasToolError ?? false,
+    hasNegativeFeedback: facts?.hasNegativeFeedback ?? false,
+    durationMs: computeDurationMs(activity),
+  };
 }
 
 function selectWithoutSampling(mode: ScoringMode): Selection {
@@ -143,10 +178,6 @@ export function computeWaitUntil(
   return at > nowMs ? at : null;
 }
 
-function hasWhere(rule: PreparedRule): boolean {
-  return Object.values(rule.where ?? {}).some((condition) => condition !== undefined);
-}
-
 /** Returns true when every row of the scorers has seen the latest arrival, and no row is to be tried again now. */
 function isSettled(
   prior: readonly Decision[],
@@ -165,25 +196,4 @@ function isSettled(
     const current = new Set(rows.filter(isCurrent).map((row) => row.scorer));
     return verdict !== undefined ? isCurrent(verdict) : scorers.every((bound) => current.has(bound.name));
   });
-}
-
-function declineRule(
-  rule: PreparedRule,
-  candidate: TraceCandidate,
-  prior: readonly Decision[],
-  verdict: Unscored,
-  selection: Selection,
-): RuleSelection {
-  const { activity, nowMs } = candidate;
-  const rows = buildVerdictRows(verdict, {
-    key: activity,
-    rule,
-    targetId: candidate.session?.targetId ?? activity.traceId,
-    prior,
-    selection,
-    evidenceUntilMs: activity.lastArrivalMs,
-    evidenceHash: '',
-    nowMs,
-  });
-  return { outcome: 'declined', rule, rows };
 }

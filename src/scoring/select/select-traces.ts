@@ -31,9 +31,7 @@ export async function readFacts(
   if (!mode.selects) {
     return new Map();
   }
-  const needing = candidates.filter((candidate) =>
-    needsFacts(listOpenRules(candidate, mode).open.map((each) => each.rule)),
-  );
+  const needing = candidates.filter((candidate) => needsFacts(listOpenRules(candidate, mode).open));
   if (needing.length === 0) {
     return new Map();
   }

@@ -9,6 +9,7 @@ import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { listOpenRules, needsFacts, type TraceCandidate } from '../select/select-rules.ts';
 import { selectTrace } from '../select/select-traces.ts';
+import { joinTimes } from '../select/join-times.ts';
 import { listAttributeKeys } from '../select/where.ts';
 import { readStoreClock } from '../store-clock.ts';
 import { buildOutcome, type TraceOutcome } from '../trace-task.ts';
@@ -61,8 +62,10 @@ async function scoreReady(
   if (waitUntilMs !== null) {
     return buildOutcome(outcomeKey, { waitUntilMs });
   }
+  const listed = await stores.sessions.turns(key, MAX_SESSION_TURNS);
+  const turns = await stores.spans.activity(listed.turns);
   const candidate: TraceCandidate = {
-    activity: describeActivity(activity),
+    activity: describeActivity(activity, [...turns.values()]),
     session: { targetId, samplingId: `session ${tenant} ${targetId}` },
     claim,
     prior,
@@ -70,7 +73,6 @@ async function scoreReady(
     room: undefined,
     nowMs: clock.nowMs(),
   };
-  const listed = await stores.sessions.turns(key, MAX_SESSION_TURNS);
   const existingReadMs = Number.POSITIVE_INFINITY;
   const existing = await stores.sessions.scores(key);
   const facts = await readFacts(scoring, candidate, listed.turns, mode);
@@ -97,15 +99,17 @@ async function expire(
   return buildOutcome(key, { decisions: rows });
 }
 
-/** Describes a session as the activity of a trace. A rule covers it by its last arrival. */
-function describeActivity({ tenant, lastArrivalMs }: SessionActivity): TraceActivity {
+/** Describes a session as the activity of a trace. A rule covers it by its last arrival. It lasts as long as its turns together. */
+function describeActivity(
+  { tenant, lastArrivalMs }: SessionActivity,
+  turns: readonly TraceActivity[],
+): TraceActivity {
   return {
     tenant,
     traceId: '',
     firstArrivalMs: lastArrivalMs,
     lastArrivalMs,
-    firstStartUnixNano: 0n,
-    lastEndUnixNano: 0n,
+    ...joinTimes(turns),
     rootSeen: true,
     agentSeen: true,
     errorSeen: false,
@@ -119,10 +123,10 @@ async function readFacts(
   turns: readonly { readonly tenant: string; readonly traceId: string }[],
   mode: ScoringMode,
 ): Promise<TraceFacts | undefined> {
-  const rules = listOpenRules(candidate, mode).open.map(({ rule }) => rule);
-  if (!mode.selects || !needsFacts(rules)) {
+  const { open } = listOpenRules(candidate, mode);
+  if (!mode.selects || !needsFacts(open)) {
     return undefined;
   }
-  const attributeKeys = new Set(rules.flatMap((rule) => listAttributeKeys(rule.where)));
+  const attributeKeys = new Set(open.flatMap(({ rule }) => listAttributeKeys(rule.where)));
   return mergeFacts(await stores.spans.facts(turns, [...attributeKeys]));
 }

@@ -53,6 +53,8 @@ export interface TraceFacts extends TraceKey {
   readonly sessions: readonly string[];
   readonly users: readonly string[];
   readonly models: readonly string[];
+  /** Names of all models as plain attributes: those that were requested, and those that answered. */
+  readonly modelNames: readonly string[];
   readonly serviceVersions: readonly string[];
   readonly hasError: boolean;
   readonly hasToolError: boolean;

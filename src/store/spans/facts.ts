@@ -89,6 +89,8 @@ export const FACT_KEYS = {
 
 const ENVIRONMENTS = [...ENVIRONMENT_KEYS, 'langfuse.environment'].map((key) => `Facts['${key}']`).join(', ');
 
+const MODEL_NAMES = MODEL_KEYS.map((key) => `trim(BOTH '"' FROM Facts['${key}'])`).join(', ');
+
 /** Texts that emitters write for an id that is missing. */
 const NO_IDS = `('', 'null', 'None', 'undefined')`;
 
@@ -110,6 +112,7 @@ const FACT_COLUMNS = `
   ${uniqueIdsSql(SESSION_KEYS)} AS sessions,
   ${uniqueIdsSql(USER_KEYS)} AS users,
   ${uniqueIdsSql(MODEL_KEYS)} AS models,
+  arraySort(groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name NOT IN ${NO_IDS}, [${MODEL_NAMES}]))) AS modelNames,
   ${uniqueIdsSql(['service.version'])} AS serviceVersions,
   max(StatusCode = 'Error') AS hasError,
   max(StatusCode = 'Error' AND (${IS_TOOL})) AS hasToolError,
@@ -125,6 +128,7 @@ interface FactsRow {
   sessions: string[];
   users: string[];
   models: string[];
+  modelNames: string[];
   serviceVersions: string[];
   hasError: number;
   hasToolError: number;
@@ -185,6 +189,7 @@ function toFacts(row: FactsRow, attributeKeys: readonly string[], disliked: Set<
     sessions: row.sessions,
     users: row.users,
     models: row.models,
+    modelNames: row.modelNames,
     serviceVersions: row.serviceVersions,
     hasError: row.hasError === 1,
     hasToolError: row.hasToolError === 1,

@@ -85,6 +85,7 @@ describe('runs', () => {
         ['user.id', 'None'],
         ['enduser.id', 'ann'],
         ['gen_ai.request.model', 'gpt-5-mini'],
+        ['gen_ai.response.model', 'gpt-5-mini-2025-08-07'],
       ]),
     });
     await it.store.sink.insert(spanBlock([span]), 'runs-facts');
@@ -92,7 +93,8 @@ describe('runs', () => {
     expect((await it.store.spans.facts([key], [])).get(joinTraceKey(key))).toMatchObject({
       sessions: ['sess-1'],
       users: ['ann'],
-      models: ['gpt-5-mini'],
+      models: ['gpt-5-mini-2025-08-07'],
+      modelNames: ['gpt-5-mini', 'gpt-5-mini-2025-08-07'],
       serviceVersions: ['2.1'],
     });
   });

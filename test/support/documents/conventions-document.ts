@@ -58,8 +58,8 @@ again.
 
 In the store, the other pieces are searched within two minutes before and after each known piece; in a service with more than 2,000
 traces in that time, within a shorter time. If a run has a tool call and no answer yet, spanscore waits for six times \`decisionWait\`. A
-rule with sampling decides by the owner's trace id. It does not read a piece that it did not sample: such a piece counts only if it is
-there before the run is scored. If you put a span around the run, it is one trace: no search and no waiting.
+rule with sampling decides by the owner's trace id. It does not read a piece that it did not sample, or that does not meet its \`where\`:
+such a piece counts only if it is there before the run is scored. If you put a span around the run, it is one trace: no search and no waiting.
 `;
 
 /** Returns the text of `docs/conventions.md`. */

@@ -413,6 +413,7 @@ function buildFacts(rows: readonly StoredSpan[], attributeKeys: readonly string[
     sessions: values('gen_ai.conversation.id'),
     users: values('user.id'),
     models: values('gen_ai.request.model'),
+    modelNames: [...values('gen_ai.request.model'), ...values('gen_ai.response.model')],
     serviceVersions: [],
     hasError: spans.some((span) => span.statusCode === 'Error'),
     hasToolError: spans.some(

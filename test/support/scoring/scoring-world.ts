@@ -34,6 +34,8 @@ export function agentSpan(
     attributes?: Record<string, string>;
     startMs?: number;
     scope?: string;
+    durationMs?: number;
+    traceState?: string;
   } = {},
 ): Span {
   const { tool } = options;
@@ -41,7 +43,7 @@ export function agentSpan(
     traceId,
     spanId: id.padEnd(16, '0'),
     parentSpanId: options.parent === undefined ? '' : options.parent.padEnd(16, '0'),
-    traceState: '',
+    traceState: options.traceState ?? '',
     name: 'agent',
     kind: 'Internal',
     serviceName: options.service ?? 'weather',
@@ -60,7 +62,7 @@ export function agentSpan(
       ...Object.entries(options.attributes ?? {}),
     ]),
     startUnixNano: BigInt(options.startMs ?? Date.UTC(2026, 10, 21, 11)) * 1_000_000n,
-    durationNano: 1_000_000_000n,
+    durationNano: BigInt(options.durationMs ?? 1_000) * 1_000_000n,
     statusCode: options.error === true ? 'Error' : 'Unset',
     statusMessage: '',
     events: [],
@@ -78,7 +80,10 @@ function message(text: string): AgentMessage {
   };
 }
 
-/** Reads these spans: one run for each root (one run in all without a root), with the tool results as context. */
+/**
+ * Reads these spans: one run for each root (one run in all without a root), with the tool results as context. The attributes
+ * `tokens` and `model` of the root are those of the run.
+ */
 export function readTestTrace(data: TraceData): TraceReading {
   const agents = data.spans.filter((span) => span.attributes.has('says') || span.parentSpanId === '');
   const roots = agents.filter((span) => span.parentSpanId === '');
@@ -97,6 +102,7 @@ export function readTestTrace(data: TraceData): TraceReading {
 
 function buildRun(head: Span, agents: readonly Span[], context: string[]): AgentRun {
   const said = agents.flatMap((span) => span.attributes.get('says') ?? []).sort();
+  const tokens = Number(head.attributes.get('tokens') ?? 0) || null;
   return {
     target: { kind: 'trace', traceId: head.traceId, spanId: head.spanId },
     conventions: ['test'],
@@ -107,11 +113,11 @@ function buildRun(head: Span, agents: readonly Span[], context: string[]): Agent
     environment: null,
     sessionId: null,
     userId: null,
-    models: ['model-a'],
+    models: [head.attributes.get('model') ?? 'model-a'],
     usage: {
-      inputTokens: null,
-      outputTokens: null,
-      totalTokens: null,
+      inputTokens: tokens,
+      outputTokens: tokens === null ? null : 0,
+      totalTokens: tokens,
       reasoningTokens: null,
       cachedInputTokens: null,
     },

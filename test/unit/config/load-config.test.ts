@@ -83,6 +83,11 @@ describe('loadConfig with a file', () => {
       service: ['weather'],
       environment: ['production'],
       attributes: { 'customer.tier': ['gold'], seats: ['1', '2'] },
+      model: ['gpt-5-mini'],
+      status: 'error',
+      duration: { min: '2s', max: '15m' },
+      tokens: { min: 1_000 },
+      not: { service: ['canary'], duration: { max: '100ms' } },
     });
     expect(config.exporters.webhook?.secret).toBe('none');
   });

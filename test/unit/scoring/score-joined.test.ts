@@ -220,6 +220,27 @@ describe('a run that came as several traces', () => {
     expect(store.scores()).toMatchObject([{ traceId: asks.traceId, stratum: 'priority' }]);
   });
 
+  it('has the duration from the first start of its pieces to the last end', async () => {
+    const { asks, tool, answers } = RAIN;
+    const spans = [asks, tool, answers];
+    const starts = spans.map((span) => span.startUnixNano);
+    const ends = spans.map((span) => span.startUnixNano + span.durationNano);
+    const wholeMs =
+      Number(ends.reduce((a, b) => (a > b ? a : b)) - starts.reduce((a, b) => (a < b ? a : b))) / 1e6;
+    const { store, ingest, score } = await world({ where: { durationMs: { max: wholeMs - 1 } } });
+    ingest(...spans);
+    await score(spans);
+    expect(decided(store, asks)).toEqual([expect.stringContaining('filtered 1 where: duration is')]);
+    const {
+      store: other,
+      ingest: ingestThere,
+      score: scoreThere,
+    } = await world({ where: { durationMs: { max: wholeMs } } });
+    ingestThere(...spans);
+    await scoreThere(spans);
+    expect(decided(other, asks)).toEqual(['scored 1']);
+  });
+
   it('is scored by the owner of the piece that became ready', async () => {
     const { store, scoring, ingest, score } = await world();
     const { asks, answers } = RAIN;

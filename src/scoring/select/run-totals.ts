@@ -1,0 +1,25 @@
+import type { AgentRun } from '../../domain/agent-run.ts';
+import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/model-prices.ts';
+import { findCost } from '../../judge/judge-cost.ts';
+
+/** Returns the tokens of a run and of the agents below it; null when its emitter does not count them. */
+export function countTokens({ usage }: Pick<AgentRun, 'usage'>): number | null {
+  const { totalTokens, inputTokens, outputTokens } = usage;
+  const isCounted = inputTokens !== null || outputTokens !== null;
+  return totalTokens ?? (isCounted ? (inputTokens ?? 0) + (outputTokens ?? 0) : null);
+}
+
+/** Computes the cost of a run by the price of its model; null when models with different prices answered. */
+export function computeRunCost(run: AgentRun, prices: PriceTable): number | null {
+  const { inputTokens, outputTokens, cachedInputTokens } = run.usage;
+  const [price, ...others] = new Set(listModels(run).map((model) => findPriceByModel(model, prices)));
+  if (inputTokens === null || outputTokens === null || others.some((other) => !isSamePrice(other, price))) {
+    return null;
+  }
+  return findCost({ inputTokens, outputTokens, cachedInputTokens: cachedInputTokens ?? 0 }, price) ?? null;
+}
+
+/** Lists the models of the run and of the agents below it, whose tokens its usage contains. */
+export function listModels({ models, subRuns }: AgentRun): string[] {
+  return [...models, ...subRuns.flatMap(listModels)];
+}
