@@ -4,13 +4,13 @@ import { isoTime } from '../../api/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceReading } from '../../domain/agent-run.ts';
-import { InvalidInputError, NotFoundError } from '../../domain/errors.ts';
+import { NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
 import { showNotUnderstood } from '../show/show-reading.ts';
 import { showUnread } from '../show/show-unread.ts';
 import { showTarget } from '../show/show-target.ts';
@@ -36,7 +36,7 @@ export const registerExplain: RegisterCommand = (program, bind) => {
 
 async function explain(context: CommandContext, traceId: string | undefined, options: { session?: string }) {
   if ((traceId === undefined) === (options.session === undefined)) {
-    throw new InvalidInputError('name either a trace id, or a session with --session');
+    throw new UsageError('name either a trace id, or a session with --session');
   }
   return options.session === undefined
     ? explainOneTrace(context, traceId ?? '')

@@ -7,6 +7,7 @@ import { SWEEP_BACK_MS, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { SessionActivity, SessionKey } from '../../store/contracts/sessions.ts';
 import { computeBackoffMs } from '../attempt/backoff.ts';
+import { DUE_EVERY_MS } from '../live/due-attempts.ts';
 import { systemTimers, type Timers } from '../live/timers.ts';
 import type { Scoring } from '../scoring.ts';
 import { liveMode, type ScoringMode } from '../scoring-mode.ts';
@@ -53,13 +54,10 @@ export interface SessionLoop {
 /**
  * Starts the scoring of sessions: searches the runs for sessions that are idle or old enough and undecided. A search looks back over
  * the idle time; a sweep of 48 h at the start, every 10 minutes and after a change of the processes finds what a search missed.
- * Without a rule on sessions it does nothing.
+ * Without a rule on sessions, it only ends the decisions of removed rules.
  */
 export function startSessionLoop(scoring: Scoring, options: SessionLoopOptions): SessionLoop {
   const rules = options.rules.filter(({ target }) => target === 'session').map(prepareRule);
-  if (rules.length === 0) {
-    return { stop: async () => undefined, inFlight: () => 0 };
-  }
   return new SessionScoring(scoring, rules, options);
 }
 
@@ -111,7 +109,8 @@ class SessionScoring implements SessionLoop {
 
   async #run(): Promise<void> {
     const { idleMs } = this.#options.settings;
-    const everyMs = Math.min(MAX_SEARCH_MS, Math.max(MIN_SEARCH_MS, idleMs / 10));
+    const searchMs = Math.min(MAX_SEARCH_MS, Math.max(MIN_SEARCH_MS, idleMs / 10));
+    const everyMs = this.#rules.length === 0 ? DUE_EVERY_MS : searchMs;
     while (!this.#stopping.signal.aborted) {
       try {
         await this.#search(everyMs);
@@ -129,25 +128,35 @@ class SessionScoring implements SessionLoop {
   }
 
   async #search(everyMs: number): Promise<void> {
-    const { stores, monotonicMs, decisionWriter } = this.#scoring;
-    const { ownership, settings } = this.#options;
+    const { stores, decisionWriter } = this.#scoring;
+    const { ownership } = this.#options;
     if (ownership.generation() !== this.#generation) {
       this.#generation = ownership.generation();
       this.#sweepDueMs = 0;
       this.#notBefore.clear();
     }
     const nowMs = await stores.spans.nowMs();
+    const mode = this.#rules.length === 0 ? null : await this.#searchRuns(nowMs, everyMs);
+    const due = await findDueSessions(stores, decisionWriter, { ownership, nowMs });
+    due.forEach((session) => this.#take(session, mode));
+  }
+
+  /** Takes the sessions that are ready. Returns the mode of their scoring. */
+  async #searchRuns(nowMs: number, everyMs: number): Promise<ScoringMode> {
+    const { stores, monotonicMs } = this.#scoring;
+    const { ownership, settings } = this.#options;
     const isSweep = this.#history === null || monotonicMs() >= this.#sweepDueMs;
-    if (isSweep) {
-      this.#history = await recordRules(stores.ruleVersions, this.#rules, nowMs);
-    }
+    const history =
+      isSweep || this.#history === null
+        ? await recordRules(stores.ruleVersions, this.#rules, nowMs)
+        : this.#history;
+    this.#history = history;
     const backMs = isSweep
       ? Math.max(SWEEP_BACK_MS, 2 * settings.maxAgeMs)
       : settings.idleMs + 2 * everyMs + OVERLAP_MS;
-    const history = this.#history;
-    const mode = history === null ? null : liveMode(this.#rules, history);
+    const mode = liveMode(this.#rules, history);
     for (const { cells, shards } of ownership.shares()) {
-      const covered = history?.coverage(this.#rules) ?? [];
+      const covered = history.coverage(this.#rules);
       const found = await stores.sessions.undecided({
         sinceMs: nowMs - backMs,
         cells: covered.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
@@ -158,11 +167,10 @@ class SessionScoring implements SessionLoop {
         .filter((session) => this.#mayBeReady(session, nowMs))
         .forEach((session) => this.#take(session, mode));
     }
-    const due = await findDueSessions(stores, decisionWriter, { ownership, nowMs });
-    due.forEach((session) => this.#take(session, mode));
     if (isSweep) {
       this.#sweepDueMs = monotonicMs() + SWEEP_EVERY_MS;
     }
+    return mode;
   }
 
   #mayBeReady(session: SessionActivity, nowMs: number): boolean {
@@ -197,7 +205,9 @@ class SessionScoring implements SessionLoop {
     if (outcome.error.code !== 'cancelled') {
       const { message, retryAfterMs } = outcome.error;
       const attempts = (this.#failures.get(name) ?? 0) + 1;
-      this.#failures.set(name, attempts);
+      if (this.#failures.size < MAX_WAITING) {
+        this.#failures.set(name, attempts);
+      }
       const waitMs = computeBackoffMs(attempts, retryAfterMs, this.#scoring.random());
       const nowMs = await this.#scoring.stores.spans.nowMs().catch(() => 0);
       this.#wait(name, nowMs + waitMs);

@@ -4,7 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aLetter } from '../../support/builders/a-letter.ts';
 import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { newTraceId, storeFlags, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import {
+  buildDecision,
+  buildScore,
+  newTraceId,
+  storeFlags,
+  testStore,
+  type TestStore,
+} from '../../support/store/store-rows.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
 
 const ids = Array.from({ length: 21 }, newTraceId);
@@ -13,7 +20,10 @@ let its: TestStore;
 
 beforeAll(async () => {
   its = await testStore();
-  const rules = [{ name: 'live', scorers: ['keyword-coverage'] }];
+  const rules = [
+    { name: 'live', scorers: ['keyword-coverage'] },
+    { name: 'chats', target: 'session', scorers: ['tone'] },
+  ];
   writeFileSync(
     join(folder, 'spanscore.config.json'),
     JSON.stringify({ readiness: { decisionWait: '1ms', maxWait: '1m' }, rules }),
@@ -61,8 +71,39 @@ it('explain prints scores with their reasons', async () => {
   expect(stdout).toMatch(/backfill:\w+ \/ tone {2}scored\n {4}tone \d/);
 });
 
+it('explain prints why a session is not scored, and then its decisions and scores', async () => {
+  const explain = () => command('explain', '--session', 'sess-1', '--json');
+  const line = { traceId: '', targetId: 'sess-1', rule: 'chats' };
+  expect((await explain()).rows()).toMatchObject([{ ...line, status: 'not_covered', computed: true }]);
+  const version = { version: 'first', activeFromMs: Date.now() - 3_600_000, probability: 1, definition: {} };
+  await its.store.ruleVersions.record({ rule: 'chats', ...version });
+  const [waiting] = (await explain()).rows();
+  expect(waiting).toMatchObject({ ...line, status: 'waiting', reason: 'further turns may still come' });
+  expect(Date.parse(String(waiting?.['nextAttemptAt']))).toBeGreaterThan(Date.now());
+
+  const target = { traceId: '', target: 'session', targetId: 'sess-1', scorer: 'tone' } as const;
+  const score = buildScore({ ...target, tenant: '', spanId: '', sessionId: 'sess-1', score: 0.25 });
+  await its.store.scores.write([score]);
+  const { fingerprint } = score;
+  await its.store.decisions.write([
+    buildDecision({
+      ...target,
+      tenant: '',
+      rule: 'chats',
+      status: 'scored',
+      fingerprint,
+      evidenceUntil: Date.now(),
+    }),
+  ]);
+  expect((await explain()).rows()).toMatchObject([{ ...line, status: 'scored', scores: [{ score: 0.25 }] }]);
+  const { stdout } = await command('scores', '--session', 'sess-1', '--scorer', 'tone', '--max', '0.25');
+  expect(stdout).toMatch(/session sess-1 {2}tone 0\.25/);
+  expect((await command('explain', '--session', 'nobody')).code).toBe(4);
+  expect((await command('explain')).code).toBe(2);
+});
+
 it('scores accepts names in the store and in the configuration, and refuses any other name', async () => {
-  expect((await command('scores', '--scorer', 'tone', '--json')).rows()).toHaveLength(21);
+  expect((await command('scores', '--scorer', 'tone', '--json')).rows()).toHaveLength(22);
   expect((await command('scores', '--scorer', 'grounding')).code).toBe(0);
   const { code, stderr } = await command('scores', '--scorer', 'tonne');
   expect(code).toBe(2);

@@ -75,7 +75,7 @@ describe('sessions on the engine', () => {
     const startMs = Date.now();
     const first = await say(session, 'Does it rain in Rome?', 'Yes.', startMs);
     await say(session, 'And in Paris?', 'No.', startMs + 1_000);
-    await until(async () => (await readScores(session)).length > 0);
+    await until(async () => (await readDecisions(session)).length > 0);
     expect(await readScores(session)).toMatchObject([
       {
         score: 2,
@@ -114,7 +114,7 @@ describe('sessions on the engine', () => {
     await say(session, 'And now?', 'No.');
     await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
     await startLoops([onSessions(scorer)]);
-    await until(async () => (await readScores(session)).length > 0);
+    await until(async () => (await readDecisions(session)).length > 0);
     await until(
       async () =>
         scorer.inputs.at(-1) !== undefined && (scorer.inputs.at(-1)!.output as unknown[]).length === 2,

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildSessionTargetId } from '../../../src/domain/session-target.ts';
+import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
+import {
+  buildDecision,
+  buildScore,
+  newTraceId,
+  testStore,
+  type TestStore,
+} from '../../support/store/store-rows.ts';
+
+let it: TestStore;
+let nowMs: number;
+
+beforeAll(async () => {
+  it = await testStore();
+  nowMs = await it.store.spans.nowMs();
+});
+afterAll(async () => {
+  await it.stop();
+});
+
+const CELLS = [
+  { rule: 's', scorer: 'a', fromMs: 0, untilMs: Infinity, ofSessions: true },
+  { rule: 's', scorer: 'b', fromMs: 0, untilMs: Infinity, ofSessions: true },
+];
+
+function turn(sessionId: string, evidenceUntil: number, fields: Parameters<typeof buildRunRecord>[0] = {}) {
+  return buildRunRecord({ sessionId, evidenceUntil, startedAt: evidenceUntil, ...fields });
+}
+
+async function undecided(query: Partial<Parameters<TestStore['store']['sessions']['undecided']>[0]> = {}) {
+  const asked = { sinceMs: nowMs - 60_000, cells: CELLS, shards: null, limit: 100, ...query };
+  return (await it.store.sessions.undecided(asked)).map(({ tenant, sessionId }) => `${tenant}/${sessionId}`);
+}
+
+function decided(sessionId: string, scorer: string, evidenceUntil: number, fields = {}) {
+  const targetId = buildSessionTargetId(sessionId);
+  return buildDecision({
+    traceId: '',
+    target: 'session',
+    targetId,
+    rule: 's',
+    scorer,
+    evidenceUntil,
+    ...fields,
+  });
+}
+
+describe('sessions in the store', () => {
+  test('are undecided until every scorer, or the whole rule, has seen the last turn', async () => {
+    const [open, half, done, filtered, long] = [
+      'open',
+      'half',
+      'done',
+      'filtered',
+      `long ${'ü'.repeat(150)}`,
+    ] as const;
+    await it.store.runs.write([
+      turn(open, nowMs),
+      turn(half, nowMs + 1),
+      turn(done, nowMs + 2),
+      turn(done, nowMs + 3),
+      turn(filtered, nowMs + 4),
+      turn(long, nowMs + 5),
+      turn(long, nowMs + 6, { tenant: 't' }),
+      turn('', nowMs),
+      turn('calls', nowMs, { target: 'model-call' }),
+      turn('gone', nowMs, { isDeleted: true }),
+    ]);
+    await it.store.decisions.write([
+      decided(half, 'a', nowMs + 1),
+      decided(done, 'a', nowMs + 3),
+      decided(done, 'b', nowMs + 3),
+      decided(filtered, '*', nowMs + 4, { status: 'filtered' }),
+      decided(long, 'a', nowMs + 5),
+      decided(long, 'b', nowMs + 5),
+    ]);
+    expect(await undecided()).toEqual(['/open', '/half', `t/${long}`]);
+    expect(await undecided({ limit: 1 })).toEqual(['/open']);
+    expect(await undecided({ sinceMs: nowMs + 60_000 })).toEqual([]);
+    expect(await undecided({ cells: [{ ...CELLS[0]!, fromMs: nowMs + 6 }] })).toEqual([`t/${long}`]);
+    const shards = [computeShard({ tenant: 't', traceId: buildSessionTargetId(long) })];
+    expect(await undecided({ shards })).toEqual([`t/${long}`]);
+    await it.store.decisions.write([
+      decided(done, '*', nowMs + 9, { status: 'scored', reason: 'superseded' }),
+    ]);
+    await it.store.runs.write([turn(done, nowMs + 8)]);
+    expect(await undecided()).toContain(`/${done}`);
+  });
+
+  test('list their newest turns and count all, each tenant its own', async () => {
+    const ids = Array.from({ length: 5 }, newTraceId);
+    await it.store.runs.write(
+      ids.map((traceId, at) => turn('turns', nowMs + at, { traceId, targetId: traceId })),
+    );
+    await it.store.runs.write([turn('turns', nowMs, { tenant: 'other' })]);
+    const { turns, count } = await it.store.sessions.turns({ tenant: '', sessionId: 'turns' }, 3);
+    expect(turns.map(({ traceId }) => traceId)).toEqual(ids.slice(2).toReversed());
+    expect(count).toBe(5);
+    expect(await it.store.sessions.find('turns')).toEqual([
+      { tenant: '', sessionId: 'turns', firstArrivalMs: nowMs, lastArrivalMs: nowMs + 4 },
+      { tenant: 'other', sessionId: 'turns', firstArrivalMs: nowMs, lastArrivalMs: nowMs },
+    ]);
+    expect(await it.store.sessions.activity({ tenant: 'nobody', sessionId: 'turns' })).toBeUndefined();
+  });
+
+  test('have deferred decisions of their own, with their own shards, and long ids are found by their hash', async () => {
+    const sessionId = `due ${'x'.repeat(250)}`;
+    const targetId = buildSessionTargetId(sessionId);
+    const deferred = { status: 'deferred' as const, nextAttemptAt: nowMs };
+    await it.store.decisions.write([
+      decided(sessionId, 'a', nowMs, deferred),
+      buildDecision({ ...deferred, traceId: newTraceId() }),
+    ]);
+    await it.store.runs.write([buildRunRecord({ traceId: '', target: 'session', targetId, sessionId })]);
+    const query = { untilMs: nowMs, shards: null, limit: 10 };
+    expect(await it.store.decisions.due({ ...query, ofSessions: true })).toMatchObject([{ targetId }]);
+    expect(await it.store.decisions.due(query)).toHaveLength(1);
+    const own = computeShard({ tenant: '', traceId: targetId });
+    const inShard = (shard: number) =>
+      it.store.decisions.due({ ...query, shards: [shard], ofSessions: true });
+    expect(await inShard(own)).toHaveLength(1);
+    expect(await inShard((own + 1) % 1_024)).toEqual([]);
+    expect(await it.store.sessions.findIds([{ tenant: '', targetId }])).toEqual([{ tenant: '', sessionId }]);
+  });
+
+  test('have their scores apart from those of their traces', async () => {
+    const ofSession = buildScore({
+      traceId: '',
+      spanId: '',
+      target: 'session',
+      targetId: 'sc',
+      sessionId: 'sc',
+    });
+    await it.store.scores.write([ofSession, buildScore({ sessionId: 'sc' })]);
+    expect(await it.store.sessions.scores({ tenant: ofSession.tenant, sessionId: 'sc' })).toEqual([
+      ofSession,
+    ]);
+    expect(await it.store.scores.list({ sessionId: 'sc', limit: 10 })).toHaveLength(2);
+  });
+});
