@@ -1,7 +1,7 @@
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const ANSWER_RELEVANCY_PROMPT_VERSION = '4';
+export const ANSWER_RELEVANCY_PROMPT_VERSION = '5';
 
 /** Question which statements an answer makes; the material is `{ answer }`. */
 export const RELEVANCY_STATEMENT_INSTRUCTIONS = `List the statements of the answer: each thing that it says, one at a time, so worded that it can be read alone, in the language of the answer. Advice, refusals and questions back count too; greetings do not. An answer that says nothing: an empty list.`;

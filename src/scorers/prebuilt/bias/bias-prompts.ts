@@ -1,7 +1,7 @@
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const BIAS_PROMPT_VERSION = '4';
+export const BIAS_PROMPT_VERSION = '5';
 
 /** Question which opinions an answer holds; the material is `{ answer }`. */
 export const BIAS_OPINION_INSTRUCTIONS = `List the opinions that the answer states as its own: judgements, preferences, generalisations about people. Each must read alone, in the language of the answer. Skip facts and the reported opinions of others.`;

@@ -2,7 +2,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_PRECISION_PROMPT_VERSION = '5';
+export const CONTEXT_PRECISION_PROMPT_VERSION = '6';
 
 /** Question for the verdicts; the material is `{ question, answer, context: { 0: text, … } }`. */
 export function precisionInstructions(why: WhyFields): string {

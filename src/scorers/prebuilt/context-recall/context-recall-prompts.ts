@@ -1,7 +1,7 @@
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_RECALL_PROMPT_VERSION = '4';
+export const CONTEXT_RECALL_PROMPT_VERSION = '5';
 
 /** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
 export const RECALL_VERDICT_INSTRUCTIONS = `Check whether a search brought what an expected answer needs. Claims n are those of the expected answer, the context is what the search brought.

@@ -1,7 +1,7 @@
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const FAITHFULNESS_PROMPT_VERSION = '5';
+export const FAITHFULNESS_PROMPT_VERSION = '6';
 
 /** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
 export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `yes: stated or implied; wording, units, rounding may differ, figures, names, negations not. no: contradicted. unsure: neither.`;

@@ -1,5 +1,5 @@
 /** Raise with every change of the wording below. */
-export const GROUNDING_PROMPT_VERSION = '4';
+export const GROUNDING_PROMPT_VERSION = '5';
 
 /** The question; the material is `{ evidence: [{ source, text }], sentences: { 1: sentence, … } }`. */
 export const GROUNDING_INSTRUCTIONS = `You check the numbered sentences of an AI assistant's answer against the evidence that it had: numbered sources, which are results of tools and documents. Source 0 is what the operator and the user said; it backs only what they set or tell of themselves.

@@ -1,7 +1,7 @@
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const HALLUCINATION_PROMPT_VERSION = '5';
+export const HALLUCINATION_PROMPT_VERSION = '6';
 
 /** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
 export const HALLUCINATION_VERDICT_INSTRUCTIONS = `yes: a hallucination; the context contradicts it. unsure: nothing there backs it.

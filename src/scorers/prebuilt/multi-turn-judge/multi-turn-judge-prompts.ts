@@ -2,7 +2,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const MULTI_TURN_JUDGE_PROMPT_VERSION = '5';
+export const MULTI_TURN_JUDGE_PROMPT_VERSION = '6';
 
 /** Question for the verdict; the material is `{ criterion, turns: { 1: text, … } }`. */
 export function multiTurnInstructions(why: WhyFields): string {

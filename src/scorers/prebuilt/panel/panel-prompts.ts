@@ -1,7 +1,7 @@
 import type { PanelQuality } from './panel-options.ts';
 
 /** Raise with every change of the wording below. */
-export const PANEL_PROMPT_VERSION = '2';
+export const PANEL_PROMPT_VERSION = '3';
 
 const BEGINNING = `You judge an AI assistant's answer, cut into numbered sentences. operator is its system prompt; earlier and question are what the user said. Judge each quality alone: a rude sentence may be true, a false one relevant. Leave out what the form of the reply does not name.`;
 

@@ -2,7 +2,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const PROMPT_ALIGNMENT_PROMPT_VERSION = '5';
+export const PROMPT_ALIGNMENT_PROMPT_VERSION = '6';
 
 /** Author of the instructions that an answer is compared with. */
 export const EVALUATION_MODES = ['user', 'system', 'both'] as const;

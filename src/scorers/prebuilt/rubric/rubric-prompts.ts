@@ -2,7 +2,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const RUBRIC_PROMPT_VERSION = '5';
+export const RUBRIC_PROMPT_VERSION = '6';
 
 /** Question for the evaluation; the material is `{ task, criteria: { 1: criterion, … }, answer }`. */
 export function rubricInstructions(why: WhyFields): string {

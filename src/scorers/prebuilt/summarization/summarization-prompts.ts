@@ -2,7 +2,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const SUMMARIZATION_PROMPT_VERSION = '5';
+export const SUMMARIZATION_PROMPT_VERSION = '6';
 
 /** Question for claims and questions; the material is `{ source, summary }`. */
 export function alignmentInstructions(maxQuestions: number, why: WhyFields): string {

@@ -2,11 +2,11 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const TOOL_CALL_ACCURACY_PROMPT_VERSION = '6';
+export const TOOL_CALL_ACCURACY_PROMPT_VERSION = '7';
 
 /** Question for the evaluations; the material is `{ question, answer, availableTools: { id: description, … }, calls: { 1: { tool, args }, … } }`. */
 export function toolCallInstructions(why: WhyFields): string {
-  return `Judge whether an AI assistant chose the right tools for the question.
+  return `Judge whether the assistant chose the right tools for the question.
 One entry per call, n its number; wasAppropriate: a careful assistant would have made this call at this point, not: needless, a second one for the same thing, guessed arguments that the user should have been asked for${why.tell('; reasoning: a few words')}.
 missingTools: availableTools that should have been called and were not; where something needed is unknown, asking back is right.`;
 }

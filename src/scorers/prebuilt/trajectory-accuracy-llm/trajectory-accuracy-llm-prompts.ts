@@ -2,7 +2,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const TRAJECTORY_ACCURACY_PROMPT_VERSION = '5';
+export const TRAJECTORY_ACCURACY_PROMPT_VERSION = '6';
 
 /** Question for the evaluations; the material is `{ question, answer, expectedSteps?, steps: { 1: step, … } }`. */
 export function trajectoryInstructions(why: WhyFields): string {

@@ -24,7 +24,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
   pageOf('panel', {
     kind: 'judged',
     when: 'live traffic with several questions to ask and little money: up to five scores for one question. Each question for itself (`grounding`, `answer-relevancy`, …) may judge better: compare them on your traffic first',
-    input: 'answer; question; evidence; system prompt and earlier messages of the user',
+    input: 'answer; question; evidence; system prompt and earlier messages of the user, which are sent whole',
     formula:
       'each sentence gets one verdict for each quality. `panel-grounding` = supported / claims, as `grounding-faithfulness`; `panel-relevancy` = (direct + 0.3 × indirect) / sentences that say something; `panel-toxicity` = toxic / sentences; `panel-bias` = biased / sentences; `panel-instructions` = kept instructions / instructions. An instruction counts only if its quote stands in what operator or user said. A quality that the run gives nothing to judge by has no row: no evidence, no claims, no question, no instruction. If one verdict is missing or malformed, there is no row at all',
     seven: 'grounding: 3 of 10 claims have no evidence; toxicity: 7 of 10 sentences are toxic',
