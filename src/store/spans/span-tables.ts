@@ -1,6 +1,6 @@
 import type { TraceKey } from '../contracts/stores.ts';
 import type { Database, QueryParams } from '../database.ts';
-import { seenParams, WITHIN_SEEN } from './seen.ts';
+import { seenParams, WITHIN_SEEN, type SeenMemory } from './seen.ts';
 
 /** Source of facts: a table or a subquery in brackets, with the columns that facts need. */
 export interface FactRows {
@@ -35,8 +35,9 @@ export const ASKED_OF_MAPS = `arrayFilter(pair -> has({attributeKeys:Array(Strin
     arrayZip(arrayMap(key -> toString(key), mapKeys(SpanAttributes)), mapValues(SpanAttributes)),
     arrayZip(arrayMap(key -> toString(key), mapKeys(ResourceAttributes)), mapValues(ResourceAttributes))))`;
 
-export function ownTables(database: Database): SpanTables {
-  const params = (keys: readonly TraceKey[]) => seenParams(database, keys);
+/** Our own tables. With a memory, the arrivals of known traces are not read again. */
+export function ownTables(database: Database, memory?: SeenMemory): SpanTables {
+  const params = (keys: readonly TraceKey[]) => seenParams(database, keys, memory);
   return {
     spans: 'otel_traces',
     logs: 'otel_logs',

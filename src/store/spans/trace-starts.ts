@@ -1,6 +1,5 @@
 import type { SpanSource, TraceActivity, TraceKey } from '../contracts/stores.ts';
 import { joinTraceKey } from '../contracts/stores.ts';
-import { readActivity } from './activity.ts';
 import type { Database } from '../database.ts';
 import { MAX_KEYS } from './trace-keys.ts';
 
@@ -43,13 +42,13 @@ export async function listByStart(index: StartIndex, range: StartRange): Promise
 }
 
 /** Creates the start index of our own tables. */
-export function ownStarts(database: Database): StartIndex {
+export function ownStarts(database: Database, activity: StartIndex['activity']): StartIndex {
   return {
     candidates: async (range, after) => {
       const found = await readCandidates(database, range, after);
       return { found, next: found.length < MAX_KEYS ? null : (found.at(-1) ?? null) };
     },
-    activity: (keys) => readActivity(database, keys),
+    activity,
   };
 }
 
