@@ -1,5 +1,6 @@
 import { durationMs, type Config } from './config/index.ts';
 import { createReplyCache } from '../judge/reply-cache.ts';
+import { shareLookups } from '../scoring/read/shared-lookups.ts';
 import type { TraceReader } from '../scoring/read/read-context.ts';
 import type { CommitPace } from '../scoring/record/group-commit.ts';
 import { createScoring, type Scoring } from '../scoring/scoring.ts';
@@ -64,10 +65,10 @@ export function sessionSettings({ readiness: { session } }: Config): SessionSett
 
 /** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */
 export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring {
-  const { config } = deps;
+  const { config, stores } = deps;
   return createScoring(
     {
-      stores: { ...deps.stores, spans: rememberClock(deps.stores.spans, () => performance.now()) },
+      stores: shareLookups({ ...stores, spans: rememberClock(stores.spans, () => performance.now()) }),
       readTrace: deps.readTrace,
       joiner: JOINER,
       log: deps.log,
