@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { startApi, type Api, type Route } from './api/api.ts';
-import { metricsRoute } from './api/metrics-route.ts';
 import { statusRoute } from './api/status-route.ts';
 import { configuredMonitorRoutes } from './app/monitors/configured-monitor-routes.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
@@ -18,16 +16,15 @@ import { createTurnReader } from './app/read-in-turns.ts';
 import { loadScorerKit } from './app/scorer-kit.ts';
 import { scorerReadings } from './app/scorer-readings.ts';
 import { processStatus, readStoreStatus, type ScorerStatus } from './app/serve-status.ts';
+import { startServeApi, type ServeApi } from './app/start-serve-api.ts';
 import { startForwarding, startReceivers, type Receivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { PREBUILT_SCORERS } from './components.ts';
-import { parseConfig, parseEndpoint, type Config, type ConfigInput } from './app/config/index.ts';
+import { parseConfig, type Config, type ConfigInput } from './app/config/index.ts';
 import { createDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
-import { readServerTls } from './config/tls-files.ts';
 import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
-import { createAccessCheck } from './config/access.ts';
 import { startDuties } from './ownership/duties.ts';
 import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
 import { createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
@@ -50,6 +47,8 @@ export interface ServeAddresses {
   readonly otlpHttp: string | null;
   readonly otlpGrpc: string | null;
   readonly api: string | null;
+  /** Address of `/healthz`, `/readyz` and `/metrics`, which every role has; null when the port was in use. */
+  readonly probes: string | null;
   readonly clickhouse: { url: string; username: string; password: string; database: string } | null;
 }
 
@@ -85,11 +84,15 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   try {
     await createDataDirectory(config.store.dataDir);
     const { roles, signal } = options;
-    const deps = { started, log, signal, metrics: startMetrics(started, log) };
+    const metrics = startMetrics(started, log);
+    const ownRoles = roles ?? (config.forward === undefined ? ROLES : FORWARD_ROLES);
+    const api = await startServeApi(config, { hasApi: ownRoles.includes('api'), log, metrics });
+    started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
+    const deps = { started, log, signal, metrics, api };
     const running =
       config.forward === undefined
-        ? await startRoles(config, roles ?? ROLES, deps)
-        : await startForwardRoles(config, roles ?? FORWARD_ROLES, deps);
+        ? await startRoles(config, ownRoles, deps)
+        : await startForwardRoles(config, ownRoles, deps);
     return { ...running, stop };
   } catch (error) {
     await stop();
@@ -103,6 +106,7 @@ interface ServeDependencies {
   readonly log: Log;
   readonly signal: AbortSignal | undefined;
   readonly metrics: Metrics;
+  readonly api: ServeApi;
 }
 
 function startMetrics(started: StartedPart[], log: Log): Metrics {
@@ -125,7 +129,8 @@ async function startRoles(
   roles: readonly Role[],
   deps: ServeDependencies,
 ): Promise<Omit<Serve, 'stop'>> {
-  const { started, log, metrics } = deps;
+  const { started, log, metrics, api } = deps;
+  api.waitFor('the store');
   const connect = roles.includes('store') ? connectOwnStore : connectLentStore;
   const connection = await connect(config, log, deps.signal);
   const { engine } = connection;
@@ -136,6 +141,7 @@ async function startRoles(
   );
   const store = await openOwnStore(connection, log, deps.signal);
   started.push({ name: 'store', stage: 'store', stop: () => store.close() });
+  api.waitFor('the scorers and the receivers');
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
   const scorer = roles.includes('scorer') ? await startScorer(config, store, deps) : undefined;
   started.push(...(scorer?.parts ?? []));
@@ -149,13 +155,10 @@ async function startRoles(
     ...scorer?.status(),
     ...(await readStoreStatus(config, store, connection.kind)),
   }));
-  const api = roles.includes('api')
-    ? await startHealth(config, checks, [...(await configuredMonitorRoutes(config, store)), status], deps)
-    : undefined;
-  if (api !== undefined) {
-    started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
-  }
-  const addresses = buildAddresses(config, connection, receivers, api);
+  const hasApi = roles.includes('api');
+  const routes = hasApi ? [...(await configuredMonitorRoutes(config, store)), status] : [];
+  const listening = await api.open({ checks, routes });
+  const addresses = buildAddresses(config, { connection, receivers, listening, hasApi });
   rejectAborted(deps.signal);
   started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
   engine?.mark('serving');
@@ -170,21 +173,20 @@ async function startForwardRoles(
   roles: readonly Role[],
   deps: ServeDependencies,
 ): Promise<Omit<Serve, 'stop'>> {
-  const { started, log } = deps;
+  const { started, log, api } = deps;
   const other = roles.find((role) => !FORWARD_ROLES.includes(role));
   if (other !== undefined || !roles.includes('collector') || config.forward === undefined) {
     throw new ConfigError(
       `a process with forward has no store, so it cannot have the roles ${roles.join(',')}: use collector and api`,
     );
   }
+  api.waitFor('the brokers');
   const receivers = await startForwarding(config, config.forward, deps);
   started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
   const status = statusRoute(async () => processStatus(roles));
-  const api = roles.includes('api') ? await startHealth(config, receivers.checks, [status], deps) : undefined;
-  if (api !== undefined) {
-    started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
-  }
-  const addresses = buildAddresses(config, undefined, receivers, api);
+  const hasApi = roles.includes('api');
+  const listening = await api.open({ checks: receivers.checks, routes: hasApi ? [status] : [] });
+  const addresses = buildAddresses(config, { connection: undefined, receivers, listening, hasApi });
   started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: false }));
   const { topic, logTopic } = config.forward.kafka;
   return {
@@ -293,38 +295,29 @@ function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics
   return [reachable, engineCheck(engine)];
 }
 
-/** Starts the API last, so that its callers find the receivers listening and the schema in place. */
-function startHealth(
-  config: Config,
-  checks: readonly ReadinessCheck[],
-  routes: readonly Route[],
-  { log, metrics }: ServeDependencies,
-): Promise<Api> {
-  return startApi({
-    ...parseEndpoint(config.api.endpoint),
-    tls: readServerTls(config.api.tls, 'api.tls'),
-    checkAccess: createAccessCheck(config.auth.tokens),
-    checks,
-    routes: [metricsRoute(() => metrics.text()), ...routes],
-    log,
-  });
-}
-
 function formatUrl({ host, port }: { host: string; port: number }, tls: object | undefined): string {
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** Parts of a process that have addresses. */
+interface AddressedParts {
+  readonly connection: StoreConnection | undefined;
+  readonly receivers: Receivers | undefined;
+  readonly listening: { readonly host: string; readonly port: number } | null;
+  readonly hasApi: boolean;
+}
+
 function buildAddresses(
   { api: { tls: apiTls }, receivers: { otlp } }: Config,
-  connection: StoreConnection | undefined,
-  receivers: Receivers | undefined,
-  api: Api | undefined,
+  { connection, receivers, listening, hasApi }: AddressedParts,
 ): ServeAddresses {
   const [http, grpc] = ['otlp-http', 'otlp-grpc'].map((name) => receivers?.addresses.get(name));
+  const probes = listening === null ? null : formatUrl(listening, apiTls);
   return {
     otlpHttp: http === undefined ? null : formatUrl(http, otlp.http.tls),
     otlpGrpc: grpc === undefined ? null : formatUrl(grpc, otlp.grpc.tls),
-    api: api === undefined ? null : formatUrl(api.address, apiTls),
+    api: hasApi ? probes : null,
+    probes,
     clickhouse: connection === undefined ? null : buildStoreAddress(connection),
   };
 }

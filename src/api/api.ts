@@ -16,10 +16,18 @@ export interface ApiOptions {
   readonly tls?: ServerTls | undefined;
   /** Called for every route with a scope. */
   readonly checkAccess: CheckAccess;
-  readonly checks: readonly ReadinessCheck[];
-  /** Routes besides health and readiness. */
-  readonly routes?: readonly Route[];
+  /** Current checks of the readiness. */
+  readonly checks: () => readonly ReadinessCheck[];
+  /** Current routes besides health and readiness. Default: none. */
+  readonly routes?: () => CurrentRoutes;
   readonly log: Log;
+}
+
+/** Routes that answer now. */
+export interface CurrentRoutes {
+  readonly ready: readonly Route[];
+  /** True while further routes will come: their paths are answered with 503. */
+  readonly isStarting: boolean;
 }
 
 /** An API that listens. */
@@ -50,7 +58,11 @@ const STOP_LIMIT_MS = 5000;
 
 /** Serves health and readiness. Throws an `AppError` when the port is in use. */
 export async function startApi(options: ApiOptions): Promise<Api> {
-  const routes = buildRoutes(options);
+  const ownRoutes = createOwnRoutes(options);
+  const listRoutes = (): CurrentRoutes => {
+    const { ready, isStarting } = options.routes?.() ?? { ready: [], isStarting: false };
+    return { ready: [...ownRoutes, ...ready], isStarting };
+  };
   const limits = { requestTimeout: REQUEST_LIMIT_MS, headersTimeout: HEADERS_LIMIT_MS };
   const server =
     options.tls === undefined
@@ -58,7 +70,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
       : createTlsServer({ ...limits, ...options.tls, handshakeTimeout: HEADERS_LIMIT_MS });
   server.maxConnections = MAX_CONNECTIONS;
   server.on('request', (request, response) => {
-    answer(routes, options.checkAccess, request, response).catch((error: unknown) => {
+    answer(listRoutes(), options.checkAccess, request, response).catch((error: unknown) => {
       options.log.error('a request of the API failed', { error, url: request.url });
       if (response.headersSent) {
         response.destroy();
@@ -75,8 +87,8 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   return { address: { host: options.host, port }, stop: async () => stop(server) };
 }
 
-/** Returns all routes. */
-function buildRoutes(options: ApiOptions): readonly Route[] {
+/** Creates the routes of health and readiness. */
+function createOwnRoutes(options: ApiOptions): readonly Route[] {
   const readiness = createReadiness(options.checks, options.log);
   return [
     {
@@ -94,12 +106,11 @@ function buildRoutes(options: ApiOptions): readonly Route[] {
         sendJson(response, report.status === 'ready' ? 200 : 503, report);
       },
     },
-    ...(options.routes ?? []),
   ];
 }
 
 async function answer(
-  routes: readonly Route[],
+  { ready: routes, isStarting }: CurrentRoutes,
   checkAccess: CheckAccess,
   request: IncomingMessage,
   response: ServerResponse,
@@ -124,6 +135,11 @@ async function answer(
       { status: 405, title: 'Method not allowed', detail: `Allowed: ${allow}` },
       { allow },
     );
+    return;
+  }
+  if (isStarting) {
+    const detail = 'The process starts; GET /readyz says what it waits for.';
+    sendProblem(response, { status: 503, title: 'Starting', detail }, { 'retry-after': '1' });
     return;
   }
   const known = [...new Set(routes.map((candidate) => candidate.path))].join(', ');

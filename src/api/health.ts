@@ -14,11 +14,14 @@ const CHECK_LIMIT_MS = 2000;
  * Runs all checks at once, each within two seconds. Callers at the same time share one run, so that probes cannot overload
  * the checked parts. Logs each change once.
  */
-export function createReadiness(checks: readonly ReadinessCheck[], log: Log): () => Promise<ReadinessReport> {
+export function createReadiness(
+  listChecks: () => readonly ReadinessCheck[],
+  log: Log,
+): () => Promise<ReadinessReport> {
   let running: Promise<ReadinessReport> | undefined;
   let last: ReadinessReport['status'] | undefined;
   return async () => {
-    running ??= report(checks).finally(() => (running = undefined));
+    running ??= report(listChecks()).finally(() => (running = undefined));
     const result = await running;
     if (result.status !== last) {
       last = result.status;

@@ -29,8 +29,8 @@ async function start(tokens: readonly AccessToken[]) {
     host: '127.0.0.1',
     port: 0,
     checkAccess,
-    checks: [],
-    routes: [...ROUTES, metricsRoute(async () => 'a 1\n')],
+    checks: () => [],
+    routes: () => ({ ready: [...ROUTES, metricsRoute(async () => 'a 1\n')], isStarting: false }),
     log: silentLog,
   });
 }

@@ -15,7 +15,7 @@ async function apiWith(checks: ReadinessCheck[], port = 0) {
     host: '127.0.0.1',
     port,
     checkAccess: createAccessCheck([]),
-    checks,
+    checks: () => checks,
     log: silentLog,
   });
   started.push(api);

@@ -40,12 +40,13 @@ beforeAll(async () => {
   await world.scored(WORLD_START_MS + 1000, [...low('a', 'v1'), ...low('b', 'v7')]);
   world.clockMs = WORLD_START_MS + HOUR_MS + 61_000;
   await evaluator.advance();
+  const routes = await configuredMonitorRoutes(config, world.store);
   api = await startApi({
     host: '127.0.0.1',
     port: 0,
     checkAccess: createAccessCheck([token('a', 'read'), token('a', 'admin'), token('b', 'admin')]),
-    checks: [],
-    routes: await configuredMonitorRoutes(config, world.store),
+    checks: () => [],
+    routes: () => ({ ready: routes, isStarting: false }),
     log: silentLog,
   });
 });

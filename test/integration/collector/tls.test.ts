@@ -116,7 +116,7 @@ describe('the API with TLS', () => {
       ...LOCAL,
       tls: readServerTls(SERVER, 'api.tls'),
       checkAccess: createAccessCheck([]),
-      checks: [],
+      checks: () => [],
       log: silentLog,
     });
     expect(await send(api.address, '/healthz', '', { ca })).toBe(200);
