@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
+import { testLong } from '../support/loops.ts';
 
 const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
@@ -85,7 +86,7 @@ describe('serve', () => {
     expect(existsSync(join(folder, '.spanscore/serve.json'))).toBe(false);
   });
 
-  it('ends with 1 at once where another one serves, and names its process', async () => {
+  testLong('ends with 1 at once where another one serves, and names its process', async () => {
     const { folder, running } = await startServing();
 
     const { code, stderr } = await runCli(['serve'], { cwd: folder });
@@ -96,7 +97,7 @@ describe('serve', () => {
     expect((await running.ended).code).toBe(0);
   });
 
-  it('starts where a command hosts the engine, which makes room for it', async () => {
+  testLong('starts where a command hosts the engine, which makes room for it', async () => {
     const { folder, running } = await startServing();
     running.child.kill('SIGTERM');
     await running.ended;

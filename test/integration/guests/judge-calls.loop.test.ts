@@ -19,6 +19,7 @@ import {
   createTestScoring,
   buildRule,
 } from '../../support/scoring/scoring-world.ts';
+import { testLong } from '../../support/loops.ts';
 
 let server: JudgeServer;
 let world: GuestWorld;
@@ -139,7 +140,7 @@ it('does not count the time of a judge, and runs go on beside those that wait fo
   expect(world.reading('processes', 'polite')).toBe(1);
 });
 
-it('finds the run that loops while it waits for a judge, among those that wait beside it', async () => {
+testLong('finds the run that loops while it waits for a judge, among those that wait beside it', async () => {
   const source = POLITE.replace(
     '.generateScore(',
     `.preprocess(({ run }) => {
@@ -156,7 +157,7 @@ it('finds the run that loops while it waits for a judge, among those that wait b
   expect(failed).toMatchObject([{ reason: expect.stringMatching(/^timeout: scorer polite/) }]);
 });
 
-it('asks several questions of one run at a time', async () => {
+testLong('asks several questions of one run at a time', async () => {
   const source = `
     import { createScorer } from 'spanscore/evals';
     import { createFaithfulnessScorer, createHallucinationScorer } from 'spanscore/scorers';

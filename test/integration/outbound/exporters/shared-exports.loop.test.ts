@@ -5,6 +5,7 @@ import type { Score } from '../../../../src/domain/score.ts';
 import { aWebhook, startExportProcess, type ExportProcess } from '../../../support/exports/export-process.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../../support/fakes/http-receiver.ts';
 import { buildScore, testStore, type TestStore } from '../../../support/store/store-rows.ts';
+import { testLong } from '../../../support/loops.ts';
 
 let it: TestStore;
 let receiver: HttpReceiver;
@@ -69,7 +70,7 @@ test('two processes send each score once, and the one that came first sends all 
   expect(countDelivered(second, 'calm')).toBe(0);
 });
 
-test('two processes that start at the same time send each score once', async () => {
+testLong('two processes that start at the same time send each score once', async () => {
   const pair = await Promise.all([start('together'), start('together')]);
   const scores = await write(40);
 
@@ -78,7 +79,7 @@ test('two processes that start at the same time send each score once', async () 
   expect(receivedIds('together').sort()).toEqual(scores.map(idOf).sort());
 });
 
-test('an exporter that only one of two processes has is sent by that process', async () => {
+testLong('an exporter that only one of two processes has is sent by that process', async () => {
   const first = await start('old-hook');
   const second = await start('old-hook', 'added-hook');
   const scores = await write(10);
@@ -90,7 +91,7 @@ test('an exporter that only one of two processes has is sent by that process', a
   expect(receivedIds('added-hook').sort()).toEqual(scores.map(idOf).sort());
 });
 
-test('a process that stops sends what is stored, and a waiting one goes on at once', async () => {
+testLong('a process that stops sends what is stored, and a waiting one goes on at once', async () => {
   const first = await start('handover');
   const [warmUp] = await write(1);
   await expect.poll(() => receivedIds('handover')).toEqual([idOf(warmUp!)]);
@@ -109,70 +110,76 @@ test('a process that stops sends what is stored, and a waiting one goes on at on
   expect(receivedIds('handover').sort()).toEqual([...stored, ...later].map(idOf).sort());
 });
 
-test('after a kill in the middle of a page another process sends the rest under the same ids', async () => {
-  const first = await start('killed');
-  await write(1);
-  await expect.poll(() => receivedIds('killed')).toHaveLength(1);
-  const second = await start('killed');
-  // The sixteenth request is the last of the first process: it gets no answer, and the process has ended.
-  receiver.answer(() => {
-    const count = receivedIds('killed').length;
-    if (count === 16) {
-      first.kill();
-    }
-    return count === 16 ? 'never' : 200;
-  });
-  const scores = await write(40);
-
-  const listMissing = () => scores.map(idOf).filter((id) => !receivedIds('killed').includes(id));
-  await expect.poll(listMissing, { timeout: 20_000 }).toEqual([]);
-  expect(countDelivered(second, 'killed')).toBeGreaterThanOrEqual(25);
-});
-
-test('a process that stalled for long drops the work it began, and a later one keeps the exporter', async () => {
-  const hanging = Promise.withResolvers<void>();
-  let isHanging = false;
-  const ids: string[] = [];
-  const slow = createServer((request, response) => {
-    request.resume().on('end', () => {
-      ids.push(String(request.headers['webhook-id']));
-      const reply = () => response.writeHead(200).end();
-      if (isHanging) {
-        isHanging = false;
-        void hanging.promise.then(reply);
-      } else {
-        reply();
+testLong(
+  'after a kill in the middle of a page another process sends the rest under the same ids',
+  async () => {
+    const first = await start('killed');
+    await write(1);
+    await expect.poll(() => receivedIds('killed')).toHaveLength(1);
+    const second = await start('killed');
+    // The sixteenth request is the last of the first process: it gets no answer, and the process has ended.
+    receiver.answer(() => {
+      const count = receivedIds('killed').length;
+      if (count === 16) {
+        first.kill();
       }
+      return count === 16 ? 'never' : 200;
     });
-  });
-  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
-  const hook = () => ({ ...aWebhook(url, { name: 'stalled' }) });
-  const patient = { ...hook(), deliver: withoutTimeout(url) };
-  const first = await startExportProcess(it.store, [patient]);
-  running.push(first);
-  const [warmUp] = await write(1);
-  await expect.poll(() => ids).toEqual([idOf(warmUp!)]);
-  const second = await startExportProcess(it.store, [hook()]);
-  running.push(second);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+    const scores = await write(40);
 
-  isHanging = true;
-  const scores = await write(20);
-  await expect.poll(() => ids.length).toBe(2);
-  first.stall();
-  await expect.poll(() => countDelivered(second, 'stalled'), { timeout: 20_000 }).toBe(20);
-  hanging.resolve();
-  first.resume();
-  const later = await write(10);
-  await expect.poll(() => countDelivered(second, 'stalled')).toBe(30);
-  await first.stop();
+    const listMissing = () => scores.map(idOf).filter((id) => !receivedIds('killed').includes(id));
+    await expect.poll(listMissing, { timeout: 20_000 }).toEqual([]);
+    expect(countDelivered(second, 'killed')).toBeGreaterThanOrEqual(25);
+  },
+);
 
-  // The score under way at the stall was sent twice, under one id. Nothing else was.
-  expect(ids.toSorted()).toEqual([ids[1]!, ...[warmUp!, ...scores, ...later].map(idOf)].toSorted());
-  slow.close();
-  slow.closeAllConnections();
-});
+testLong(
+  'a process that stalled for long drops the work it began, and a later one keeps the exporter',
+  async () => {
+    const hanging = Promise.withResolvers<void>();
+    let isHanging = false;
+    const ids: string[] = [];
+    const slow = createServer((request, response) => {
+      request.resume().on('end', () => {
+        ids.push(String(request.headers['webhook-id']));
+        const reply = () => response.writeHead(200).end();
+        if (isHanging) {
+          isHanging = false;
+          void hanging.promise.then(reply);
+        } else {
+          reply();
+        }
+      });
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+    const hook = () => ({ ...aWebhook(url, { name: 'stalled' }) });
+    const patient = { ...hook(), deliver: withoutTimeout(url) };
+    const first = await startExportProcess(it.store, [patient]);
+    running.push(first);
+    const [warmUp] = await write(1);
+    await expect.poll(() => ids).toEqual([idOf(warmUp!)]);
+    const second = await startExportProcess(it.store, [hook()]);
+    running.push(second);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+
+    isHanging = true;
+    const scores = await write(20);
+    await expect.poll(() => ids.length).toBe(2);
+    first.stall();
+    await expect.poll(() => countDelivered(second, 'stalled'), { timeout: 20_000 }).toBe(20);
+    hanging.resolve();
+    first.resume();
+    const later = await write(10);
+    await expect.poll(() => countDelivered(second, 'stalled')).toBe(30);
+    await first.stop();
+
+    // The score under way at the stall was sent twice, under one id. Nothing else was.
+    expect(ids.toSorted()).toEqual([ids[1]!, ...[warmUp!, ...scores, ...later].map(idOf)].toSorted());
+    slow.close();
+    slow.closeAllConnections();
+  },
+);
 
 /** Delivers as the web hook does, but waits for a reply for ever, as a stopped process does. */
 function withoutTimeout(url: string) {

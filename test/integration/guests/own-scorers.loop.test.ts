@@ -13,6 +13,7 @@ import {
   buildRule,
 } from '../../support/scoring/scoring-world.ts';
 import { until } from '../../support/until.ts';
+import { testLong } from '../../support/loops.ts';
 
 let world: GuestWorld;
 beforeEach(() => {
@@ -85,7 +86,7 @@ describe('a run that ends badly', () => {
     await expect(scores(huge)).rejects.toThrow('its result has 5000');
   });
 
-  it('does not fail the runs that wait beside it, however many', async () => {
+  testLong('does not fail the runs that wait beside it, however many', async () => {
     const { scorer } = await world.bind('bad', unless('process.exit(3);'));
     const outputs = Array.from({ length: 40 }, (_, index) => (index % 10 === 3 ? 'bad' : 'fine'));
 
@@ -97,7 +98,7 @@ describe('a run that ends badly', () => {
   });
 });
 
-it('loses no run to memory that earlier runs have left behind', async () => {
+testLong('loses no run to memory that earlier runs have left behind', async () => {
   const leaks = 'async () => { (globalThis.all ??= []).push(Buffer.alloc(20e6, 1)); return { score: 1 }; }';
   const { scorer } = await world.bind('leaks', leaks, { memoryBytes: 160e6 });
   const results = await Promise.all(Array.from({ length: 16 }, () => scores(scorer)));
@@ -105,7 +106,7 @@ it('loses no run to memory that earlier runs have left behind', async () => {
 });
 
 describe('a scorer whose runs give no result in time', () => {
-  it('pauses after five of them, is put off by a minute, and says so in log and metrics', async () => {
+  testLong('pauses after five of them, is put off by a minute, and says so in log and metrics', async () => {
     const { scorer } = await world.bind('slow', unless('for (;;);'), { timeoutMs: 50 });
     for (let count = 0; count < 5; count += 1) {
       await expect(scores(scorer, { output: 'bad' })).rejects.toMatchObject({ code: 'timeout' });

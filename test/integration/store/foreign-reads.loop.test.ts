@@ -25,6 +25,7 @@ import {
   type TestStore,
 } from '../../support/store/store-rows.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
+import { isLong, testLong } from '../../support/loops.ts';
 
 let base: TestStore;
 const stores: Store[] = [];
@@ -149,7 +150,7 @@ function recordings(): { requests: OtlpRequest[]; spans: Span[]; logs: LogRecord
 }
 
 describe('recordings of agents', () => {
-  test.each<AttributeKind>(['map', 'json'])(
+  test.each<AttributeKind>(isLong ? ['map', 'json'] : ['map'])(
     'read the same from a table with attributes as %s as from our own',
     { timeout: 120_000 },
     async (attributes) => {
@@ -192,7 +193,7 @@ describe('tables that differ from those of the newest exporter', () => {
     expect(await readOne(store, newTraceId())).toBeUndefined();
   });
 
-  test('may have a table of trace starts that knows some traces only', async () => {
+  testLong('may have a table of trace starts that knows some traces only', async () => {
     const tables = await exporterTables(base.engine);
     await tables.addSpans([span]);
     await tables.run('TRUNCATE TABLE {db}.otel_traces_trace_id_ts');
@@ -244,34 +245,40 @@ describe('tables that differ from those of the newest exporter', () => {
     ]);
   });
 
-  test('give log records until hours after the last start, those of one time in the order in which they came', async () => {
-    const tables = await exporterTables(base.engine, { logs: true });
-    await tables.addSpans([span]);
-    const bodies = Array.from({ length: 12 }, (_, index) => `message ${index}`);
-    const timeUnixNano = span.startUnixNano + 3_600_000_000_000n;
-    for (const body of bodies) {
-      await tables.addLogs([buildLog({ traceId, spanId: span.spanId, body, timeUnixNano })]);
-    }
-    const logs = (await readOne(await storeOn(tables), traceId))?.logs ?? [];
-    expect(logs.map((log) => log.body)).toEqual(bodies);
-  });
+  testLong(
+    'give log records until hours after the last start, those of one time in the order in which they came',
+    async () => {
+      const tables = await exporterTables(base.engine, { logs: true });
+      await tables.addSpans([span]);
+      const bodies = Array.from({ length: 12 }, (_, index) => `message ${index}`);
+      const timeUnixNano = span.startUnixNano + 3_600_000_000_000n;
+      for (const body of bodies) {
+        await tables.addLogs([buildLog({ traceId, spanId: span.spanId, body, timeUnixNano })]);
+      }
+      const logs = (await readOne(await storeOn(tables), traceId))?.logs ?? [];
+      expect(logs.map((log) => log.body)).toEqual(bodies);
+    },
+  );
 
-  test('may be larger than one read: the root, then agent spans, then the earliest are read', async () => {
-    const tables = await exporterTables(base.engine);
-    const plain = Array.from({ length: 10_004 }, (_, index) =>
-      buildSpan({
-        traceId,
-        parentSpanId: span.spanId,
-        attributes: new Map([['http.route', '/']]),
-        startUnixNano: span.startUnixNano + BigInt(index),
-      }),
-    );
-    await tables.addSpans([...plain, span]);
-    const trace = await readOne(await storeOn(tables), traceId);
-    expect(trace?.spans).toHaveLength(10_000);
-    expect(trace?.spans.some((each) => each.spanId === span.spanId)).toBe(true);
-    expect(trace?.omittedSpans).toBe(5);
-  });
+  testLong(
+    'may be larger than one read: the root, then agent spans, then the earliest are read',
+    async () => {
+      const tables = await exporterTables(base.engine);
+      const plain = Array.from({ length: 10_004 }, (_, index) =>
+        buildSpan({
+          traceId,
+          parentSpanId: span.spanId,
+          attributes: new Map([['http.route', '/']]),
+          startUnixNano: span.startUnixNano + BigInt(index),
+        }),
+      );
+      await tables.addSpans([...plain, span]);
+      const trace = await readOne(await storeOn(tables), traceId);
+      expect(trace?.spans).toHaveLength(10_000);
+      expect(trace?.spans.some((each) => each.spanId === span.spanId)).toBe(true);
+      expect(trace?.omittedSpans).toBe(5);
+    },
+  );
 
   test('give the facts of a trace as our own do, with feedback and asked attributes', async () => {
     const spans = [

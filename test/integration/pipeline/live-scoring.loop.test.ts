@@ -18,6 +18,7 @@ import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring
 import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
+import { testLong } from '../../support/loops.ts';
 
 const WAIT_MS = 400;
 
@@ -131,7 +132,7 @@ describe('live scoring on the engine', () => {
     });
   });
 
-  test('takes spans of 1970 and 2262 and of two hundred days like any other', async () => {
+  testLong('takes spans of 1970 and 2262 and of two hundred days like any other', async () => {
     await freshStore();
     await startLoop([buildRule([new CountingScorer('a')])]);
     const day = 86_400_000;
@@ -199,7 +200,7 @@ describe('live scoring on the engine', () => {
     expect(await listScores(traceId)).toMatchObject([{ revision: 1 }]);
   });
 
-  test('shares the work of two processes: one current row and one judge call each', async () => {
+  testLong('shares the work of two processes: one current row and one judge call each', async () => {
     await freshStore();
     const scorer = judged('j');
     await startLoop([buildRule([scorer])], store, 'one');
@@ -220,7 +221,7 @@ describe('live scoring on the engine', () => {
     expect(second.status().fault).toBeNull();
   });
 
-  test('backfills what arrived before the rule, and continues when asked again', async () => {
+  testLong('backfills what arrived before the rule, and continues when asked again', async () => {
     await freshStore();
     const ids = Array.from({ length: 5 }, newTraceId);
     const hourAgo = Date.now() - 3_600_000;

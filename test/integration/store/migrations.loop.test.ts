@@ -16,6 +16,7 @@ import {
   buildSpan,
   storeOptions,
 } from '../../support/store/store-rows.ts';
+import { testLong } from '../../support/loops.ts';
 
 let engine: TestEngine;
 
@@ -57,7 +58,7 @@ describe('migrations', () => {
     expect(databases.map(({ name }) => name)).not.toContain(options.database);
   });
 
-  test('do not clash when several programs open the store at once', async () => {
+  testLong('do not clash when several programs open the store at once', async () => {
     const options = storeOptions(engine);
     const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(options)));
     await stores[0]?.sink.insert(spanBlock([buildSpan()]), 'one');

@@ -18,6 +18,7 @@ import { agentRunSpans, lateToolSpan } from '../../support/store/stored-agent.ts
 import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
+import { isLong, testLong } from '../../support/loops.ts';
 
 let base: TestStore;
 let tables: ExporterTables;
@@ -79,23 +80,26 @@ function recentRun(traceId: string) {
 }
 
 describe('live scoring of a table that the Collector writes', () => {
-  test.each<AttributeKind>(['map', 'json'])('scores what comes, attributes as %s', async (attributes) => {
-    await fresh(attributes);
-    await startLoop([buildRule([new CountingScorer('a', (input) => ({ score: input.context!.length }))])]);
-    const traceId = newTraceId();
-    await tables.addSpans(recentRun(traceId));
-    await until(async () => (await listDecisions(traceId))[0]?.status === 'scored');
-    expect(await listDecisions(traceId)).toMatchObject([{ scorer: 'a', status: 'scored', revision: 1 }]);
-    expect(await listScores(traceId)).toMatchObject([
-      {
-        score: 1,
-        serviceName: 'weather',
-        agent: 'weather-agent',
-        environment: 'production',
-        completeness: 'complete',
-      },
-    ]);
-  });
+  test.each<AttributeKind>(isLong ? ['map', 'json'] : ['map'])(
+    'scores what comes, attributes as %s',
+    async (attributes) => {
+      await fresh(attributes);
+      await startLoop([buildRule([new CountingScorer('a', (input) => ({ score: input.context!.length }))])]);
+      const traceId = newTraceId();
+      await tables.addSpans(recentRun(traceId));
+      await until(async () => (await listDecisions(traceId))[0]?.status === 'scored');
+      expect(await listDecisions(traceId)).toMatchObject([{ scorer: 'a', status: 'scored', revision: 1 }]);
+      expect(await listScores(traceId)).toMatchObject([
+        {
+          score: 1,
+          serviceName: 'weather',
+          agent: 'weather-agent',
+          environment: 'production',
+          completeness: 'complete',
+        },
+      ]);
+    },
+  );
 
   test('replaces a score when a span comes late, and asks no judge for one that comes twice', async () => {
     await fresh();
@@ -113,7 +117,7 @@ describe('live scoring of a table that the Collector writes', () => {
     expect(scorer.inputs).toHaveLength(2);
   });
 
-  test('does not score what spanscore emitted about a trace', async () => {
+  testLong('does not score what spanscore emitted about a trace', async () => {
     await fresh();
     const scorer = new CountingScorer('a');
     await startLoop([buildRule([scorer])]);
@@ -134,26 +138,29 @@ describe('live scoring of a table that the Collector writes', () => {
     expect(scorer.inputs).toHaveLength(2);
   });
 
-  test('continues after a restart: new traces are scored, scored traces are not scored again', async () => {
-    await fresh();
-    const scorer = new CountingScorer('a');
-    await startLoop([buildRule([scorer])]);
-    const [before, meanwhile, after] = [newTraceId(), newTraceId(), newTraceId()];
-    await tables.addSpans(recentRun(before));
-    // The decision is written after the score.
-    await until(async () => (await listDecisions(before))[0]?.status === 'scored');
-    await stopAll();
-    await tables.addSpans(recentRun(meanwhile));
-    await reopen();
-    await startLoop([buildRule([scorer])]);
-    await until(async () => (await listScores(meanwhile)).length === 1);
-    await tables.addSpans(recentRun(after));
-    await until(async () => (await listScores(after)).length === 1);
-    expect(scorer.inputs).toHaveLength(3);
-    expect((await listScores(before))[0]?.revision).toBe(1);
-  });
+  testLong(
+    'continues after a restart: new traces are scored, scored traces are not scored again',
+    async () => {
+      await fresh();
+      const scorer = new CountingScorer('a');
+      await startLoop([buildRule([scorer])]);
+      const [before, meanwhile, after] = [newTraceId(), newTraceId(), newTraceId()];
+      await tables.addSpans(recentRun(before));
+      // The decision is written after the score.
+      await until(async () => (await listDecisions(before))[0]?.status === 'scored');
+      await stopAll();
+      await tables.addSpans(recentRun(meanwhile));
+      await reopen();
+      await startLoop([buildRule([scorer])]);
+      await until(async () => (await listScores(meanwhile)).length === 1);
+      await tables.addSpans(recentRun(after));
+      await until(async () => (await listScores(after)).length === 1);
+      expect(scorer.inputs).toHaveLength(3);
+      expect((await listScores(before))[0]?.revision).toBe(1);
+    },
+  );
 
-  test('waits for a table that the Collector has not made yet', async () => {
+  testLong('waits for a table that the Collector has not made yet', async () => {
     await fresh();
     await tables.run('RENAME TABLE {db}.otel_traces TO {db}.later');
     const scorer = new CountingScorer('a');
@@ -170,7 +177,7 @@ describe('live scoring of a table that the Collector writes', () => {
     expect(await listScores(traceId)).toHaveLength(1);
   });
 
-  test('leaves the tables as they are', async () => {
+  testLong('leaves the tables as they are', async () => {
     await fresh();
     const state = () =>
       tables.run(`SELECT name, create_table_query, metadata_modification_time, total_rows FROM system.tables
@@ -217,7 +224,7 @@ describe('the history of a table that the Collector writes', () => {
     expect(listed.map((trace) => trace.traceId)).toEqual(ids.toReversed());
   });
 
-  test('is listed page by page, each trace once, also where a trace lasts for days', async () => {
+  testLong('is listed page by page, each trace once, also where a trace lasts for days', async () => {
     await fresh();
     const ids = Array.from({ length: 7 }, () => newTraceId());
     const day = 24 * HOUR_MS;
@@ -246,7 +253,7 @@ describe('the history of a table that the Collector writes', () => {
     expect(newer.map((trace) => trace.traceId)).toEqual([ids[5]]);
   });
 
-  test('is one run where each call is a trace of its own', async () => {
+  testLong('is one run where each call is a trace of its own', async () => {
     await fresh();
     const { traces } = decodeTraces(recordedSpans('spans', 'openinference-openai-chat'));
     await tables.addSpans(traces.flatMap((trace) => trace.spans));
