@@ -141,6 +141,10 @@ async function startRoles(
   );
   const store = await openOwnStore(connection, log, deps.signal);
   started.push({ name: 'store', stage: 'store', stop: () => store.close() });
+  if (engine !== undefined) {
+    // They used an engine that has ended. After a kill, their traces would be left to them for half a minute.
+    await store.members.dismissAll();
+  }
   api.waitFor('the scorers and the receivers');
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
   const scorer = roles.includes('scorer') ? await startScorer(config, store, deps) : undefined;

@@ -275,4 +275,9 @@ export interface MemberStore {
     member: string,
     options: { readonly cells: readonly string[]; readonly leaving?: boolean },
   ): Promise<{ readonly nowMs: number; readonly members: readonly Member[] }>;
+  /**
+   * Marks all members as leaving, so that nobody waits for their beats to grow old. For a process that has started the engine of the
+   * store: all members of before used an engine that has ended. A member that still runs comes back with its next beat.
+   */
+  dismissAll(): Promise<void>;
 }

@@ -9,9 +9,13 @@ interface MemberRow {
   now: string;
 }
 
+const DISMISSAL = `INSERT INTO scorer_members (Member, Leaving, Cells)
+  SELECT Member, 1, argMax(Cells, BeatAt) FROM scorer_members GROUP BY Member HAVING argMax(Leaving, BeatAt) = 0`;
+
 /** Creates the store of the scorer processes: the last beat of each, by the store's clock. */
 export function createMemberStore(database: Database): MemberStore {
   return {
+    dismissAll: () => database.insertSelected(DISMISSAL, {}),
     async beat(member, { cells, leaving = false }) {
       await database.insertRows('scorer_members', [
         { Member: member, Leaving: leaving ? 1 : 0, Cells: cells },

@@ -66,6 +66,7 @@ const heard = new Map<string, number>();
 
 function hearing(members: MemberStore): MemberStore {
   return {
+    ...members,
     beat: async (member, options) => {
       const seen = await members.beat(member, options);
       heard.set(member, seen.members.filter(({ isLeaving }) => !isLeaving).length);

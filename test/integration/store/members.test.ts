@@ -39,3 +39,15 @@ test('a member that leaves is marked, and may come back', async () => {
   expect(await isLeaving(true)).toBe(true);
   expect(await isLeaving(false)).toBe(false);
 });
+
+test('all members are dismissed at once, and one that still runs comes back with its next beat', async () => {
+  for (const member of ['killed', 'runs', 'left']) {
+    await it.store.members.beat(member, { cells: ['work'], leaving: member === 'left' });
+  }
+
+  await it.store.members.dismissAll();
+
+  const { members } = await it.store.members.beat('runs', { cells: ['work'] });
+  expect(members.filter(({ isLeaving }) => !isLeaving)).toMatchObject([{ name: 'runs', cells: ['work'] }]);
+  expect(members.find(({ name }) => name === 'killed')).toMatchObject({ cells: ['work'], isLeaving: true });
+});

@@ -94,6 +94,9 @@ export class MemoryStore {
       }
       return { nowMs, members: [...this.#members.values()] };
     },
+    dismissAll: async () => {
+      this.#members.forEach((member, name) => this.#members.set(name, { ...member, isLeaving: true }));
+    },
   };
 
   readonly stores: ScoringStores = {
