@@ -14,6 +14,12 @@ export function listChildren(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
+/** Returns the resident memory of a process and of all processes that it started, bytes. */
+export function readResidentBytes(pid: number): number {
+  const kib = /VmRSS:\s+(\d+)/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return Number(kib) * 1024 + listChildren(pid).reduce((sum, child) => sum + readResidentBytes(child), 0);
+}
+
 /** Returns the processor time of each thread of a process, seconds, and the name of the thread. */
 export function readThreads(pid: number): { id: string; name: string; seconds: number }[] {
   return readdirSync(`/proc/${pid}/task`).map((id) => ({

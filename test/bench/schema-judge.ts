@@ -13,7 +13,8 @@ export interface SchemaJudge {
   readonly requests: JudgeRequest[];
 }
 
-interface Schema {
+/** JSON Schema of an answer, as far as it is read here. */
+export interface Schema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -45,7 +46,7 @@ export function createSchemaJudge(): SchemaJudge {
       user,
       schema: schema === undefined ? '' : JSON.stringify(schema),
     });
-    return schema === undefined ? EXPLANATION : JSON.stringify(fill(schema, readMaterial(user)));
+    return schema === undefined ? EXPLANATION : answerSchema(schema, user);
   };
   const finishReason = { unified: 'stop', raw: 'stop' };
   return {
@@ -67,6 +68,11 @@ export function createSchemaJudge(): SchemaJudge {
       },
     },
   };
+}
+
+/** Answers a question from the schema of its answer and from its material. */
+export function answerSchema(schema: Schema, user: string): string {
+  return JSON.stringify(fill(schema, readMaterial(user)));
 }
 
 function readText(content: CallOptions['prompt'][number]['content']): string {

@@ -39,7 +39,9 @@ export async function runOverlap(seed: number, options: { calm?: boolean } = {})
     await sleep(options.calm === true ? 4 * CALM_MS : CALM_MS);
     await fleet.traces.finish();
     const healedMs = performance.now();
-    await waitUntilSettled(fleet);
+    await waitUntilSettled(fleet).catch((error: unknown) => {
+      throw new Error(`${faults.map(describeFault).join(' beside ')}\n${fleet.describe()}`, { cause: error });
+    });
     const settledMs = performance.now();
     await sleep(QUIET_MS);
     const record = await fleet.record();
