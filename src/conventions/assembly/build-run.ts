@@ -1,13 +1,13 @@
 import type { AgentRun, ReadingWarning } from '../../domain/agent-run.ts';
 import type { NormalPart, ResultPart, SpanFacts } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
+import { addUsage } from '../../domain/token-usage.ts';
 import type { Steps } from '../steps.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
 import type { BuiltRun } from './built-run.ts';
 import { settle } from './call-index.ts';
 import type { Identity } from './identities.ts';
 import {
-  addUsage,
   listContext,
   listDocuments,
   findError,

@@ -1,5 +1,6 @@
 import type { RetrievedDocument, TokenUsage } from '../../domain/agent-run.ts';
 import { endUnixNano } from '../../domain/span.ts';
+import { addUsage } from '../../domain/token-usage.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import type { RunPlan } from './run-plan.ts';
@@ -20,18 +21,6 @@ const NO_USAGE: TokenUsage = {
   reasoningTokens: null,
   cachedInputTokens: null,
 };
-
-/** Sums token counts; a count that no span has is null. */
-export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
-  const add = (x: number | null, y: number | null): number | null => (x === null ? y : x + (y ?? 0));
-  return {
-    inputTokens: add(a.inputTokens, b.inputTokens),
-    outputTokens: add(a.outputTokens, b.outputTokens),
-    totalTokens: add(a.totalTokens, b.totalTokens),
-    reasoningTokens: add(a.reasoningTokens, b.reasoningTokens),
-    cachedInputTokens: add(a.cachedInputTokens, b.cachedInputTokens),
-  };
-}
 
 /** Sums the usage of the run's own model calls. Spans above them repeat the sums, and count only when no call has usage. */
 export function ownUsage(plan: RunPlan): TokenUsage {

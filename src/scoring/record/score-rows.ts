@@ -150,7 +150,8 @@ function formatUtcDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-function parseTime(iso: string, fallbackMs: number): number {
+/** Reads an ISO time, Unix milliseconds; `fallbackMs` for one that is no time. */
+export function parseTime(iso: string, fallbackMs: number): number {
   const ms = Date.parse(iso);
   return Number.isFinite(ms) ? ms : fallbackMs;
 }

@@ -69,6 +69,7 @@ export async function addFacts(
   const found = await spans.facts(
     lacking.map(({ key }) => key),
     [],
+    { feedback: false },
   );
   return declined.map((each) => ({ ...each, facts: each.facts ?? found.get(joinTraceKey(each.key)) }));
 }

@@ -1,7 +1,8 @@
 import type { AgentRun } from '../../domain/agent-run.ts';
 import type { PriceTable } from '../../domain/model-prices.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import type { TraceFacts } from '../../store/contracts/stores.ts';
+import type { TraceFacts, TraceKey } from '../../store/contracts/stores.ts';
+import { parseTime } from '../record/score-rows.ts';
 import { computeRunCost } from '../select/run-totals.ts';
 import type { ScoringTarget } from '../select/targets.ts';
 import type { TraceTask } from '../trace-task.ts';
@@ -94,25 +95,24 @@ export function buildFactsRecord(
   };
 }
 
+const NO_FACTS: Omit<TraceFacts, keyof TraceKey> = {
+  services: [],
+  environments: [],
+  agents: [],
+  sessions: [],
+  users: [],
+  models: [],
+  modelNames: [],
+  serviceVersions: [],
+  hasError: false,
+  hasToolError: false,
+  hasNegativeFeedback: false,
+  attributes: new Map(),
+};
+
 /** Builds the deleted row of a trace that was read and has no run. */
 export function buildMarker(task: TraceTask, terms: RunTerms): RunRecord {
-  const { key } = task;
-  const bare: TraceFacts = {
-    ...key,
-    services: [],
-    environments: [],
-    agents: [],
-    sessions: [],
-    users: [],
-    models: [],
-    modelNames: [],
-    serviceVersions: [],
-    hasError: false,
-    hasToolError: false,
-    hasNegativeFeedback: false,
-    attributes: new Map(),
-  };
-  return buildGoneRecord(task, buildFactsRecord(task, bare, terms));
+  return buildGoneRecord(task, buildFactsRecord(task, { ...task.key, ...NO_FACTS }, terms));
 }
 
 /** Builds the row that hides a record whose target the trace no longer has. */
@@ -137,9 +137,4 @@ function countTools({ output }: AgentRun): Pick<RunRecord, 'toolCalls' | 'toolEr
     toolCalls: calls.length,
     toolErrors: calls.filter(({ state }) => state === 'output-error').length,
   };
-}
-
-function parseTime(iso: string, fallbackMs: number): number {
-  const ms = Date.parse(iso);
-  return Number.isFinite(ms) ? ms : fallbackMs;
 }

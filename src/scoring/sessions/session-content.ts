@@ -1,5 +1,6 @@
-import type { AgentRun, RetrievedDocument, TokenUsage } from '../../domain/agent-run.ts';
+import type { AgentRun, RetrievedDocument } from '../../domain/agent-run.ts';
 import type { AgentMessage } from '../../domain/messages.ts';
+import { addUsage } from '../../domain/token-usage.ts';
 
 /** A session that was read as one conversation. */
 export interface SessionContent {
@@ -67,15 +68,4 @@ function uniqueDocuments(documents: readonly RetrievedDocument[]): RetrievedDocu
 
 function findLast(turns: readonly AgentRun[], read: (turn: AgentRun) => string | null): string | null {
   return turns.map(read).findLast((value) => value !== null) ?? null;
-}
-
-function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
-  const add = (x: number | null, y: number | null) => (x === null ? y : x + (y ?? 0));
-  return {
-    inputTokens: add(a.inputTokens, b.inputTokens),
-    outputTokens: add(a.outputTokens, b.outputTokens),
-    totalTokens: add(a.totalTokens, b.totalTokens),
-    reasoningTokens: add(a.reasoningTokens, b.reasoningTokens),
-    cachedInputTokens: add(a.cachedInputTokens, b.cachedInputTokens),
-  };
 }

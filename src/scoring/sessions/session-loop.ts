@@ -46,9 +46,8 @@ export interface SessionLoopOptions {
 
 /** Live scoring of sessions. */
 export interface SessionLoop {
+  /** Waits for sessions under way up to the grace time, then aborts them: the next process scores them. */
   stop(): Promise<void>;
-  /** Number of sessions that are scored now or next. */
-  inFlight(): number;
 }
 
 /**
@@ -86,10 +85,6 @@ class SessionScoring implements SessionLoop {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.#running = this.#run();
-  }
-
-  inFlight(): number {
-    return this.#underWay.size;
   }
 
   async stop(): Promise<void> {

@@ -75,7 +75,12 @@ export interface SpanSource {
   arrivals(fromMs: number, toMs: number): Promise<Arrival[]>;
   /** Keyed by `joinTraceKey`; traces without activity are absent. */
   activity(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>>;
-  facts(keys: readonly TraceKey[], attributeKeys: readonly string[]): Promise<Map<string, TraceFacts>>;
+  /** With `feedback: false`, negative feedback in scores is not looked up. */
+  facts(
+    keys: readonly TraceKey[],
+    attributeKeys: readonly string[],
+    options?: { readonly feedback?: boolean },
+  ): Promise<Map<string, TraceFacts>>;
   /**
    * Reads at most 500 keys. Deduplicates spans by id (later end, then more attributes, then greater bytes), logs by
    * content. With `atMostSpans` a source may omit traces with more spans, which the caller does not need.

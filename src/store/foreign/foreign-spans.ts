@@ -55,7 +55,8 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
         return readArrivals(database, fromMs, toMs);
       },
       activity: activity.of,
-      facts: async (keys, attributeKeys) => readFacts(database, keys, attributeKeys, await tablesNow()),
+      facts: async (keys, attributeKeys, options) =>
+        readFacts(database, keys, attributeKeys, { ...options, tables: await tablesNow() }),
       read: async (keys, options) =>
         readTraces(database, keys, limitsFor(READ_LIMITS, options), await tablesNow()),
       list: async (range) => activity.asArrived(await listByStart(starts, range)),

@@ -136,12 +136,18 @@ interface FactsRow {
   asked?: [string, string][];
 }
 
+export interface FactsOptions {
+  readonly tables?: SpanTables;
+  /** False: negative feedback in scores is not looked up. Default true. */
+  readonly feedback?: boolean;
+}
+
 /** Reads the facts that filters need. Takes any number of traces; the result lacks traces without spans. */
 export async function readFacts(
   database: Database,
   keys: readonly TraceKey[],
   attributeKeys: readonly string[],
-  tables: SpanTables = ownTables(database),
+  { tables = ownTables(database), feedback = true }: FactsOptions = {},
 ): Promise<Map<string, TraceFacts>> {
   const found = new Map<string, TraceFacts>();
   for (const slice of splitIntoSlices(keys)) {
@@ -153,7 +159,7 @@ export async function readFacts(
        GROUP BY Tenant, TraceId`,
       { ...params, own: OWN_SCOPE },
     );
-    const disliked = await readDisliked(database, slice);
+    const disliked = feedback ? await readDisliked(database, slice) : new Set<string>();
     for (const row of rows) {
       const facts = toFacts(row, attributeKeys, disliked);
       found.set(joinTraceKey(facts), facts);

@@ -21,7 +21,7 @@ export function createOwnSpans(database: Database, limits: ReadLimits = READ_LIM
     nowMs: () => readClock(database),
     arrivals: (fromMs, toMs) => readArrivals(database, fromMs, toMs),
     activity: readAndRemember,
-    facts: (keys, attributeKeys) => readFacts(database, keys, attributeKeys, tables),
+    facts: (keys, attributeKeys, options) => readFacts(database, keys, attributeKeys, { ...options, tables }),
     read: (keys, options) => readTraces(database, keys, limitsFor(limits, options), tables),
     list: (range) => listByStart(ownStarts(database, readAndRemember), range),
     findTrace: (traceId) => findTrace(database, traceId),
