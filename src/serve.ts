@@ -9,7 +9,7 @@ import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/judge-readings.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
 import { openOwnStore } from './app/open-store.ts';
-import { createConfiguredScoring, sessionSettings } from './app/configured-scoring.ts';
+import { configureCatchUp, createConfiguredScoring, sessionSettings } from './app/configured-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { startExports } from './app/start-exports.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
@@ -259,7 +259,7 @@ async function startScorer(
     member: randomUUID(),
     monotonicMs: () => performance.now(),
   });
-  const loop = createScoringLoop(scoring, { rules: kit.rules, ownership });
+  const loop = createScoringLoop(scoring, { rules: kit.rules, ownership, catchUp: configureCatchUp(config) });
   await loop.start();
   const sessions = startSessionLoop(scoring, {
     rules: kit.rules,

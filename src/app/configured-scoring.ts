@@ -1,5 +1,6 @@
 import { durationMs, type Config } from './config/index.ts';
 import { createReplyCache } from '../judge/reply-cache.ts';
+import type { CatchUpTerms } from '../scoring/live/catch-up.ts';
 import { shareLookups } from '../scoring/read/shared-lookups.ts';
 import type { TraceReader } from '../scoring/read/read-context.ts';
 import type { CommitPace } from '../scoring/record/group-commit.ts';
@@ -61,6 +62,12 @@ export function sessionSettings({ readiness: { session } }: Config): SessionSett
     maxAgeMs: durationMs(session.maxAge),
     rescores: session.rescores,
   };
+}
+
+/** Returns the terms of the catch-up: never longer than spans are stored. */
+export function configureCatchUp({ scoring, store }: Config): CatchUpTerms {
+  const maxAgeMs = Math.min(durationMs(scoring.catchUp), durationMs(store.retention.spans));
+  return { maxAgeMs, order: scoring.catchUpOrder };
 }
 
 /** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */

@@ -116,12 +116,13 @@ async function closeNothing(): Promise<void> {
 }
 
 function storeOptions(
-  { store }: Config,
+  { store, scoring }: Config,
   { url, username, password }: { url: string; username: string; password: string },
 ): StoreConnection['options'] {
   const retention = {
     spansDays: durationDays(store.retention.spans),
     scoresDays: durationDays(store.retention.scores),
+    catchUpDays: durationDays(scoring.catchUp),
   };
   const foreignSpans = findForeignTables(store);
   return { url, username, password, database: store.database, retention, foreignSpans };

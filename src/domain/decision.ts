@@ -53,6 +53,14 @@ export interface Decision {
   decidedAt: number;
 }
 
+/** Code of the reason of a decision that a budget holds back, and of one that it held back for too long. */
+export const HELD_BACK = 'budget_exhausted';
+
+/** Returns true for a decision that waits for money of a budget. */
+export function isHeldBack({ status, reason }: Pick<Decision, 'status' | 'reason'>): boolean {
+  return status === 'deferred' && reason.startsWith(HELD_BACK);
+}
+
 /** Computes the version of a decision row: evidence time in ms × 1024 + attempts. */
 export function decisionVersion(decision: Pick<Decision, 'evidenceUntil' | 'attempts'>): bigint {
   return BigInt(Math.trunc(decision.evidenceUntil)) * 1024n + BigInt(Math.min(decision.attempts, 1023));

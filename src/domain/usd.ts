@@ -3,5 +3,7 @@ export function showUsd(usd: number): string {
   if (usd > 0 && usd < 1e-6) {
     return usd.toPrecision(2);
   }
-  return usd.toFixed(6).replace(/\.?0+$/, '');
+  const text = usd.toFixed(6).replace(/\.?0+$/, '');
+  // A sum of decimal prices may be a little below 0.
+  return text === '-0' ? '0' : text;
 }

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 import type { TraceData } from '../domain/span.ts';
-import type { Decision } from '../domain/decision.ts';
+import { isHeldBack, type Decision } from '../domain/decision.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './read/piece.ts';
 import { findStock } from './attempt/run-cell.ts';
@@ -290,11 +290,12 @@ function listPostponed({ prior, claim, nowMs }: TraceCandidate): Decision[] {
   return prior.filter((row) => claim.owns(row.rule, row.scorer) && (row.nextAttemptAt ?? 0) > nowMs);
 }
 
-/** Lists the retries of deferred decisions, by the store's clock. */
+/** Lists the retries of deferred decisions, by the store's clock. The catch-up finds those that a budget holds back. */
 export function listNextAttempts(decisions: readonly Decision[]): { key: TraceKey; atMs: number }[] {
-  return decisions.flatMap(({ tenant, traceId, status, nextAttemptAt }) =>
-    status === 'deferred' && nextAttemptAt !== null
+  return decisions.flatMap((row) => {
+    const { tenant, traceId, status, nextAttemptAt } = row;
+    return status === 'deferred' && nextAttemptAt !== null && !isHeldBack(row)
       ? [{ key: { tenant, traceId }, atMs: nextAttemptAt }]
-      : [],
-  );
+      : [];
+  });
 }

@@ -6,6 +6,14 @@ import { DAY_MS } from '../../domain/durations.ts';
 /** Age of the last span of a recorded trace, longer than any wait: the trace counts as complete. */
 const QUIET_MS = DAY_MS;
 
+/** Nothing is stored, so no budget knows the calls. */
+const NO_JUDGE_CALLS: ScoringStores['judgeCalls'] = {
+  write: async () => undefined,
+  readSpending: async () => ({ bookedUsd: 0, reservedUsd: 0 }),
+  listSpending: async () => [],
+  spend: async () => undefined,
+};
+
 /**
  * Presents the traces of a file as a store, so that the usual scoring path scores them. The traces are complete, have no
  * decisions, and nothing is stored.
@@ -38,7 +46,13 @@ export function fileStores(
           .slice(0, limit),
       findTrace: none,
     },
-    decisions: { ofTraces: async () => new Map(), write: nothing, undecided: none, due: none },
+    decisions: {
+      ofTraces: async () => new Map(),
+      write: nothing,
+      undecided: none,
+      due: none,
+      heldBack: none,
+    },
     scores: {
       byIds: async () => new Map(),
       ofTraces: async () => new Map(),
@@ -56,12 +70,7 @@ export function fileStores(
       findIds: none,
     },
     ruleVersions: { list: none, record: nothing },
-    judgeCalls: {
-      write: nothing,
-      readSpending: async () => ({ bookedUsd: 0, reservedUsd: 0 }),
-      listSpending: none,
-      spend: nothing,
-    },
+    judgeCalls: NO_JUDGE_CALLS,
   };
   return { stores, keys: traces.map(({ traceId }) => ({ tenant: '', traceId })) };
 }

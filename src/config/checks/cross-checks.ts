@@ -13,6 +13,7 @@ import { entryIssues, scorerIssues } from './scorer-checks.ts';
 import type { Config } from '../schema.ts';
 import { type Components, listReceivers, type ReceiverSection } from '../schema/components.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
+import { DEFAULT_CATCH_UP } from '../schema/scoring.ts';
 import { readerIssues } from './reader-checks.ts';
 
 /** Providers that work without an entry. */
@@ -142,6 +143,15 @@ function timeIssues(config: Config): ConfigIssue[] {
       path: ['store', 'retention', 'spans'],
       message: `must not exceed retention.scores (${retention.scores}): a trace without its old decisions would be scored again`,
       dependsOn: [['store', 'retention', 'scores']],
+    });
+  }
+  const { catchUp } = config.scoring;
+  // The default is cut to the retention.
+  if (catchUp !== DEFAULT_CATCH_UP && durationMs(catchUp) > durationMs(retention.spans)) {
+    issues.push({
+      path: ['scoring', 'catchUp'],
+      message: `must not exceed store.retention.spans (${retention.spans}): the spans of a trace are deleted then`,
+      dependsOn: [['store', 'retention', 'spans']],
     });
   }
   if (durationMs(config.readiness.decisionWait) > durationMs(config.readiness.maxWait)) {

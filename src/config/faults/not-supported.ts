@@ -17,10 +17,6 @@ export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
     path: ['store', 'cluster'],
     instead: 'its tables are created on the one server of store.url',
   },
-  ...['catchUp', 'catchUpOrder'].map((key) => ({
-    path: ['scoring', key],
-    instead: 'a trace without budget is tried again for 48 h',
-  })),
   { path: ['judges', 'providers', '*', 'batch'], instead: 'each question to a judge is one call' },
   { path: ['api', 'hosts'], instead: 'put a proxy before the API that checks the Host header' },
   { path: ['api', 'requestsPerMinute'], instead: 'put a proxy before the API that limits requests' },

@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { wholeNumber } from './fields.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import { duration, wholeNumber } from './fields.ts';
+
+export const DEFAULT_CATCH_UP = '3d';
 
 /** Schema of live scoring: memory, and the order under a backlog. */
 export const Scoring = z.strictObject({
@@ -16,4 +19,12 @@ export const Scoring = z.strictObject({
       'Share of the judge calls that go to the newest traces while more traces wait than judges can score; the others go to the oldest.',
     )
     .meta({ unit: 'share' }),
+  catchUp: duration(
+    'Age of a trace up to which it is scored later when a budget held it back. Beyond it, its decision is failed: budget_exhausted. Never more than store.retention.spans.',
+    { minMs: HOUR_MS, minText: '1h', maxMs: 30 * DAY_MS, maxText: '30d' },
+  ).default(DEFAULT_CATCH_UP),
+  catchUpOrder: z
+    .enum(['newest-first', 'oldest-first'])
+    .default('newest-first')
+    .describe('Order in which traces are scored that a budget held back, when it has money again.'),
 });

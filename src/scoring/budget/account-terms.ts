@@ -1,4 +1,4 @@
-import type { JudgeCallStore } from '../../store/contracts/stores.ts';
+import type { JudgeCallStore, Spending } from '../../store/contracts/stores.ts';
 import type { EntryIds } from './budget-pool.ts';
 import type { LearnedCosts } from './learned-costs.ts';
 import type { SpendJournal } from './spend-journal.ts';
@@ -32,4 +32,12 @@ export interface AccountShares {
   readonly journal: SpendJournal;
   readonly costs: LearnedCosts;
   readonly ids: EntryIds;
+}
+
+/** Last totals of the store, with the later changes of this process. */
+export interface KnownSpending extends Spending {
+  readonly dayMs: number;
+  readonly readAtMs: number;
+  /** Spent on the earlier days of the month; 0 for a budget without a monthly limit. */
+  readonly earlierUsd: number;
 }

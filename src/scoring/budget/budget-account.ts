@@ -1,5 +1,4 @@
 import { listCaps, type BudgetScope } from '../../domain/budget.ts';
-import type { Spending } from '../../store/contracts/stores.ts';
 import {
   BLOCK_SHARE,
   OPEN_LEASE_MS,
@@ -7,6 +6,7 @@ import {
   ROUNDING_USD,
   type AccountShares,
   type AccountTerms,
+  type KnownSpending,
 } from './account-terms.ts';
 import {
   buildExhaustedError,
@@ -14,20 +14,14 @@ import {
   type AccountAsk,
   type AccountReservation,
   type BudgetReading,
+  type BudgetRest,
   type PendingAsk,
 } from './budget-ask.ts';
 import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from './budget-period.ts';
 import { BudgetPool } from './budget-pool.ts';
+import { computeBudgetRest, findSpentCap, findTightestCap, LeastRefusal } from './budget-rest.ts';
 import { EarlierDays } from './earlier-days.ts';
 import { FirstCalls } from './first-calls.ts';
-
-/** Last totals of the store, with the later changes of this process. */
-interface KnownSpending extends Spending {
-  readonly dayMs: number;
-  readonly readAtMs: number;
-  /** Spent on the earlier days of the month; 0 for a budget without a monthly limit. */
-  readonly earlierUsd: number;
-}
 
 /**
  * Budget of one rule, of one tenant or of the installation. The process leases a block of it: it writes the lease, then reads the
@@ -46,6 +40,7 @@ export class BudgetAccount {
   #pools: BudgetPool[] = [];
   readonly #firstCalls: FirstCalls;
   #known: KnownSpending | undefined;
+  readonly #leastRefusal = new LeastRefusal();
   readonly #earlier: EarlierDays<number>;
   #caps: AccountAsk['caps'] = {};
   #nowMs: () => number = () => 0;
@@ -75,6 +70,25 @@ export class BudgetAccount {
       void this.#work();
     }
     return promise;
+  }
+
+  /** Reads the totals, unless they were read a moment ago. Throws what the store throws. */
+  async refresh(caps: AccountAsk['caps'], nowMs: () => number): Promise<void> {
+    await this.#working;
+    this.#caps = caps;
+    this.#nowMs = nowMs;
+    const pool = this.#openPool(nowMs());
+    if (nowMs() - (this.#knownToday()?.readAtMs ?? -Infinity) >= this.#terms.recheckMs) {
+      await this.#read(pool, 0);
+    }
+  }
+
+  /** Returns the money for further calls, by the last totals and refusals. */
+  findRest(nowMs: number): BudgetRest {
+    if (this.#known?.dayMs !== computeBudgetDay(nowMs)) {
+      return { restUsd: Infinity, spent: undefined };
+    }
+    return computeBudgetRest(this.readings(), this.#leastRefusal.find(nowMs), nowMs);
   }
 
   /** Gives back the money that no call reserves; the journal writes it. */
@@ -249,8 +263,7 @@ export class BudgetAccount {
     let acceptedUsd = 0;
     try {
       const openSinceMs = Math.max(dayMs, readAtMs - OPEN_LEASE_MS);
-      const toMs = computeNextBudgetDay(dayMs);
-      const range = { fromMs: dayMs, toMs, openSinceMs };
+      const range = { fromMs: dayMs, toMs: computeNextBudgetDay(dayMs), openSinceMs };
       const [spending, earlierUsd] = await Promise.all([
         this.#shares.store.readSpending(this.#scope, range),
         this.#caps.perMonth === undefined ? 0 : this.#earlier.read(dayMs, readAtMs),
@@ -293,17 +306,16 @@ export class BudgetAccount {
     }
     const nowMs = ask.nowMs();
     const usd = this.#expect(ask);
-    const spent = this.#findSpent(ask);
+    const spent = findSpentCap(this.#listToday(), usd);
     const refusal = { ask, usd, isFirstCallOpen };
     if (spent !== undefined) {
       const notBeforeMs = computeRenewal(spent.period, nowMs);
+      this.#leastRefusal.add(usd, nowMs);
       ask.reject(
         buildExhaustedError({ ...refusal, reading: spent, retryAfterMs: notBeforeMs - nowMs, notBeforeMs }),
       );
     } else if (nowMs - ask.askedAtMs >= this.#terms.maxWaitMs) {
-      const reading = this.#listToday().reduce((one, other) =>
-        computeRest(other) < computeRest(one) ? other : one,
-      );
+      const reading = findTightestCap(this.#listToday());
       ask.reject(buildExhaustedError({ ...refusal, reading, retryAfterMs: this.#terms.maxWaitMs }));
     } else {
       this.#waiting.push(ask);
@@ -312,12 +324,6 @@ export class BudgetAccount {
         this.#terms.recheckMs * (0.5 + this.#terms.random()),
       );
     }
-  }
-
-  /** Returns the cap whose spent money leaves too little for a request; of several, the one that renews last. */
-  #findSpent(ask: AccountAsk): BudgetReading | undefined {
-    const usd = this.#expect(ask);
-    return this.#listToday().findLast(({ spentUsd, capUsd }) => spentUsd + usd > capUsd + ROUNDING_USD);
   }
 
   /** Returns the caps of the day of the last pool; nothing is spent as long as nothing is known. */
@@ -391,8 +397,4 @@ export class BudgetAccount {
       this.#release(pool);
     }
   }
-}
-
-function computeRest({ capUsd, spentUsd, reservedUsd }: BudgetReading): number {
-  return capUsd - spentUsd - reservedUsd;
 }

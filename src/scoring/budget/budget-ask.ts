@@ -39,6 +39,21 @@ export interface PendingAsk extends AccountAsk {
   readonly reject: (error: unknown) => void;
 }
 
+/** A cap without money for further calls. */
+export interface SpentCap {
+  readonly cap: BudgetCap;
+  /** Unix milliseconds. */
+  readonly renewsAtMs: number;
+}
+
+/** Money for further calls. */
+export interface BudgetRest {
+  /** Money that is not spent, under all caps, USD; Infinity when nothing is known or no cap applies. */
+  readonly restUsd: number;
+  /** Cap that refuses further calls; of several, the one that renews last. */
+  readonly spent: SpentCap | undefined;
+}
+
 /** State of a cap, USD. */
 export interface BudgetReading extends BudgetCap {
   readonly spentUsd: number;

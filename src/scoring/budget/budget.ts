@@ -4,7 +4,7 @@ import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/contracts/stores.ts';
 import type { AccountShares, AccountTerms } from './account-terms.ts';
 import { BudgetAccount } from './budget-account.ts';
-import type { AccountReservation, BudgetAsk, BudgetReading } from './budget-ask.ts';
+import type { AccountReservation, BudgetAsk, BudgetReading, BudgetRest } from './budget-ask.ts';
 import { clampToDay } from './budget-pool.ts';
 import { LearnedCosts } from './learned-costs.ts';
 import { SpendJournal } from './spend-journal.ts';
@@ -18,6 +18,10 @@ export interface Budget {
    * waits for it up to a limit. Throws an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
    */
   reserve(ask: BudgetAsk): Promise<CallReservation>;
+  /** Reads the budgets that apply to a call, unless they were read a moment ago. Throws what the store throws. */
+  refresh(call: BudgetedCall, nowMs: () => number): Promise<void>;
+  /** Returns the money for further calls, as far as this process knows. */
+  findRest(call: BudgetedCall, nowMs: number): BudgetRest;
   /**
    * Writes the costs of the calls and gives back the leased money that no call reserves. Entries that the store does not take now
    * are written later.
@@ -26,6 +30,9 @@ export interface Budget {
   /** Returns the caps of the budgets that this process has used, as of their last call. */
   readings(): BudgetReading[];
 }
+
+/** Facts that decide which budgets apply to a call. */
+export type BudgetedCall = Pick<BudgetAsk, 'rule' | 'caps' | 'tenant'>;
 
 export interface BudgetTerms extends AccountTerms {
   /** Delay of the write of costs, so that many go in one statement, milliseconds. */
@@ -85,6 +92,23 @@ class ProcessBudget implements Budget {
       }
       cancel(reserved);
     }
+  }
+
+  async refresh(call: BudgetedCall, nowMs: () => number): Promise<void> {
+    for (const { scope, caps } of listBudgets(call, this.#shared)) {
+      await this.#openAccount(scope).refresh(caps, nowMs);
+    }
+  }
+
+  findRest(call: BudgetedCall, nowMs: number): BudgetRest {
+    const rests = listBudgets(call, this.#shared).map(({ scope }) =>
+      this.#openAccount(scope).findRest(nowMs),
+    );
+    const spent = rests.flatMap((rest) => rest.spent ?? []);
+    return {
+      restUsd: Math.min(...rests.map(({ restUsd }) => restUsd)),
+      spent: spent.toSorted((one, other) => one.renewsAtMs - other.renewsAtMs).at(-1),
+    };
   }
 
   async giveBack(): Promise<void> {
@@ -149,7 +173,7 @@ function cancel(reserved: readonly AccountReservation[]): void {
 
 /** Lists the budgets that apply to a call, the narrowest first. */
 function listBudgets(
-  { rule, tenant, caps }: Pick<BudgetAsk, 'rule' | 'tenant' | 'caps'>,
+  { rule, tenant, caps }: BudgetedCall,
   { total, tenants = {} }: SharedBudgets,
 ): ScopedBudget[] {
   const own = Object.hasOwn(tenants, tenant) ? tenants[tenant] : undefined;

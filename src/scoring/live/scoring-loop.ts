@@ -5,6 +5,7 @@ import { createTail, type Tail } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
 import { joinCell } from '../../ownership/division.ts';
 import type { Ownership } from '../../ownership/ownership.ts';
+import { CatchUp, type CatchUpTerms } from './catch-up.ts';
 import { computeSuspectSince } from './late-commits.ts';
 import { readDueAttempts } from './due-attempts.ts';
 import { createRetrySchedule } from './retry-schedule.ts';
@@ -47,6 +48,8 @@ export interface ScoringLoopOptions {
   /** Absent: this process is the only scorer of its store. */
   readonly ownership?: Ownership | undefined;
   readonly timers?: Timers | undefined;
+  /** Default: within 3 days, the newest first. */
+  readonly catchUp?: CatchUpTerms | undefined;
   readonly stopGraceMs?: number | undefined;
 }
 
@@ -98,6 +101,7 @@ class LiveScoring implements ScoringLoop {
   readonly #admission: StockAdmission;
   readonly #retries = createRetrySchedule();
   readonly #workers: Workers;
+  readonly #catchUp: CatchUp;
   readonly #stopping = new AbortController();
   readonly #abandoning = new AbortController();
   #running: Promise<void> | null = null;
@@ -128,9 +132,16 @@ class LiveScoring implements ScoringLoop {
       newestShare: scoring.newestShare,
       maxRuns: Math.max(1, Math.floor(scoring.maxTracesInMemory / 2)),
     });
+    const catchUpDeps = { ...scoring, ownership: this.#ownership, rules: this.#rules };
+    this.#catchUp = new CatchUp(catchUpDeps, options.catchUp);
     const owned = { ...scoring, claims: this.#ownership, signal: this.#abandoning.signal };
     this.#workers = new Workers(scoring, {
-      score: (items, mode, onOutcome) => scoreTraces(owned, items, mode, onOutcome),
+      score: (items, mode, onOutcome) =>
+        scoreTraces(owned, items, mode, (outcome) => {
+          this.#catchUp.done(outcome);
+          this.#takeHeldBack();
+          onOutcome(outcome);
+        }),
       queue: this.#queue,
       admission: this.#admission,
       retries: this.#retries,
@@ -204,6 +215,8 @@ class LiveScoring implements ScoringLoop {
             history = await this.#recordRules(nowMs);
           }
           await this.#sweep(history);
+          await this.#catchUp.tick(createStoreClock(nowMs, this.#context.monotonicMs));
+          this.#takeHeldBack();
           this.#mode = liveMode(this.#rules, history, this.#admission);
           this.#workers.start(this.#mode);
         }
@@ -262,6 +275,7 @@ class LiveScoring implements ScoringLoop {
       this.#context.log.info('scorer processes changed');
       this.#sweepDueMs = 0;
       this.#dueReadMs = 0;
+      this.#catchUp.restart();
     }
   }
 
@@ -349,6 +363,13 @@ class LiveScoring implements ScoringLoop {
     });
     attempts.forEach(({ key, atMs }) => this.#retries.add(key, atMs));
     this.#dueReadMs = monotonicMs() + this.#untilHoldEnds(nextReadMs);
+  }
+
+  /** Queues the next traces of the catch-up. */
+  #takeHeldBack(): void {
+    const nowMs = this.#clock?.nowMs() ?? 0;
+    const keys = this.#stopping.signal.aborted ? [] : this.#catchUp.take(nowMs);
+    keys.forEach((key) => this.#take(key, 'sweep', { nowMs, isNew: false }));
   }
 
   /** Shortens an interval to the end of a hold: until then, former owners write rows of traces that are now of this process. */

@@ -1,9 +1,13 @@
-import { WHOLE_RULE, type Decision, type DecisionStatus } from '../../domain/decision.ts';
+import { nameBudget } from '../../domain/budget.ts';
+import { HELD_BACK, WHOLE_RULE, type Decision, type DecisionStatus } from '../../domain/decision.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { showUsd } from '../../domain/usd.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { formatReason, readReasonCode } from '../attempt/attempt-failure.ts';
 import type { AttemptCost, AttemptResult, ScorerAttempt } from '../attempt/attempt-result.ts';
 import { computeBackoffMs } from '../attempt/backoff.ts';
 import type { Cell } from '../attempt/cell.ts';
+import type { SpentCap } from '../budget/budget-ask.ts';
 import type { PreparedRule } from '../select/rule.ts';
 import type { Selection } from '../select/selection.ts';
 import type { TraceTask } from '../trace-task.ts';
@@ -207,6 +211,25 @@ export function buildRemovedRow(row: Decision, nowMs: number): Decision {
     ...row,
     status: 'filtered',
     reason: formatReason('rule_removed', `no process has scorer ${row.scorer} of rule ${row.rule} any more`),
+    decidedAt: nowMs,
+  });
+}
+
+/** Builds the row of a decision that its budget holds back for longer. */
+export function buildHeldRow(row: Decision, { cap, renewsAtMs }: SpentCap, nowMs: number): Decision {
+  const budget = `${nameBudget(cap.scope)} of ${showUsd(cap.capUsd)} USD a UTC ${cap.period}`;
+  const reason = formatReason(HELD_BACK, `${budget} is spent`);
+  return { ...replaceRow(row, { ...row, reason, decidedAt: nowMs }), nextAttemptAt: renewsAtMs };
+}
+
+/** Builds the row that ends a decision that its budget held back for too long. */
+export function buildLapsedRow(row: Decision, maxAgeMs: number, nowMs: number): Decision {
+  const age = `${Math.round((10 * maxAgeMs) / DAY_MS) / 10} days`;
+  const former = row.reason.slice(HELD_BACK.length + 1).trim();
+  return replaceRow(row, {
+    ...row,
+    status: 'failed',
+    reason: formatReason(HELD_BACK, `no money within ${age} (scoring.catchUp); at last: ${former}`),
     decidedAt: nowMs,
   });
 }

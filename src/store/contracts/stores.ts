@@ -133,6 +133,22 @@ export interface DueQuery {
   readonly ofSessions?: boolean;
 }
 
+/** Order in which traces are caught up that a budget held back. */
+export type CatchUpOrder = 'newest-first' | 'oldest-first';
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface HeldBackQuery {
+  /** Last time of an attempt. Absent: any. */
+  readonly untilMs?: number;
+  /** Only decisions on evidence from before this time. Absent: any. */
+  readonly evidenceBeforeMs?: number;
+  /** By the last arrival of the evidence. */
+  readonly order: CatchUpOrder;
+  /** Only traces of these shards (`computeShard`); null: all traces. */
+  readonly shards: readonly number[] | null;
+  readonly limit: number;
+}
+
 export interface DecisionStore {
   /** Current rows of these traces, keyed by `joinTraceKey`. */
   ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Decision[]>>;
@@ -144,8 +160,13 @@ export interface DecisionStore {
    * `nextAttemptAt` (≤ nowMs).
    */
   undecided(query: UndecidedQuery): Promise<TraceActivity[]>;
-  /** Finds deferred rows of live rules by the time of their next attempt alone, earliest first. A backfill retries its own rows. */
+  /**
+   * Finds deferred rows of live rules by the time of their next attempt alone, earliest first, without those that a budget holds
+   * back. A backfill retries its own rows.
+   */
   due(query: DueQuery): Promise<Decision[]>;
+  /** Finds deferred rows of live rules that a budget holds back, without those of sessions. */
+  heldBack(query: HeldBackQuery): Promise<Decision[]>;
 }
 
 export interface ScoreFilter {

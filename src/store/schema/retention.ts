@@ -6,6 +6,8 @@ import type { Database } from '../database.ts';
 export interface Retention {
   readonly spansDays: number;
   readonly scoresDays: number;
+  /** Days within which a trace may still be scored later; arrivals live longer. Default 3. */
+  readonly catchUpDays?: number;
 }
 
 /** Extra days for activity rows, which are kept by the week of their arrival: the rest of that week. */
@@ -33,11 +35,12 @@ interface Expiry {
  * Lists the expiry of each table. Spans never live longer than decisions (a sweep would find them undecided and score them
  * again). Quotes of spans expire with the spans: judge calls, and the verdicts of a score.
  */
-export function listExpiries({ spansDays, scoresDays }: Retention): Expiry[] {
+export function listExpiries({ spansDays, scoresDays, catchUpDays = 3 }: Retention): Expiry[] {
   const scores = Math.max(scoresDays, spansDays);
   return [
     { table: 'otel_traces', from: 'toDateTime(ArrivedAt)', days: spansDays },
     { table: 'otel_logs', from: 'toDateTime(ArrivedAt)', days: spansDays },
+    { table: 'trace_arrivals', from: 'toDateTime(ArrivedAt)', days: Math.max(3, Math.ceil(catchUpDays)) + 1 },
     { table: 'trace_activity', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
     { table: 'trace_starts', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
     { table: 'dead_letters', from: WRITTEN, days: spansDays },

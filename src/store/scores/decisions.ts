@@ -1,6 +1,18 @@
 import type { TargetKind } from '../../domain/agent-run.ts';
-import { decisionVersion, type Decision, type DecisionStatus, type Stratum } from '../../domain/decision.ts';
-import { joinTraceKey, type DecisionStore, type DueQuery, type TraceKey } from '../contracts/stores.ts';
+import {
+  decisionVersion,
+  HELD_BACK,
+  type Decision,
+  type DecisionStatus,
+  type Stratum,
+} from '../../domain/decision.ts';
+import {
+  joinTraceKey,
+  type DecisionStore,
+  type DueQuery,
+  type HeldBackQuery,
+  type TraceKey,
+} from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readUndecided } from '../spans/undecided.ts';
 import { IN_KEYS, IN_SHARDS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
@@ -16,6 +28,7 @@ export function createDecisionStore(database: Database): DecisionStore {
     write: (decisions) => database.insertRows('decisions', decisions.map(toRow)),
     undecided: (query) => readUndecided(database, query),
     due: (query) => readDue(database, query),
+    heldBack: (query) => readHeldBack(database, query),
   };
 }
 
@@ -54,12 +67,15 @@ export const DECISION_SELECTION = `
 /** Condition on the shards of decisions on sessions: their target id stands in the place of the trace id. */
 const SESSION_IN_SHARDS = IN_SHARDS.replace('TraceId', 'TargetId');
 
-const IS_DUE = `Status = 'deferred' AND NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64}) AND NOT startsWith(Rule, 'backfill:')`;
+const IS_DEFERRED = `Status = 'deferred' AND NOT startsWith(Rule, 'backfill:')`;
+const IS_HELD = `TraceId != '' AND ${IS_DEFERRED} AND startsWith(Reason, '${HELD_BACK}')`;
+const IS_DUE = `${IS_DEFERRED} AND NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64})`;
 
 /** The inner query finds candidates by the index on the status; FINAL then leaves out rows that a later one replaced. */
 async function readDue(database: Database, query: DueQuery): Promise<Decision[]> {
   const { untilMs, shards, limit, ofSessions = false } = query;
-  const isAsked = `TraceId ${ofSessions ? '=' : '!='} '' AND ${IS_DUE}`;
+  const isOfKind = ofSessions ? "TraceId = ''" : `TraceId != '' AND NOT startsWith(Reason, '${HELD_BACK}')`;
+  const isAsked = `${isOfKind} AND ${IS_DUE}`;
   const rows = await database.rows<DecisionRow>(
     `SELECT ${DECISION_SELECTION} FROM decisions FINAL
      WHERE (Tenant, TraceId) IN (
@@ -69,6 +85,33 @@ async function readDue(database: Database, query: DueQuery): Promise<Decision[]>
      ORDER BY NextAttemptAt, Tenant, TraceId
      LIMIT {limit:UInt32}`,
     { until: Math.trunc(untilMs), limit, ...(shards === null ? {} : { shards: [...shards] }) },
+  );
+  return rows.map(fromDecisionRow);
+}
+
+/** The inner query finds candidates as above. */
+async function readHeldBack(
+  database: Database,
+  { untilMs, evidenceBeforeMs, order, shards, limit }: HeldBackQuery,
+): Promise<Decision[]> {
+  const conditions = [
+    IS_HELD,
+    ...(untilMs === undefined ? [] : ['NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64})']),
+    ...(evidenceBeforeMs === undefined ? [] : ['EvidenceUntil < fromUnixTimestamp64Milli({before:Int64})']),
+  ].join(' AND ');
+  const rows = await database.rows<DecisionRow>(
+    `SELECT ${DECISION_SELECTION} FROM decisions FINAL
+     WHERE (Tenant, TraceId) IN (
+       SELECT Tenant, TraceId FROM decisions WHERE ${conditions} ${shards === null ? '' : `AND ${IN_SHARDS}`})
+       AND ${conditions}
+     ORDER BY EvidenceUntil ${order === 'newest-first' ? 'DESC' : 'ASC'}, Tenant, TraceId
+     LIMIT {limit:UInt32}`,
+    {
+      until: Math.trunc(untilMs ?? 0),
+      before: Math.trunc(evidenceBeforeMs ?? 0),
+      limit,
+      ...(shards === null ? {} : { shards: [...shards] }),
+    },
   );
   return rows.map(fromDecisionRow);
 }

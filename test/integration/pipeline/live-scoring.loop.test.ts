@@ -184,6 +184,7 @@ describe('live scoring on the engine', () => {
         ofTraces: (keys) => store.decisions.ofTraces(keys),
         undecided: (query) => store.decisions.undecided(query),
         due: (query) => store.decisions.due(query),
+        heldBack: (query) => store.decisions.heldBack(query),
         write: async () => {
           throw new StoreUnavailableError('gone before the decision');
         },

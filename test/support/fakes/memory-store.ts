@@ -1,4 +1,4 @@
-import { decisionVersion, type Decision } from '../../../src/domain/decision.ts';
+import { decisionVersion, isHeldBack, type Decision } from '../../../src/domain/decision.ts';
 import { scoreVersion, type Score } from '../../../src/domain/score.ts';
 import { runVersion, type RunRecord } from '../../../src/domain/run-record.ts';
 import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/span.ts';
@@ -44,6 +44,8 @@ export class MemoryStore {
   readonly spanRows: StoredSpan[] = [];
   readonly judgeCallRows: JudgeCallRecord[] = [];
   readonly spendRows: SpendEntry[] = [];
+  /** Number of reads of decisions that a budget holds back. */
+  heldBackReads = 0;
   /** Every row that was written, in order. */
   readonly decisionLog: Decision[] = [];
   readonly scoreLog: Score[] = [];
@@ -155,12 +157,24 @@ export class MemoryStore {
         this.decisions()
           .filter((row) => (row.traceId === '') === ofSessions)
           .filter((row) => row.status === 'deferred' && (row.nextAttemptAt ?? Infinity) <= untilMs)
+          .filter((row) => ofSessions || !isHeldBack(row))
           .filter(
             (row) =>
               shards === null ||
               shards.includes(computeShard({ ...row, traceId: row.traceId || row.targetId })),
           )
           .slice(0, limit),
+      heldBack: async ({ untilMs = Infinity, evidenceBeforeMs = Infinity, order, shards, limit }) => {
+        this.heldBackReads += 1;
+        const sign = order === 'newest-first' ? -1 : 1;
+        return this.decisions()
+          .filter((row) => row.traceId !== '' && isHeldBack(row))
+          .filter((row) => (row.nextAttemptAt ?? Infinity) <= untilMs)
+          .filter((row) => row.evidenceUntil < evidenceBeforeMs)
+          .filter((row) => shards === null || shards.includes(computeShard(row)))
+          .toSorted((one, other) => sign * (one.evidenceUntil - other.evidenceUntil))
+          .slice(0, limit);
+      },
       undecided: async ({ sinceMs, cells, shards = null, limit }) =>
         [...this.#grouped(this.#visible()).values()]
           .map(buildActivity)

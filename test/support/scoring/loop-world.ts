@@ -1,6 +1,7 @@
+import type { CatchUpTerms } from '../../../src/scoring/live/catch-up.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
-import type { ScoringOptions } from '../../../src/scoring/scoring.ts';
+import type { ScoringOptions, ScoringPorts } from '../../../src/scoring/scoring.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { FakeTimers } from '../fakes/fake-timers.ts';
 import { MemoryStore } from '../fakes/memory-store.ts';
@@ -13,7 +14,12 @@ export interface LoopWorld {
   /** Starts a loop; with `member` it shares the traces with the other members. */
   readonly start: (
     rules: readonly Rule[],
-    options?: { member?: string; scoring?: ScoringOptions },
+    options?: {
+      member?: string;
+      scoring?: ScoringOptions;
+      ports?: Partial<ScoringPorts>;
+      catchUp?: CatchUpTerms;
+    },
   ) => Promise<ScoringLoop>;
 }
 
@@ -23,11 +29,12 @@ export function createLoopWorld(): LoopWorld {
   return {
     store,
     timers,
-    async start(rules, { member, scoring } = {}) {
+    async start(rules, { member, scoring, ports, catchUp } = {}) {
       const members = member === undefined ? undefined : store.members;
-      const loop = createScoringLoop(createTestScoring(store, scoring), {
+      const loop = createScoringLoop(createTestScoring(store, scoring, ports), {
         rules,
         timers,
+        catchUp,
         ownership: createScorerOwnership(members, rules, {
           member: member ?? '',
           monotonicMs: () => store.clockMs,

@@ -1,0 +1,250 @@
+import type { Decision } from '../../domain/decision.ts';
+import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts';
+import type { Ownership } from '../../ownership/ownership.ts';
+import {
+  joinTraceKey,
+  type CatchUpOrder,
+  type DecisionStore,
+  type TraceKey,
+} from '../../store/contracts/stores.ts';
+import type { Budget } from '../budget/budget.ts';
+import type { BudgetRest, SpentCap } from '../budget/budget-ask.ts';
+import { buildHeldRow, buildLapsedRow, buildRemovedRow } from '../record/decision-rows.ts';
+import type { GroupCommit } from '../record/group-commit.ts';
+import type { PreparedRule } from '../select/rule.ts';
+import type { StoreClock } from '../store-clock.ts';
+import type { TraceOutcome } from '../trace-task.ts';
+
+/** Terms of the catch-up of traces that a budget holds back. */
+export interface CatchUpTerms {
+  /** Age of a trace after which it is no longer caught up, milliseconds. */
+  readonly maxAgeMs: number;
+  readonly order: CatchUpOrder;
+}
+
+const DEFAULTS: CatchUpTerms = { maxAgeMs: 3 * DAY_MS, order: 'newest-first' };
+
+/** Most traces of the catch-up under way. */
+const BATCH = 50;
+
+/** Weight of a new cost in the average. */
+const WEIGHT = 0.2;
+
+/** Most decisions of one read of a process that has all traces. */
+const PAGE = 2_000;
+
+/** Time without an own decision among the first ones after which a process reads further, milliseconds: another one may be stuck. */
+const WIDEN_MS = 30_000;
+
+/** Interval of reads that find nothing, milliseconds: half of it to one and a half, so that processes do not begin together. */
+const POLL_MS = MINUTE_MS;
+
+/** Interval of the search for decisions that are too old, milliseconds. */
+const LAPSE_MS = 5 * MINUTE_MS;
+
+/** Most decisions of one write. */
+const WRITE_LIMIT = 10_000;
+
+/** Longest time of a trace under way, milliseconds; then its place is free again. */
+const UNDER_WAY_MS = 15 * MINUTE_MS;
+
+/** Time for which a trace is left alone whose decision an attempt did not change, milliseconds. */
+const LEAVE_MS = MINUTE_MS;
+
+export interface CatchUpDeps {
+  readonly stores: { readonly decisions: Pick<DecisionStore, 'heldBack'> };
+  readonly decisionWriter: GroupCommit<Decision>;
+  readonly budget: Pick<Budget, 'refresh' | 'findRest'>;
+  readonly ownership: Ownership;
+  readonly rules: readonly PreparedRule[];
+  readonly monotonicMs: () => number;
+  /** Returns a number in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Decisions to work on. */
+interface Page {
+  readonly rows: Decision[];
+  /** True when no process has any. */
+  readonly isLast: boolean;
+}
+
+/** A trace under way, or one that is left alone. */
+interface Taken {
+  readonly atMs: number;
+  /** Time of the decision that the trace had. */
+  readonly decidedAtMs: number;
+  isDone: boolean;
+}
+
+/**
+ * Scores what budgets held back, in the configured order, as soon as they have money again. The store has the order, so it holds over
+ * restarts. Of several processes, each takes its own traces among the first of all processes, so none is far ahead of the others. Traces are read only while their budgets have money: the others stay
+ * decisions. A trace that is too old becomes `failed`.
+ */
+export class CatchUp {
+  readonly #deps: CatchUpDeps;
+  readonly #terms: CatchUpTerms;
+  readonly #rules: ReadonlyMap<string, PreparedRule>;
+  readonly #taken = new Map<string, Taken>();
+  #page: Decision[] = [];
+  /** Decisions whose budget is spent, with the time at which it renews. They are written at the next tick. */
+  #postponed: { readonly row: Decision; readonly spent: SpentCap }[] = [];
+  /** Times of the monotonic clock. */
+  #readDueMs = 0;
+  #lapseDueMs = 0;
+  #foundOwnMs = 0;
+  /** Moving average of the cost of a trace; null before the first one. */
+  #meanUsd: number | null = null;
+  /** Most decisions of one read while there are other processes. */
+  #window = BATCH;
+
+  constructor(deps: CatchUpDeps, terms: CatchUpTerms = DEFAULTS) {
+    this.#deps = deps;
+    this.#terms = terms;
+    this.#rules = new Map(deps.rules.map((rule) => [rule.name, rule]));
+  }
+
+  /** Reads further decisions when none is left, and ends those that are too old. Throws when the store does. */
+  async tick(clock: StoreClock): Promise<void> {
+    const { decisionWriter, monotonicMs, random } = this.#deps;
+    const nowMs = clock.nowMs();
+    const postponed = this.#postponed.splice(0);
+    await decisionWriter.write(postponed.map(({ row, spent }) => buildHeldRow(row, spent, nowMs)));
+    if (this.#page.length > 0 || monotonicMs() < this.#readDueMs) {
+      return;
+    }
+    if (monotonicMs() >= this.#lapseDueMs) {
+      const isFull = await this.#endOld(nowMs);
+      this.#lapseDueMs = monotonicMs() + (isFull ? 0 : LAPSE_MS);
+    }
+    const { rows, isLast } = await this.#readPage(clock);
+    this.#page = rows;
+    this.#readDueMs = monotonicMs() + (isLast ? POLL_MS * (0.5 + random()) : 0);
+  }
+
+  /** Takes the next traces: as many as the money is expected to pay for, so that it goes to the first ones. */
+  take(nowMs: number): TraceKey[] {
+    const keys: TraceKey[] = [];
+    let open = this.#countOpen();
+    for (let row = this.#page[0]; row !== undefined && open < BATCH; row = this.#page[0]) {
+      const name = joinTraceKey(row);
+      const { spent, restUsd } = this.#findRest(row, nowMs);
+      if (spent === undefined && !this.#taken.has(name) && open > 0 && !this.#mayPay(open + 1, restUsd)) {
+        break;
+      }
+      this.#page.shift();
+      if (spent !== undefined) {
+        this.#postponed.push({ row, spent });
+      } else if (!this.#taken.has(name)) {
+        const atMs = this.#deps.monotonicMs();
+        this.#taken.set(name, { atMs, decidedAtMs: row.decidedAt, isDone: false });
+        keys.push({ tenant: row.tenant, traceId: row.traceId });
+        open += 1;
+      }
+    }
+    return keys;
+  }
+
+  /** Notes that a trace was scored, or was not. */
+  done({ key, left, decisions }: TraceOutcome): void {
+    const taken = this.#taken.get(joinTraceKey(key));
+    // A trace that was left waits for room, so it is still under way.
+    if (taken !== undefined && left === null) {
+      taken.isDone = true;
+      const costUsd = decisions.reduce((sum, row) => sum + (row.costUsd ?? 0), 0);
+      if (costUsd > 0) {
+        this.#meanUsd = this.#meanUsd === null ? costUsd : this.#meanUsd + WEIGHT * (costUsd - this.#meanUsd);
+      }
+    }
+  }
+
+  /** Returns true when the money pays for so many traces. Until a cost is known, one trace is under way. */
+  #mayPay(traces: number, restUsd: number): boolean {
+    return this.#meanUsd !== null && traces * this.#meanUsd <= restUsd;
+  }
+
+  /** Begins again, because traces came to this process or left it. */
+  restart(): void {
+    this.#page = [];
+    this.#taken.clear();
+    this.#readDueMs = 0;
+  }
+
+  #countOpen(): number {
+    return [...this.#taken.values()].filter(({ isDone }) => !isDone).length;
+  }
+
+  #findRest({ rule, tenant }: Decision, nowMs: number): BudgetRest {
+    const found = this.#rules.get(rule);
+    return this.#deps.budget.findRest({ rule: found?.paidBy ?? rule, caps: found?.budget, tenant }, nowMs);
+  }
+
+  async #readPage(clock: StoreClock): Promise<Page> {
+    const { stores, decisionWriter, ownership, monotonicMs } = this.#deps;
+    const nowMs = clock.nowMs();
+    const isAlone = ownership.shards() === null;
+    const stuck = this.#taken.size - this.#countOpen();
+    const limit = (isAlone ? PAGE : this.#window) + stuck;
+    const query = { untilMs: nowMs, order: this.#terms.order, shards: null, limit };
+    const rows = await stores.decisions.heldBack(query);
+    const removed = rows.filter(({ rule, scorer }) => !ownership.isKnown(rule, scorer));
+    await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
+    this.#forget(rows);
+    const own = rows.filter((row) => this.#isOurs(row));
+    if (own.length > 0 || rows.length < limit) {
+      this.#foundOwnMs = monotonicMs();
+      this.#window = BATCH;
+    } else if (monotonicMs() - this.#foundOwnMs > WIDEN_MS) {
+      this.#window = Math.min(2 * this.#window, PAGE);
+    }
+    const page = own.filter((row) => !this.#taken.has(joinTraceKey(row)));
+    await this.#refreshBudgets(page, clock);
+    return { rows: page, isLast: rows.length === 0 };
+  }
+
+  #isOurs(row: Decision): boolean {
+    const { ownership } = this.#deps;
+    return (
+      ownership.isKnown(row.rule, row.scorer) && ownership.claim(row)?.owns(row.rule, row.scorer) === true
+    );
+  }
+
+  /** Forgets traces that are done. A trace whose decision did not change stays for a while, so that it is not read again and again. */
+  #forget(rows: readonly Decision[]): void {
+    const nowMs = this.#deps.monotonicMs();
+    const current = new Map(rows.map((row) => [joinTraceKey(row), row.decidedAt]));
+    for (const [name, { atMs, isDone, decidedAtMs }] of this.#taken) {
+      const leaveMs = isDone ? LEAVE_MS : UNDER_WAY_MS;
+      if (nowMs - atMs > leaveMs || (isDone && current.get(name) !== decidedAtMs)) {
+        this.#taken.delete(name);
+      }
+    }
+  }
+
+  /** Reads the budgets of the decisions, so that no trace is read whose money is spent. */
+  async #refreshBudgets(rows: readonly Decision[], clock: StoreClock): Promise<void> {
+    const pairs = new Map(rows.map((row) => [JSON.stringify([row.rule, row.tenant]), row]));
+    for (const { rule, tenant } of pairs.values()) {
+      const found = this.#rules.get(rule);
+      await this.#deps.budget.refresh({ rule: found?.paidBy ?? rule, caps: found?.budget, tenant }, () =>
+        clock.nowMs(),
+      );
+    }
+  }
+
+  /** Ends decisions on traces that are too old. Returns true when there may be more of them. */
+  async #endOld(nowMs: number): Promise<boolean> {
+    const { stores, decisionWriter, ownership } = this.#deps;
+    const { order, maxAgeMs } = this.#terms;
+    const query = {
+      evidenceBeforeMs: nowMs - maxAgeMs,
+      order,
+      shards: ownership.shards(),
+      limit: WRITE_LIMIT,
+    };
+    const rows = (await stores.decisions.heldBack(query)).filter((row) => this.#isOurs(row));
+    await decisionWriter.write(rows.map((row) => buildLapsedRow(row, maxAgeMs, nowMs)));
+    return rows.length >= WRITE_LIMIT;
+  }
+}
