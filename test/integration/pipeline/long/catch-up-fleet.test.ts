@@ -45,14 +45,14 @@ test('four processes spend 1 USD a day of 3 USD of work, each day on the oldest 
   await stopFleet();
   for (const day of [2, 3]) {
     const scored = await world.listPositions('scored');
-    const left = (await world.listPositions('deferred')).slice(0, 100);
+    // The money of a day is for 100 traces; the order of several processes holds up to 50.
+    const first = (await world.listPositions('deferred')).slice(0, 150);
     await world.sleepDays(1);
     stopFleet = await startFleet();
     await until(async () => (await world.listPositions('scored')).length >= day * 95, 240_000);
     await stopFleet();
     const caughtUp = (await world.listPositions('scored')).filter((n) => !scored.includes(n));
-    const inOrder = caughtUp.filter((n) => left.includes(n));
-    expect(inOrder.length / caughtUp.length).toBeGreaterThanOrEqual(0.9);
+    expect(caughtUp.filter((n) => !first.includes(n))).toEqual([]);
   }
   const days = await readDays();
   expect(days).toHaveLength(3);
