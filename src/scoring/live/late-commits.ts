@@ -18,12 +18,19 @@ export async function computeSuspectSince(
   found: readonly ReadyTrace[],
   nowMs: number,
 ): Promise<number> {
-  let lastDecisionMs = -Infinity;
+  const slices: Promise<number>[] = [];
   for (let start = 0; start < found.length; start += KEYS_PER_LOOKUP) {
-    const rows = await decisions.ofTraces(found.slice(start, start + KEYS_PER_LOOKUP));
-    for (const row of [...rows.values()].flat()) {
-      lastDecisionMs = Math.max(lastDecisionMs, Math.min(row.decidedAt, nowMs));
-    }
+    slices.push(findLastDecisionMs(decisions, found.slice(start, start + KEYS_PER_LOOKUP), nowMs));
   }
-  return lastDecisionMs - OVERLAP_MS;
+  return Math.max(-Infinity, ...(await Promise.all(slices))) - OVERLAP_MS;
+}
+
+async function findLastDecisionMs(
+  decisions: Pick<DecisionStore, 'ofTraces'>,
+  keys: readonly ReadyTrace[],
+  nowMs: number,
+): Promise<number> {
+  const rows = await decisions.ofTraces(keys);
+  const times = [...rows.values()].flat().map((row) => Math.min(row.decidedAt, nowMs));
+  return times.reduce((latest, ms) => Math.max(latest, ms), -Infinity);
 }

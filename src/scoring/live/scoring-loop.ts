@@ -214,10 +214,12 @@ class LiveScoring implements ScoringLoop {
             this.#context.log.warn("the store's clock went back: the rules are recorded again from now on");
             history = await this.#recordRules(nowMs);
           }
+          this.#mode = liveMode(this.#rules, history, this.#admission);
+          // Before the sweep, which may take seconds after a start.
+          this.#workers.start(this.#mode);
           await this.#sweep(history);
           await this.#catchUp.tick(createStoreClock(nowMs, this.#context.monotonicMs));
           this.#takeHeldBack();
-          this.#mode = liveMode(this.#rules, history, this.#admission);
           this.#workers.start(this.#mode);
         }
         await this.#readDue();
@@ -237,7 +239,7 @@ class LiveScoring implements ScoringLoop {
     for (;;) {
       const restMs = tickMs - monotonicMs();
       const nextMs = Math.max(gatherMs, this.#nextReadyInMs() ?? TICK_MS, SHORTEST_SLEEP_MS);
-      await this.#timers.sleep(Math.min(restMs, nextMs), this.#stopping.signal);
+      await this.#timers.sleep(Math.max(0, Math.min(restMs, nextMs)), this.#stopping.signal);
       if (this.#stopping.signal.aborted || monotonicMs() >= tickMs) {
         return;
       }
