@@ -267,8 +267,8 @@ async function startScorer(
     settings: sessionSettings(config),
   });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
-  const { budget, judgeStock, judgeHealth } = scoring;
-  metrics.observe(() => scorerReadings({ loop, judgeStock }));
+  const { budget, judgeStock, judgeHealth, unpriced } = scoring;
+  metrics.observe(() => scorerReadings({ loop, judgeStock, unpriced }));
   metrics.observe(() => judgeReadings(scoring));
   metrics.observe(() => kit.guests.readings());
   const parts: StartedPart[] = [

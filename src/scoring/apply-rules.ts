@@ -83,12 +83,17 @@ async function applyRules(context: TraceContext, whole: TraceTask, mode: Scoring
 
 /** Decides what the rules left to the content. Without content all stays as it is. */
 function choose(
-  { prices }: TraceContext,
+  { prices, unpriced }: TraceContext,
   task: TraceTask,
   reading: TraceReading | Unscored,
   mode: ScoringMode,
 ): TraceTask {
-  return 'status' in reading ? task : chooseByContent(task, reading, { mode, prices }).task;
+  if ('status' in reading) {
+    return task;
+  }
+  const choice = chooseByContent(task, reading, { mode, prices });
+  unpriced.count += choice.isUnpriced ? 1 : 0;
+  return choice.task;
 }
 
 /**

@@ -103,6 +103,7 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     runWriter: createGroupCommit((records) => stores.runs.write(records), options.commitPace),
     callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls), options.commitPace),
     prices: ports.prices ?? {},
+    unpriced: { count: 0 },
     claims: SOLE_CLAIMS,
     signal: ports.signal,
     random: ports.random ?? Math.random,

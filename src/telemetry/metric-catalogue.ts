@@ -182,6 +182,11 @@ export const METRICS = {
     'Traces without a final decision: waiting (still arriving), queued, waiting_for_judge (code scorers have decided), running, retrying.',
     'state',
   ),
+  'spanscore.sampling.unpriced': observed(
+    'total',
+    '{trace}',
+    'Traces for which a rule with `costly` could not know the cost, because a model has no price. They count as not costly.',
+  ),
   'spanscore.scoring.traces.spilled': observed(
     'total',
     '{trace}',

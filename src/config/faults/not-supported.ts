@@ -17,6 +17,10 @@ export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
     path: ['store', 'cluster'],
     instead: 'its tables are created on the one server of store.url',
   },
+  {
+    path: ['rules', '*', 'sample', 'always', '*', 'newVersion'],
+    instead: 'supported: error, tool-error, negative-feedback, slow, costly, tokens',
+  },
   { path: ['judges', 'providers', '*', 'batch'], instead: 'each question to a judge is one call' },
   { path: ['api', 'hosts'], instead: 'put a proxy before the API that checks the Host header' },
   { path: ['api', 'requestsPerMinute'], instead: 'put a proxy before the API that limits requests' },
@@ -26,13 +30,8 @@ interface UnsupportedValue extends Unsupported {
   readonly names: readonly string[];
 }
 
-/** Unsupported values, and keys of values that are written as a group (`{ slow: 10s }`). */
+/** Unsupported values. */
 export const UNSUPPORTED_VALUES: readonly UnsupportedValue[] = [
-  {
-    path: ['rules', '*', 'sample', 'always', '*'],
-    names: ['slow', 'costly', 'tokens', 'newVersion'],
-    instead: 'supported: error, tool-error, negative-feedback',
-  },
   {
     path: ['auth', 'tokens', '*', 'scopes', '*'],
     names: ['label'],

@@ -157,6 +157,31 @@ const where = z
     'Traces that the rule scores. Every condition must be true. For a list, one matching value is enough.',
   );
 
+/** Kind of traces by their size. */
+const bySize = z
+  .strictObject({
+    slow: duration(
+      'Scores every trace that lasts at least this long, from its first start to its last end.',
+      {
+        minMs: 1,
+      },
+    ).optional(),
+    costly: z
+      .number()
+      .positive({ error: 'must be above 0' })
+      .optional()
+      .describe(
+        'Scores every trace with a run that costs the agent at least this much. A run whose model has no price is not costly.',
+      )
+      .meta({ unit: 'USD' }),
+    tokens: wholeNumber('Scores every trace with a run of at least this many tokens, in and out.', {
+      unit: 'tokens',
+    }).optional(),
+  })
+  .refine((size) => Object.values(size).filter((value) => value !== undefined).length === 1, {
+    error: 'needs exactly one of slow, costly and tokens; write each in an entry of its own',
+  });
+
 const sample = z
   .strictObject({
     rate: z
@@ -167,9 +192,11 @@ const sample = z
       .describe('Share of the traces to score: 0.1 scores one in ten.')
       .meta({ unit: 'share' }),
     always: z
-      .array(z.enum(['error', 'tool-error', 'negative-feedback']))
+      .array(z.union([bySize, z.enum(['error', 'tool-error', 'negative-feedback'])]))
       .default([])
-      .describe('Kinds of traces that are always scored.'),
+      .describe(
+        'Kinds of traces that are always scored: by name, or by size, as `{ slow: 10s }`. For `costly` and `tokens` every trace is read.',
+      ),
   })
   .describe('Share of the traces that is scored.');
 

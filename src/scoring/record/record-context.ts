@@ -14,5 +14,7 @@ export interface RecordContext {
   readonly callWriter: GroupCommit<JudgeCallRecord>;
   /** Prices of models over the built-in ones, for the costs of runs. */
   readonly prices: PriceTable;
+  /** Count of traces of which `costly` could not know the cost. */
+  readonly unpriced: { count: number };
   readonly log: Log;
 }

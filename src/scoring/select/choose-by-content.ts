@@ -14,8 +14,8 @@ import { findUnmetContent } from './where.ts';
 export interface ContentChoice {
   /** The task with the rules that score the trace, and those that do not. */
   readonly task: TraceTask;
-  /** Number of rules that want costly traces and could not know the cost. */
-  readonly unpriced: number;
+  /** True when a rule wants costly traces and could not know the cost. */
+  readonly isUnpriced: boolean;
 }
 
 /**
@@ -28,7 +28,7 @@ export function chooseByContent(
   { mode, prices }: { readonly mode: ScoringMode; readonly prices: PriceTable },
 ): ContentChoice {
   if (!mode.selects || task.rules.length === 0) {
-    return { task, unpriced: 0 };
+    return { task, isUnpriced: false };
   }
   const sizes = reading.runs.map((run) => ({
     tokens: countTokens(run),
@@ -46,7 +46,7 @@ export function chooseByContent(
         ...choices.flatMap(({ result }) => (result.outcome === 'declined' ? [result] : [])),
       ],
     },
-    unpriced: choices.filter(({ isUnpriced }) => isUnpriced).length,
+    isUnpriced: choices.some((choice) => choice.isUnpriced),
   };
 }
 

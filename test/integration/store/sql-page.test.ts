@@ -23,6 +23,8 @@ const VALUES = {
   SpanAttributes: "map('gen_ai.tool.name', 'search', 'gen_ai.operation.name', 'execute_tool')",
   Status: "['scored', 'failed', 'deferred', 'sampled_out'][number % 4 + 1]",
   Stratum: "'uniform'",
+  Source: "'live'",
+  Weight: '1 + number',
   HigherIsBetter: 'true',
   IsDeleted: '0',
 };

@@ -39,7 +39,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   - name: production
     scorers: [keyword-coverage, content-similarity]
     where: { service: [weather], environment: production, attributes: { customer.tier: gold } }
-    sample: { rate: 0.1, always: [error, tool-error] }
+    sample: { rate: 0.1, always: [error, tool-error, { slow: 10s }, { costly: 0.05 }] }
   - name: long-answers
     scorers: [tone]
     where: { model: [gpt-5-mini, gpt-5], duration: { min: 2s }, tokens: { min: 1000 }, status: ok, not: { service: canary } }`,

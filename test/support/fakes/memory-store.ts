@@ -436,7 +436,9 @@ function buildFacts(rows: readonly StoredSpan[], attributeKeys: readonly string[
     hasToolError: spans.some(
       (span) => span.statusCode === 'Error' && span.attributes.has('gen_ai.tool.name'),
     ),
-    hasNegativeFeedback: false,
+    hasNegativeFeedback: spans.some((span) =>
+      [...span.attributes].some(([key, value]) => key.includes('feedback') && Number(value) < 0),
+    ),
     attributes: new Map(attributeKeys.map((key) => [key, values(key)])),
   };
 }

@@ -204,6 +204,21 @@ describe('sampling by size', () => {
   });
 });
 
+describe('feedback that comes late', () => {
+  it('opens a trace again that the sample left out', async () => {
+    const { store, score } = await world({ sample: { rate: 0, always: ['negative-feedback'] } });
+    const traceId = newTraceId();
+    await score(agentSpan(traceId, 'a', { says: 'x' }));
+    expect(store.decisions()).toMatchObject([{ status: 'sampled_out' }]);
+    await score(agentSpan(traceId, 'f', { parent: 'a', attributes: { 'user.feedback.score': '-1' } }));
+    expect(store.scores()).toMatchObject([{ stratum: 'priority', weight: 1 }]);
+    expect(store.decisions().map(({ scorer, status }) => `${scorer} ${status}`)).toEqual([
+      '* scored',
+      'a scored',
+    ]);
+  });
+});
+
 describe('the weight of a score', () => {
   it('counts the sampling before spanscore', async () => {
     const { store, score } = await world({ sample: { rate: 0.5, always: ['error'] } });
