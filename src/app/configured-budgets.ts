@@ -1,4 +1,4 @@
-import type { ScopedBudget } from '../domain/budget.ts';
+import type { ScopedBudget } from '../domain/money/budget.ts';
 import type { Config } from './config/index.ts';
 
 /** Lists the budgets of a configuration: of rules, of tenants and of the installation. */

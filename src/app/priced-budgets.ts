@@ -1,6 +1,6 @@
 import { ConfigError } from '../domain/errors.ts';
-import { findPrice, unpricedBudget, type PriceTable } from '../domain/model-prices.ts';
-import type { SharedBudgets } from '../domain/budget.ts';
+import { findPrice, unpricedBudget, type PriceTable } from '../domain/money/model-prices.ts';
+import type { SharedBudgets } from '../domain/money/budget.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Config } from './config/index.ts';
 import { listConfiguredBudgets } from './configured-budgets.ts';
-import type { BudgetScope } from '../domain/budget.ts';
+import type { BudgetScope } from '../domain/money/budget.ts';
 import type { BudgetReading } from '../scoring/budget/budget-ask.ts';
 import { computeRenewal } from '../scoring/budget/budget-period.ts';
 import { createBudgetReader } from '../scoring/budget/read-budgets.ts';

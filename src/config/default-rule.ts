@@ -1,4 +1,4 @@
-import { priceLine } from '../domain/model-prices.ts';
+import { priceLine } from '../domain/money/model-prices.ts';
 import type { Rule } from './schema/rules.ts';
 
 /** Facts about a scorer that the configuration needs. */

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { findPrice } from '../domain/model-prices.ts';
+import { findPrice } from '../domain/money/model-prices.ts';
 import { withAbsoluteTls, type FindFolder } from './absolute-paths.ts';
 import { crossIssues } from './checks/cross-checks.ts';
 import { stackLayers, parseLayers, formatSubject, type Layers } from './config-layers.ts';

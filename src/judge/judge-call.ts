@@ -3,7 +3,7 @@ import type { CircuitBreaker } from './limits/circuit-breaker.ts';
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { toJudgeError } from './judge-fault.ts';
-import { findPrice } from '../domain/model-prices.ts';
+import { findPrice } from '../domain/money/model-prices.ts';
 import { findCost } from './judge-cost.ts';
 import type { JudgeRegistry, ResolvedJudge } from './judge-registry.ts';
 import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts';

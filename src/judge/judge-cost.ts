@@ -1,4 +1,4 @@
-import type { ModelPrice } from '../domain/model-prices.ts';
+import type { ModelPrice } from '../domain/money/model-prices.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 
 const MILLION = 1_000_000;

@@ -2,7 +2,7 @@ import { readEnvironment } from '../config/environment.ts';
 import { createCircuitBreaker, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { JudgeError } from './judge-error.ts';
-import type { PriceTable } from '../domain/model-prices.ts';
+import type { PriceTable } from '../domain/money/model-prices.ts';
 import type { JudgeModelObject } from './model-call.ts';
 import { createProviderGate, type ProviderGate } from './limits/provider-gate.ts';
 

@@ -1,5 +1,5 @@
-import type { SharedBudgets } from '../domain/budget.ts';
-import type { PriceTable } from '../domain/model-prices.ts';
+import type { SharedBudgets } from '../domain/money/budget.ts';
+import type { PriceTable } from '../domain/money/model-prices.ts';
 import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import type { Log } from '../telemetry/log.ts';

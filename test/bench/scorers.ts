@@ -7,9 +7,9 @@ import { loadavg } from 'node:os';
 import { sumUp } from './bench-table.ts';
 import { loadPeer } from './peer-packages.ts';
 import type { ScorerLibrary } from './peer-packages.ts';
-import { benchCode } from './scorers-code.ts';
-import { benchImports } from './scorers-import.ts';
-import { benchJudged } from './scorers-judged.ts';
+import { benchCode } from './scorers/scorers-code.ts';
+import { benchImports } from './scorers/scorers-import.ts';
+import { benchJudged } from './scorers/scorers-judged.ts';
 
 const DEFAULT_BUDGET_MS = 1500;
 

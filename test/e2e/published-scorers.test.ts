@@ -4,7 +4,7 @@ import type { Scorer } from '../../src/evals/index.ts';
 import { checks as ownChecks } from '../../src/scorers/checks/index.ts';
 import { createTestMessage } from '../../src/scorers/utils/index.ts';
 import { scoreTraces } from '../../src/scoring/score-traces.ts';
-import { createCountingJudge } from '../bench/counting-judge.ts';
+import { createCountingJudge } from '../bench/scorers/counting-judge.ts';
 import { isPeerInstalled, loadPeer } from '../bench/peer-packages.ts';
 import type { ScorerLibrary } from '../bench/peer-packages.ts';
 import { MemoryStore } from '../support/fakes/memory-store.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../app/config/index.ts';
 import { judgesInUse } from '../../config/checks/judge-checks.ts';
-import { showUsd } from '../../domain/usd.ts';
+import { showUsd } from '../../domain/money/usd.ts';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';

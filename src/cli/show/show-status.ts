@@ -1,7 +1,7 @@
 import { isoTime } from '../../api/time-json.ts';
 import type { ScorerStatus, ServeStatus, StoreStatus } from '../../app/serve-status.ts';
 import type { ServeFile } from '../../config/serve-file.ts';
-import { showUsd } from '../../domain/usd.ts';
+import { showUsd } from '../../domain/money/usd.ts';
 import { cleanLine } from './clean-text.ts';
 
 /** Status for `--json`. A part that this machine cannot know is null. */

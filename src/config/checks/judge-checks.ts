@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import type { BudgetCaps } from '../../domain/budget.ts';
-import { findPrice, unpricedBudget } from '../../domain/model-prices.ts';
+import type { BudgetCaps } from '../../domain/money/budget.ts';
+import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
 import type { KeyPath } from '../key-path.ts';
 import { isInsideAddress } from '../private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';

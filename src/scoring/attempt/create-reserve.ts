@@ -1,4 +1,4 @@
-import { unpricedBudget } from '../../domain/model-prices.ts';
+import { unpricedBudget } from '../../domain/money/model-prices.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';
 import type { AttemptContext } from './attempt-context.ts';

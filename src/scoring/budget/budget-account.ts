@@ -1,4 +1,4 @@
-import { listCaps, type BudgetScope } from '../../domain/budget.ts';
+import { listCaps, type BudgetScope } from '../../domain/money/budget.ts';
 import {
   BLOCK_SHARE,
   OPEN_LEASE_MS,

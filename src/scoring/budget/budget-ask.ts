@@ -1,6 +1,6 @@
-import { nameBudget, type BudgetCap, type BudgetCaps } from '../../domain/budget.ts';
+import { nameBudget, type BudgetCap, type BudgetCaps } from '../../domain/money/budget.ts';
 import { AppError } from '../../domain/errors.ts';
-import { showUsd } from '../../domain/usd.ts';
+import { showUsd } from '../../domain/money/usd.ts';
 
 /** Request for money for one judge call. */
 export interface BudgetAsk {

@@ -1,4 +1,4 @@
-import type { BudgetCap } from '../../domain/budget.ts';
+import type { BudgetCap } from '../../domain/money/budget.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 
 /** Computes the start of the UTC day of a time, Unix milliseconds. */

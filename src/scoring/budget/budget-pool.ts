@@ -1,4 +1,4 @@
-import type { BudgetScope } from '../../domain/budget.ts';
+import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { SpendEntry } from '../../store/contracts/stores.ts';
 import { computeNextBudgetDay } from './budget-period.ts';
 

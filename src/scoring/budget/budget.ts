@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BudgetCaps, BudgetScope, ScopedBudget, SharedBudgets } from '../../domain/budget.ts';
+import type { BudgetCaps, BudgetScope, ScopedBudget, SharedBudgets } from '../../domain/money/budget.ts';
 import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/contracts/stores.ts';
 import type { AccountShares, AccountTerms } from './account-terms.ts';

@@ -1,4 +1,4 @@
-import { listCaps, type BudgetCap, type BudgetScope, type ScopedBudget } from '../../domain/budget.ts';
+import { listCaps, type BudgetCap, type BudgetScope, type ScopedBudget } from '../../domain/money/budget.ts';
 import type { JudgeCallStore, SpendingPart } from '../../store/contracts/stores.ts';
 import { OPEN_LEASE_MS } from './account-terms.ts';
 import type { BudgetReading } from './budget-ask.ts';

@@ -1,7 +1,7 @@
-import { nameBudget } from '../../domain/budget.ts';
+import { nameBudget } from '../../domain/money/budget.ts';
 import { HELD_BACK, WHOLE_RULE, type Decision, type DecisionStatus } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { showUsd } from '../../domain/usd.ts';
+import { showUsd } from '../../domain/money/usd.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { formatReason, readReasonCode } from '../attempt/attempt-failure.ts';
 import type { AttemptCost, AttemptResult, ScorerAttempt } from '../attempt/attempt-result.ts';

@@ -1,5 +1,5 @@
 import type { Decision } from '../../domain/decision.ts';
-import type { PriceTable } from '../../domain/model-prices.ts';
+import type { PriceTable } from '../../domain/money/model-prices.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score } from '../../domain/score.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';

@@ -1,5 +1,5 @@
 import type { AgentRun } from '../../domain/agent-run.ts';
-import type { PriceTable } from '../../domain/model-prices.ts';
+import type { PriceTable } from '../../domain/money/model-prices.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { TraceFacts, TraceKey } from '../../store/contracts/stores.ts';
 import { parseTime } from '../record/score-rows.ts';

@@ -1,5 +1,5 @@
 import type { TraceReading } from '../../domain/agent-run.ts';
-import type { PriceTable } from '../../domain/model-prices.ts';
+import type { PriceTable } from '../../domain/money/model-prices.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import type { TraceTask } from '../trace-task.ts';

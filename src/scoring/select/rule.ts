@@ -1,5 +1,5 @@
 import type { TargetKind } from '../../domain/agent-run.ts';
-import type { BudgetCaps } from '../../domain/budget.ts';
+import type { BudgetCaps } from '../../domain/money/budget.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { hashValue } from '../../domain/identity.ts';
 import type { Scorer } from '../../evals/scorer.ts';

@@ -1,5 +1,5 @@
 import type { AgentRun } from '../../domain/agent-run.ts';
-import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/model-prices.ts';
+import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/money/model-prices.ts';
 import { findCost } from '../../judge/judge-cost.ts';
 
 /** Returns the tokens of a run and of the agents below it; null when its emitter does not count them. */

@@ -1,5 +1,5 @@
 import type { Decision, Stratum } from '../../domain/decision.ts';
-import { showUsd } from '../../domain/usd.ts';
+import { showUsd } from '../../domain/money/usd.ts';
 import type { TraceFacts } from '../../store/contracts/stores.ts';
 import type { PreparedRule, PreparedScorer } from './rule.ts';
 import type { PriorityFacts, RunSize, SamplePlan } from './sample-trace.ts';

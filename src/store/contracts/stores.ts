@@ -1,4 +1,4 @@
-import type { BudgetScope } from '../../domain/budget.ts';
+import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceData } from '../../domain/span.ts';

@@ -1,4 +1,4 @@
-import type { BudgetScope } from '../../domain/budget.ts';
+import type { BudgetScope } from '../../domain/money/budget.ts';
 import type {
   JudgeCallRecord,
   JudgeCallStore,

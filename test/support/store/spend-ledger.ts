@@ -1,4 +1,4 @@
-import type { BudgetScope } from '../../../src/domain/budget.ts';
+import type { BudgetScope } from '../../../src/domain/money/budget.ts';
 import type {
   JudgeCallStore,
   SpendEntry,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PriceTable } from '../../../../src/domain/model-prices.ts';
+import type { PriceTable } from '../../../../src/domain/money/model-prices.ts';
 import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { askForText, type JudgeModel } from '../../../../src/judge/judge.ts';
 import type { Rule } from '../../../../src/scoring/select/rule.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SharedBudgets } from '../../../../src/domain/budget.ts';
+import type { SharedBudgets } from '../../../../src/domain/money/budget.ts';
 import { AppError } from '../../../../src/domain/errors.ts';
 import { createBudget, type Budget } from '../../../../src/scoring/budget/budget.ts';
 import type { BudgetAsk } from '../../../../src/scoring/budget/budget-ask.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BudgetCaps, SharedBudgets } from '../../../../src/domain/budget.ts';
+import type { BudgetCaps, SharedBudgets } from '../../../../src/domain/money/budget.ts';
 import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { askForText } from '../../../../src/judge/judge.ts';
 import type { CatchUpOrder } from '../../../../src/store/contracts/stores.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findPrice } from '../../../src/domain/model-prices.ts';
+import { findPrice } from '../../../../src/domain/money/model-prices.ts';
 
 test('a dated snapshot has the price of its family, and an override wins', () => {
   expect(findPrice('openai/gpt-5-mini-2025-08-07')).toEqual(findPrice('openai/gpt-5-mini'));

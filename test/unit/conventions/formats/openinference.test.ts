@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
-import type { Span } from '../../../src/domain/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-import { type SpanOptions, buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import { readTrace } from '../../../../src/conventions/read-traces.ts';
+import type { AgentRun } from '../../../../src/domain/agent-run.ts';
+import type { Span } from '../../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
+import { type SpanOptions, buildSpan, buildTrace } from '../../../support/builders/spans.ts';
 
 function oi(id: string, kind: string, attributes: Record<string, unknown>, options: SpanOptions = {}): Span {
   return buildSpan(id, { 'openinference.span.kind': kind, ...attributes }, options);

@@ -1,11 +1,11 @@
-import { atMost, head, row, share, shown, verdictOn } from './bench-table.ts';
-import type { Goal } from './bench-table.ts';
+import { atMost, head, row, share, shown, verdictOn } from '../bench-table.ts';
+import type { Goal } from '../bench-table.ts';
 import { createCountingJudge } from './counting-judge.ts';
 import type { CountingJudge } from './counting-judge.ts';
 import { createJudged, groundingCase, JUDGED_CASES, withLongContext } from './judged-cases.ts';
 import type { JudgedCase } from './judged-cases.ts';
-import { longestPause, timesPerRun } from './measured-time.ts';
-import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
+import { longestPause, timesPerRun } from '../measured-time.ts';
+import type { AnyScorer, ScorerLibrary } from '../peer-packages.ts';
 import { buildRun } from './scorer-cases.ts';
 import type { Sides } from './scorers-code.ts';
 

@@ -1,7 +1,7 @@
-import { atMost, head, row, share, verdictOn } from './bench-table.ts';
-import type { Goal } from './bench-table.ts';
-import { longestPause, timesPerRun } from './measured-time.ts';
-import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
+import { atMost, head, row, share, verdictOn } from '../bench-table.ts';
+import type { Goal } from '../bench-table.ts';
+import { longestPause, timesPerRun } from '../measured-time.ts';
+import type { AnyScorer, ScorerLibrary } from '../peer-packages.ts';
 import { CODE_CASES, prebuilt, buildRun } from './scorer-cases.ts';
 
 /** Both libraries. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import type { Span } from '../../../src/domain/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-import { type SpanOptions, buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import { readTrace } from '../../../../src/conventions/read-traces.ts';
+import type { Span } from '../../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
+import { type SpanOptions, buildSpan, buildTrace } from '../../../support/builders/spans.ts';
 
 function observation(
   id: string,

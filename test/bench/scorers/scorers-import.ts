@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { atMost, head, row, share, verdictOn } from './bench-table.ts';
-import { median } from './measured-time.ts';
-import { PEER_ENTRIES, peerFile } from './peer-packages.ts';
+import { atMost, head, row, share, verdictOn } from '../bench-table.ts';
+import { median } from '../measured-time.ts';
+import { PEER_ENTRIES, peerFile } from '../peer-packages.ts';
 
 const ROUNDS = 7;
 const MAX_SHARE = 33;
@@ -36,7 +36,7 @@ export async function benchImports(): Promise<void> {
 
 /** Compiled files, as users load them. */
 function buildDist(): string {
-  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
   const outDir = `${root}node_modules/.cache/spanscore-bench`;
   const tsc = `${root}node_modules/typescript/bin/tsc`;
   execFileSync(process.execPath, [tsc, '-p', `${root}tsconfig.build.json`, '--outDir', outDir, '--noCheck'], {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import type { Span } from '../../../src/domain/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-import { buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import { readTrace } from '../../../../src/conventions/read-traces.ts';
+import type { Span } from '../../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
+import { buildSpan, buildTrace } from '../../../support/builders/spans.ts';
 
 const SCOPE = { scope: 'livekit-agents' };
 const QUESTION = { type: 'message', role: 'user', content: ['What is the weather in Paris?'] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import { readTrace } from '../../../../src/conventions/read-traces.ts';
+import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
 import {
   agentSpan,
   chatSpan,
@@ -10,7 +10,7 @@ import {
   toolResponse,
   toolSpan,
   buildTrace,
-} from '../../support/builders/spans.ts';
+} from '../../../support/builders/spans.ts';
 
 describe('Genkit', () => {
   const flow = { 'genkit:type': 'action', 'genkit:metadata:subtype': 'flow', 'genkit:name': 'weather' };

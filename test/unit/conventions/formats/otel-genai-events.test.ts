@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
-import type { LogRecord, Span, SpanEvent } from '../../../src/domain/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import { readTrace } from '../../../../src/conventions/read-traces.ts';
+import type { AgentRun } from '../../../../src/domain/agent-run.ts';
+import type { LogRecord, Span, SpanEvent } from '../../../../src/domain/span.ts';
+import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
 import {
   agentSpan,
   chatSpan,
@@ -10,7 +10,7 @@ import {
   chatMessage,
   buildSpan,
   buildTrace,
-} from '../../support/builders/spans.ts';
+} from '../../../support/builders/spans.ts';
 
 function buildEvent(name: string, attributes: Record<string, string>): SpanEvent {
   return { name, timeUnixNano: 0n, attributes: new Map(Object.entries(attributes)) };

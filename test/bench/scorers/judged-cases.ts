@@ -1,6 +1,6 @@
-import { answerUnits } from '../../src/scorers/prebuilt/shared/evidence/answer-units.ts';
+import { answerUnits } from '../../../src/scorers/prebuilt/shared/evidence/answer-units.ts';
 import type { CountingJudge } from './counting-judge.ts';
-import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
+import type { AnyScorer, ScorerLibrary } from '../peer-packages.ts';
 import { buildText } from './scorer-cases.ts';
 
 export interface JudgedCase {

@@ -1,4 +1,4 @@
-import type { AnyScorer, ScorerLibrary } from './peer-packages.ts';
+import type { AnyScorer, ScorerLibrary } from '../peer-packages.ts';
 
 const QUESTION =
   'Was my order 4711 shipped, when will it arrive, and what did the customer service promise about the refund?';
