@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChdbModule, ChdbSession } from './chdb-session.ts';
 import { engineArguments } from './engine-arguments.ts';
 import type { FailureReason, OpenMessage } from './engine-messages.ts';
@@ -11,6 +12,9 @@ import { ReaderStatements } from './readers/reader-runner.ts';
 import { SessionPool } from './session-pool.ts';
 import { openSpool } from './spool.ts';
 import { createStatementRunner } from './statement-runner.ts';
+
+/** Interval at which connections without a request are closed during a stop, milliseconds. */
+const CLOSE_IDLE_EVERY_MS = 20;
 
 /** Error of an engine that could not be opened or served; the parent acts on its reason. */
 export class EngineStartError extends Error {
@@ -68,6 +72,16 @@ async function listening(server: ReturnType<typeof createHttpFront>, port: numbe
   }
 }
 
+/** Waits until the last replies are sent: a statement ends before its reply has left the process. */
+async function finishReplies(
+  server: ReturnType<typeof createHttpFront>,
+  closed: Promise<true>,
+): Promise<void> {
+  const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+  await Promise.race([closed, sleep(limits.REPLIES_MS)]);
+  clearInterval(closing);
+}
+
 /** Opens chdb on a directory and serves it. Calls `onFatal` when the engine is broken and only a new process helps. */
 export async function startEngineHost(options: OpenMessage, onFatal: () => void): Promise<EngineHost> {
   const chdb = await loadChdb(options.chdbModule);
@@ -109,11 +123,12 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   const port = await listening(server, options.port);
 
   async function stop(): Promise<void> {
-    server.close();
+    const closed = new Promise<true>((resolve) => server.close(() => resolve(true)));
     server.closeIdleConnections();
     const drained = Promise.all([queries, inserts, reading].map((pool) => pool.drained())).then(() => true);
     const tooLong = new Promise<boolean>((resolve) => setTimeout(resolve, limits.DRAIN_MS, false));
     if (await Promise.race([drained, tooLong])) {
+      await finishReplies(server, closed);
       named.closeAll();
       [queries, inserts, reading].forEach((pool) => pool.close());
       control.close();

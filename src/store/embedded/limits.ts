@@ -42,5 +42,8 @@ export const THREAD_POOL_SIZE = 16;
 /** Wait of a stopping or orphaned child for running statements, milliseconds. */
 export const DRAIN_MS = 3_000;
 
+/** Time for the replies to leave the process after their statements, milliseconds. */
+export const REPLIES_MS = 1_000;
+
 /** Time without progress of a reply, because its reader does not read, before the connection is closed, milliseconds. */
 export const SEND_TIMEOUT_MS = 600_000;

@@ -105,8 +105,9 @@ testLong('loses no run to memory that earlier runs have left behind', async () =
   expect(results.map(({ score }) => score)).toEqual(results.map(() => 1));
 });
 
-describe('a scorer whose runs give no result in time', () => {
-  testLong('pauses after five of them, is put off by a minute, and says so in log and metrics', async () => {
+testLong(
+  'a scorer whose runs give no result in time pauses after five of them, is put off by a minute, and says so in log and metrics',
+  async () => {
     const { scorer } = await world.bind('slow', unless('for (;;);'), { timeoutMs: 50 });
     for (let count = 0; count < 5; count += 1) {
       await expect(scores(scorer, { output: 'bad' })).rejects.toMatchObject({ code: 'timeout' });
@@ -119,8 +120,8 @@ describe('a scorer whose runs give no result in time', () => {
     });
     expect(world.logged.join()).toMatch(/a scorer pauses.*scorer=slow/);
     expect(world.reading('paused', 'slow')).toBe(1);
-  });
-});
+  },
+);
 
 describe('the process of a scorer', () => {
   it('has nothing but the named variables in its environment, and a low priority', async () => {

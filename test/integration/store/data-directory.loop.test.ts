@@ -92,7 +92,7 @@ describe('a directory whose owner is about to release it', () => {
     const client = directory.connect(address);
     const running = listRows(
       client,
-      'SELECT sleepEachRow(0.5) AS n FROM numbers(6) SETTINGS max_block_size = 1',
+      'SELECT sleepEachRow(0.5) AS n FROM numbers(4) SETTINGS max_block_size = 1',
     );
     // Itself, and the one that it looks for.
     const count = 'SELECT count() AS n FROM system.processes';
@@ -107,7 +107,7 @@ describe('a directory whose owner is about to release it', () => {
     expect(warnings).toEqual([`waiting for process ${owner.pid} to stop`]);
     expect(isProcessAlive(address.pid)).toBe(false);
     expect(await answers(successor)).toBe(true);
-    expect(await running).toHaveLength(6);
+    expect(await running).toHaveLength(4);
   });
 
   testLong('is waited for while the orphaned engine of a killed owner still runs', async () => {

@@ -69,6 +69,7 @@ describe('the span sink', () => {
     const read = await it.store.spans.read([buildKey(span.traceId)]);
     expect(read.get(joinTraceKey(buildKey(span.traceId)))).toEqual({
       traceId: span.traceId,
+      size: expect.any(Number),
       spans: [span],
       logs: [log],
     });
