@@ -9,7 +9,7 @@ export interface JudgeConfig {
   readonly model?: JudgeModel;
   /** The system message. Data belongs into the prompt, never here. */
   readonly instructions?: string;
-  /** What to do with the prompt, sent after it. It lets several questions about the same data begin alike. */
+  /** Task for the judge, sent after the prompt. It lets several questions about the same data begin alike. */
   readonly task?: string;
   readonly modelSettings?: Omit<JudgeSettings, 'abortSignal'>;
 }

@@ -14,7 +14,7 @@ export interface PanelReading {
   readonly sources: ReadonlyMap<number, string>;
   /** True when passages of the evidence did not fit into the question. */
   readonly isCut: boolean;
-  /** What operator and user said. */
+  /** Instructions of the operator and words of the user. */
   readonly spoken: string;
 }
 

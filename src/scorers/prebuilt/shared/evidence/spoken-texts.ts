@@ -8,7 +8,7 @@ import { readQuestion } from '../read-answer.ts';
 export interface SpokenTexts {
   /** The system prompt; '' without one. */
   readonly operator: string;
-  /** What the user said in earlier turns. */
+  /** Words of the user in earlier turns. */
   readonly earlier: readonly string[];
   readonly question: string;
 }
