@@ -93,10 +93,22 @@ export default {
     })),
     {
       name: 'not-to-dev-dep',
-      comment: 'Published code may not need a development dependency, unless its user installs it.',
+      comment:
+        'Published code may not need a development dependency, unless its user installs it. The dashboard is published as files that hold its libraries.',
       severity: 'error',
-      from: { path: ours },
+      from: { path: ours, pathNot: '^src/dashboard/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
+    },
+    {
+      name: 'the-dashboard-takes-types-of-the-api',
+      comment: 'Code of the server is not for browsers. The list of pages is: it imports nothing.',
+      severity: 'error',
+      from: { path: '^src/dashboard/' },
+      to: {
+        path: '^src/api/',
+        pathNot: '^src/api/dashboard/page-paths\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'not-to-test',

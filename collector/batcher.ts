@@ -18,12 +18,12 @@ interface Entry extends SentPiece {
   readonly settle: (outcome: PieceOutcome) => void;
 }
 
-/**
- * Rows of a request that the store refused. They are stored as dead letters with their bytes; the sender need not send them
- * again.
- */
-export interface SetAside {
-  readonly rows: number;
+/** Rows of a request that are left out. The sender need not send them again. */
+export interface LeftOut {
+  /** Rows that the store refused. They are stored as dead letters with their bytes. */
+  readonly setAside: number;
+  /** Rows of purged traces. They are nowhere. */
+  readonly purged: number;
   readonly reasons: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export class Batcher {
   }
 
   /** Rejects with a retryable error when the rows are not stored, or may not be. */
-  async add(table: IngestTable, pieces: readonly RowPiece[], origin: Origin): Promise<SetAside> {
+  async add(table: IngestTable, pieces: readonly RowPiece[], origin: Origin): Promise<LeftOut> {
     const { maxInFlightBytes, maxQueueMs, retryAfterMs } = this.#deps.limits;
     const bytes = pieces.reduce((sum, piece) => sum + piece.bytes.length, 0);
     if (this.#draining) {
@@ -79,7 +79,8 @@ export class Batcher {
       throw failed;
     }
     return {
-      rows: outcomes.reduce((sum, { setAside }) => sum + setAside, 0),
+      setAside: outcomes.reduce((sum, { setAside }) => sum + setAside, 0),
+      purged: outcomes.reduce((sum, { purged }) => sum + purged, 0),
       reasons: outcomes.flatMap(({ reasons }) => reasons),
     };
   }

@@ -1,7 +1,9 @@
 import pRetry from 'p-retry';
 import { type AppError, StoreUnavailableError, toAppError } from '../src/domain/errors.ts';
+import { formatCount } from '../src/domain/plural.ts';
 import type { IngestTable } from '../src/store/contracts/columns.ts';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
+import type { PurgedTraces } from '../src/store/contracts/purge.ts';
 import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
 import { bisect, type Bisection } from './bisect.ts';
@@ -9,6 +11,7 @@ import type { Counter } from './counts.ts';
 import type { InsertHealth } from './insert-health.ts';
 import type { CollectorLimits } from './limits.ts';
 import type { RowPiece } from './otlp/row-pieces.ts';
+import { dropPurgedRows } from './purged-rows.ts';
 import { type Origin, refusedRows } from './refused-rows.ts';
 import { listParts, type RowRange, rowsIn, wholeRange } from './row-ranges.ts';
 
@@ -18,6 +21,7 @@ const RETRY_FACTOR = 3;
 export interface BlockInserterDependencies {
   readonly sink: SpanSink;
   readonly deadLetters: DeadLetterSink;
+  readonly purged: PurgedTraces;
   readonly limits: CollectorLimits;
   readonly log: Log;
   readonly counter: Counter;
@@ -32,10 +36,13 @@ export interface SentPiece {
   readonly origin: Origin;
 }
 
-/** Result of a piece: an error when a part of it is not stored, else the number of rows set aside, with the reason. */
+/** Result of a piece: an error when a part of it is not stored, else the numbers of rows left out, with the reasons. */
 export interface PieceOutcome {
   readonly error: AppError | undefined;
+  /** Rows that the store refused. */
   readonly setAside: number;
+  /** Rows of purged traces. */
+  readonly purged: number;
   readonly reasons: readonly string[];
 }
 
@@ -53,14 +60,43 @@ export class BlockInserter {
     this.#deps = deps;
   }
 
-  /** Returns one outcome for each piece, in their order. */
+  /** Returns one outcome for each piece, in their order. Rows of purged traces are left out. */
   async insert(table: IngestTable, sent: readonly SentPiece[]): Promise<readonly PieceOutcome[]> {
+    const { purged, counter } = this.#deps;
+    try {
+      await purged.renew();
+    } catch (error) {
+      return sent.map(() => settlePiece(insertError(error)));
+    }
+    if (purged.isEmpty) {
+      return this.#insertPieces(table, sent);
+    }
+    const kept = sent.map(({ piece, origin }) => ({
+      ...dropPurgedRows(piece, origin.tenant, purged),
+      origin,
+    }));
+    const isEmpty = kept.every(({ piece }) => piece.rows === 0);
+    const outcomes = isEmpty ? kept.map(() => settlePiece(undefined)) : await this.#insertPieces(table, kept);
+    return outcomes.map((outcome, index) => {
+      const rows = kept[index]?.purged ?? 0;
+      counter.add('records_purged', rows);
+      return rows === 0
+        ? outcome
+        : {
+            ...outcome,
+            purged: rows,
+            reasons: [...outcome.reasons, `${formatCount(rows, 'record')} of purged traces`],
+          };
+    });
+  }
+
+  async #insertPieces(table: IngestTable, sent: readonly SentPiece[]): Promise<readonly PieceOutcome[]> {
     const token = this.#deps.newToken();
     const whole = wholeRange(sent.map(({ piece }) => piece));
     this.#deps.counter.add('inserts');
     const failure = await this.#insertRange(table, whole, token);
     if (failure?.code !== 'store_rejected') {
-      return sent.map(() => ({ error: failure, setAside: 0, reasons: [] }));
+      return sent.map(() => settlePiece(failure));
     }
     try {
       await this.#checkTable(table, failure);
@@ -70,8 +106,7 @@ export class BlockInserter {
       this.#checkProof(table, found);
       return await this.#settle(table, sent, found);
     } catch (error) {
-      const unkept = insertError(error);
-      return sent.map(() => ({ error: unkept, setAside: 0, reasons: [] }));
+      return sent.map(() => settlePiece(insertError(error)));
     }
   }
 
@@ -173,10 +208,16 @@ export class BlockInserter {
       return {
         error: undecided.has(index) ? failed?.error : undefined,
         setAside: mine.reduce((sum, { rows }) => sum + rows, 0),
+        purged: 0,
         reasons: mine.map(({ letter }) => `set aside as ${letter.id}: ${letter.reason}`),
       };
     });
   }
+}
+
+/** Outcome of a piece that is stored as a whole, or not at all. */
+function settlePiece(error: AppError | undefined): PieceOutcome {
+  return { error, setAside: 0, purged: 0, reasons: [] };
 }
 
 function sumBytes({ chunks }: RowBlock): number {

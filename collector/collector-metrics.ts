@@ -21,6 +21,7 @@ const COUNTERS: Partial<Record<CollectorCount, Counted>> = {
   logs_rejected: { name: 'spanscore.receiver.records.rejected', labels: { signal: 'logs' } },
   spans_stubbed: { name: 'spanscore.receiver.spans.stubbed' },
   logs_dropped: { name: 'spanscore.receiver.logs.dropped' },
+  records_purged: { name: 'spanscore.receiver.records.purged' },
   insert_retries: { name: 'spanscore.insert.retries' },
   insert_failures: { name: 'spanscore.insert.failures', reason: 'reason' },
   connections_dropped: { name: 'spanscore.receiver.connections.dropped' },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
+import { NOTHING_PURGED, type PurgedTraces } from '../src/store/contracts/purge.ts';
 import type { SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
 import type { Log } from '../src/telemetry/log.ts';
@@ -25,6 +26,8 @@ export interface CollectorOptions {
   readonly sink: SpanSink;
   /** Sink of rows and records that can never be stored. */
   readonly deadLetters: DeadLetterSink;
+  /** Traces of which no span is stored any more. Default: none. */
+  readonly purged?: PurgedTraces;
   /** Starts of the receivers, by name. */
   readonly receivers: ReadonlyMap<string, StartReceiver>;
   readonly limits?: Partial<CollectorLimits>;
@@ -72,6 +75,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const inserter = new BlockInserter({
     sink,
     deadLetters,
+    purged: options.purged ?? NOTHING_PURGED,
     limits,
     log,
     counter,

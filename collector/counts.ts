@@ -8,6 +8,7 @@ const COLLECTOR_COUNTS = [
   'logs_accepted',
   'logs_rejected',
   'logs_dropped',
+  'records_purged',
   'inserts',
   'insert_retries',
   'insert_failures',

@@ -22,6 +22,8 @@ export interface ExportResult {
   readonly rejected: number;
   /** Records that the store refused; they are dead letters with their bytes. */
   readonly setAside: number;
+  /** Records of purged traces. */
+  readonly purged: number;
   readonly reasons: readonly string[];
 }
 
@@ -48,7 +50,7 @@ export function ingest(
   deps: IngestDependencies,
 ): Promise<ExportResult> {
   if (request.body.length === 0) {
-    return Promise.resolve({ rejected: 0, setAside: 0, reasons: [] });
+    return Promise.resolve({ rejected: 0, setAside: 0, purged: 0, reasons: [] });
   }
   return storeRows(decodeRows(request, lease, deps), deps);
 }
@@ -78,14 +80,18 @@ async function storeRows(
   { signal, origin, decoded, lease }: HeldRows,
   { batcher, counter }: IngestDependencies,
 ): Promise<ExportResult> {
-  const setAside = await batcher.add(decoded.table, decoded.pieces, origin).finally(() => lease.release());
-  counter.add(signal === 'traces' ? 'spans_accepted' : 'logs_accepted', decoded.rows - setAside.rows);
+  const left = await batcher.add(decoded.table, decoded.pieces, origin).finally(() => lease.release());
+  counter.add(
+    signal === 'traces' ? 'spans_accepted' : 'logs_accepted',
+    decoded.rows - left.setAside - left.purged,
+  );
   counter.add(signal === 'traces' ? 'spans_rejected' : 'logs_rejected', decoded.rejected);
   counter.add('logs_dropped', decoded.dropped);
   counter.add('spans_stubbed', decoded.stubs);
   return {
     rejected: decoded.rejected,
-    setAside: setAside.rows,
-    reasons: [...decoded.reasons, ...setAside.reasons],
+    setAside: left.setAside,
+    purged: left.purged,
+    reasons: [...decoded.reasons, ...left.reasons],
   };
 }

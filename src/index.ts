@@ -14,7 +14,7 @@ export type {
   TargetKind,
   TokenUsage,
   TraceReading,
-} from './domain/agent-run.ts';
+} from './domain/trace/agent-run.ts';
 export type { Decision, DecisionStatus, Stratum } from './domain/decision.ts';
 export { AppError } from './domain/errors.ts';
 export type { ErrorCode, Stage } from './domain/errors.ts';
@@ -24,7 +24,7 @@ export type {
   AgentOutput,
   MessagePart,
   ToolInvocation,
-} from './domain/messages.ts';
+} from './domain/trace/messages.ts';
 export type { Score, ScoreSource, Verdict } from './domain/score.ts';
 export { startServe } from './serve.ts';
 export type { Role, Serve, ServeAddresses, ServeOptions } from './serve.ts';

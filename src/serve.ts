@@ -1,23 +1,35 @@
 import { randomUUID } from 'node:crypto';
-import { statusRoute } from './api/status-route.ts';
-import { configuredMonitorRoutes } from './app/monitors/configured-monitor-routes.ts';
+import { startApiPorts, type ScorerPorts } from './app/api/start-api-ports.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
-import { connectLentStore, connectOwnStore, type StoreConnection } from './app/connect-store.ts';
-import { engineCheck, engineReadings } from './app/engine-part.ts';
-import { meteredStores } from './app/metered-stores.ts';
+import { configureBackfillKind } from './app/jobs/backfills.ts';
+import { connectLentStore, connectOwnStore, type StoreConnection } from './app/store/connect-store.ts';
+import { engineCheck, engineReadings } from './app/store/engine-part.ts';
+import { meteredStores } from './app/store/metered-stores.ts';
+import { createBudgetWatch } from './app/budgets/budget-watch.ts';
+import { budgetReadings } from './app/budgets/budget-readings.ts';
+import { startBudgetAlerts } from './app/budgets/start-budget-alerts.ts';
 import { startAlerts } from './app/monitors/open-alerts.ts';
-import { judgeReadings } from './app/judge-readings.ts';
+import { judgeReadings } from './app/scoring/judge-readings.ts';
+import { startAggregates } from './app/aggregates/start-aggregates.ts';
+import { startLabels } from './app/labels/start-labels.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
-import { openOwnStore } from './app/open-store.ts';
-import { configureCatchUp, createConfiguredScoring, sessionSettings } from './app/configured-scoring.ts';
+import { configurePurgeKind, leaveOutPurged, type PurgeAwareStore } from './app/jobs/purges.ts';
+import { openOwnStore } from './app/store/open-store.ts';
+import {
+  configureCatchUp,
+  createConfiguredScoring,
+  sessionSettings,
+} from './app/scoring/configured-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { startExports } from './app/start-exports.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
-import { loadScorerKit } from './app/scorer-kit.ts';
-import { scorerReadings } from './app/scorer-readings.ts';
-import { processStatus, readStoreStatus, type ScorerStatus } from './app/serve-status.ts';
+import { loadScorerKit, type ScorerKit } from './app/scoring/scorer-kit.ts';
+import { scorerReadings } from './app/scoring/scorer-readings.ts';
+import { createServeStatus, processStatus, type ScorerStatus } from './app/serve-status.ts';
+import { createScoringReads } from './app/reads/scoring-reads.ts';
+import { buildAddresses, buildOtlpAddresses, type ServeAddresses } from './app/serve-addresses.ts';
 import { startServeApi, type ServeApi } from './app/start-serve-api.ts';
-import { startForwarding, startReceivers, type Receivers } from './app/start-receivers.ts';
+import { startForwarding, startReceivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { PREBUILT_SCORERS } from './components.ts';
 import { parseConfig, type Config, type ConfigInput } from './app/config/index.ts';
@@ -25,10 +37,13 @@ import { createDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
+import { startJobRunner } from './jobs/job-runner.ts';
+import { rescoreKind } from './rescore/rescore-job.ts';
 import { startDuties } from './ownership/duties.ts';
 import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
 import { createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
 import type { RecordContext } from './scoring/record/record-context.ts';
+import type { Scoring } from './scoring/scoring.ts';
 import { startSessionLoop } from './scoring/sessions/session-loop.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -42,15 +57,7 @@ export type Role = (typeof ROLES)[number];
 /** Roles of a process with `forward`. */
 const FORWARD_ROLES: readonly Role[] = ['collector', 'api'];
 
-/** Addresses of a running `serve`; null for a role that it does not have. */
-export interface ServeAddresses {
-  readonly otlpHttp: string | null;
-  readonly otlpGrpc: string | null;
-  readonly api: string | null;
-  /** Address of `/healthz`, `/readyz` and `/metrics`, which every role has; null when the port was in use. */
-  readonly probes: string | null;
-  readonly clickhouse: { url: string; username: string; password: string; database: string } | null;
-}
+export type { ServeAddresses };
 
 export interface Serve {
   readonly addresses: ServeAddresses;
@@ -139,29 +146,37 @@ async function startRoles(
     { name: 'data directory', stage: 'address', stop: async () => engine?.mark('stopping') },
     { name: 'engine', stage: 'engine', stop: () => connection.release() },
   );
-  const store = await openOwnStore(connection, log, deps.signal);
-  started.push({ name: 'store', stage: 'store', stop: () => store.close() });
+  const opened = await openOwnStore(connection, log, deps.signal);
+  started.push({ name: 'store', stage: 'store', stop: () => opened.close() });
+  const purgeAware = await leaveOutPurged(config, opened, log);
+  const { store, purged } = purgeAware;
+  started.push({ name: 'tombstones', stage: 'store', stop: async () => purged.stop() });
   if (engine !== undefined) {
-    // They used an engine that has ended. After a kill, their traces would be left to them for half a minute.
-    await store.members.dismissAll();
+    // They used an engine that has ended. After a kill, their traces would be left to them for half a minute, and their exporters and
+    // alerts for a quarter of one.
+    await Promise.all([store.members.dismissAll(), store.duties.dismissAll()]);
   }
-  api.waitFor('the scorers and the receivers');
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
-  const scorer = roles.includes('scorer') ? await startScorer(config, store, deps) : undefined;
+  const scorer = roles.includes('scorer') ? await startScorer(config, purgeAware, deps) : undefined;
   started.push(...(scorer?.parts ?? []));
-  const receivers = receives ? await startReceivers(config, store, deps) : undefined;
+  api.waitFor(receives ? 'the receivers' : 'the API');
+  const receivers = receives ? await startReceivers(config, { ...store, purged }, deps) : undefined;
   if (receivers !== undefined) {
     started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
   }
-  const checks = [...storeChecks(store, connection, metrics), ...(receivers?.checks ?? [])];
-  const status = statusRoute(async () => ({
-    ...processStatus(roles),
-    ...scorer?.status(),
-    ...(await readStoreStatus(config, store, connection.kind)),
-  }));
+  const checks = [
+    ...storeChecks(store, connection, metrics),
+    { name: 'tombstones', check: () => purged.check() },
+    ...(receivers?.checks ?? []),
+  ];
+  const { kind } = connection;
+  const otlp = buildOtlpAddresses(config, receivers);
+  const readStatus = createServeStatus({ config, roles, otlp, kind, checks, scorer: scorer?.status });
   const hasApi = roles.includes('api');
-  const routes = hasApi ? [...(await configuredMonitorRoutes(config, store)), status] : [];
-  const listening = await api.open({ checks, routes });
+  const findPorts = hasApi
+    ? await startApiPorts(config, readStatus, { opened, ...purgeAware, ...scorer?.forApi, started, log })
+    : undefined;
+  const listening = await api.open({ checks, findPorts, readCookieKey: () => store.cookieKeys.read() });
   const addresses = buildAddresses(config, { connection, receivers, listening, hasApi });
   rejectAborted(deps.signal);
   started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
@@ -187,9 +202,10 @@ async function startForwardRoles(
   api.waitFor('the brokers');
   const receivers = await startForwarding(config, config.forward, deps);
   started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
-  const status = statusRoute(async () => processStatus(roles));
   const hasApi = roles.includes('api');
-  const listening = await api.open({ checks: receivers.checks, routes: hasApi ? [status] : [] });
+  const status = async () => processStatus(roles, buildOtlpAddresses(config, receivers));
+  const findPorts = hasApi ? () => ({ status, store: null }) : undefined;
+  const listening = await api.open({ checks: receivers.checks, findPorts });
   const addresses = buildAddresses(config, { connection: undefined, receivers, listening, hasApi });
   started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: false }));
   const { topic, logTopic } = config.forward.kafka;
@@ -237,9 +253,10 @@ function watchLender(connection: StoreConnection): { lost: Promise<void>; watch:
 
 async function startScorer(
   config: Config,
-  store: Store,
-  { started, log, metrics }: ServeDependencies,
-): Promise<{ parts: StartedPart[]; status: () => ScorerStatus }> {
+  { store, purged }: PurgeAwareStore,
+  { started, log, metrics, api }: ServeDependencies,
+): Promise<{ parts: StartedPart[]; forApi: ScorerPorts; status: () => ScorerStatus }> {
+  api.waitFor('the scorers');
   const kit = await loadScorerKit(config, { log });
   started.push({ name: 'own scorers', stage: 'work', stop: () => kit.guests.stop() });
   const groups = await configuredMonitors(config);
@@ -247,6 +264,7 @@ async function startScorer(
     config,
     kit,
     stores: meteredStores(store, metrics),
+    purged,
     readTrace: createTurnReader(),
     log,
     isStream: true,
@@ -265,28 +283,55 @@ async function startScorer(
     rules: kit.rules,
     ownership,
     settings: sessionSettings(config),
+    catchUp: configureCatchUp(config),
   });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
   const { budget, judgeStock, judgeHealth, unpriced } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgeStock, unpriced }));
   metrics.observe(() => judgeReadings(scoring));
+  const watch = createBudgetWatch(config, store);
+  metrics.observe(() => budgetReadings(watch));
   metrics.observe(() => kit.guests.readings());
   const parts: StartedPart[] = [
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'budgets', stage: 'exporters', stop: () => budget.giveBack() },
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
+    startJobs(config, store, { scoring, kit, log }),
+    startAggregates(store, { duties, log }),
+    ...startLabels(store, { duties, log, metrics }),
     startMonitors(groups, { store, duties, log, metrics }),
+    startBudgetAlerts(config.alerts, { store, watch, budget, duties, log }),
     ...(await startAlerts(config, store, { duties, log, metrics })),
   ];
-  return { parts, status: () => ({ scoring: loop.status(), judges: judgeHealth.states() }) };
+  return {
+    parts,
+    forApi: { kit, reads: createScoringReads(scoring, kit) },
+    status: () => ({
+      scoring: { ...loop.status(), unpriced: unpriced.count },
+      judges: judgeHealth.states(),
+    }),
+  };
+}
+
+/** Starts to run the jobs of the store. */
+function startJobs(
+  config: Config,
+  store: Store,
+  { scoring, kit, log }: { scoring: Scoring; kit: ScorerKit; log: Log },
+): StartedPart {
+  const { jobs, duties, spans, repairs } = store;
+  const kinds = [
+    rescoreKind({ scoring, repairs, rules: kit.rules, sessions: sessionSettings(config) }),
+    configureBackfillKind({ config, kit }, scoring, { isBesideLive: true }),
+    configurePurgeKind(config, store),
+  ];
+  const runner = startJobRunner({ jobs, duties, nowMs: () => spans.nowMs(), kinds, log });
+  return { name: 'jobs', stage: 'work', stop: () => runner.stop() };
 }
 
 /** Stops the loop. Its last rows wait for no others. */
-function stopScoring(
-  loop: ScoringLoop,
-  { scoreWriter, decisionWriter, runWriter, callWriter }: RecordContext,
-): Promise<void> {
-  [scoreWriter, decisionWriter, runWriter, callWriter].forEach((writer) => writer.hurry());
+function stopScoring(loop: ScoringLoop, { hurryWrites }: Pick<RecordContext, 'hurryWrites'>): Promise<void> {
+  hurryWrites();
   return loop.stop();
 }
 
@@ -297,38 +342,6 @@ function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics
   }
   metrics.observe(() => engineReadings(engine));
   return [reachable, engineCheck(engine)];
-}
-
-function formatUrl({ host, port }: { host: string; port: number }, tls: object | undefined): string {
-  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** Parts of a process that have addresses. */
-interface AddressedParts {
-  readonly connection: StoreConnection | undefined;
-  readonly receivers: Receivers | undefined;
-  readonly listening: { readonly host: string; readonly port: number } | null;
-  readonly hasApi: boolean;
-}
-
-function buildAddresses(
-  { api: { tls: apiTls }, receivers: { otlp } }: Config,
-  { connection, receivers, listening, hasApi }: AddressedParts,
-): ServeAddresses {
-  const [http, grpc] = ['otlp-http', 'otlp-grpc'].map((name) => receivers?.addresses.get(name));
-  const probes = listening === null ? null : formatUrl(listening, apiTls);
-  return {
-    otlpHttp: http === undefined ? null : formatUrl(http, otlp.http.tls),
-    otlpGrpc: grpc === undefined ? null : formatUrl(grpc, otlp.grpc.tls),
-    api: hasApi ? probes : null,
-    probes,
-    clickhouse: connection === undefined ? null : buildStoreAddress(connection),
-  };
-}
-
-function buildStoreAddress({ options }: StoreConnection): NonNullable<ServeAddresses['clickhouse']> {
-  const { url, username, password, database } = options;
-  return { url, username, password, database };
 }
 
 /**

@@ -57,7 +57,7 @@ export function forwardRequests(deps: ForwardDependencies): TakeRequest {
     deps.counter.add('forwarded_records', records.length);
     deps.counter.add(signal === 'traces' ? 'spans_accepted' : 'logs_accepted', taken);
     deps.counter.add(signal === 'traces' ? 'spans_rejected' : 'logs_rejected', rejections.count);
-    return { rejected: rejections.count, setAside: 0, reasons: rejections.reasons };
+    return { rejected: rejections.count, setAside: 0, purged: 0, reasons: rejections.reasons };
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Attributes, LogRecord, Span } from '../../src/domain/span.ts';
+import type { Attributes, LogRecord, Span } from '../../src/domain/trace/span.ts';
 import type { RowLimits } from './row-limits.ts';
 
 /** Limit of cut attributes named in a row, and limit of characters of an attribute key in a name. */

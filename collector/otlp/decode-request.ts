@@ -1,9 +1,7 @@
-import { AGENT_SIGNALS } from '../../src/conventions/agent-signals.ts';
-import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
 import { InvalidInputError } from '../../src/domain/errors.ts';
-import { hasUsefulContent, buildStub } from '../../src/conventions/kept-content.ts';
+import { buildStub, hasUsefulContent, isUsefulLog } from '../../src/conventions/kept-content.ts';
 import { decodeOtlpJson } from '../../src/wire/otlp-json.ts';
-import type { LogRecord, Span } from '../../src/domain/span.ts';
+import type { LogRecord, Span } from '../../src/domain/trace/span.ts';
 import { encodeLog, encodeSpan } from '../../src/store/contracts/row-binary.ts';
 import { Cuts, cutLog, cutSpan } from './cuts.ts';
 import { countRecords } from './count-records.ts';
@@ -139,7 +137,7 @@ function orReject(rejections: Rejections, where: string, write: () => void): voi
 function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => boolean {
   const cuts = new Cuts(options.limits);
   return (log) => {
-    if (!isKept(log)) {
+    if (log.traceId === '' || !isUsefulLog(log)) {
       return false;
     }
     cuts.begin();
@@ -148,15 +146,4 @@ function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => bool
     rows.endRow(cuts.bytes);
     return true;
   };
-}
-
-/** True for a log record of an agent's trace; other logs are not stored. */
-function isKept(log: LogRecord): boolean {
-  return (
-    log.traceId !== '' &&
-    looksLikeAgent(
-      { scopeName: log.scopeName, attributeKeys: log.attributes.keys(), eventNames: [log.eventName] },
-      AGENT_SIGNALS,
-    )
-  );
 }

@@ -1,5 +1,5 @@
 import { lowerValue } from '../../src/wire/any-value.ts';
-import type { LogRecord } from '../../src/domain/span.ts';
+import type { LogRecord } from '../../src/domain/trace/span.ts';
 import { readAttributes } from './proto-attributes.ts';
 import { hasId } from './proto-ids.ts';
 import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';

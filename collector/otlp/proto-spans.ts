@@ -9,7 +9,7 @@ import type { RecordScope, RecordVisitor } from './proto-walk.ts';
 import type { RangeList } from './range-list.ts';
 import type { DecodeOptions } from './row-limits.ts';
 import type { RowPieces } from './row-pieces.ts';
-import { SPAN_KINDS, STATUS_CODES } from '../../src/domain/span.ts';
+import { SPAN_KINDS, STATUS_CODES } from '../../src/domain/trace/span.ts';
 
 const KIND_BYTES = SPAN_KINDS.map(encoded);
 const STATUS_BYTES = STATUS_CODES.map(encoded);

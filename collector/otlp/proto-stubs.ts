@@ -1,6 +1,6 @@
 import { AGENT_SIGNALS } from '../../src/conventions/agent-signals.ts';
-import { looksLikeAgent } from '../../src/domain/agent-signals.ts';
-import { isKeptKey, STUB_MARK } from '../../src/conventions/kept-content.ts';
+import { looksLikeAgent } from '../../src/domain/trace/agent-signals.ts';
+import { isKeptEvent, isKeptKey, STUB_MARK } from '../../src/conventions/kept-content.ts';
 import type { Cuts } from './cuts.ts';
 import type { ProtoReader } from './proto-reader.ts';
 import { type SpanScan, SPAN_TEXT, createPartScan, scanPart } from './proto-span-scan.ts';
@@ -12,13 +12,10 @@ const part = createPartScan();
 
 /** Like `hasUsefulContent`, for a scanned span that is not decoded. */
 export function isUsefulSpan(reader: ProtoReader, scopeName: string, span: SpanScan): boolean {
-  return looksLikeAgent(
-    {
-      scopeName,
-      attributeKeys: listKeys(reader, span.attributes),
-      eventNames: listEventNames(reader, span.events),
-    },
-    AGENT_SIGNALS,
+  const eventNames = [...listEventNames(reader, span.events)];
+  return (
+    eventNames.some(isKeptEvent) ||
+    looksLikeAgent({ scopeName, attributeKeys: listKeys(reader, span.attributes), eventNames }, AGENT_SIGNALS)
   );
 }
 

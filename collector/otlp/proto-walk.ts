@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../src/domain/errors.ts';
-import type { Attributes } from '../../src/domain/span.ts';
+import type { Attributes } from '../../src/domain/trace/span.ts';
 import { type Rejections, reject, tooManyRecords } from './decoded-request.ts';
 import { readAttributes } from './proto-attributes.ts';
 import { BrokenProtobufError, LENGTH, type ProtoReader } from './proto-reader.ts';

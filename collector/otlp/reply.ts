@@ -31,9 +31,14 @@ export const CONTENT_TYPES: Record<Encoding, string> = {
 export function encodeExportResponse(
   signal: Signal,
   encoding: Encoding,
-  result: { readonly rejected: number; readonly setAside: number; readonly reasons: readonly string[] },
+  result: {
+    readonly rejected: number;
+    readonly setAside: number;
+    readonly purged: number;
+    readonly reasons: readonly string[];
+  },
 ): Buffer {
-  const leftOut = result.rejected + result.setAside;
+  const leftOut = result.rejected + result.setAside + result.purged;
   if (leftOut === 0 && result.reasons.length === 0) {
     return Buffer.from(encoding === 'json' ? '{}' : '');
   }

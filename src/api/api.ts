@@ -1,190 +1,184 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { ServerTls } from '../config/tls-files.ts';
-import type { Access, CheckAccess } from '../config/access.ts';
-import { AppError, readErrorMessage } from '../domain/errors.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { ReadinessCheck } from '../domain/readiness-check.ts';
-import { createReadiness } from './health.ts';
-import { sendJson, sendProblem } from './problem.ts';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { timeout } from 'hono/timeout';
+import { NotFoundError } from '../domain/errors.ts';
+import { SECOND_MS } from '../domain/durations.ts';
+import { createRequestAccess, type RequestAccessOptions } from './access/request-access.ts';
+import { createRequestRate } from './access/request-rate.ts';
+import { createErrorHandler } from './answer-errors.ts';
+import type { ApiEnv, Caller } from './api-env.ts';
+import { guardBrowsers, type BrowserGuardOptions } from './browser-guard.ts';
+import { createDashboard } from './dashboard/dashboard.ts';
+import type { DashboardFiles } from './dashboard/dashboard-files.ts';
+import { limitBody } from './limit-body.ts';
+import { answerUnchanged } from './lists/answer-unchanged.ts';
+import { buildDocsPage } from './docs-page.ts';
+import { buildOpenApi } from './openapi.ts';
+import type { ApiPorts } from './ports.ts';
+import { answerProblem } from './problem.ts';
+import { createProbes, type ProbeOptions } from './probes.ts';
+import { createCompareRoutes } from './resources/aggregates/compare.ts';
+import { createCoverageRoutes } from './resources/aggregates/coverage.ts';
+import { createDistributionRoutes } from './resources/aggregates/distribution.ts';
+import { createOverviewRoutes } from './resources/aggregates/overview.ts';
+import { createSeriesRoutes } from './resources/aggregates/series.ts';
+import { createAlertRoutes } from './resources/alerts.ts';
+import { createBackfillRoutes } from './resources/backfills.ts';
+import { createConfiguredRoutes } from './resources/configured.ts';
+import { createJobRoutes } from './resources/jobs.ts';
+import { createLabelRoutes } from './resources/labels.ts';
+import { createMarkerRoutes } from './resources/markers.ts';
+import { createMonitorRoutes } from './resources/monitors.ts';
+import { createMuteRoutes } from './resources/mutes.ts';
+import { createPurgeRoutes } from './resources/purges.ts';
+import { createScoreWriteRoutes } from './resources/score-writes.ts';
+import { createScoreRoutes } from './resources/scores.ts';
+import { createSessionRoutes } from './resources/sessions.ts';
+import { createSignInRoutes } from './resources/sign-in.ts';
+import { createStatusRoutes } from './resources/status.ts';
+import { createTraceRoutes } from './resources/traces.ts';
+import { createRouter, listFilters as listRouteFilters } from './router.ts';
 
-export interface ApiOptions {
-  readonly host: string;
-  /** 0 means any free port. */
-  readonly port: number;
-  /** Undefined: without TLS. */
-  readonly tls?: ServerTls | undefined;
-  /** Called for every route with a scope. */
-  readonly checkAccess: CheckAccess;
-  /** Current checks of the readiness. */
-  readonly checks: () => readonly ReadinessCheck[];
-  /** Current routes besides health and readiness. Default: none. */
-  readonly routes?: () => CurrentRoutes;
-  readonly log: Log;
+/** Longest body of a request, bytes. */
+const MAX_BODY = 1024 * 1024;
+
+/** Longest time of a request until its reply begins, milliseconds. The events of a stream may come later. */
+const MAX_REQUEST_MS = 30_000;
+
+/** Path of all resources. */
+export const PREFIX = '/api/v1';
+
+export interface ApiOptions extends ProbeOptions, BrowserGuardOptions, RequestAccessOptions {
+  /** Most requests of a token within a minute. */
+  readonly requestsPerMinute: number;
+  /** Limit of a request, milliseconds. Default 30,000. */
+  readonly maxRequestMs?: number | undefined;
+  /** Undefined when the dashboard was not built. */
+  readonly dashboard: DashboardFiles | undefined;
+  /**
+   * Returns the ports for a caller; `starting` while the process starts, `none` for a process that has only probes. The ports see
+   * the tenant of the caller only.
+   */
+  readonly findPorts: (caller: Caller) => ApiPorts | 'starting' | 'none';
 }
 
-/** Routes that answer now. */
-export interface CurrentRoutes {
-  readonly ready: readonly Route[];
-  /** True while further routes will come: their paths are answered with 503. */
-  readonly isStarting: boolean;
+/** Creates the routes of the resources: the one list of them. */
+export function createApiRoutes() {
+  return createRouter()
+    .route('/', createScoreRoutes())
+    .route('/', createTraceRoutes())
+    .route('/', createSessionRoutes())
+    .route('/', createConfiguredRoutes())
+    .route('/', createMonitorRoutes())
+    .route('/', createAlertRoutes())
+    .route('/', createMuteRoutes())
+    .route('/', createMarkerRoutes())
+    .route('/', createLabelRoutes())
+    .route('/', createSignInRoutes())
+    .route('/', createScoreWriteRoutes())
+    .route('/', createPurgeRoutes())
+    .route('/', createJobRoutes())
+    .route('/', createBackfillRoutes())
+    .route('/', createStatusRoutes())
+    .route('/', createCoverageRoutes())
+    .route('/', createSeriesRoutes())
+    .route('/', createDistributionRoutes())
+    .route('/', createOverviewRoutes())
+    .route('/', createCompareRoutes());
 }
 
-/** An API that listens. */
-export interface Api {
-  readonly address: { readonly host: string; readonly port: number };
-  /** Answers the requests under way, then closes. */
-  stop(): Promise<void>;
-}
-
-/** Sender of a request, by its token. */
-export interface Caller {
-  /** The only tenant whose rows the caller may read or change; undefined without tokens: all tenants. */
-  readonly tenant: string | undefined;
-}
-
-export interface Route {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  /** Scope that the caller needs: `read` for stored rows, `admin` for changes, null: no token. */
-  readonly scope: 'read' | 'admin' | null;
-  handle(request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void> | void;
-}
-
-const HEADERS_LIMIT_MS = 10_000;
-const REQUEST_LIMIT_MS = 30_000;
-const MAX_CONNECTIONS = 256;
-const STOP_LIMIT_MS = 5000;
-
-/** Serves health and readiness. Throws an `AppError` when the port is in use. */
-export async function startApi(options: ApiOptions): Promise<Api> {
-  const ownRoutes = createOwnRoutes(options);
-  const listRoutes = (): CurrentRoutes => {
-    const { ready, isStarting } = options.routes?.() ?? { ready: [], isStarting: false };
-    return { ready: [...ownRoutes, ...ready], isStarting };
-  };
-  const limits = { requestTimeout: REQUEST_LIMIT_MS, headersTimeout: HEADERS_LIMIT_MS };
-  const server =
-    options.tls === undefined
-      ? createServer(limits)
-      : createTlsServer({ ...limits, ...options.tls, handshakeTimeout: HEADERS_LIMIT_MS });
-  server.maxConnections = MAX_CONNECTIONS;
-  server.on('request', (request, response) => {
-    answer(listRoutes(), options.checkAccess, request, response).catch((error: unknown) => {
-      options.log.error('a request of the API failed', { error, url: request.url });
-      if (response.headersSent) {
-        response.destroy();
-        return;
-      }
-      sendProblem(response, {
-        status: 500,
-        title: 'Internal error',
-        detail: 'The log of spanscore has the reason.',
-      });
-    });
+/** Creates the whole HTTP API. */
+export function createApi(options: ApiOptions): Hono<ApiEnv> {
+  const { log, requestsPerMinute, findPorts, maxRequestMs = MAX_REQUEST_MS } = options;
+  const access = createRequestAccess(options);
+  const rate = createRequestRate(requestsPerMinute, () => performance.now());
+  const routes = createApiRoutes();
+  const api = createRouter();
+  const listFilters = (c: Context) => listRouteFilters(routes, c);
+  const hasNone = () => findPorts(NOBODY) === 'none';
+  const refuseNone: MiddlewareHandler<ApiEnv> = async (c, next) => (hasNone() ? c.notFound() : next());
+  api.onError(createErrorHandler(log, listFilters));
+  api.use(async (c, next) => {
+    c.set('access', access);
+    c.set('rate', rate);
+    c.set('findPorts', (caller) => readPorts(findPorts(caller)));
+    await next();
   });
-  const port = await listen(server, options);
-  return { address: { host: options.host, port }, stop: async () => stop(server) };
-}
-
-/** Creates the routes of health and readiness. */
-function createOwnRoutes(options: ApiOptions): readonly Route[] {
-  const readiness = createReadiness(options.checks, options.log);
-  return [
-    {
-      method: 'GET',
-      path: '/healthz',
-      scope: null,
-      handle: (_, response) => sendJson(response, 200, { status: 'ok' }),
-    },
-    {
-      method: 'GET',
-      path: '/readyz',
-      scope: null,
-      handle: async (_, response) => {
-        const report = await readiness();
-        sendJson(response, report.status === 'ready' ? 200 : 503, report);
-      },
-    },
-  ];
-}
-
-async function answer(
-  { ready: routes, isStarting }: CurrentRoutes,
-  checkAccess: CheckAccess,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  request.resume();
-  const path = (request.url ?? '/').split('?')[0] ?? '/';
-  const method = request.method === 'HEAD' ? 'GET' : request.method;
-  const here = routes.filter((route) => route.path === path);
-  const route = here.find((candidate) => candidate.method === method);
-  if (route !== undefined) {
-    const caller = authenticate(route, checkAccess, request, response);
-    if (caller !== undefined) {
-      await route.handle(request, response, caller);
+  api.route('/', createProbes(options));
+  api.use(guardBrowsers(options));
+  api.route('/', createDashboard(options.dashboard, refuseNone));
+  api.use(`${PREFIX}/*`, async (c, next) =>
+    findPorts(NOBODY) === 'starting'
+      ? answerProblem(c, STARTING, { 'retry-after': '1' })
+      : hasNone()
+        ? c.notFound()
+        : next(),
+  );
+  api.use(`${PREFIX}/*`, limitBody(MAX_BODY), answerUnchanged);
+  api.use(
+    `${PREFIX}/*`,
+    timeout(maxRequestMs, (c: Context<ApiEnv>) => {
+      const advice = c.var.afterLimit ?? 'ask for less at a time';
+      const message = `the request took longer than ${maxRequestMs / SECOND_MS} s; ${advice}`;
+      return new HTTPException(504, { message });
+    }),
+  );
+  api.route(PREFIX, routes);
+  const document = buildOpenApi(PREFIX, createApiRoutes());
+  api.get(`${PREFIX}/openapi.json`, (c) => c.json(document));
+  api.get('/docs', refuseNone, (c) => {
+    c.header('content-security-policy', "default-src 'none'");
+    return c.html(buildDocsPage(document));
+  });
+  const paths = [...PROBES.map(describeProbe), ...listPaths(routes)];
+  api.notFound((c) => {
+    const known = hasNone() ? paths.slice(0, PROBES.length) : paths;
+    const here = known.filter(({ pattern }) => pattern.test(c.req.path));
+    if (here.length > 0) {
+      const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+      const allow = [...new Set(methods)].join(', ');
+      return answerProblem(
+        c,
+        { status: 405, title: 'Method not allowed', detail: `Allowed: ${allow}` },
+        { allow },
+      );
     }
-    return;
-  }
-  if (here.length > 0) {
-    const methods = here.map((candidate) => candidate.method);
-    const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
-    sendProblem(
-      response,
-      { status: 405, title: 'Method not allowed', detail: `Allowed: ${allow}` },
-      { allow },
-    );
-    return;
-  }
-  if (isStarting) {
-    const detail = 'The process starts; GET /readyz says what it waits for.';
-    sendProblem(response, { status: 503, title: 'Starting', detail }, { 'retry-after': '1' });
-    return;
-  }
-  const known = [...new Set(routes.map((candidate) => candidate.path))].join(', ');
-  sendProblem(response, { status: 404, title: 'Not found', detail: `The routes are: ${known}` });
+    const detail = `The routes are: ${[...new Set(known.map(({ path }) => path))].join(', ')}`;
+    return answerProblem(c, { status: 404, title: 'Not found', detail });
+  });
+  return api;
 }
 
-/** Returns the caller. Without access it sends the refusal and returns undefined. */
-function authenticate(
-  { scope }: Route,
-  checkAccess: CheckAccess,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Caller | undefined {
-  const access: Access =
-    scope === null ? { tenant: undefined } : checkAccess(request.headers.authorization, scope);
-  if (!('status' in access)) {
-    return access;
+/** Caller of whom nothing is known, to ask for the state of the process. */
+const NOBODY = { name: '', tenant: '' };
+
+const STARTING = {
+  status: 503,
+  title: 'Starting',
+  detail: 'The process starts; GET /readyz says what it waits for.',
+};
+
+function readPorts(ports: ApiPorts | 'starting' | 'none'): ApiPorts {
+  if (typeof ports === 'string') {
+    throw new NotFoundError('this process has no API: start it with the role api');
   }
-  const { status, message } = access;
-  const title = status === 401 ? 'Unauthorized' : 'Forbidden';
-  const headers: Record<string, string> = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
-  sendProblem(response, { status, title, detail: message }, headers);
-  return undefined;
+  return ports;
 }
 
-async function listen(server: Server, options: ApiOptions): Promise<number> {
-  const listening = Promise.withResolvers<void>();
-  server.once('error', listening.reject);
-  server.listen(options.port, options.host, listening.resolve);
-  try {
-    await listening.promise;
-  } catch (cause) {
-    const message = `the API cannot listen on ${options.host}:${options.port}: ${readErrorMessage(cause)}; set api.endpoint to a free port`;
-    throw new AppError(message, { code: 'config_invalid', stage: 'config', retryable: false, cause });
-  }
-  server.on('error', (error) => options.log.error('the API server reported an error', { error }));
-  const address = server.address();
-  return address !== null && typeof address === 'object' ? address.port : options.port;
+const PROBES = ['/healthz', '/readyz', '/metrics'];
+
+function describeProbe(path: string) {
+  return { path, method: 'GET', pattern: new RegExp(`^${path}$`, 'u') };
 }
 
-async function stop(server: Server): Promise<void> {
-  const closed = Promise.withResolvers<void>();
-  server.close(() => closed.resolve());
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), STOP_LIMIT_MS);
-  await closed.promise;
-  clearTimeout(timer);
+/** Lists the routes with a pattern for the paths that they answer. */
+function listPaths({ openAPIRegistry }: ReturnType<typeof createApiRoutes>) {
+  return openAPIRegistry.definitions.flatMap((each) => {
+    if (each.type !== 'route') {
+      return [];
+    }
+    const path = PREFIX + each.route.path;
+    const pattern = new RegExp(`^${path.replaceAll(/\{.+?\}/gu, '[^/]+')}$`, 'u');
+    return [{ path, method: each.route.method.toUpperCase(), pattern }];
+  });
 }

@@ -1,23 +1,39 @@
-import type { ServerResponse } from 'node:http';
+import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { z } from '@hono/zod-openapi';
 
-/** Error reply (RFC 9457). */
-export interface Problem {
-  readonly status: number;
-  readonly title: string;
-  readonly detail?: string;
-}
+/** Schema of an error reply (RFC 9457). */
+export const ProblemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().optional(),
+    errors: z
+      .array(z.object({ path: z.string(), message: z.string() }))
+      .optional()
+      .describe('Faults of the input, each with the path of the value.'),
+  })
+  .openapi('Problem');
 
-export function sendProblem(
-  response: ServerResponse,
+/** Error reply without its type. */
+export type Problem = Omit<z.infer<typeof ProblemSchema>, 'type'>;
+
+/** Builds an error reply. */
+export function answerProblem(
+  c: Pick<Context, 'body'>,
   problem: Problem,
-  headers: Record<string, string> = {},
-): void {
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   const body = JSON.stringify({ type: 'about:blank', ...problem });
-  response.writeHead(problem.status, { 'content-type': 'application/problem+json', ...headers }).end(body);
+  return c.body(body, problem.status as ContentfulStatusCode, {
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+    ...headers,
+  });
 }
 
-export function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  response
-    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-    .end(JSON.stringify(value));
+/** Describes an error reply of a route. */
+export function describeProblem(description: string) {
+  return { description, content: { 'application/problem+json': { schema: ProblemSchema } } };
 }

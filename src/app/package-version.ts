@@ -1,20 +1,22 @@
 import { readFileSync } from 'node:fs';
 
+/** Places where the root of the package may be: it runs from source, or from `dist`. */
+const ROOTS = ['../../', '../../../'].map((path) => new URL(path, import.meta.url));
+
 /** Returns the version of this package, also when it runs from source or from `dist`. */
 export function packageVersion(): string {
-  for (const path of ['../../package.json', '../../../package.json']) {
-    const version = versionIn(new URL(path, import.meta.url));
-    if (version !== undefined) {
-      return version;
-    }
-  }
-  return 'unknown';
+  return versionIn(packageRoot()) ?? 'unknown';
 }
 
-function versionIn(url: URL): string | undefined {
+/** Returns the folder of this package. */
+export function packageRoot(): URL {
+  return ROOTS.find((root) => versionIn(root) !== undefined) ?? new URL('../../', import.meta.url);
+}
+
+function versionIn(root: URL): string | undefined {
   let text: string;
   try {
-    text = readFileSync(url, 'utf8');
+    text = readFileSync(new URL('package.json', root), 'utf8');
   } catch {
     return undefined;
   }

@@ -26,7 +26,7 @@ async function moduleIssues(config: Config): Promise<ConfigIssue[]> {
 }
 
 async function findLoadIssue(name: string, config: Config): Promise<ConfigIssue[]> {
-  const { loadScorerKit } = await import('./scorer-kit.ts');
+  const { loadScorerKit } = await import('./scoring/scorer-kit.ts');
   const kit = await loadScorerKit({ ...config, rules: [] });
   try {
     await kit.prepareOwnRule('check', [name]);

@@ -1,8 +1,8 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import { readTrace, readTraceInSlices } from '../conventions/index.ts';
-import type { ReadingOptions, TraceReading } from '../domain/agent-run.ts';
-import type { TraceData } from '../domain/span.ts';
+import type { ReadingOptions, TraceReading } from '../domain/trace/agent-run.ts';
+import type { TraceData } from '../domain/trace/span.ts';
 
 /** Limits of spans, and of characters of attributes, above which a trace is read in slices. */
 const MANY_SPANS = 200;

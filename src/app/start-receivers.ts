@@ -4,6 +4,7 @@ import type { StartReceiver } from '../../collector/receivers/receiver.ts';
 import type { ReceiverDefinition } from '../../collector/receivers/receiver-definition.ts';
 import { listReceivers } from '../config/schema/components.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
+import type { PurgedTraces } from '../store/contracts/purge.ts';
 import type { DeadLetterSink } from '../store/contracts/dead-letters.ts';
 import type { SpanSink } from '../store/contracts/span-sink.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -27,6 +28,7 @@ export interface Receivers {
 export interface ReceiverStores {
   readonly sink: SpanSink;
   readonly deadLetters: DeadLetterSink;
+  readonly purged: PurgedTraces;
 }
 
 interface Telemetry {
@@ -76,7 +78,7 @@ export async function configureReceivers(
 /** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
 export async function startReceivers(
   config: Config,
-  { sink, deadLetters }: ReceiverStores,
+  { sink, deadLetters, purged }: ReceiverStores,
   { log, metrics }: Telemetry,
 ): Promise<Receivers> {
   const [
@@ -95,6 +97,7 @@ export async function startReceivers(
   const collector = await startCollector({
     sink,
     deadLetters,
+    purged,
     ...ingestOptions(config),
     receivers: await configureReceivers(config, RECEIVERS, log),
     authenticate: bearerTokens(config.auth.tokens),

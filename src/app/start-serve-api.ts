@@ -1,12 +1,15 @@
-import { metricsRoute } from '../api/metrics-route.ts';
-import { startApi, type Api, type Route } from '../api/api.ts';
-import { createAccessCheck } from '../config/access.ts';
+import { createApi } from '../api/api.ts';
+import type { Caller } from '../api/api-env.ts';
+import type { ApiPorts } from '../api/ports.ts';
+import { readDashboardFiles } from '../api/dashboard/dashboard-files.ts';
+import { startApiServer, type ApiServer } from '../api/server.ts';
 import { readServerTls } from '../config/tls-files.ts';
-import { readErrorMessage } from '../domain/errors.ts';
+import { NotFoundError, readErrorMessage } from '../domain/errors.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { parseEndpoint, type Config } from './config/index.ts';
+import { dashboardFolder } from './dashboard-folder.ts';
 
 /** HTTP server of a `serve` process: probes and metrics from the beginning, further routes when all parts have started. */
 export interface ServeApi {
@@ -18,8 +21,11 @@ export interface ServeApi {
    */
   open(parts: {
     readonly checks: readonly ReadinessCheck[];
-    readonly routes: readonly Route[];
-  }): Promise<Api['address'] | null>;
+    /** Returns the ports of a caller, which see its tenant only. Absent: the process has only probes. */
+    readonly findPorts?: ((caller: Caller) => ApiPorts) | undefined;
+    /** Reads the key of the cookies of browsers. Absent: nobody can sign in. */
+    readonly readCookieKey?: (() => Promise<string>) | undefined;
+  }): Promise<ApiServer['address'] | null>;
   /** Answers the requests under way, then closes. */
   stop(): Promise<void>;
 }
@@ -38,18 +44,22 @@ export async function startServeApi(
   let checks: readonly ReadinessCheck[] = [
     { name: 'start', check: () => Promise.reject(new Error(`the start waits for ${awaited}`)) },
   ];
-  const probes = [metricsRoute(() => metrics.text())];
-  let routes: readonly Route[] | null = null;
+  let findPorts: (caller: Caller) => ApiPorts | 'starting' | 'none' = () => 'starting';
+  let readCookieKey = refuseSignIn;
   const tls = readServerTls(config.api.tls, 'api.tls');
-  const listen = () =>
-    startApi({
-      ...parseEndpoint(config.api.endpoint),
-      tls,
-      checkAccess: createAccessCheck(config.auth.tokens),
-      checks: () => checks,
-      routes: () => ({ ready: [...probes, ...(routes ?? [])], isStarting: routes === null }),
-      log,
-    });
+  const app = createApi({
+    scheme: tls === undefined ? 'http' : 'https',
+    hosts: config.api.hosts,
+    tokens: config.auth.tokens,
+    requestsPerMinute: config.api.requestsPerMinute,
+    readCookieKey: () => readCookieKey(),
+    dashboard: hasApi ? readDashboardFiles(dashboardFolder()) : undefined,
+    checks: () => checks,
+    metrics: () => metrics.text(),
+    findPorts: (caller) => findPorts(caller),
+    log,
+  });
+  const listen = () => startApiServer({ ...parseEndpoint(config.api.endpoint), tls, fetch: app.fetch, log });
   let api = await listen().catch((error: unknown) => {
     log.debug('the API tries to listen again later', { error: readErrorMessage(error) });
     return undefined;
@@ -61,7 +71,8 @@ export async function startServeApi(
     },
     async open(parts) {
       checks = parts.checks;
-      routes = parts.routes;
+      findPorts = parts.findPorts ?? (() => 'none');
+      readCookieKey = parts.readCookieKey ?? refuseSignIn;
       try {
         api ??= await listen();
       } catch (error) {
@@ -74,4 +85,10 @@ export async function startServeApi(
     },
     stop: async () => api?.stop(),
   };
+}
+
+function refuseSignIn(): Promise<string> {
+  return Promise.reject(
+    new NotFoundError('nobody can sign in to a process without a store: send a bearer token'),
+  );
 }

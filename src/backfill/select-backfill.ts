@@ -1,26 +1,36 @@
-import { WHOLE_RULE, type Decision, type StatusCounts } from '../domain/decision.ts';
+import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
-import type { PreparedRule } from '../scoring/select/rule.ts';
+import type { PreparedRule, Where } from '../scoring/select/rule.ts';
 import { buildRuleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
 import type { ReadinessSettings } from '../readiness/readiness.ts';
 import type { ScoringStores } from '../scoring/scoring-stores.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
+import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { listOpenRules, computeWaitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
-import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import type { BackfillRange } from './backfill-rules.ts';
-import { addCounts, countStatuses } from './status-counts.ts';
+import {
+  joinTraceKey,
+  type TraceActivity,
+  type TraceFacts,
+  type TraceKey,
+} from '../store/contracts/stores.ts';
+import {
+  findUnmetCondition,
+  listAttributeKeys,
+  needsContentFor,
+  needsFactsFor,
+} from '../scoring/select/where.ts';
+import type { BackfillRange } from './backfill-spec.ts';
 
-/** Traces of one page. */
-const PAGE = 500;
+/** Most traces of one page. */
+export const MAX_PAGE = 500;
 
 /** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;
 
 /** Needs of the selection of a backfill. */
 export interface BackfillContext {
-  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions'>;
-  readonly readiness: ReadinessSettings;
+  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions' | 'runs' | 'sessions'>;
 }
 
 /** Numbers of traces that are left to live scoring, by reason. */
@@ -31,66 +41,146 @@ export interface LeftToLive {
   readonly owed: number;
 }
 
-/** One page of the traces of a backfill. Traces without a span of an agent or a model are left out. */
-export interface BackfillPage {
-  /** Traces to score now. */
-  readonly taken: readonly TraceKey[];
-  /** Traces that an earlier run of this backfill has decided. */
+/** Targets of one page of a backfill. */
+export interface SelectedTargets<Key> {
+  /** Targets to score now. */
+  readonly taken: readonly Key[];
+  /** Number of targets that an earlier run of this backfill has decided. */
   readonly decided: number;
-  /** Decisions of those traces, by status. */
-  readonly decisions: StatusCounts;
+  /** Decisions of this backfill on those targets. */
+  readonly decisions: readonly Decision[];
   readonly leftToLive: LeftToLive;
 }
 
+/** Place in the list of traces, as JSON. */
+export interface TracePlace extends TraceKey {
+  readonly startUnixNano: string;
+}
+
+/** One page of the traces of a backfill. Traces without a span of an agent or a model are left out. */
+export interface BackfillPage extends SelectedTargets<TraceKey> {
+  /** Last trace that was listed. */
+  readonly after: TracePlace;
+}
+
 /** Live scoring: its rules, and the times that each of them covers. */
-interface Live {
+export interface Live {
   readonly rules: readonly PreparedRule[];
   readonly history: RuleHistory;
 }
 
+/** Reads since when each rule is in force. */
+export async function readLive({ stores }: BackfillContext, rules: readonly PreparedRule[]): Promise<Live> {
+  return { rules, history: buildRuleHistory(await stores.ruleVersions.list()) };
+}
+
+/** Place and size of a page of traces. */
+export interface Listing {
+  /** Last trace of the page before; null: from the begin. */
+  readonly after: TracePlace | null;
+  /** Most traces of a page. */
+  readonly limit: number;
+}
+
 /**
- * Selects the traces of a backfill, page by page, for dry runs and real runs.
- * Throws `AppError` when the store cannot be read.
+ * Selects the traces of a backfill, page by page. With rules on sessions, a trace that no process has read is selected, so that its
+ * session is known. Throws `AppError` when the store cannot be read.
  */
 export async function* selectBackfill(
-  { stores, readiness }: BackfillContext,
+  { stores }: BackfillContext,
   range: BackfillRange,
-  mode: ScoringMode,
-  liveRules: readonly PreparedRule[],
+  selecting: Selecting,
+  listing: Listing,
 ): AsyncGenerator<BackfillPage> {
-  const { spans, decisions: decisionStore, ruleVersions } = stores;
-  const live = { rules: liveRules, history: buildRuleHistory(await ruleVersions.list()) };
+  const { spans, decisions: decisionStore } = stores;
   const begunMs = await spans.nowMs();
-  const incomplete = await readIncomplete({ stores, readiness }, range, begunMs);
-  let last: TraceActivity | undefined;
-  for (;;) {
-    const listed = await spans.list({
-      fromMs: range.fromMs,
-      toMs: range.toMs,
-      limit: PAGE,
-      ...(range.tenant === undefined ? {} : { tenant: range.tenant }),
-      ...(last === undefined ? {} : { after: { ...last, startUnixNano: last.firstStartUnixNano } }),
-    });
-    last = listed.at(-1);
-    if (last === undefined) {
-      return;
-    }
-    const traces = listed.filter((trace) => trace.agentSeen);
+  const { readiness, mode } = selecting;
+  const incomplete = await readIncomplete(stores, readiness, range, begunMs);
+  for await (const { traces, after } of listTraces(spans, range, listing)) {
     const rows = await decisionStore.ofTraces(traces);
+    const readUntil = mode.sessionRules.length === 0 ? null : await stores.runs.readUntil(traces);
     const nowMs = await spans.nowMs();
-    yield traces.reduce((page, activity) => {
+    const selected = traces.reduce((page, activity) => {
       const decisions = rows.get(joinTraceKey(activity)) ?? [];
       const missesParent = activity.rootSeen && incomplete.has(joinTraceKey(activity));
       const isArriving = activity.firstArrivalMs > begunMs || missesParent;
-      return addTrace(page, { activity, decisions, isArriving, nowMs }, { readiness, mode, live });
-    }, EMPTY_PAGE);
+      const isUnread =
+        readUntil !== null && (readUntil.get(joinTraceKey(activity)) ?? -1) < activity.lastArrivalMs;
+      return addTrace(page, { activity, decisions, isArriving, isUnread, nowMs }, selecting);
+    }, EMPTY_SELECTION as SelectedTargets<TraceKey>);
+    yield { ...selected, after };
   }
 }
 
-const EMPTY_PAGE: BackfillPage = {
+/** Counts the targets of a page. */
+export function countTargets({ taken, decided, leftToLive }: SelectedTargets<unknown>): number {
+  return taken.length + decided + leftToLive.arriving + leftToLive.owed;
+}
+
+/** Counts the traces of a range, without a look at their decisions. Stops early at the signal. */
+export async function countTraces(
+  { spans }: Pick<BackfillContext['stores'], 'spans'>,
+  range: BackfillRange,
+  signal: AbortSignal,
+): Promise<number> {
+  let count = 0;
+  for await (const { traces } of listTraces(spans, range, { after: null, limit: MAX_PAGE })) {
+    count += traces.length;
+    if (signal.aborted) {
+      break;
+    }
+  }
+  return count;
+}
+
+/** Lists the traces of agents or models that meet the conditions of the range, page by page. */
+async function* listTraces(
+  spans: BackfillContext['stores']['spans'],
+  { fromMs, toMs, tenant, where }: BackfillRange,
+  { after: first, limit }: Listing,
+): AsyncGenerator<{ traces: readonly TraceActivity[]; after: TracePlace }> {
+  let after = first;
+  for (;;) {
+    const listed = await spans.list({
+      fromMs,
+      toMs,
+      limit,
+      ...(tenant === undefined ? {} : { tenant }),
+      ...(after === null ? {} : { after: { ...after, startUnixNano: BigInt(after.startUnixNano) } }),
+    });
+    const last = listed.at(-1);
+    if (last === undefined) {
+      return;
+    }
+    after = {
+      tenant: last.tenant,
+      traceId: last.traceId,
+      startUnixNano: String(last.firstStartUnixNano),
+    };
+    const ofAgents = listed.filter((trace) => trace.agentSeen);
+    yield { traces: where === undefined ? ofAgents : await filterTraces(spans, ofAgents, where), after };
+  }
+}
+
+/** Leaves out traces that do not meet the conditions, or whose facts do not say so. */
+async function filterTraces(
+  spans: BackfillContext['stores']['spans'],
+  traces: readonly TraceActivity[],
+  where: Where,
+): Promise<readonly TraceActivity[]> {
+  const facts = needsFactsFor(where)
+    ? await spans.facts(traces, listAttributeKeys(where), { feedback: false })
+    : new Map<string, TraceFacts>();
+  return traces.filter((activity) => {
+    const known = facts.get(joinTraceKey(activity));
+    return !needsContentFor(where, known) && findUnmetCondition(where, { activity, facts: known }) === null;
+  });
+}
+
+export const EMPTY_SELECTION: SelectedTargets<never> = {
   taken: [],
   decided: 0,
-  decisions: {},
+  decisions: [],
   leftToLive: { arriving: 0, owed: 0 },
 };
 
@@ -99,7 +189,8 @@ const EMPTY_PAGE: BackfillPage = {
  * and the activity of a trace does not show it. Returns the joined keys of the traces.
  */
 async function readIncomplete(
-  { stores, readiness }: BackfillContext,
+  { spans }: Pick<BackfillContext['stores'], 'spans'>,
+  readiness: ReadinessSettings,
   { toMs }: BackfillRange,
   nowMs: number,
 ): Promise<Set<string>> {
@@ -108,7 +199,7 @@ async function readIncomplete(
     return new Set();
   }
   const incomplete = new Set<string>();
-  for (const { spanIds, parentIds, ...key } of await stores.spans.arrivals(sinceMs, nowMs + AHEAD_MS)) {
+  for (const { spanIds, parentIds, ...key } of await spans.arrivals(sinceMs, nowMs + AHEAD_MS)) {
     const known = new Set(spanIds);
     if (parentIds.some((id) => !known.has(id))) {
       incomplete.add(joinTraceKey(key));
@@ -121,16 +212,24 @@ interface KnownTrace {
   readonly activity: TraceActivity;
   readonly decisions: readonly Decision[];
   readonly isArriving: boolean;
+  /** True when a rule on sessions needs the content, and no process has read it. */
+  readonly isUnread: boolean;
   readonly nowMs: number;
 }
 
-interface Selecting {
+/** Terms of the selection. */
+export interface Selecting {
   readonly readiness: ReadinessSettings;
+  readonly sessions: SessionSettings;
   readonly mode: ScoringMode;
   readonly live: Live;
 }
 
-function addTrace(page: BackfillPage, trace: KnownTrace, { readiness, mode, live }: Selecting): BackfillPage {
+function addTrace(
+  page: SelectedTargets<TraceKey>,
+  trace: KnownTrace,
+  { readiness, mode, live }: Selecting,
+): SelectedTargets<TraceKey> {
   const { activity, decisions, nowMs } = trace;
   const { leftToLive } = page;
   const names = new Set(mode.rules.map((rule) => rule.name));
@@ -149,12 +248,8 @@ function addTrace(page: BackfillPage, trace: KnownTrace, { readiness, mode, live
   if (isOwed(trace, mode, live)) {
     return { ...page, leftToLive: { ...leftToLive, owed: leftToLive.owed + 1 } };
   }
-  if (listOpenRules(candidate, mode).open.length === 0) {
-    return {
-      ...page,
-      decided: page.decided + 1,
-      decisions: addCounts(page.decisions, countStatuses(prior)),
-    };
+  if (!trace.isUnread && listOpenRules(candidate, mode).open.length === 0) {
+    return { ...page, decided: page.decided + 1, decisions: [...page.decisions, ...prior] };
   }
   const { tenant, traceId } = activity;
   return { ...page, taken: [...page.taken, { tenant, traceId }] };
@@ -170,7 +265,8 @@ function isOwed({ activity, decisions, nowMs }: KnownTrace, mode: ScoringMode, l
     return false;
   }
   const ours = new Set(mode.rules.flatMap((rule) => rule.scorers.map((scorer) => scorer.name)));
-  return live.rules.some((rule) => {
+  const ofTraces = live.rules.filter(({ target }) => target !== 'session');
+  return ofTraces.some((rule) => {
     const inForce = live.history.inForce(rule, activity.firstArrivalMs);
     const rows = decisions.filter((row) => row.rule === rule.name);
     return (

@@ -4,6 +4,7 @@ import { registerBackfill } from './commands/backfill.ts';
 import { registerCheckConfig } from './commands/check-config.ts';
 import { registerComponents } from './commands/components.ts';
 import { registerConfigPrint } from './commands/config-print.ts';
+import { registerCoverage } from './commands/coverage.ts';
 import { registerDlq } from './commands/dlq.ts';
 import { registerConventions } from './commands/conventions.ts';
 import { registerDemo } from './commands/demo.ts';
@@ -11,7 +12,11 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerExplain } from './commands/explain.ts';
 import { registerInit } from './commands/init.ts';
 import { registerInspect } from './commands/inspect.ts';
+import { registerLabels } from './commands/labels.ts';
 import { registerMigrate } from './commands/migrate.ts';
+import { registerOpen } from './commands/open.ts';
+import { registerPurge } from './commands/purge.ts';
+import { registerRescore } from './commands/rescore.ts';
 import { registerScore } from './commands/score.ts';
 import { registerScores } from './commands/scores.ts';
 import { registerServe } from './commands/serve.ts';
@@ -21,6 +26,7 @@ import { registerTraces } from './commands/traces.ts';
 /** All commands, in the order of `--help`. */
 export const COMMANDS: readonly RegisterCommand[] = [
   registerServe,
+  registerOpen,
   registerStatus,
   registerDemo,
   registerInit,
@@ -29,8 +35,12 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerScores,
   registerTraces,
   registerExplain,
+  registerCoverage,
   registerConventions,
   registerBackfill,
+  registerRescore,
+  registerPurge,
+  registerLabels,
   registerAlerts,
   registerDlq,
   registerMigrate,

@@ -1,16 +1,20 @@
 import type { Config } from '../app/config/index.ts';
-import type { ReadingOptions, TraceReading } from '../domain/agent-run.ts';
-import type { TraceData } from '../domain/span.ts';
+import type { ReadingOptions, TraceReading } from '../domain/trace/agent-run.ts';
+import type { TraceData } from '../domain/trace/span.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Output } from './show/output.ts';
-import { connectStore, type StoreConnection, type StoreUser } from '../app/connect-store.ts';
+import { connectStore, type StoreConnection, type StoreUser } from '../app/store/connect-store.ts';
 import type { Store } from '../store/contracts/store.ts';
-import { openConnectedStore } from '../app/open-store.ts';
+import { leaveOutPurged } from '../app/jobs/purges.ts';
+import type { WatchedTraces } from '../purge/purged-traces.ts';
+import { openConnectedStore } from '../app/store/open-store.ts';
 
 /** Store and configuration of a command. */
 export interface App {
   readonly config: Config;
+  /** Store without purged traces. */
   readonly store: Store;
+  readonly purged: WatchedTraces;
   readonly readTrace: (data: TraceData, options?: ReadingOptions) => TraceReading;
   close(): Promise<void>;
 }
@@ -24,12 +28,14 @@ export async function openApp(
   out.talk(`store: ${formatPlace(config, connection)}`);
   try {
     const { readTrace } = await import('../conventions/index.ts');
-    const store = await openConnectedStore(connection, log, { existing: true });
+    const opened = await openConnectedStore(connection, log, { existing: true });
+    const { store, purged } = await leaveOutPurged(config, opened, log);
     const close = async () => {
+      purged.stop();
       await store.close();
       await connection.release();
     };
-    return { config, store, readTrace, close };
+    return { config, store, purged, readTrace, close };
   } catch (error) {
     await connection.release();
     throw error;

@@ -6,7 +6,7 @@ import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './show/clean-text.ts';
 import type { Action, BindOptions, CommandContext, ConfigOptions, GlobalOptions } from './command.ts';
 import { openApp, type App } from './context.ts';
-import type { StoreUser } from '../app/connect-store.ts';
+import type { StoreUser } from '../app/store/connect-store.ts';
 import { EXIT, chooseExitCode, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './show/output.ts';
 import { PREBUILT_SCORERS } from '../components.ts';

@@ -1,8 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { sha256 } from '../domain/identity.ts';
 
-/** Scope of a token: send spans; read stored rows; change things (and read). */
-export type Scope = 'ingest' | 'read' | 'admin';
+/**
+ * Scopes of a token: `ingest` sends spans, `read` reads stored rows, `label` stores labels of people, `admin` changes everything
+ * else.
+ */
+export const SCOPES = ['ingest', 'read', 'label', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
 
 export interface AccessToken {
   /** Name of the owner. Unlike the token, it may be printed and logged. */
@@ -12,43 +16,85 @@ export interface AccessToken {
   readonly scopes: readonly Scope[];
 }
 
-/** Access of a request: its tenant (undefined without tokens: all tenants), or the reason of the refusal. */
-export type Access =
-  | { readonly tenant: string | undefined }
-  | { readonly status: 401 | 403; readonly message: string };
+/** Sender of an accepted request. */
+export interface Grant {
+  /** Name of the token; '' without tokens. */
+  readonly name: string;
+  /** Tenant of the token; undefined without tokens: all tenants. */
+  readonly tenant: string | undefined;
+  /** All scopes of the sender, with those that `admin` implies. */
+  readonly scopes: readonly Scope[];
+}
+
+/** Reason why a request is refused. */
+export interface Refusal {
+  readonly status: 401 | 403;
+  readonly message: string;
+}
+
+/** Access of a request. */
+export type Access = Grant | Refusal;
 
 /** Checks the value of the `Authorization` header of a request. */
 export type CheckAccess = (authorization: string | undefined, scope: Scope) => Access;
 
+/** The configured tokens. */
+export interface TokenBook {
+  /** True without tokens: everybody has access. */
+  readonly isOpen: boolean;
+  readonly check: CheckAccess;
+  /**
+   * Checks a sender that proves its token by a test of the token's digest.
+   * @param isProved called with the digest of every token
+   * @param unknown message for a proof of no token
+   */
+  checkProof(isProved: (digest: Buffer) => boolean, scope: Scope, unknown: string): Access;
+}
+
+const EVERYBODY: Grant = { name: '', tenant: undefined, scopes: SCOPES };
+
+const IMPLIED: Partial<Record<Scope, readonly Scope[]>> = { admin: ['read', 'label'] };
+
 /**
- * Creates a check that accepts requests with one of these bearer tokens and the required scope. Without tokens it accepts
- * every request. The check compares all tokens, each in constant time, so that its duration reveals nothing about them.
+ * Creates a book of tokens. A check compares all tokens, each in constant time, so that its duration reveals nothing about them.
  */
-export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
-  const known = tokens.map((entry) => ({ ...entry, digest: sha256(entry.token) }));
-  if (known.length === 0) {
-    return () => ({ tenant: undefined });
-  }
-  return (authorization, scope) => {
+export function createTokenBook(tokens: readonly AccessToken[]): TokenBook {
+  const known = tokens.map(({ name, tenant, scopes, token }) => ({
+    grant: { name, tenant, scopes: addImplied(scopes) },
+    digest: sha256(token),
+  }));
+  const isOpen = known.length === 0;
+  const checkProof: TokenBook['checkProof'] = (isProved, scope, unknown) => {
+    const matching = known.filter(({ digest }) => isProved(digest)).map(({ grant }) => grant);
+    const allowed = isOpen ? EVERYBODY : matching.find(({ scopes }) => scopes.includes(scope));
+    if (allowed !== undefined) {
+      return allowed;
+    }
+    return matching.length === 0
+      ? { status: 401, message: unknown }
+      : { status: 403, message: `the bearer token ${matching[0]?.name} lacks the scope ${scope}` };
+  };
+  const check: CheckAccess = (authorization, scope) => {
     const sent = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-    if (sent === undefined) {
+    if (sent === undefined && !isOpen) {
       return {
         status: 401,
         message: 'a bearer token is required: send the header "authorization: Bearer <token>"',
       };
     }
-    const sentDigest = sha256(sent);
-    const matching = known.filter((entry) => timingSafeEqual(entry.digest, sentDigest));
-    const allowed = matching.find(({ scopes }) => allows(scopes, scope));
-    if (allowed !== undefined) {
-      return { tenant: allowed.tenant };
-    }
-    return matching.length === 0
-      ? { status: 401, message: 'the bearer token is unknown; use a token of auth.tokens' }
-      : { status: 403, message: `the bearer token ${matching[0]?.name} lacks the scope ${scope}` };
+    const sentDigest = sha256(sent ?? '');
+    const unknown = 'the bearer token is unknown; use a token of auth.tokens';
+    return checkProof((digest) => timingSafeEqual(digest, sentDigest), scope, unknown);
   };
+  return { isOpen, check, checkProof };
 }
 
-function allows(scopes: readonly Scope[], required: Scope): boolean {
-  return scopes.includes(required) || (required === 'read' && scopes.includes('admin'));
+/** Creates the check of requests whose only proof is a bearer token. */
+export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
+  return createTokenBook(tokens).check;
+}
+
+function addImplied(scopes: readonly Scope[]): Scope[] {
+  const all = new Set(scopes.flatMap((scope) => [scope, ...(IMPLIED[scope] ?? [])]));
+  return SCOPES.filter((scope) => all.has(scope));
 }

@@ -6,6 +6,9 @@ const UNIT_MS = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as 
 /** Format of a duration: a whole number and a unit. */
 export const DURATION_PATTERN = /^(\d{1,9})(ms|s|m|h|d)$/;
 
+/** Format of a time: a duration before now, `now`, or a date and perhaps a time. */
+export const MOMENT_PATTERN = /^(now|\d{1,9}(ms|s|m|h|d)|\d{4}-\d{2}-\d{2}.*)$/;
+
 /** Parses `5s`, `15m` or `30d` to milliseconds. Returns undefined for text that is no duration. */
 export function parseDurationMs(text: string): number | undefined {
   const match = DURATION_PATTERN.exec(text.trim());

@@ -7,9 +7,17 @@ export {
   type ReportedIssue,
 } from './faults/config-issue.ts';
 export { checkValue } from './check-value.ts';
-export { durationDays, durationMs, parseDurationMs, parseMomentMs } from './duration.ts';
+export {
+  DURATION_PATTERN,
+  durationDays,
+  durationMs,
+  MOMENT_PATTERN,
+  parseDurationMs,
+  parseMomentMs,
+} from './duration.ts';
 export { parseEndpoint, type Endpoint } from './endpoint.ts';
 export { createConfigReader, type ConfigReader, type ParseConfigOptions } from './config-reader.ts';
+export { parseRatePerSecond } from './rate.ts';
 export { isSecretPath, type JsonSchemaNode } from './json-schema.ts';
 export {
   loadMonitorFiles,
@@ -23,4 +31,4 @@ export type { MonitorGroup, MonitorRule } from './schema/monitors.ts';
 export type { LoadConfigOptions, LoadedConfig } from './load-config.ts';
 export type { Config, ConfigInput, ConfigSchema } from './schema.ts';
 export type { KnownScorer } from './default-rule.ts';
-export type { Rule } from './schema/rules.ts';
+export { Conditions as conditionsSchema, type Rule } from './schema/rules.ts';

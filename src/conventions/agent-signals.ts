@@ -1,4 +1,4 @@
-import { joinSignals, type AgentSignals } from '../domain/agent-signals.ts';
+import { joinSignals, type AgentSignals } from '../domain/trace/agent-signals.ts';
 import { CONVENTIONS } from './registry.ts';
 
 /** Signals of every convention. */

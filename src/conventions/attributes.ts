@@ -1,4 +1,4 @@
-import type { Attributes } from '../domain/span.ts';
+import type { Attributes } from '../domain/trace/span.ts';
 import { parseStructure, parseValue } from './json.ts';
 import type { SpanView } from './normalised-span.ts';
 

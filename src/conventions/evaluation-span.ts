@@ -1,4 +1,4 @@
-import { type Span, OWN_SCOPE } from '../domain/span.ts';
+import { type Span, OWN_SCOPE } from '../domain/trace/span.ts';
 
 const JUDGE_KINDS = new Set(['EVALUATOR', 'GUARDRAIL_EVALUATOR']);
 

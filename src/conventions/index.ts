@@ -1,7 +1,7 @@
 /** From spans to agent runs: the entry point `spanscore/conventions`. */
-export { decodeTraces, type DecodedTraces } from './decode-traces.ts';
-export { joinTraces } from './join-traces.ts';
-export type { JoinedTrace } from '../domain/joined-trace.ts';
+export { decodeTraces, type DecodedTraces } from './traces/decode-traces.ts';
+export { joinTraces } from './traces/join-traces.ts';
+export type { JoinedTrace } from '../domain/trace/joined-trace.ts';
 export {
   MAX_PIECE_SPANS,
   readPiece as pieceOf,
@@ -9,8 +9,8 @@ export {
   readTrace,
   readTraceInSlices,
   readTraces,
-} from './read-traces.ts';
-export type { TracePiece } from '../domain/joined-trace.ts';
+} from './traces/read-traces.ts';
+export type { TracePiece } from '../domain/trace/joined-trace.ts';
 export { CONVENTIONS } from './registry.ts';
 export {
   createSurvey,
@@ -18,7 +18,7 @@ export {
   type NotUnderstoodSurvey,
   type ScopeSurvey,
   type Survey,
-} from './survey.ts';
+} from './advice/survey.ts';
 export type { Convention } from './normalised-span.ts';
-export type * from '../domain/agent-run.ts';
-export type * from '../domain/messages.ts';
+export type * from '../domain/trace/agent-run.ts';
+export type * from '../domain/trace/messages.ts';

@@ -1,6 +1,7 @@
-import { looksLikeAgent } from '../domain/agent-signals.ts';
+import { looksLikeAgent } from '../domain/trace/agent-signals.ts';
 import { AGENT_SIGNALS } from './agent-signals.ts';
-import type { Attributes, Span } from '../domain/span.ts';
+import type { Attributes, LogRecord, Span } from '../domain/trace/span.ts';
+import { isMovedContent } from './advice/moved-content.ts';
 
 /** Mark in `Truncated` of a stub: only the span's place in the tree was kept. */
 export const STUB_MARK = 'Span';
@@ -14,18 +15,34 @@ export function isKeptKey(key: string): boolean {
   return KEPT_KEYS.has(key) || key.includes(KEPT_WORD);
 }
 
+/** Returns true for the name of an event that tells feedback: its span or log record is kept. */
+export function isKeptEvent(name: string): boolean {
+  return name.includes(KEPT_WORD);
+}
+
+/** Returns true for a log record of an agent or a model call, or with feedback. */
+export function isUsefulLog(log: LogRecord): boolean {
+  const { scopeName, attributes, eventName } = log;
+  return (
+    isMovedContent(log) ||
+    isKeptEvent(eventName) ||
+    looksLikeAgent({ scopeName, attributeKeys: attributes.keys(), eventNames: [eventName] }, AGENT_SIGNALS) ||
+    [...attributes.keys()].some((key) => key.includes(KEPT_WORD))
+  );
+}
+
 /**
  * True when the content of a span may be useful: it belongs to an agent or a model call. Looks at names only, and accepts too
  * much rather than too little.
  */
 export function hasUsefulContent(span: Span): boolean {
-  return looksLikeAgent(
-    {
-      scopeName: span.scopeName,
-      attributeKeys: span.attributes.keys(),
-      eventNames: span.events.map((event) => event.name),
-    },
-    AGENT_SIGNALS,
+  const eventNames = span.events.map((event) => event.name);
+  return (
+    eventNames.some(isKeptEvent) ||
+    looksLikeAgent(
+      { scopeName: span.scopeName, attributeKeys: span.attributes.keys(), eventNames },
+      AGENT_SIGNALS,
+    )
   );
 }
 

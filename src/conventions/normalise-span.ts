@@ -1,11 +1,12 @@
 import { STUB_MARK } from './kept-content.ts';
-import type { LogRecord, Span } from '../domain/span.ts';
-import type { ReadingWarning } from '../domain/agent-run.ts';
+import type { LogRecord, Span } from '../domain/trace/span.ts';
+import type { ReadingWarning } from '../domain/trace/agent-run.ts';
 import { readText } from './attributes.ts';
-import { contentAdvice } from './content-switches.ts';
+import { contentAdvice } from './advice/content-switches.ts';
 import { isId } from './ids.ts';
 import { bindResults } from './messages/bind-results.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
+import { restoreContent } from './advice/moved-content.ts';
 import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
 import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
@@ -14,7 +15,8 @@ import { CONVENTIONS } from './registry.ts';
 const MAX_ERROR_CHARS = 2_000;
 
 /** Reads one span with every convention that recognises it; a later convention does not change the facts of an earlier one. */
-export function normaliseSpan(span: Span, logs: readonly LogRecord[]): NormalisedSpan {
+export function normaliseSpan(sent: Span, records: readonly LogRecord[]): NormalisedSpan {
+  const { span, logs } = restoreContent(sent, records);
   const warnings: ReadingWarning[] = [];
   const conventions = new Map<string, number>();
   if (isEvaluationSpan(span)) {

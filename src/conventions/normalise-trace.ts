@@ -1,5 +1,6 @@
-import type { LogRecord, TraceData } from '../domain/span.ts';
-import { uniqueLogs, uniqueSpans } from './deduplicate.ts';
+import type { LogRecord, TraceData } from '../domain/trace/span.ts';
+import { uniqueLogs, uniqueSpans } from './traces/deduplicate.ts';
+import { isMovedContent } from './advice/moved-content.ts';
 import { normaliseSpan } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
@@ -40,9 +41,9 @@ function duplicated(read: NormalisedSpan): NormalisedSpan {
 
 const LOG_SCOPES = CONVENTIONS.flatMap((convention) => convention.logScopes ?? []);
 
-/** True for a record with a GenAI event name, or of a scope that a convention reads; other log lines are ignored. */
+/** True for a record with a GenAI event name or moved content, or of a scope that a convention reads; others are ignored. */
 function isAgentEvent(log: LogRecord): boolean {
-  return log.eventName.startsWith('gen_ai.') || LOG_SCOPES.includes(log.scopeName);
+  return log.eventName.startsWith('gen_ai.') || isMovedContent(log) || LOG_SCOPES.includes(log.scopeName);
 }
 
 function bySpan(logs: readonly LogRecord[]): Map<string, LogRecord[]> {

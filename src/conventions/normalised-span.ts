@@ -1,7 +1,7 @@
-import type { AgentSignals } from '../domain/agent-signals.ts';
-import type { ContentSwitch } from './content-switch.ts';
-import type { RetrievedDocument, ReadingWarning, TokenUsage } from '../domain/agent-run.ts';
-import type { LogRecord, Span } from '../domain/span.ts';
+import type { AgentSignals } from '../domain/trace/agent-signals.ts';
+import type { ContentSwitch } from './advice/content-switch.ts';
+import type { RetrievedDocument, ReadingWarning, TokenUsage } from '../domain/trace/agent-run.ts';
+import type { LogRecord, Span } from '../domain/trace/span.ts';
 
 /**
  * Role of a span. `agent`: one agent's work on one input. `workflow`: an envelope of agents. `llm`: one model call.

@@ -11,6 +11,7 @@ import { haystack } from './formats/haystack.ts';
 import { koog } from './formats/koog.ts';
 import { laminar } from './formats/laminar.ts';
 import { langfuse } from './formats/langfuse.ts';
+import { latitude } from './formats/latitude.ts';
 import { langsmith } from './formats/langsmith.ts';
 import { litellm } from './formats/litellm.ts';
 import { logfire } from './formats/logfire.ts';
@@ -68,6 +69,7 @@ export const CONVENTIONS: readonly Convention[] = [
   trulens,
   beeai,
   geminiCli,
+  latitude,
   googleGenai,
   traceloop,
   openaiAgents,

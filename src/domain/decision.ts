@@ -1,4 +1,4 @@
-import type { TargetKind } from './agent-run.ts';
+import type { TargetKind } from './trace/agent-run.ts';
 
 /**
  * Statuses of a decision: `scored` · `filtered` · `sampled_out` · `not_applicable` (final until new spans arrive) · `deferred`
@@ -16,6 +16,17 @@ export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
 /** Scorer name of a decision about a whole rule. */
 export const WHOLE_RULE = '*';
+
+/** Start of the names of rules of a backfill. */
+export const BACKFILL_RULES = 'backfill:';
+
+/** Name of the rule of a command that scores one trace by scorers that it names. */
+export const COMMAND_RULE = 'api';
+
+/** Returns true for a rule of the configuration, not of a backfill or a command. */
+export function isLiveRule(rule: string): boolean {
+  return !rule.startsWith(BACKFILL_RULES) && rule !== COMMAND_RULE;
+}
 
 /** Sampling stratum of a score; detectors read `uniform` only. */
 export type Stratum = 'uniform' | 'priority' | 'backfill' | 'none';

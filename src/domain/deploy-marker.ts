@@ -1,6 +1,5 @@
-/** First use of a version of an agent, or of the service that the agent runs in. */
-export interface DeployMarker {
-  readonly tenant: string;
+/** Version of an agent, or of the service that the agent runs in. */
+export interface AgentVersion {
   readonly service: string;
   /** '' for all agents of the service. */
   readonly agent: string;
@@ -8,6 +7,11 @@ export interface DeployMarker {
   readonly serviceVersion: string;
   /** '' where only the version of the service is known. */
   readonly agentVersion: string;
+}
+
+/** First use of a version. */
+export interface DeployMarker extends AgentVersion {
+  readonly tenant: string;
   /** `seen`: first found in a live score; `api`: announced through the API. */
   readonly origin: 'seen' | 'api';
   /** Unix milliseconds. */

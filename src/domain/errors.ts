@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'store_newer'
   | 'store_missing'
   | 'store_in_use'
+  | 'query_stopped'
   | 'not_found'
   | 'judge_rate_limited'
   | 'judge_unavailable'
@@ -91,6 +92,14 @@ export class StoreRejectedError extends AppError {
   override readonly name = 'StoreRejectedError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown) {
     super(message, { code: 'store_rejected', stage: 'store', retryable: false, details, cause });
+  }
+}
+
+/** Error of a query that the store stopped at a limit of time or memory. A smaller query may succeed. */
+export class QueryStoppedError extends AppError {
+  override readonly name = 'QueryStoppedError';
+  constructor(message: string, cause?: unknown) {
+    super(message, { code: 'query_stopped', stage: 'store', retryable: false, cause });
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { v5 as uuidv5 } from 'uuid';
-import type { TargetKind } from './agent-run.ts';
+import type { TargetKind } from './trace/agent-run.ts';
 
 /** UUIDv5 namespace of every spanscore score id. It must never change: users' tables hold ids made with it. */
 const SCORE_NAMESPACE = '6f1b8f5e-6c0e-5b7e-9f0a-2f6d1c3a9e41';
@@ -52,9 +52,19 @@ export function sha256Hex(text: string): string {
   return sha256(text).toString('hex');
 }
 
+/** Computes a hash of 32 hex digits from bytes. */
+export function hashBytes(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+}
+
 /** Computes a hash of 32 hex digits from the canonical JSON of a value. */
 export function hashValue(value: unknown): string {
   return sha256Hex(canonicalJson(value)).slice(0, 32);
+}
+
+/** Computes the fingerprint of the scores of an author: a person or a program of the user. */
+export function computeAuthorFingerprint(source: 'human' | 'api', author: string): string {
+  return hashValue([source, author]);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { TargetKind } from './agent-run.ts';
+import type { TargetKind } from './trace/agent-run.ts';
 
 /** Source of a run record: the content of the run, or facts from a narrow query for a run that is not read. */
 export type RunOrigin = 'content' | 'facts';

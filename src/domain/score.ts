@@ -1,4 +1,4 @@
-import type { TargetKind } from './agent-run.ts';
+import type { TargetKind } from './trace/agent-run.ts';
 import type { Stratum } from './decision.ts';
 
 export type ScoreSource = 'live' | 'backfill' | 'human' | 'api';
@@ -59,6 +59,8 @@ export interface Score {
   revision: number;
   completeness: 'partial' | 'complete';
   source: ScoreSource;
+  /** Author of a score that a person or a program of the user has sent; '' for a score of spanscore. */
+  scoredBy: string;
   evidenceHash: string;
   /** UTC day of the first score with this id, `YYYY-MM-DD`. It stays the same, so that a re-score replaces its row. */
   day: string;

@@ -1,19 +1,25 @@
+import type { TargetKind } from './trace/agent-run.ts';
+
 /** Facets that a rule may split series by, beside scorer, agent and environment; in the order in which they are written. */
 export const SPLIT_FACETS = ['model', 'agentVersion', 'serviceVersion', 'service'] as const;
 
 export type SplitFacet = (typeof SPLIT_FACETS)[number];
 
-/** Label name of each split facet. */
+/** Parts of a series beside the five that each one has. The target comes first. */
+type SeriesPart = 'target' | SplitFacet;
+
+/** Label name of each part. */
 export const SPLIT_LABELS = {
+  target: 'target',
   model: 'model',
   agentVersion: 'agent_version',
   serviceVersion: 'service_version',
   service: 'service',
-} as const satisfies Record<SplitFacet, string>;
+} as const satisfies Record<SeriesPart, string>;
 
 /**
- * Identity of a series of scores. A change of scorer or judge (`fingerprint`) starts a new series. A split facet is present
- * where a rule asks for it, even when its value is ''.
+ * Identity of a series of scores. A change of scorer or judge (`fingerprint`) starts a new series, and each kind of target has
+ * series of its own. A split facet is present where a rule asks for it, even when its value is ''.
  */
 export interface SeriesFacets extends Readonly<Partial<Record<SplitFacet, string>>> {
   readonly tenant: string;
@@ -21,11 +27,13 @@ export interface SeriesFacets extends Readonly<Partial<Record<SplitFacet, string
   readonly fingerprint: string;
   readonly agent: string;
   readonly environment: string;
+  /** Absent for scores of whole runs (`trace`). */
+  readonly target?: Exclude<TargetKind, 'trace'>;
 }
 
-/** Lists the facets that a series is split by, with their values. */
-export function buildSplit(series: SeriesFacets): (readonly [facet: SplitFacet, value: string])[] {
-  return SPLIT_FACETS.flatMap((facet) => {
+/** Lists the target of a series, if it is not a whole run, and the facets that the series is split by, with their values. */
+export function buildSplit(series: SeriesFacets): (readonly [part: SeriesPart, value: string])[] {
+  return (['target', ...SPLIT_FACETS] as const).flatMap((facet) => {
     const value = series[facet];
     return value === undefined ? [] : [[facet, value] as const];
   });
@@ -34,7 +42,7 @@ export function buildSplit(series: SeriesFacets): (readonly [facet: SplitFacet, 
 /** Returns the series of a part of the traffic when series are split by these facets. */
 export function seriesSplitBy(part: SeriesFacets, by: readonly SplitFacet[]): SeriesFacets {
   const { tenant, scorer, fingerprint, agent, environment } = part;
-  const further = buildSplit(part).filter(([facet]) => by.includes(facet));
+  const further = buildSplit(part).filter(([facet]) => facet === 'target' || by.includes(facet));
   return { tenant, scorer, fingerprint, agent, environment, ...Object.fromEntries(further) };
 }
 

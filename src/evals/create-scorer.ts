@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AgentInput, AgentOutput } from '../domain/messages.ts';
+import type { AgentInput, AgentOutput } from '../domain/trace/messages.ts';
 import { canonicalOptions, sourceVersion } from './canonical-options.ts';
 import { runScorer } from './run-scorer.ts';
 import type { RunDetails, ScorerPlan } from './run-scorer.ts';

@@ -1,5 +1,5 @@
-import type { RetrievedDocument } from '../domain/agent-run.ts';
-import type { AgentInput, AgentOutput } from '../domain/messages.ts';
+import type { RetrievedDocument } from '../domain/trace/agent-run.ts';
+import type { AgentInput, AgentOutput } from '../domain/trace/messages.ts';
 import type { Verdict } from '../domain/score.ts';
 import { sourceVersion } from './canonical-options.ts';
 import { isNotScorable, type NotScorable } from './not-scorable.ts';

@@ -1,7 +1,7 @@
 export type {
   AgentInput as ScorerRunInputForAgent,
   AgentOutput as ScorerRunOutputForAgent,
-} from '../domain/messages.ts';
+} from '../domain/trace/messages.ts';
 export { createScorer } from './create-scorer.ts';
 export type { InputOf, OutputOf, ScorerConfig, ScorerType } from './create-scorer.ts';
 export { defineScorer } from './define-scorer.ts';

@@ -5,7 +5,7 @@ import type {
   AgentOutput,
   MessagePart,
   ToolInvocation,
-} from '../domain/messages.ts';
+} from '../domain/trace/messages.ts';
 import type { TraceSpan } from './trajectory/extract-trajectory-from-trace.ts';
 import { isObject } from '../domain/unknown-values.ts';
 

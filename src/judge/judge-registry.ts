@@ -1,5 +1,5 @@
 import { readEnvironment } from '../config/environment.ts';
-import { createCircuitBreaker, type CircuitBreaker } from './limits/circuit-breaker.ts';
+import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { JudgeError } from './judge-error.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
@@ -84,6 +84,8 @@ export interface JudgeRegistry {
    * asks.
    */
   resolve(model: string | JudgeModelObject, step?: string): Promise<ResolvedJudge>;
+  /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
+  breakerOf(model: string): BreakerState;
 }
 
 const OPENAI = { baseURL: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' };
@@ -132,6 +134,7 @@ export function createJudgeRegistry(
         breaker: provider.breaker,
       };
     },
+    breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
   };
 }
 
@@ -181,6 +184,20 @@ function openProvider(
 ): Provider {
   const { settings, baseURL, apiKey } = readProvider(name, modelName, config);
   const fetch = createGuardedFetch(limits, deps);
+  const models = new Map<string, Promise<JudgeModelObject>>();
+
+  // Loaded with the first question, so that a program which only imports scorers does not load it.
+  async function openModel(id: string): Promise<JudgeModelObject> {
+    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+    return createOpenAICompatible({
+      name,
+      baseURL,
+      fetch,
+      supportsStructuredOutputs: true,
+      ...(apiKey === undefined ? {} : { apiKey }),
+    }).chatModel(id);
+  }
+
   return {
     gate: createProviderGate(
       {
@@ -193,16 +210,11 @@ function openProvider(
       deps,
     ),
     breaker: createCircuitBreaker({ failures: limits.breakerFailures, openMs: limits.breakerOpenMs }, deps),
-    // Loaded with the first question, so that a program which only imports scorers does not load it.
-    async model(id) {
-      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-      return createOpenAICompatible({
-        name,
-        baseURL,
-        fetch,
-        supportsStructuredOutputs: true,
-        ...(apiKey === undefined ? {} : { apiKey }),
-      }).chatModel(id);
+    model(id) {
+      // A model builds the schemas of its replies, which takes as long as a call.
+      const model = models.get(id) ?? openModel(id);
+      models.set(id, model);
+      return model;
     },
   };
 }

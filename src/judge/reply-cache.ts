@@ -11,11 +11,16 @@ export interface ReplyCache {
   readonly inFlight: Map<string, Promise<void>>;
 }
 
+/** Cache that can forget all answers. */
+export interface OwnReplyCache extends ReplyCache {
+  clear(): void;
+}
+
 /**
  * Creates a cache that keeps at most `maxEntries` answers with together at most `maxChars` characters. The least recently used
  * answers are dropped first.
  */
-export function createReplyCache(limits: { maxEntries: number; maxChars: number }): ReplyCache {
+export function createReplyCache(limits: { maxEntries: number; maxChars: number }): OwnReplyCache {
   const entries = new Map<string, CachedReply>();
   let chars = 0;
 
@@ -26,6 +31,10 @@ export function createReplyCache(limits: { maxEntries: number; maxChars: number 
 
   return {
     inFlight: new Map(),
+    clear() {
+      entries.clear();
+      chars = 0;
+    },
     get(key) {
       const found = entries.get(key);
       if (found !== undefined) {

@@ -1,5 +1,6 @@
 import { v5 as uuidv5 } from 'uuid';
 import { canonicalJson } from '../domain/identity.ts';
+import type { BudgetCap } from '../domain/money/budget.ts';
 import { buildSplit, type SeriesFacets } from '../domain/series-facets.ts';
 
 /** UUIDv5 namespace of incidents. It must never change: receivers recognise repeats by these ids. */
@@ -23,6 +24,19 @@ export interface AlertSegment {
   /** Mean since the change began, directed. */
   readonly mean: number;
   readonly share: number;
+}
+
+/** Name of the alerts about budgets. */
+export const BUDGET_ALERT = 'BudgetSpent';
+
+/** Cap of a budget that an alert is about. */
+export interface AlertBudget extends BudgetCap {
+  /** Part of the cap that is spent at least; 100: the rest pays for no further call. */
+  readonly percent: number;
+  /** Money that was spent at the beginning of the incident, USD. */
+  readonly spentUsd: number;
+  /** Time at which the cap is full again, Unix milliseconds. */
+  readonly renewsAtMs: number;
 }
 
 /** Beginning or end of an incident; every channel gets each of them once. Times are Unix milliseconds. */
@@ -57,6 +71,8 @@ export interface AlertEvent {
    */
   readonly serviceVersion: string;
   readonly agentVersion: string;
+  /** Present in alerts about budgets. They are of no series: of its facets they have the tenant at most. */
+  readonly budget?: AlertBudget | undefined;
 }
 
 /** Computes the id of an incident. The same alert, series and beginning always give the same id. */
@@ -64,6 +80,18 @@ export function computeIncidentId(key: Pick<AlertEvent, 'alert' | 'series' | 'st
   const { tenant, scorer, fingerprint, agent, environment } = key.series;
   const facets = [tenant, scorer, fingerprint, agent, environment, ...buildSplit(key.series).flat()];
   const text = canonicalJson([key.alert, ...facets, key.startsAtMs]);
+  return uuidv5(text, INCIDENT_NAMESPACE);
+}
+
+/** Computes the id of the incident of a cap in one period. The same cap, period and percentage always give the same id. */
+export function computeBudgetIncidentId({
+  scope,
+  period,
+  capUsd,
+  percent,
+  renewsAtMs,
+}: Omit<AlertBudget, 'spentUsd'>): string {
+  const text = canonicalJson([BUDGET_ALERT, scope.kind, scope.name, period, capUsd, percent, renewsAtMs]);
   return uuidv5(text, INCIDENT_NAMESPACE);
 }
 

@@ -126,7 +126,8 @@ async function endOrphans(
   on: ReadonlySet<string>,
   foldedUntilMs: number,
 ): Promise<boolean> {
-  const unknown = (await store.alerts.open()).filter(({ incidentId }) => !on.has(incidentId));
+  const ofRules = (await store.alerts.open()).filter(({ budget }) => budget === undefined);
+  const unknown = ofRules.filter(({ incidentId }) => !on.has(incidentId));
   const orphans = unknown.filter(({ startsAtMs }) => startsAtMs <= foldedUntilMs);
   await store.alerts.write(orphans.map((event) => buildEndEvent(event, foldedUntilMs)));
   return orphans.length === unknown.length;

@@ -1,3 +1,4 @@
+import type { TargetKind } from '../domain/trace/agent-run.ts';
 import type { SplitFacet } from '../domain/series-facets.ts';
 import type { Detector } from './detector.ts';
 import { coverageDetector } from './detectors/coverage.ts';
@@ -41,6 +42,7 @@ export interface SeriesSelector {
   readonly scorer?: string | undefined;
   readonly agent?: string | undefined;
   readonly environment?: string | undefined;
+  readonly target?: TargetKind | undefined;
 }
 
 /** Further facets by which the series of a rule are split. */

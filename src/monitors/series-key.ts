@@ -21,6 +21,7 @@ export function isSelected(
     (selector.scorer === undefined ||
       findRowScorer(series.scorer, [selector.scorer, ...otherScorers]) === selector.scorer) &&
     (selector.agent === undefined || selector.agent === series.agent) &&
-    (selector.environment === undefined || selector.environment === series.environment)
+    (selector.environment === undefined || selector.environment === series.environment) &&
+    (selector.target === undefined || selector.target === (series.target ?? 'trace'))
   );
 }

@@ -21,6 +21,9 @@ export interface Duties {
   stop(): void;
 }
 
+/** Part of the store that members of duties use. */
+export type DutyBeats = Pick<DutyStore, 'beat' | 'readMembers'>;
+
 export interface DutyOptions {
   /** Age of a membership before it can have a duty, milliseconds: earlier members are visible by then. Default 3,000. */
   readonly settleMs?: number;
@@ -39,14 +42,14 @@ const DEFAULTS = {
 } satisfies Required<DutyOptions>;
 
 /** Starts to beat for the duties that this process joins. One beat serves all of them. */
-export function startDuties(store: DutyStore, options: DutyOptions = {}): Duties {
+export function startDuties(store: DutyBeats, options: DutyOptions = {}): Duties {
   const duties = new SharedDuties(store, { ...DEFAULTS, ...options });
   duties.start();
   return duties;
 }
 
 class SharedDuties implements Duties {
-  readonly #store: DutyStore;
+  readonly #store: DutyBeats;
   readonly #settings: Required<DutyOptions>;
   readonly #names = new Set<string>();
   readonly #epochs = new Map<string, number>();
@@ -61,7 +64,7 @@ class SharedDuties implements Duties {
   #refreshing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(store: DutyStore, settings: Required<DutyOptions>) {
+  constructor(store: DutyBeats, settings: Required<DutyOptions>) {
     this.#store = store;
     this.#settings = settings;
   }

@@ -1,4 +1,4 @@
-import type { TraceReading } from '../domain/agent-run.ts';
+import type { TraceReading } from '../domain/trace/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Score } from '../domain/score.ts';
@@ -10,9 +10,13 @@ import { readContent } from './read/read-content.ts';
 import type { Unscored } from './record/decision-rows.ts';
 import { showFailure, startInterimRows } from './record/interim-rows.ts';
 import { recordRuns } from './runs/record-runs.ts';
+import { selectRepairs } from './record/repairs.ts';
+import { buildReweighedRows } from './record/score-rows.ts';
 import { findStaleScores } from './record/tombstones.ts';
 import { buildPass, listFinalRows, type RulePass } from './rule-pass.ts';
 import { chooseByContent } from './select/choose-by-content.ts';
+import { takeVersionPlaces } from './select/take-version-places.ts';
+import type { SelectContext } from './select/select-context.ts';
 import type { AttemptContext } from './attempt/attempt-context.ts';
 import type { ReadContext } from './read/read-context.ts';
 import type { RecordContext } from './record/record-context.ts';
@@ -20,7 +24,10 @@ import type { ScoringMode } from './scoring-mode.ts';
 import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /** Needs of the scoring of one trace whose content was read. */
-export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness'> & AttemptContext & RecordContext;
+export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness'> &
+  Pick<SelectContext, 'newVersions'> &
+  AttemptContext &
+  RecordContext;
 
 /** Scores one trace. An error becomes its outcome, so that one bad trace never stops the others. */
 export async function scoreTask(
@@ -46,11 +53,12 @@ export function traceError(error: unknown): AppError {
  */
 async function applyRules(context: TraceContext, whole: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
   const reading = await readContent(context, whole);
-  const task = choose(context, whole, reading, mode);
+  const task = await choose(context, whole, reading, mode);
   const passes = task.rules.map((selected) => buildPass(task, selected, reading, mode));
   const nowMs = task.clock.nowMs();
   const completeness = computeCompleteness(task, context.readiness, nowMs);
-  const terms = { source: mode.source, takesOver: mode.takesOver, completeness };
+  const { source, takesOver, redo } = mode;
+  const terms = { source, takesOver, redoes: redo !== null, completeness };
   const [{ results, left }] = await settleBoth(
     runCells(task, passes, { context, mode, terms }),
     mode.write
@@ -62,36 +70,41 @@ async function applyRules(context: TraceContext, whole: TraceTask, mode: Scoring
       : undefined,
   );
   const isUnread = whole.rules.length > 0 && 'status' in reading && reading.status === 'failed';
-  const tombstones = isUnread || !mode.reuses ? [] : findStaleScores(task, results, nowMs);
   const decisions = [
     ...task.declined.flatMap((each) => each.rows),
     ...passes.flatMap((pass) => listFinalRows(pass, results)),
   ];
+  const changes =
+    redo === null
+      ? { rows: decisions, tombstones: mode.reuses && !isUnread ? findStaleScores(task, results, nowMs) : [] }
+      : selectRepairs(task, decisions, { results, redo, isUnread, nowMs });
+  const reweighed = passes.flatMap(({ cells }) => cells).flatMap((cell) => buildReweighedRows(cell, terms));
   if (mode.write) {
-    await write(context, task, tombstones, decisions);
+    await write(context, task, [...changes.tombstones, ...reweighed], changes.rows);
   }
   const done = passes.flatMap(({ cells }) => cells).flatMap((cell) => results.get(cell) ?? []);
   return buildOutcome(task.key, {
     activity: task.activity,
     decisions,
     scores: done.flatMap((result) => result.scores),
-    tombstones,
+    tombstones: changes.tombstones,
     left,
     error: done.some((result) => result.abandoned) ? interruptedError() : null,
   });
 }
 
 /** Decides what the rules left to the content. Without content all stays as it is. */
-function choose(
-  { prices, unpriced }: TraceContext,
+async function choose(
+  { prices, unpriced, newVersions }: TraceContext,
   task: TraceTask,
   reading: TraceReading | Unscored,
   mode: ScoringMode,
-): TraceTask {
+): Promise<TraceTask> {
   if ('status' in reading) {
     return task;
   }
-  const choice = chooseByContent(task, reading, { mode, prices });
+  const placed = await takeVersionPlaces(newVersions, task, reading);
+  const choice = chooseByContent(placed, reading, { mode, prices });
   unpriced.count += choice.isUnpriced ? 1 : 0;
   return choice.task;
 }
@@ -133,7 +146,8 @@ async function runCells(
     }
   }
   const slow = toRun.filter((cell) => !results.has(cell));
-  if (!run.mode.write) {
+  // A repair leaves the former rows until it has better ones.
+  if (!run.mode.write || run.mode.redo !== null) {
     await runAll(slow);
     return { results, left };
   }
@@ -164,13 +178,13 @@ function findEnd(
 async function write(
   context: TraceContext,
   task: TraceTask,
-  tombstones: readonly Score[],
+  scores: readonly Score[],
   decisions: readonly Decision[],
 ): Promise<void> {
-  if (tombstones.length + decisions.length > 0) {
+  if (scores.length + decisions.length > 0) {
     await task.claim.check();
   }
-  await context.scoreWriter.write(tombstones);
+  await context.scoreWriter.write(scores);
   await context.decisionWriter.write(decisions);
 }
 

@@ -1,6 +1,6 @@
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import type { Score } from '../domain/score.ts';
-import { OWN_SCOPE } from '../domain/span.ts';
+import { OWN_SCOPE } from '../domain/trace/span.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { prepareRule, type PreparedRule, type Rule } from './select/rule.ts';

@@ -1,4 +1,4 @@
-import type { NotScorableReason, TraceReading } from '../domain/agent-run.ts';
+import type { NotScorableReason, TraceReading } from '../domain/trace/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
 import { formatReason } from './attempt/attempt-failure.ts';
 import { buildCells, type Cell, type CellResults } from './attempt/cell.ts';

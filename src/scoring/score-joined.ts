@@ -1,13 +1,13 @@
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
-import { joinTraceKey, type TraceActivity } from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import { addFacts, readKnownRuns } from './runs/record-runs.ts';
 import { scoreTask, traceError, type TraceContext } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
+import { computeWaitUntil, type TraceCandidate, type VersionStates } from './select/select-rules.ts';
 import type { SelectContext } from './select/select-context.ts';
-import { readFacts, selectTrace, type Selected } from './select/select-traces.ts';
+import { findVersionStates, readFacts, selectTrace, type Selected } from './select/select-traces.ts';
+import { mergeFacts, mergeVersionStates } from './select/merge-facts.ts';
 import { joinTimes } from './select/join-times.ts';
-import { mergeFacts } from './select/merge-facts.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
 import type { StoreClock } from './store-clock.ts';
 import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -52,6 +52,7 @@ async function scoreMembers(
     return buildTriggerOutcomes(task, { waitUntilMs });
   }
   const facts = mergeFacts(await readFacts(context, candidates, mode));
+  const versions = await findVersionsOfRun(context, candidates, owner, { facts, mode });
   const existingReadMs = context.monotonicMs();
   const existing = await context.stores.scores.ofTraces(run.members);
   const knownRuns = await readKnownRuns(context.stores, candidates, mode);
@@ -59,6 +60,7 @@ async function scoreMembers(
     const key = joinTraceKey(candidate.activity);
     const lookups = {
       facts,
+      versions,
       existing: existing.get(key) ?? [],
       existingReadMs,
       knownRuns: knownRuns.get(key) ?? [],
@@ -81,6 +83,19 @@ async function scoreMembers(
     }
   }
   return selectOutcomes(task, done);
+}
+
+/** Finds the place of a run among the first ones of its versions: that of its owner, or one that a piece took before it was joined. */
+async function findVersionsOfRun(
+  context: SelectContext,
+  candidates: readonly TraceCandidate[],
+  owner: TraceCandidate,
+  { facts, mode }: { readonly facts: TraceFacts | undefined; readonly mode: ScoringMode },
+): Promise<VersionStates> {
+  const names = facts === undefined ? [] : candidates.map(({ activity }) => joinTraceKey(activity));
+  const factsByKey = new Map(names.flatMap((name) => (facts === undefined ? [] : [[name, facts] as const])));
+  const states = await findVersionStates(context, candidates, factsByKey, mode);
+  return mergeVersionStates(states.get(joinTraceKey(owner.activity)), [...states.values()]);
 }
 
 /** Orders the members: triggers last, because an undecided trigger brings the run back; the owner before its parts. */

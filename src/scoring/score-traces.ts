@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import type { TraceData } from '../domain/span.ts';
+import type { TraceData } from '../domain/trace/span.ts';
 import { isHeldBack, type Decision } from '../domain/decision.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './read/piece.ts';
@@ -13,9 +13,10 @@ import type { Scoring } from './scoring.ts';
 import { buildExpiredRow } from './record/decision-rows.ts';
 import type { RecordContext } from './record/record-context.ts';
 import type { ScoringMode } from './scoring-mode.ts';
+import { OVERLAP_MS } from '../readiness/tail.ts';
 import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
 import type { SelectContext } from './select/select-context.ts';
-import { readFacts, selectTrace, type Selected } from './select/select-traces.ts';
+import { findVersionStates, readFacts, selectTrace, type Selected } from './select/select-traces.ts';
 import { findJoinedRuns } from './read/sibling-traces.ts';
 import { readStoreClock, type StoreClock } from './store-clock.ts';
 import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
@@ -23,10 +24,18 @@ import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts
 /** Most traces of one look-up: the limit of a read of the store. */
 const KEYS_PER_LOOKUP = 500;
 
+/**
+ * Time after which a trace is looked up again whose activity is behind its arrivals, milliseconds: an insert shows its rows in one table
+ * after the other.
+ */
+const BEHIND_WAIT_MS = 200;
+
 /** A trace to score. */
 export interface WorkItem extends TraceKey {
   /** True when new spans came but the last arrival did not change, because an insert committed late. */
   readonly reread?: boolean | undefined;
+  /** Last arrival that the tail has seen, Unix milliseconds by the store's clock. */
+  readonly arrivedMs?: number | undefined;
   /** Room for the runs that an earlier pass left. */
   readonly room?: Room | undefined;
 }
@@ -62,6 +71,60 @@ async function scoreSlice(
   mode: ScoringMode,
   settle: Settle,
 ): Promise<void> {
+  const queue = new PQueue({ concurrency: scoring.traceConcurrency });
+  const holdings = createHoldings(scoring.readMemory);
+  try {
+    // Smaller batches first: their traces have just become ready.
+    await scoring.readTurns.add(() => readBatch(scoring, items, { mode, settle, queue, holdings }), {
+      priority: -items.length,
+    });
+    await queue.onIdle();
+  } finally {
+    // Pieces of joined runs, and traces of a pass that broke off.
+    holdings.releaseAll();
+  }
+}
+
+/** Content in memory and room in stocks that a batch holds. */
+interface Holdings {
+  addContent(data: TraceData): void;
+  releaseContent(data: TraceData): void;
+  addRoom(room: Room | undefined): void;
+  releaseAll(): void;
+}
+
+function createHoldings(memory: Scoring['readMemory']): Holdings {
+  const held = new Set<TraceData>();
+  const rooms = new Set<Room>();
+  const releaseContent = (data: TraceData) => {
+    if (held.delete(data)) {
+      memory.release(data);
+    }
+  };
+  return {
+    addContent: (data) => void held.add(data),
+    releaseContent,
+    addRoom: (room) => void (room !== undefined && rooms.add(room)),
+    releaseAll() {
+      held.forEach(releaseContent);
+      rooms.forEach((room) => room.release());
+    },
+  };
+}
+
+interface Batch {
+  readonly mode: ScoringMode;
+  readonly settle: Settle;
+  readonly queue: PQueue;
+  readonly holdings: Holdings;
+}
+
+/** Looks the traces up, reads their content, and puts them into the queue of their scorers. */
+async function readBatch(
+  scoring: Scoring,
+  items: readonly WorkItem[],
+  { mode, settle, queue, holdings }: Batch,
+): Promise<void> {
   const clock = await readStoreClock(scoring.stores.spans, scoring.monotonicMs);
   const candidates = await findCandidates(scoring, items, mode, clock, settle);
   const { toRead, toDecline, leftRuns } = await selectCandidates(scoring, candidates, {
@@ -69,42 +132,29 @@ async function scoreSlice(
     clock,
     settle,
   });
-  const queue = new PQueue({ concurrency: scoring.traceConcurrency });
-  const held = new Set<TraceData>();
-  const release = (data: TraceData) => {
-    if (held.delete(data)) {
-      scoring.readMemory.release(data);
-    }
-  };
+  toRead.forEach(({ room }) => holdings.addRoom(room));
   const start = (selected: Selected, read: TraceTask['read']) =>
     void queue.add(async () => {
       const outcome = await scoreTask(scoring, { ...selected, read }, mode);
       selected.room?.release();
       if (read !== null && 'spans' in read) {
-        release(read);
+        holdings.releaseContent(read);
       }
       const left = leftRuns.get(joinTraceKey(selected.key));
       settle(left === undefined ? outcome : { ...outcome, left });
     });
   (await addFacts(scoring.stores, toDecline, mode)).forEach((selected) => start(selected, null));
   const keys = [...toRead.values()].map((selected) => selected.key);
-  try {
-    for await (const slice of readSlices(scoring.stores.spans, keys, scoring.readMemory)) {
-      slice.forEach((read) => 'data' in read && held.add(read.data));
-      await startJoined(scoring, slice, { toRead, mode, clock, queue, settle });
-      for (const read of slice) {
-        const selected = toRead.get(joinTraceKey(read.key));
-        if (selected !== undefined) {
-          start(selected, 'data' in read ? read.data : read.error);
-        }
+  for await (const slice of readSlices(scoring.stores.spans, keys, scoring.readMemory)) {
+    slice.forEach((read) => 'data' in read && holdings.addContent(read.data));
+    await startJoined(scoring, slice, { toRead, mode, clock, queue, settle });
+    for (const read of slice) {
+      const selected = toRead.get(joinTraceKey(read.key));
+      if (selected !== undefined) {
+        start(selected, 'data' in read ? read.data : read.error);
       }
-      await queue.onSizeLessThan(scoring.traceConcurrency);
     }
-    await queue.onIdle();
-  } finally {
-    // Pieces of joined runs, and traces of a pass that broke off.
-    held.forEach(release);
-    toRead.forEach(({ room }) => room?.release());
+    await queue.onSizeLessThan(scoring.traceConcurrency);
   }
 }
 
@@ -130,6 +180,7 @@ async function selectCandidates(
   { mode, clock, settle }: { mode: ScoringMode; clock: StoreClock; settle: Settle },
 ): Promise<SelectedTraces> {
   const facts = await readFacts(scoring, candidates, mode);
+  const versions = await findVersionStates(scoring, candidates, facts, mode);
   const existingReadMs = scoring.monotonicMs();
   const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
   const knownRuns = await readKnownRuns(scoring.stores, candidates, mode);
@@ -142,6 +193,7 @@ async function selectCandidates(
     const key = joinTraceKey(activity);
     const lookups = {
       facts: facts.get(key),
+      versions: versions.get(key),
       existing: existing.get(key) ?? [],
       existingReadMs,
       knownRuns: knownRuns.get(key) ?? [],
@@ -224,6 +276,11 @@ async function findCandidates(
     const activity = activities.get(key);
     const claim = claimed.get(key);
     const prior = (decisions.get(key) ?? []).filter((row) => names.has(row.rule));
+    if (isBehind(item, activity, clock)) {
+      const waitUntilMs = clock.nowMs() + BEHIND_WAIT_MS;
+      settle(buildOutcome(item, { activity: activity ?? null, waitUntilMs }));
+      continue;
+    }
     if (claim !== undefined && activity === undefined && mode.history !== null) {
       const expired = prior.filter((row) => row.status === 'deferred' && claim.owns(row.rule, row.scorer));
       const rows = expired.map((row) => buildExpiredRow(row, clock.nowMs()));
@@ -256,6 +313,18 @@ async function findCandidates(
     }
   }
   return [...candidates.values()];
+}
+
+/**
+ * Returns true when the activity lacks an arrival that the tail has seen: scored now, the trace would count as undecided, and only the
+ * sweep would find it. After the time of the longest insert, such an arrival is no longer waited for.
+ */
+function isBehind({ arrivedMs }: WorkItem, activity: TraceActivity | undefined, clock: StoreClock): boolean {
+  return (
+    arrivedMs !== undefined &&
+    arrivedMs > (activity?.lastArrivalMs ?? -Infinity) &&
+    Math.abs(clock.nowMs() - arrivedMs) < OVERLAP_MS
+  );
 }
 
 /** Returns true for a trace that arrived before the store knew its convention: live scoring leaves it to a backfill. */

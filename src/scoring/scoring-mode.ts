@@ -1,11 +1,11 @@
-import type { Stratum } from '../domain/decision.ts';
+import type { Decision, Stratum } from '../domain/decision.ts';
 import type { ScoreSource } from '../domain/score.ts';
 import type { Admission } from './attempt/run-stock.ts';
 import type { PreparedRule } from './select/rule.ts';
 import type { RuleHistory } from './select/rule-history.ts';
 
 /**
- * Mode of scoring: live, backfill, one `score <id>`, or preview. All modes run the same code from the trace id on; all their
+ * Mode of scoring: live, backfill, repair, one `score <id>`, or preview. All modes run the same code from the trace id on; all their
  * differences are in this type.
  */
 export interface ScoringMode {
@@ -32,8 +32,18 @@ export interface ScoringMode {
   readonly keepsFormerResults: boolean;
   /** True: a deferred decision is tried again before its time. */
   readonly retriesEarly: boolean;
+  /** Decisions whose scorers run again; null: none. */
+  readonly redo: Redo | null;
   /** Decides whether the runs of slow scorers find room in their stock now; null: they wait for a place. */
   readonly admission: Admission | null;
+}
+
+/** Work that runs scorers again on the same evidence. */
+export interface Redo {
+  /** Begin of the work by the store's clock, Unix milliseconds: a later score is a result of it, and stands. */
+  readonly sinceMs: number;
+  /** Returns true for a decision whose scorer runs again; undefined stands for a target without a decision of the rule. */
+  selects(prior: Decision | undefined): boolean;
 }
 
 /**
@@ -47,8 +57,7 @@ export function liveMode(
 ): ScoringMode {
   return {
     source: 'live',
-    rules: rules.filter(({ target }) => target !== 'session'),
-    sessionRules: rules.filter(({ target }) => target === 'session'),
+    ...sortRules(rules),
     write: true,
     history,
     selects: true,
@@ -58,35 +67,38 @@ export function liveMode(
     reuses: true,
     keepsFormerResults: true,
     retriesEarly: false,
+    redo: null,
     admission,
   };
 }
 
-/** Mode of a backfill. The rules are named `backfill:<id>`. The scores have a stratum of their own, apart from live ones. */
-export function backfillMode(rules: readonly PreparedRule[]): ScoringMode {
+/**
+ * Mode of a backfill. The rules are named `backfill:<id>`. The scores have a stratum of their own, apart from live ones.
+ * @param redo makes the scorers run again; a new score then takes over the source and the sampling of the one that it replaces
+ */
+export function backfillMode(rules: readonly PreparedRule[], redo: Redo | null = null): ScoringMode {
   return {
     source: 'backfill',
-    rules,
-    sessionRules: [],
+    ...sortRules(rules),
     write: true,
     history: null,
     selects: true,
     stratum: 'backfill',
-    takesOver: false,
+    takesOver: redo !== null,
     waits: true,
     reuses: true,
     keepsFormerResults: false,
     retriesEarly: true,
+    redo,
     admission: null,
   };
 }
 
-/** Mode of a command for one trace: no selection, and nothing is reused. */
+/** Mode of a command for one trace or session: no selection, and nothing is reused. */
 export function apiMode(rules: readonly PreparedRule[], options: { write: boolean }): ScoringMode {
   return {
     source: 'api',
-    rules,
-    sessionRules: [],
+    ...sortRules(rules),
     write: options.write,
     history: null,
     selects: false,
@@ -96,6 +108,36 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
     reuses: false,
     keepsFormerResults: false,
     retriesEarly: true,
+    redo: null,
+    admission: null,
+  };
+}
+
+function sortRules(rules: readonly PreparedRule[]): Pick<ScoringMode, 'rules' | 'sessionRules'> {
+  return {
+    rules: rules.filter(({ target }) => target !== 'session'),
+    sessionRules: rules.filter(({ target }) => target === 'session'),
+  };
+}
+
+/**
+ * Mode of a repair: the scorers of some decisions run again, whatever answers are there. All other decisions of the same evidence
+ * stay. A new score counts like the one that it replaces, or like its decision.
+ */
+export function redoMode(rules: readonly PreparedRule[], redo: Redo): ScoringMode {
+  return {
+    source: 'live',
+    ...sortRules(rules),
+    write: true,
+    history: null,
+    selects: false,
+    stratum: null,
+    takesOver: true,
+    waits: true,
+    reuses: true,
+    keepsFormerResults: true,
+    retriesEarly: false,
+    redo,
     admission: null,
   };
 }

@@ -7,6 +7,7 @@ import type {
   ScoreStore,
   SpanSource,
 } from '../store/contracts/stores.ts';
+import type { VersionSampleStore } from '../store/contracts/version-samples.ts';
 
 /** Stores that scoring reads and writes. */
 export interface ScoringStores {
@@ -16,5 +17,6 @@ export interface ScoringStores {
   readonly runs: RunStore;
   readonly sessions: SessionStore;
   readonly ruleVersions: RuleVersionStore;
+  readonly versionSamples: VersionSampleStore;
   readonly judgeCalls: JudgeCallStore;
 }

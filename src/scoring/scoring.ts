@@ -1,7 +1,12 @@
+import PQueue from 'p-queue';
+import type { Decision } from '../domain/decision.ts';
 import type { SharedBudgets } from '../domain/money/budget.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
+import type { RunRecord } from '../domain/run-record.ts';
+import type { Score } from '../domain/score.ts';
 import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
+import type { JudgeCallRecord } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
 import { createBudget } from './budget/budget.ts';
@@ -14,16 +19,28 @@ import { createPieceCache } from './read/piece-cache.ts';
 import { createReadMemory } from './read/read-memory.ts';
 import type { ReadContext, TraceReader } from './read/read-context.ts';
 import type { TraceJoiner } from './read/trace-joiner.ts';
-import { createGroupCommit, type CommitPace } from './record/group-commit.ts';
+import { createCommitRounds, type CommitPace } from './record/group-commit.ts';
+import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { RecordContext } from './record/record-context.ts';
 import type { ScoringStores } from './scoring-stores.ts';
+import { createNewVersions } from './select/new-versions.ts';
 import type { SelectContext } from './select/select-context.ts';
+
+/** Batches that are looked up and read at the same time: while one waits for the store, the others use the processor. */
+const BATCHES_AT_ONCE = 3;
 
 /** Needs of all rooms of scoring in one object. A function takes the context of its room instead. */
 export interface Scoring extends SelectContext, ReadContext, AttemptContext, RecordContext, LiveContext {
   readonly stores: ScoringStores;
   /** Traces whose scorers run at the same time. */
   readonly traceConcurrency: number;
+  /**
+   * Turns of batches that are looked up and read. With few at a time, the first batch of a backlog is decided soon, and the others
+   * are no later.
+   */
+  readonly readTurns: PQueue;
+  /** Number of answers of each judge that came from the cache. */
+  readonly reuses: ReadonlyMap<string, number>;
 }
 
 export interface ScoringPorts {
@@ -38,6 +55,8 @@ export interface ScoringPorts {
   readonly redaction?: RedactionOptions | undefined;
   /** Prices of models over the built-in ones, for the costs of runs. */
   readonly prices?: PriceTable | undefined;
+  /** Default: nothing is purged. */
+  readonly purged?: PurgedTraces | undefined;
   /** Aborts judge calls: the traces under way stay undecided. */
   readonly signal?: AbortSignal | undefined;
   /** Returns a number in [0, 1), for jitter. Default `Math.random`. */
@@ -80,13 +99,19 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
   const monotonicMs = ports.monotonicMs ?? (() => performance.now());
   const limits = readLimits(options);
   createRedactor(redaction);
+  const reuses = new Map<string, number>();
   return {
     stores,
     readTrace,
     readMemory: createReadMemory(),
+    readTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
     joining: joiner === undefined ? null : { joiner, cache: createPieceCache() },
     log,
-    judgeScope: ports.judgeScope ?? {},
+    judgeScope: {
+      ...ports.judgeScope,
+      onReuse: (judge) => void reuses.set(judge, (reuses.get(judge) ?? 0) + 1),
+    },
+    reuses,
     redaction,
     ...limits,
     budget: createBudget(stores.judgeCalls, options.budgets),
@@ -98,16 +123,27 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     }),
     laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs: options.lookupWaitMs ?? 0 }),
     flights: createSingleFlight(),
-    scoreWriter: createGroupCommit((scores) => stores.scores.write(scores), options.commitPace),
-    decisionWriter: createGroupCommit((decisions) => stores.decisions.write(decisions), options.commitPace),
-    runWriter: createGroupCommit((records) => stores.runs.write(records), options.commitPace),
-    callWriter: createGroupCommit((calls) => stores.judgeCalls.write(calls), options.commitPace),
+    ...createWriters(stores, options.commitPace),
     prices: ports.prices ?? {},
     unpriced: { count: 0 },
     claims: SOLE_CLAIMS,
+    purged: ports.purged ?? NOTHING_PURGED,
+    newVersions: createNewVersions(stores.versionSamples, log),
     signal: ports.signal,
     random: ports.random ?? Math.random,
     monotonicMs,
+  };
+}
+
+/** Creates the writers in the order in which the rows of a trace follow each other. */
+function createWriters(stores: ScoringStores, pace: CommitPace | undefined) {
+  const rounds = createCommitRounds(pace);
+  return {
+    callWriter: rounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls), { isUrgent: true }),
+    runWriter: rounds.add<RunRecord>((records) => stores.runs.write(records)),
+    scoreWriter: rounds.add<Score>((scores) => stores.scores.write(scores)),
+    decisionWriter: rounds.add<Decision>((decisions) => stores.decisions.write(decisions)),
+    hurryWrites: () => rounds.hurry(),
   };
 }
 

@@ -2,7 +2,7 @@ import type { AppError } from '../domain/errors.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
-import type { TraceData } from '../domain/span.ts';
+import type { TraceData } from '../domain/trace/span.ts';
 import type { Claim } from '../ownership/claim.ts';
 import type { LeftRuns, Room } from './attempt/run-stock.ts';
 import type { TraceActivity, TraceFacts, TraceKey } from '../store/contracts/stores.ts';

@@ -6,10 +6,11 @@ import {
   type ClickHouseClient,
   type ClickHouseSettings,
 } from '@clickhouse/client';
-import { ConfigError } from '../domain/errors.ts';
+import { ConfigError, type AppError } from '../domain/errors.ts';
 import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
 import { signalsFromTheStart, type KnownSignals } from './spans/agent-signal-sql.ts';
-import { toStoreError } from './store-error.ts';
+import type { ReadLimits } from './contracts/store.ts';
+import { toLimitedReadError, toStoreError } from './store-error.ts';
 
 /** Time limit of the server for one statement, in seconds, for reads and inserts. */
 export const MAX_EXECUTION_TIME_S = 30;
@@ -42,14 +43,16 @@ export interface Database {
   command(sql: string): Promise<void>;
   /** Like `rows` and `command`, but outside of the database, which may not exist yet. */
   readonly outside: Pick<Database, 'rows' | 'command'>;
-  /** Inserts JSON rows in one block; a repeat of the same rows adds nothing. */
-  insertRows(table: string, rows: readonly object[]): Promise<void>;
+  /** Inserts JSON rows in one block; a repeat of the same rows, or of the same token, adds nothing. */
+  insertRows(table: string, rows: readonly object[], token?: string): Promise<void>;
   /** Runs an `INSERT INTO … SELECT …`. */
   insertSelected(statement: string, params: QueryParams): Promise<void>;
   /**
    * Inserts a body in a binary format; `statement` is `INSERT INTO … FORMAT …`. A repeat with the same token adds nothing.
    */
   insertBody(statement: string, chunks: readonly Uint8Array[], token: string): Promise<void>;
+  /** Returns the same database with reads that have limits of their own and their own connections. It closes with this one. */
+  limitReads(limits: ReadLimits): Database;
   /** Checks that the server answers and the password is right. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -67,8 +70,15 @@ const READ_SETTINGS: ClickHouseSettings = {
   output_format_json_quote_denormals: 1,
 };
 
-/** Settings of a read whose rows come together: the embedded engine runs it beside its event loop, which a stream would block. */
-const WHOLE_READ_SETTINGS: ClickHouseSettings = { ...READ_SETTINGS, wait_end_of_query: 1 };
+/** Setting of a read whose rows come together: the embedded engine runs it beside its event loop, which a stream would block. */
+const WHOLE: ClickHouseSettings = { wait_end_of_query: 1 };
+
+/** Connection for reads, with the settings and the errors of its reads. */
+interface Reader {
+  readonly client: ClickHouseClient;
+  readonly settings: ClickHouseSettings;
+  readonly toError: (thrown: unknown, doing: string) => AppError;
+}
 
 const INSERT_SETTINGS: ClickHouseSettings = {
   async_insert: 0,
@@ -83,27 +93,45 @@ export function openDatabase(options: DatabaseOptions): Database {
       `store.database: "${options.database}" is not a valid name; use letters, digits and _ (at most 64), and do not start with a digit`,
     );
   }
-  const reader = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
+  const client = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
+  const reader = { client, settings: READ_SETTINGS, toError: toStoreError };
   const inserter = createDatabaseClient(options, MAX_INSERT_CONNECTIONS, options.database);
   const outside = createDatabaseClient(options, 1, 'default');
-  return {
+  const outsideReader = { ...reader, client: outside };
+  const limited: ClickHouseClient[] = [];
+  const database: Database = {
     name: options.database,
     agentSignals: signalsFromTheStart(AGENT_SIGNALS),
     rows: (sql, params) => readRows(reader, sql, params),
     stream: (sql, params) => streamRows(reader, sql, params),
-    command: (sql) => runCommand(reader, sql),
+    command: (sql) => runCommand(client, sql),
     outside: {
-      rows: (sql, params) => readRows(outside, sql, params),
+      rows: (sql, params) => readRows(outsideReader, sql, params),
       command: (sql) => runCommand(outside, sql),
     },
-    insertRows: (table, rows) => insertJson(reader, table, rows),
+    insertRows: (table, rows, token) => insertJson(client, table, rows, token),
     insertSelected: (statement, params) => insertSelected(inserter, statement, params),
     insertBody: (statement, chunks, token) => insertBinary(inserter, statement, chunks, token),
+    limitReads: (limits) => {
+      const own = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
+      limited.push(own);
+      const limitedReader = { client: own, settings: buildLimits(limits), toError: toLimitedReadError };
+      return {
+        ...database,
+        rows: (sql, params) => readRows(limitedReader, sql, params),
+        stream: (sql, params) => streamRows(limitedReader, sql, params),
+      };
+    },
     ping: () => ping(outside),
     close: async () => {
-      await Promise.all([reader.close(), inserter.close(), outside.close()]);
+      await Promise.all([client, inserter, outside, ...limited].map((each) => each.close()));
     },
   };
+  return database;
+}
+
+function buildLimits({ maxSeconds, maxBytes }: ReadLimits): ClickHouseSettings {
+  return { ...READ_SETTINGS, max_execution_time: maxSeconds, max_memory_usage: String(maxBytes) };
 }
 
 function createDatabaseClient(
@@ -129,22 +157,26 @@ function createDatabaseClient(
   }
 }
 
-async function readRows<Row>(client: ClickHouseClient, sql: string, params?: QueryParams): Promise<Row[]> {
+async function readRows<Row>(
+  { client, settings, toError }: Reader,
+  sql: string,
+  params?: QueryParams,
+): Promise<Row[]> {
   try {
     const result = await client.query({
       query: sql,
       format: 'JSONEachRow',
-      clickhouse_settings: WHOLE_READ_SETTINGS,
+      clickhouse_settings: { ...settings, ...WHOLE },
       ...(params === undefined ? {} : { query_params: params }),
     });
     return await result.json<Row>();
   } catch (error) {
-    throw toStoreError(error, `reading (${shortenSql(sql)})`);
+    throw toError(error, `reading (${shortenSql(sql)})`);
   }
 }
 
 async function* streamRows(
-  client: ClickHouseClient,
+  { client, settings, toError }: Reader,
   sql: string,
   params?: QueryParams,
 ): AsyncGenerator<StreamedRow[]> {
@@ -152,14 +184,14 @@ async function* streamRows(
     const result = await client.query({
       query: sql,
       format: 'JSONCompactEachRow',
-      clickhouse_settings: READ_SETTINGS,
+      clickhouse_settings: settings,
       ...(params === undefined ? {} : { query_params: params }),
     });
     for await (const batch of result.stream()) {
       yield batch.map((row) => ({ size: row.text.length, columns: JSON.parse(row.text) as unknown[] }));
     }
   } catch (error) {
-    throw toStoreError(error, `reading (${shortenSql(sql)})`);
+    throw toError(error, `reading (${shortenSql(sql)})`);
   }
 }
 
@@ -171,12 +203,16 @@ async function runCommand(client: ClickHouseClient, sql: string): Promise<void> 
   }
 }
 
-async function insertJson(client: ClickHouseClient, table: string, rows: readonly object[]): Promise<void> {
+async function insertJson(
+  client: ClickHouseClient,
+  table: string,
+  rows: readonly object[],
+  token = hashRows(table, rows),
+): Promise<void> {
   if (rows.length === 0) {
     return;
   }
   const values = [...rows];
-  const token = createHash('sha256').update(table).update(JSON.stringify(values)).digest('hex');
   try {
     await client.insert({
       table,
@@ -187,6 +223,10 @@ async function insertJson(client: ClickHouseClient, table: string, rows: readonl
   } catch (error) {
     throw toStoreError(error, `inserting ${rows.length} rows into ${table}`);
   }
+}
+
+function hashRows(table: string, rows: readonly object[]): string {
+  return createHash('sha256').update(table).update(JSON.stringify(rows)).digest('hex');
 }
 
 async function insertSelected(

@@ -1,5 +1,11 @@
 import { ClickHouseError } from '@clickhouse/client';
-import { AppError, readErrorMessage, StoreRejectedError, StoreUnavailableError } from '../domain/errors.ts';
+import {
+  AppError,
+  QueryStoppedError,
+  readErrorMessage,
+  StoreRejectedError,
+  StoreUnavailableError,
+} from '../domain/errors.ts';
 
 /**
  * ClickHouse error codes of a server that cannot store the rows now or with its present setup: the rows are valid, so the
@@ -43,6 +49,12 @@ const UNAVAILABLE_CODES: ReadonlyMap<string, string> = new Map([
   ['999', 'KEEPER_EXCEPTION'],
 ]);
 
+/** Codes of a query that reached one of its own limits: TIMEOUT_EXCEEDED, TOO_SLOW, MEMORY_LIMIT_EXCEEDED. */
+const LIMIT_CODES: readonly string[] = ['159', '160', '241'];
+
+/** Text of an error about the memory of all queries together. */
+const ALL_MEMORY = '(total)';
+
 /** Pause for a server with too many parts or too little memory. */
 const RETRY_AFTER_MS = 1000;
 
@@ -84,4 +96,15 @@ const LONGEST_MESSAGE = 500;
 function firstLine(message: string): string {
   const line = message.trim().split('\n', 1)[0] ?? '';
   return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+}
+
+/** Converts the error of a read with limits of its own. A read that reached one of them becomes a `QueryStoppedError`. */
+export function toLimitedReadError(thrown: unknown, doing: string): AppError {
+  const isStopped =
+    thrown instanceof ClickHouseError &&
+    LIMIT_CODES.includes(thrown.code) &&
+    !thrown.message.includes(ALL_MEMORY);
+  return isStopped
+    ? new QueryStoppedError(`the store stopped a query at its limit: ${firstLine(thrown.message)}`, thrown)
+    : toStoreError(thrown, doing);
 }

@@ -1,19 +1,32 @@
 import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
-import type { AgentSignals } from '../domain/agent-signals.ts';
+import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { MigrationStatus } from './contracts/migrations.ts';
 import type { Store } from './contracts/store.ts';
 import { readAheadRows } from './schema/ahead-rows.ts';
+import { readStorePace } from './schema/store-pace.ts';
 import { readStoreSize } from './schema/store-size.ts';
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import { createAuditStore } from './access/audit.ts';
+import { createCookieKeyStore } from './access/cookie-keys.ts';
+import { createComparedScoreStore } from './aggregates/compared-scores.ts';
+import { createAggregateReads } from './aggregates/read-aggregates.ts';
+import { createDecisionHours } from './aggregates/decision-hours.ts';
+import { createAggregateStore } from './aggregates/compute-aggregates.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
 import { createDeadLetterStore } from './spans/dead-letters.ts';
+import { createCoverageStore } from './scores/coverage.ts';
+import { createLabelStore } from './scores/labels.ts';
 import { createDecisionStore } from './scores/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
 import { createJudgeCallStore } from './scores/judge-calls.ts';
+import { createJudgeUseStore } from './scores/judge-use.ts';
 import { createDutyStore } from './scores/duties.ts';
 import { createScoreFeed } from './scores/exports.ts';
+import { createJobStore } from './jobs/jobs.ts';
+import { createPurgeStore } from './purge/purge-store.ts';
+import { createTombstoneStore } from './purge/tombstones.ts';
 import { createMemberStore } from './scores/members.ts';
 import { applyMergeSettings } from './schema/merge-settings.ts';
 import { migrate, migrationStatus } from './schema/migrate.ts';
@@ -25,10 +38,13 @@ import { readClock } from './spans/arrivals.ts';
 import { readKnownSignals, recordSignals } from './spans/known-signals.ts';
 import { createOwnSpans } from './spans/own-spans.ts';
 import { applyRetention, type Retention } from './schema/retention.ts';
+import { createListStore } from './lists/list-store.ts';
+import { createRepairStore } from './scores/repairs.ts';
 import { createRuleVersionStore } from './scores/rule-versions.ts';
 import { createRunStore } from './scores/runs.ts';
 import { createSessionStore } from './scores/sessions.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
+import { createVersionSampleStore } from './scores/version-samples.ts';
 import { createSpanSink } from './spans/span-sink.ts';
 import { listTraces, ownListing } from './spans/traces-list.ts';
 
@@ -112,23 +128,40 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     scores: createScoreStore(database),
     runs: createRunStore(database),
     sessions: createSessionStore(database),
+    lists: createListStore(database),
+    coverage: createCoverageStore(database),
+    aggregateReads: createAggregateReads(database),
+    comparedScores: createComparedScoreStore(database),
+    aggregates: createAggregateStore(database, () => spans.nowMs()),
+    decisionHours: (listCells) => createDecisionHours(database, () => spans.nowMs(), listCells),
+    repairs: createRepairStore(database),
     scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),
+    versionSamples: createVersionSampleStore(database),
     judgeCalls: createJudgeCallStore(database),
+    judgeUse: createJudgeUseStore(database),
     members: createMemberStore(database),
     duties: createDutyStore(database),
+    jobs: createJobStore(database),
+    tombstones: createTombstoneStore(database),
+    purges: createPurgeStore(database),
     deadLetters: createDeadLetterStore(database),
     monitors: createMonitorStore(database, { alerts, nowMs: () => spans.nowMs() }),
     monitorView: createMonitorView(database),
     alerts,
     markers: createMarkerStore(database),
     alertFeed: createAlertFeed(database),
+    labels: createLabelStore(database),
+    audit: createAuditStore(database),
+    cookieKeys: createCookieKeyStore(database),
     listTraces: (filter) => listTraces(database, filter, listing),
     scorerNames: () => readScorerNames(database),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     watchSource: async () => source?.watch(),
     aheadRows: () => readAheadRows(database),
+    pace: (tenant) => readStorePace(database, tenant),
     size: () => readStoreSize(database),
+    limitReads: (limits) => createStore(database.limitReads(limits), foreign),
     ping: () => database.ping(),
     close: () => database.close(),
   };

@@ -34,6 +34,9 @@ const SERIES = [
   'service',
 ] as const;
 
+/** Labels of a version of a scorer; the fingerprint has its first 8 digits. */
+const VERSION = ['scorer', 'scorer_version', 'fingerprint'] as const;
+
 /** Word of a unit in Prometheus names. A unit in braces is an annotation and adds no word. */
 const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes' };
 
@@ -104,6 +107,10 @@ export const METRICS = {
   'spanscore.receiver.spans.stubbed': counter(
     '{span}',
     'Spans of which only the position in the tree was stored.',
+  ),
+  'spanscore.receiver.records.purged': counter(
+    '{record}',
+    'Spans and log records that were not stored, because their traces were purged.',
   ),
   'spanscore.receiver.logs.dropped': counter(
     '{record}',
@@ -210,7 +217,7 @@ export const METRICS = {
   'spanscore.budget': observed(
     'gauge',
     '{USD}',
-    'Cap of a budget in this UTC day or month: spent, reserved (leased by running processes, not spent), cap; as of the last lease in this process.',
+    'Cap of a budget in this UTC day or month: spent, reserved (leased by running processes, not spent), cap. The same in each scorer process of a store; at most 10 s old.',
     'scope',
     'rule',
     'tenant',
@@ -276,6 +283,18 @@ export const METRICS = {
     '{decade}',
     'Decimal logarithm of the evidence against "no change".',
     ...SERIES,
+  ),
+  'spanscore.label.agreement': observed(
+    'gauge',
+    '{kappa}',
+    "Cohen's kappa between a version of a scorer and people, on the labelled runs of the last 30 days, of all tenants; not there while it is not defined. One scorer process measures it, at most once a minute.",
+    ...VERSION,
+  ),
+  'spanscore.label.targets': observed(
+    'gauge',
+    '{target}',
+    'Labelled targets from which the agreement of a version was computed: a kappa of few targets says little.',
+    ...VERSION,
   ),
   'spanscore.alert.events': observed(
     'total',

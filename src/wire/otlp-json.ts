@@ -8,7 +8,7 @@ import {
   type SpanLink,
   SPAN_KINDS,
   STATUS_CODES,
-} from '../domain/span.ts';
+} from '../domain/trace/span.ts';
 import {
   type Fields,
   isFields,

@@ -1,8 +1,8 @@
 /**
  * A judge that is slower than the traffic: judged traces a second, processor time and memory over a flood; then the time from the
  * end of the decision wait to the question of the judge, for single traces beside a backlog and without one. Every trace has one
- * question. `node test/bench/flood.ts [--traces 10000] [--judge-ms 200] [--places 32] [--code] [--singles 100] [--backlog 0]`;
- * `--code` adds two code scorers to every trace.
+ * question. `node test/bench/flood.ts [--traces 10000] [--judge-ms 200] [--places 32] [--singles 100] [--backlog 0] [--code 0]`.
+ * `--code 3` measures instead, in three rounds, the time of code scorers of a steady stream alone and beside a backlog of judges.
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,7 @@ const { values } = parseArgs({
     traces: { type: 'string', default: '10000' },
     'judge-ms': { type: 'string', default: '200' },
     places: { type: 'string', default: '32' },
-    code: { type: 'boolean', default: false },
+    code: { type: 'string', default: '0' },
     singles: { type: 'string', default: '100' },
     backlog: { type: 'string', default: '0' },
   },
@@ -31,9 +31,13 @@ const judgeMs = Number(values['judge-ms']);
 const places = Number(values.places);
 const singles = Number(values.singles);
 const backlog = Number(values.backlog);
+const codeRounds = Number(values.code);
 
 const DECISION_WAIT_MS = 2_000;
 const SENDERS = 4;
+
+/** Steady stream of `--code`, and the backlog of judges beside it: the judges need longer for it than the stream takes. */
+const STREAM = { tracesPerSecond: 15, seconds: 20, backlog: 5_000 };
 const MIB = 1024 * 1024;
 
 /** Times at which the judge was asked about a trace, by the trace id. */
@@ -47,7 +51,7 @@ const judge = await startJudgeServer(({ prompt, body }) => {
   return { ...replyText(schema === undefined ? 'so it is' : answerSchema(schema, prompt)), delayMs: judgeMs };
 });
 
-const code = values.code ? ['completeness', 'content-similarity'] : [];
+const code = codeRounds > 0 ? ['completeness', 'content-similarity'] : [];
 const folder = new ServeFolder({
   judges: {
     default: 'local/judge',
@@ -72,18 +76,14 @@ async function countScored({ clickhouse }: ServeAddresses, scorer: string): Prom
 async function measureFlood(serve: ServeAddresses): Promise<void> {
   const engine = listChildren(serve.pid)[0] ?? 0;
   const before = { all: readCpuSeconds(serve.pid), engine: readCpuSeconds(engine) };
-  const memory = [readResidentBytes(serve.pid)];
+  const memory = [Math.round(readResidentBytes(serve.pid) / MIB)];
   const startedMs = performance.now();
   await sendMany(serve, traces);
   const sentMs = performance.now();
-  let codeMs = code.length === 0 ? null : Number.NaN;
   for (let done = 0; done < traces;) {
     await sleep(1_000);
     done = await countScored(serve, 'grounding');
-    memory.push(readResidentBytes(serve.pid));
-    if (Number.isNaN(codeMs) && (await countScored(serve, 'completeness')) >= traces) {
-      codeMs = performance.now() - startedMs;
-    }
+    memory.push(Math.round(readResidentBytes(serve.pid) / MIB));
   }
   const seconds = (performance.now() - startedMs) / 1_000;
   const all = readCpuSeconds(serve.pid) - before.all;
@@ -95,13 +95,18 @@ async function measureFlood(serve: ServeAddresses): Promise<void> {
   console.log(
     `processor a judged trace: ${perTrace(all)} (serve ${perTrace(all - ofEngine)}, engine ${perTrace(ofEngine)})`,
   );
-  if (codeMs !== null) {
-    console.log(`the code scorers had decided all traces after ${(codeMs / 1_000).toFixed(0)} s`);
-  }
-  const quarters = [0, 0.25, 0.5, 0.75, 1].map((share) => memory[Math.floor(share * (memory.length - 1))]);
+  const firstAskedMs = [...askedAtMs.values()].find((atMs) => atMs >= startedMs) ?? startedMs;
+  const judgedSeconds = seconds - (firstAskedMs - startedMs) / 1_000;
   console.log(
-    `resident MiB over the flood: ${quarters.map((bytes) => Math.round((bytes ?? 0) / MIB)).join(', ')}; most ${Math.round(Math.max(...memory) / MIB)}`,
+    `from the first question to the last stored score: ${(traces / judgedSeconds).toFixed(1)} judged/s`,
   );
+  console.log(`resident MiB over the flood: ${showQuarters(memory)}`);
+}
+
+/** Shows the first, the last and three values between, and the largest. */
+function showQuarters(found: readonly number[]): string {
+  const quarters = [0, 0.25, 0.5, 0.75, 1].map((share) => found[Math.floor(share * (found.length - 1))]);
+  return `${quarters.join(', ')}; most ${Math.max(...found)}`;
 }
 
 /** Sends single traces and measures the time from the end of their decision wait to the question of the judge. */
@@ -129,20 +134,89 @@ async function measureSingles(serve: ServeAddresses, title: string): Promise<voi
   );
 }
 
+/** Sends a steady stream. Returns the times from the end of the decision wait to the stored score of a code scorer, milliseconds. */
+async function streamCode({
+  otlpHttp,
+  clickhouse,
+}: ServeAddresses): Promise<{ median: number; p99: number }> {
+  const [begin] = await queryRows<{ now: string }>(clickhouse, 'SELECT toString(now64(9)) AS now');
+  const beginMs = performance.now();
+  for (let second = 1; second <= STREAM.seconds; second += 1) {
+    await sendAgentTraces(otlpHttp, STREAM.tracesPerSecond);
+    await sleep(Math.max(0, beginMs + second * 1_000 - performance.now()));
+  }
+  const sql = `SELECT toString(uniqExact(TraceId)) AS traces,
+      quantileExact(0.5)(1000 * (toFloat64(Written) - toFloat64(Arrived))) - ${DECISION_WAIT_MS} AS median,
+      quantileExact(0.99)(1000 * (toFloat64(Written) - toFloat64(Arrived))) - ${DECISION_WAIT_MS} AS p99
+    FROM (SELECT TraceId, min(WrittenAt) AS Written FROM scores WHERE Scorer = 'completeness' GROUP BY TraceId) AS s
+    INNER JOIN (SELECT TraceId, max(LastArrival) AS Arrived FROM trace_activity GROUP BY TraceId
+      HAVING min(FirstArrival) > '${begin?.now}') AS a USING (TraceId)`;
+  for (;;) {
+    const [found] = await queryRows<{ traces: string; median: number; p99: number }>(clickhouse, sql);
+    if (found !== undefined && Number(found.traces) >= STREAM.seconds * STREAM.tracesPerSecond) {
+      return found;
+    }
+    await sleep(500);
+  }
+}
+
+/** Counts the traces without a judged score. */
+async function countOpen(serve: ServeAddresses): Promise<number> {
+  const sql = 'SELECT toString(uniqExact(TraceId)) AS n FROM trace_activity';
+  const [stored] = await queryRows<{ n: string }>(serve.clickhouse, sql);
+  return Number(stored?.n) - (await countScored(serve, 'grounding'));
+}
+
+async function waitForJudges(serve: ServeAddresses): Promise<void> {
+  while ((await countOpen(serve)) > 0) {
+    await sleep(1_000);
+  }
+}
+
+/** Measures code scorers alone and beside a backlog of judges, in turns. */
+async function measureCode(serve: ServeAddresses): Promise<void> {
+  const found: Record<'alone' | 'beside', { median: number; p99: number }[]> = { alone: [], beside: [] };
+  for (let round = 0; round < codeRounds; round += 1) {
+    found.alone.push(await streamCode(serve));
+    await waitForJudges(serve);
+    await sendMany(serve, STREAM.backlog);
+    await sleep(2 * DECISION_WAIT_MS);
+    found.beside.push(await streamCode(serve));
+    const left = await countOpen(serve);
+    console.log(
+      `beside a backlog of ${STREAM.backlog}: ${left} traces still waited for the judge at the end`,
+    );
+    await waitForJudges(serve);
+  }
+  for (const figure of ['median', 'p99'] as const) {
+    const alone = median(found.alone.map((each) => each[figure]));
+    const beside = median(found.beside.map((each) => each[figure]));
+    console.log(
+      `code scorers, ${figure} from the decision wait to the stored score: alone ${alone.toFixed(0)} ms, beside ${beside.toFixed(0)} ms (${(beside / alone).toFixed(2)}x)`,
+    );
+  }
+}
+
 console.log(`${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)} before`);
 try {
   const serve = await folder.start();
   if (singles > 0) {
     await measureSingles(serve, 'single traces');
   }
-  if (traces > 0) {
+  if (codeRounds > 0) {
+    await measureCode(serve);
+  } else if (traces > 0) {
     await measureFlood(serve);
   }
   if (backlog > 0) {
+    const memory: number[] = [];
+    const timer = setInterval(() => memory.push(Math.round(readResidentBytes(serve.pid) / MIB)), 1_000);
     await sendMany(serve, backlog);
-    await sleep(10_000);
     await measureSingles(serve, `single traces beside a backlog of ${backlog}`);
-    console.log(`resident MiB: ${Math.round(readResidentBytes(serve.pid) / MIB)}`);
+    console.log(`traces that still waited for the judge: ${await countOpen(serve)}`);
+    await waitForJudges(serve);
+    clearInterval(timer);
+    console.log(`resident MiB over the backlog: ${showQuarters(memory)}`);
   }
 } finally {
   await folder.dispose();

@@ -1,4 +1,4 @@
-import type { Span, TraceData } from '../../src/domain/span.ts';
+import type { Span, TraceData } from '../../src/domain/trace/span.ts';
 import {
   agentSpan,
   chatSpan,

@@ -4,9 +4,7 @@
  * `node test/bench/ingest.ts [rounds] [requests a round] [concurrency]`; `--soak 5000000` sends that many spans over HTTP
  * and shows memory instead.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -20,7 +18,8 @@ import { openStore } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { benchRequests, SPANS_PER_REQUEST } from './bench-requests.ts';
 import { kafkaRoad, type KafkaRoad } from './kafka-road.ts';
-import type { LoadOrder, LoadReport, Road } from './load-generator.ts';
+import { forkLoad, type ForkedLoad } from './forked-load.ts';
+import type { LoadOrder, Road } from './load-generator.ts';
 import { type TestCollector, startTestCollector } from '../support/collector/test-collector.ts';
 
 const { values: options, positionals } = parseArgs({
@@ -97,17 +96,6 @@ async function insertBare(sink: SpanSink, blocks: readonly RowBlock[], rows: num
   return { spans: sent, tookMs, latenciesMs: latenciesMs.sort((a, b) => a - b) };
 }
 
-async function load(generator: ChildProcess, order: LoadOrder): Promise<LoadReport> {
-  const answered = once(generator, 'message');
-  generator.send(order);
-  const [report] = (await answered) as [LoadReport];
-  const refused = Object.entries(report.statuses).filter(([status]) => status !== '200');
-  if (refused.length > 0) {
-    throw new Error(`not every request was taken: ${JSON.stringify(report.statuses)}`);
-  }
-  return report;
-}
-
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
@@ -146,7 +134,7 @@ interface World {
   readonly enginePid: number;
   readonly sink: SpanSink;
   readonly collector: TestCollector;
-  readonly generator: ChildProcess;
+  readonly generator: ForkedLoad;
 }
 
 function orderFor({ collector }: World, road: Road, requests: number): LoadOrder {
@@ -167,7 +155,7 @@ async function compareRoads(world: World, kafka: KafkaRoad | undefined): Promise
     keep(bare, await measure(world.enginePid, spans, () => insertBare(world.sink, blocks, spans)));
     for (const road of ROADS) {
       const order = orderFor(world, road, requestsPerRound);
-      keep(received.get(road), await measure(world.enginePid, spans, () => load(world.generator, order)));
+      keep(received.get(road), await measure(world.enginePid, spans, () => world.generator.run(order)));
     }
     if (kafka !== undefined) {
       await kafka.fill(requestsPerRound);
@@ -189,7 +177,7 @@ async function soak(world: World, spans: number): Promise<void> {
   const lines: Record<string, number>[] = [];
   for (let step = 1; step <= steps; step++) {
     const requests = Math.round(spans / steps / SPANS_PER_REQUEST);
-    const { tookMs } = await load(world.generator, orderFor(world, 'HTTP protobuf', requests));
+    const { tookMs } = await world.generator.run(orderFor(world, 'HTTP protobuf', requests));
     lines.push({
       'spans so far': step * requests * SPANS_PER_REQUEST,
       'spans/s': Math.round((requests * SPANS_PER_REQUEST * 1000) / tookMs),
@@ -206,8 +194,7 @@ async function main(): Promise<void> {
   const engine = await startEmbeddedEngine({ dataDir });
   const retention = { spansDays: 30, scoresDays: 400 };
   const store = await openStore({ ...engine, database: 'bench', retention, log });
-  const generator = fork(join(import.meta.dirname, 'load-generator.ts'), [String(DIFFERENT_REQUESTS)]);
-  const ready = once(generator, 'message');
+  const forked = forkLoad(DIFFERENT_REQUESTS);
   const kafka =
     options.soak === undefined ? await kafkaRoad(benchRequests(DIFFERENT_REQUESTS), log) : undefined;
   const listen = { host: '127.0.0.1', port: 0 };
@@ -223,11 +210,11 @@ async function main(): Promise<void> {
     console.log(
       `${SPANS_PER_REQUEST} spans of 2.6 KB a request; ${concurrency} senders; ${rounds} rounds of ${requestsPerRound * SPANS_PER_REQUEST} spans a road; load ${loadavg()[0]?.toFixed(1)} before`,
     );
-    await ready;
+    const generator = await forked;
     const world = { enginePid: engine.pid, sink: store.sink, collector, generator };
     await (options.soak === undefined ? compareRoads(world, kafka) : soak(world, Number(options.soak)));
   } finally {
-    generator.disconnect();
+    (await forked).stop();
     await collector.stop();
     await kafka?.close();
     await store.close();

@@ -3,9 +3,10 @@
  * times are CPU times. `node test/bench/normalise.ts [seconds a measurement]`
  */
 import { decodeTraces, readTrace, readTraces } from '../../src/conventions/index.ts';
-import type { TraceData } from '../../src/domain/span.ts';
+import type { TraceData } from '../../src/domain/trace/span.ts';
 import { listExpectations, recordedSpans } from '../support/recordings/recorded-spans.ts';
 import { GROWN_TRACES } from './grown-traces.ts';
+import { median } from './measured-time.ts';
 
 const secondsEach = Number(process.argv[2] ?? 1);
 const MIN_ROUNDS = 3;
@@ -85,6 +86,37 @@ function benchRecordings(): void {
   );
 }
 
+/** Measures every recording by itself, and shows the cost of a span by the richest convention of each. */
+function benchConventions(): void {
+  const recordings = (['spans', 'spans-multi', 'spans-thirdparty'] as const)
+    .flatMap((folder) => listExpectations(folder).map(([name]) => recordedSpans(folder, name)))
+    .filter((text) => text !== '')
+    .map((text) => decodeTraces(text).traces);
+  const costs = recordings.map((traces) => {
+    const spans = traces.reduce((sum, trace) => sum + trace.spans.length, 0);
+    const convention = traces
+      .flatMap((trace) => readTrace(trace).runs.flatMap((run) => run.conventions))
+      .at(0);
+    const ms = medianMs(() => traces.forEach((trace) => void readTrace(trace)));
+    return { convention: convention ?? 'none', spans, us: (ms * 1000) / spans };
+  });
+  console.log('\nus/span of single recordings, by the richest convention of their first run');
+  console.table(
+    Object.fromEntries(
+      [...Map.groupBy(costs, ({ convention }) => convention)].map(([convention, each]) => [
+        convention,
+        {
+          recordings: each.length,
+          spans: each.reduce((sum, { spans }) => sum + spans, 0),
+          'us/span (median)': Number(median(each.map(({ us }) => us)).toFixed(1)),
+          'us/span (most)': Number(Math.max(...each.map(({ us }) => us)).toFixed(1)),
+        },
+      ]),
+    ),
+  );
+  console.log(`median over all recordings: ${median(costs.map(({ us }) => us)).toFixed(1)} us/span`);
+}
+
 function benchGrowth(): void {
   console.log('\nGrowth: exponent 1 is linear in the bytes; below it, what is fixed weighs on small traces.');
   for (const { name, sizes, make } of GROWN_TRACES) {
@@ -111,4 +143,5 @@ function benchGrowth(): void {
 }
 
 benchRecordings();
+benchConventions();
 benchGrowth();

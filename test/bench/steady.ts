@@ -31,6 +31,9 @@ const fresh = Number(values.fresh);
 const TRACES_PER_SECOND = 15;
 const WARM_UP_S = 15;
 
+/** Parts of the time that are shown one by one: a cost that grows shows in them. */
+const STRETCHES = 6;
+
 /** Most time for the decisions of a start, milliseconds. */
 const START_MS = 300_000;
 const LOOK_EVERY_MS = 500;
@@ -63,6 +66,8 @@ const SMALL_READS: Readonly<Record<string, string>> = {
 
 interface Figures {
   readonly cores: number;
+  /** Cores, open files of the engine and most parts of a table, in each stretch of the time. */
+  readonly stretches: string;
   /** Cores by part. */
   readonly parts: ReadonlyMap<string, number>;
   readonly rewrittenPerRow: number;
@@ -121,6 +126,9 @@ async function measureSteady({ pid, otlpHttp, clickhouse }: ServeAddresses) {
   let times = readTimes(pid, enginePid);
   let before = await readEvents(clickhouse);
   const spent = new Map<string, number>();
+  const stretches: { cores: number; files: number; parts: number }[] = [];
+  const sumSpent = () => [...spent.values()].reduce((sum, each) => sum + each, 0);
+  let spentBefore = 0;
   const beginMs = performance.now();
   for (let second = -WARM_UP_S; second < seconds; second += 1) {
     await sendAgentTraces(otlpHttp, TRACES_PER_SECOND);
@@ -134,12 +142,21 @@ async function measureSteady({ pid, otlpHttp, clickhouse }: ServeAddresses) {
       }
     }
     times = now;
+    if (second > 0 && (second + 1) % Math.ceil(seconds / STRETCHES) === 0) {
+      const [most] = await readParts(clickhouse);
+      const cores = ((sumSpent() - spentBefore) * STRETCHES) / seconds;
+      stretches.push({ cores, files: countOpenFiles(enginePid), parts: most?.parts ?? 0 });
+      spentBefore = sumSpent();
+    }
   }
   const after = await readEvents(clickhouse);
   const grown = (name: string) => after(name) - before(name);
   const parts = await readParts(clickhouse);
   return {
-    cores: [...spent.values()].reduce((sum, each) => sum + each, 0) / seconds,
+    cores: sumSpent() / seconds,
+    stretches: stretches
+      .map(({ cores, files, parts: most }) => `${cores.toFixed(2)} (${files} files, ${most} parts)`)
+      .join(', '),
     parts: new Map([...spent].map(([part, each]) => [part, each / seconds])),
     rewrittenPerRow: grown('MergedRows') / grown('InsertedRows'),
     statementsPerSecond: grown('Query') / seconds,
@@ -244,6 +261,9 @@ tell(
   ({ allDecidedS }) => allDecidedS,
   (value) => atMost(value, 60, 's'),
 );
-sides.forEach(({ name, found }) => console.log(`\nParts of ${name}: ${found.at(-1)?.partsByTable ?? ''}`));
+sides.forEach(({ name, found }) =>
+  console.log(`\nCores over the time, ${name}: ${found.at(-1)?.stretches ?? ''}`),
+);
+sides.forEach(({ name, found }) => console.log(`Parts of ${name}: ${found.at(-1)?.partsByTable ?? ''}`));
 sumUp();
 await judge.close();

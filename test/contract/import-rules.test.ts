@@ -83,6 +83,7 @@ describe('the import rules', () => {
         "import '@clickhouse/client';\nimport '../../test/helper.ts';\nimport '../cli/face.ts';\n",
     });
     write({ 'src/config/dev.ts': "import 'fast-check';\n" });
+    write({ 'src/dashboard/value.tsx': "import '../api/client.ts';\n" });
     write({ 'src/config/libraries.ts': "import 'kafkajs';\nexport const nlp = import('compromise');\n" });
     const expected = new Set<string>([
       'no-circular',
@@ -93,6 +94,7 @@ describe('the import rules', () => {
       'only-one-file-imports-compromise',
       'not-to-dev-dep',
       'not-to-test',
+      'the-dashboard-takes-types-of-the-api',
     ]);
     for (const { name, from } of rooms) {
       const room = from.path.replace('^', '').replaceAll('\\', '').replace('$', '').replace(/\/$/, '');

@@ -5,7 +5,7 @@ import { openStore } from '../../src/store/store.ts';
 import { alertOfScorer, resolvedEvent } from '../support/builders/an-alert.ts';
 import { startHttpReceiver, type HttpReceiver } from '../support/fakes/http-receiver.ts';
 import { ServeFolder } from '../support/processes/serve-process.ts';
-import { loops } from '../support/loops.ts';
+import { describeLong, loops } from '../support/loops.ts';
 import { until } from '../support/until.ts';
 import { testStore, type TestStore } from '../support/store/store-rows.ts';
 
@@ -97,7 +97,7 @@ describe('a process that is killed at any step of telling', () => {
   });
 });
 
-describe('a serve that is killed while it sends alerts', () => {
+describeLong('a serve that is killed while it sends alerts', () => {
   const path = '/serve';
   let told: ServeFolder;
 

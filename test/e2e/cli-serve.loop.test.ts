@@ -116,17 +116,20 @@ describe('serve', () => {
     expect((await serve.ended).code).toBe(0);
   });
 
-  it('without the role store uses the store of the one that has it, and ends with 69 when that ends', async () => {
-    const { folder, running } = await startServing();
-    const second = startCli(['serve', '--role', 'collector,api', '--json'], { cwd: folder });
-    await expect.poll(() => second.output.stdout.includes('\n'), { timeout: 120_000 }).toBe(true);
+  testLong(
+    'without the role store uses the store of the one that has it, and ends with 69 when that ends',
+    async () => {
+      const { folder, running } = await startServing();
+      const second = startCli(['serve', '--role', 'collector,api', '--json'], { cwd: folder });
+      await expect.poll(() => second.output.stdout.includes('\n'), { timeout: 120_000 }).toBe(true);
 
-    running.child.kill('SIGTERM');
-    const { code, stderr } = await second.ended;
+      running.child.kill('SIGTERM');
+      const { code, stderr } = await second.ended;
 
-    expect(stderr).toContain('has ended');
-    expect(code).toBe(69);
-  });
+      expect(stderr).toContain('has ended');
+      expect(code).toBe(69);
+    },
+  );
 
   it('ends with 69 when its store cannot be reached, and with 2 for a role that does not exist', async () => {
     const unreachable = await runCli(['serve', '--store-url', 'http://127.0.0.1:9']);

@@ -9,6 +9,7 @@ import {
   runCli,
   startCli,
 } from '../support/processes/cli.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 
 describe('help', () => {
   it('leads with examples and names every exit code', async () => {
@@ -30,7 +31,7 @@ describe('help', () => {
     ['config', 'print'],
     ['doctor'],
   ])('of %s leads with examples and lists the options that go everywhere', async (...command) => {
-    const { code, stdout } = await runCli([...command, '--help']);
+    const { code, stdout } = await runCommand([...command, '--help'], { cwd: emptyFolder() });
 
     expect(code).toBe(0);
     expect(stdout.startsWith('Examples:')).toBe(true);
@@ -77,7 +78,7 @@ describe('exit codes', () => {
     [['--set', 'novalue', 'check-config'], /Write key=value/],
     [[], /Usage: spanscore/],
   ])('2: wrong usage: %j', async (args, message) => {
-    const { code, stdout, stderr } = await runCli(args);
+    const { code, stdout, stderr } = await runCommand(args, { cwd: emptyFolder() });
 
     expect(code).toBe(2);
     expect(stdout).toBe('');

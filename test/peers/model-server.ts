@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { replyInDialect } from './model-dialects.ts';
+import { ANSWER, ANSWERED, ASKED, CALL, FINAL_CALL } from './model-story.ts';
 
-/** The model of the one story, as an OpenAI-compatible server on loopback. */
+/** The model of the one story on loopback: OpenAI's interface, and what agents use of Anthropic's, Google's and Bedrock's. */
 export interface ModelServer {
   /** Ends in `/v1`. */
   readonly url: string;
@@ -11,20 +13,22 @@ export interface ModelServer {
 interface ModelRequest {
   readonly model: string;
   readonly stream?: boolean;
-  /** Chat completions. */
-  readonly messages?: readonly { readonly role?: string }[];
+  readonly tools?: readonly { readonly name?: unknown }[];
+  /** Chat completions, and Anthropic's messages. */
+  readonly messages?: readonly { readonly role?: string; readonly content?: unknown }[];
+  /** Gemini. */
+  readonly contents?: unknown;
   /** Responses. */
   readonly instructions?: string;
   readonly input?: readonly { readonly type?: string }[];
 }
 
-const CALL = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' };
-const ANSWER = 'It is 18°C and rainy in Paris right now.';
-const ASKED = { input: 81, output: 17 };
-const ANSWERED = { input: 112, output: 14 };
 const CREATED_S = 1_700_000_000;
 
-/** Asks for the tool first, and answers as soon as the last message is the tool's result. */
+/**
+ * Asks for the tool first, and answers when the last message is the tool's result, or a chat offers no tool. A chat that offers
+ * a tool for the final answer gets it as a call of that tool.
+ */
 export async function startModelServer(): Promise<ModelServer> {
   let count = 0;
   const server = createServer((request, response) => {
@@ -49,7 +53,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, count:
   }
   const body = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as ModelRequest;
   if (request.url === '/v1/chat/completions') {
-    const hasResult = body.messages?.at(-1)?.role === 'tool';
+    const hasResult = body.tools === undefined || body.messages?.at(-1)?.role === 'tool';
     return body.stream === true
       ? streamChat(response, body, hasResult, count)
       : sendJson(response, chatCompletion(body, hasResult, count));
@@ -57,6 +61,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, count:
   if (request.url === '/v1/responses' && body.stream !== true) {
     const hasResult = body.input?.at(-1)?.type === 'function_call_output';
     return sendJson(response, modelResponse(body, hasResult, count));
+  }
+  const reply = replyInDialect(request.url ?? '', body, count);
+  if (reply !== undefined) {
+    return 'body' in reply ? sendJson(response, reply.body) : sendEvents(response, reply.events);
   }
   response.writeHead(404, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ error: { message: `the model does not know ${request.url}` } }));
@@ -67,8 +75,23 @@ function sendJson(response: ServerResponse, body: unknown): void {
   response.end(JSON.stringify(body));
 }
 
-function toolCall() {
-  return { id: CALL.id, type: 'function', function: { name: CALL.name, arguments: CALL.arguments } };
+/** Sends a stream; an event with a type is named by it. */
+function sendEvents(response: ServerResponse, events: readonly object[]): void {
+  const lines = events.flatMap((event) => [
+    ...('type' in event ? [`event: ${String(event.type)}`] : []),
+    `data: ${JSON.stringify(event)}\r\n`,
+  ]);
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(lines.map((line) => `${line}\r\n`).join(''));
+}
+
+function toolCall({ id, ...called }: typeof CALL) {
+  return { id, type: 'function', function: called };
+}
+
+/** True when the chat offers a tool that takes the final answer. */
+function offersFinalTool({ tools }: ModelRequest): boolean {
+  return JSON.stringify(tools ?? []).includes(`"${FINAL_CALL.name}"`);
 }
 
 function chatUsage(hasResult: boolean) {
@@ -76,8 +99,11 @@ function chatUsage(hasResult: boolean) {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
-function chatCompletion({ model }: ModelRequest, hasResult: boolean, count: number) {
-  const message = hasResult ? { content: ANSWER } : { content: null, tool_calls: [toolCall()] };
+function chatCompletion(request: ModelRequest, hasResult: boolean, count: number) {
+  const { model } = request;
+  const call = hasResult ? FINAL_CALL : CALL;
+  const isCall = !hasResult || offersFinalTool(request);
+  const message = isCall ? { content: null, tool_calls: [toolCall(call)] } : { content: ANSWER };
   return {
     id: `chatcmpl-${count}`,
     object: 'chat.completion',
@@ -87,7 +113,7 @@ function chatCompletion({ model }: ModelRequest, hasResult: boolean, count: numb
       {
         index: 0,
         message: { role: 'assistant', ...message },
-        finish_reason: hasResult ? 'stop' : 'tool_calls',
+        finish_reason: isCall ? 'tool_calls' : 'stop',
       },
     ],
     usage: chatUsage(hasResult),
@@ -108,7 +134,7 @@ function streamChat(
   };
   const deltas = hasResult
     ? (ANSWER.match(/.{1,16}/gsu) ?? []).map((content) => ({ content }))
-    : [{ tool_calls: [{ index: 0, ...toolCall() }] }];
+    : [{ tool_calls: [{ index: 0, ...toolCall(CALL) }] }];
   const chunks = [
     ...[{ role: 'assistant', content: '' }, ...deltas].map((delta) => ({
       choices: [{ index: 0, delta, finish_reason: null }],

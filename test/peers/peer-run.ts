@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { TraceReading } from '../../src/domain/agent-run.ts';
+import type { TraceReading } from '../../src/domain/trace/agent-run.ts';
 import { jsonLines, runCli } from '../support/processes/cli.ts';
 import type { ServeFolder } from '../support/processes/serve-process.ts';
 
@@ -35,7 +35,10 @@ export function runPeer(
   { variables = {}, timeoutMs = AGENT_TIMEOUT_MS }: PeerOptions = {},
 ): Promise<PeerResult> {
   const inherited = Object.entries(process.env).filter(
-    ([key]) => !/^(SPANSCORE_|OTEL_|OPENAI_|LANGFUSE_|LANGSMITH_|LANGCHAIN_|GENKIT_|NODE_)/.test(key),
+    ([key]) =>
+      !/^(SPANSCORE_|OTEL_|OPENAI_|ANTHROPIC_|CLAUDE|GEMINI_|GOOGLE_|AWS_|LANGFUSE_|LANGSMITH_|LANGCHAIN_|GENKIT_|NODE_)/.test(
+        key,
+      ),
   );
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,5 @@
-import type { AgentRun, TraceReading } from '../../src/domain/agent-run.ts';
-import type { SystemMessage, ToolInvocationPart } from '../../src/domain/messages.ts';
+import type { AgentRun, TraceReading } from '../../src/domain/trace/agent-run.ts';
+import type { SystemMessage, ToolInvocationPart } from '../../src/domain/trace/messages.ts';
 import { answerText, textOfMessage } from '../support/recordings/facts.ts';
 
 /** Everything that an agent run says, once each: a second copy of anything shows as a difference. */

@@ -1,4 +1,4 @@
-import { test } from 'vitest';
+import { describe, test } from 'vitest';
 
 /** Files named `*.loop.test.ts` run in a short form in `npm test`, and as a whole in `npm run test:all`. */
 export const isLong = process.env['SPANSCORE_LONG'] === '1';
@@ -12,3 +12,6 @@ export function loops(short: number, long: number): number {
 export const testLong: (name: string, run: () => void | Promise<void>) => void = isLong
   ? test
   : () => undefined;
+
+/** Registers tests of the long form that share their setup. */
+export const describeLong: (name: string, tests: () => void) => void = isLong ? describe : () => undefined;

@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Shortest and longest wait between two polls, milliseconds. */
+const SHORTEST_MS = 20;
+const LONGEST_MS = 1_000;
+
+/** Share of the time so far that the next wait may add: a condition that takes long to come true costs the machine few polls. */
+const WAIT_SHARE = 0.05;
+
 /**
  * Polls until the condition is true. After `timeoutMs`, throws an error with the text of `state`, by default the text of
  * the condition.
@@ -9,11 +16,12 @@ export async function until(
   timeoutMs = 90_000,
   state: () => unknown = () => condition.toString().slice(0, 200),
 ): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs;
+  const startedMs = performance.now();
   while (!(await condition())) {
-    if (performance.now() > deadlineMs) {
+    const waitedMs = performance.now() - startedMs;
+    if (waitedMs > timeoutMs) {
       throw new Error(`not so within ${timeoutMs} ms: ${JSON.stringify(state())}`);
     }
-    await sleep(20);
+    await sleep(Math.min(LONGEST_MS, Math.max(SHORTEST_MS, WAIT_SHARE * waitedMs)));
   }
 }

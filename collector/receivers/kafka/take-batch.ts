@@ -121,7 +121,7 @@ async function storeRecord(
 async function store(batch: KafkaBatch, record: KafkaRecord, context: Context): Promise<ExportResult> {
   const { limiter, source, take } = context;
   if (record.value === null) {
-    return { rejected: 0, setAside: 0, reasons: [] };
+    return { rejected: 0, setAside: 0, purged: 0, reasons: [] };
   }
   const lease = limiter.lease();
   try {

@@ -5,6 +5,7 @@ import * as config from '../../config/index.ts';
 export {
   byteSize,
   checkValue,
+  conditionsSchema,
   configErrorOf,
   durationDays,
   durationMs,

@@ -1,4 +1,4 @@
-import type { AlertEvent } from '../../monitors/alert-event.ts';
+import { type AlertEvent, BUDGET_ALERT } from '../../monitors/alert-event.ts';
 import { InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import { ALL_TENANTS, type Mute } from '../../monitors/mute.ts';
 import { type Detection, isPinnable } from '../../monitors/rule.ts';
@@ -43,7 +43,7 @@ export async function muteSubject(
   if (!(untilMs > nowMs)) {
     throw new InvalidInputError('a mute needs a time in the future');
   }
-  const known = names.includes(subject)
+  const known = [...names, BUDGET_ALERT].includes(subject)
     ? subject
     : (await readIncident(alerts, subject, tenant))[0].incidentId;
   const mute = { tenant: tenant ?? ALL_TENANTS, subject: known, untilMs };

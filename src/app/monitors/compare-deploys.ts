@@ -20,7 +20,7 @@ export async function compareDeploys(
   markers: MarkerStore,
   { version, tenant }: { readonly version: string; readonly tenant?: string | undefined },
 ): Promise<ComparedDeploy[]> {
-  const found = await markers.list({ version, tenant, limit: MAX_MARKERS });
+  const { items: found } = await markers.list({ version, tenant }, { limit: MAX_MARKERS });
   if (found.length === 0) {
     throw new NotFoundError(`version ${version} is unknown: no score has it and no deploy was announced`);
   }

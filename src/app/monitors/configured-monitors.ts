@@ -2,7 +2,8 @@ import { type Config, configErrorOf, readConfiguredMonitors } from '../config/in
 import { computeRuleKey } from '../../monitors/group-watch.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { MonitorGroup, MonitorRule } from '../../monitors/rule.ts';
-import type { MonitorView, StatusQuery } from '../../store/contracts/monitors.ts';
+import type { Listed, ListPage } from '../../store/contracts/lists.ts';
+import type { MonitorView, StatusFilter } from '../../store/contracts/monitors.ts';
 import { buildMonitorGroups } from './monitor-groups.ts';
 
 /**
@@ -32,15 +33,33 @@ export function keyedRules(groups: readonly MonitorGroup[]): KeyedRule[] {
   );
 }
 
-/** Returns a page of the states of rules. Omits the state that a paused rule had before its pause. */
-export async function readStandings(
+/** States of rules for people. A paused rule has no longer the state of before its pause. */
+export interface Standings {
+  /** Reads the states, alerts first. */
+  read(filter: StandingFilter, limit: number): Promise<MonitorStatus[]>;
+  /** Lists the states by alert and series. */
+  list(filter: StandingFilter, page: ListPage): Promise<Listed<MonitorStatus>>;
+}
+
+type StandingFilter = Omit<StatusFilter, 'ruleKeys'>;
+
+/** Creates the reads of the states of rules. */
+export function createStandings(
   rules: readonly KeyedRule[],
-  view: Pick<MonitorView, 'statuses'>,
-  page: Omit<StatusQuery, 'ruleKeys'>,
-): Promise<MonitorStatus[]> {
+  view: Pick<MonitorView, 'statuses' | 'listStatuses'>,
+): Standings {
+  const ruleKeys = rules.map(({ key }) => key);
   const paused = new Set(rules.filter(({ rule }) => rule.paused).map(({ key }) => key));
-  const statuses = await view.statuses({ ...page, ruleKeys: rules.map(({ key }) => key) });
-  return statuses.map((status) =>
-    paused.has(status.ruleKey) ? { ...status, phase: 'paused', incidentId: null } : status,
-  );
+  const toStanding = (status: MonitorStatus): MonitorStatus =>
+    paused.has(status.ruleKey) ? { ...status, phase: 'paused', incidentId: null } : status;
+  return {
+    async read(filter, limit) {
+      const statuses = await view.statuses({ ...filter, ruleKeys }, limit);
+      return statuses.map(toStanding);
+    },
+    async list(filter, page) {
+      const { items, next } = await view.listStatuses({ ...filter, ruleKeys }, page);
+      return { items: items.map(toStanding), next };
+    },
+  };
 }

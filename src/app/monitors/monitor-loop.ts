@@ -1,11 +1,11 @@
 import { setImmediate as pause } from 'node:timers/promises';
-import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { createEvaluator } from '../../monitors/evaluator.ts';
 import type { MonitorStore } from '../../monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { MonitorGroup } from '../../monitors/rule.ts';
-import { systemTimers, type Timers } from '../../scoring/live/timers.ts';
+import type { Timers } from '../../scoring/live/timers.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { repeatCheck } from '../repeat-check.ts';
 
 /** Interval of the checks for a closed bucket, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
@@ -31,7 +31,7 @@ export interface MonitorLoop {
 
 /** Starts to evaluate monitors when their buckets close. Retries failures from the stored state. */
 export function startMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorLoopDeps): MonitorLoop {
-  const { store, isEvaluator, log, timers = systemTimers } = deps;
+  const { store, isEvaluator, log, timers } = deps;
   const stopping = new AbortController();
   const evaluator = createEvaluator(groups, {
     store,
@@ -41,38 +41,24 @@ export function startMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorL
     },
     warn: (message, fields) => log.warn(message, fields),
   });
-  let isFailing = false;
 
   async function look(): Promise<void> {
-    try {
-      if (await isEvaluator()) {
-        await evaluator.advance();
-      } else {
-        evaluator.forget();
-      }
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing && !stopping.signal.aborted) {
-        const isBug = !(error instanceof AppError);
-        log[isBug ? 'error' : 'warn']('monitors wait', { error: isBug ? error : readErrorMessage(error) });
-      }
-      isFailing = true;
+    if (await isEvaluator()) {
+      await evaluator.advance();
+    } else {
+      evaluator.forget();
     }
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await look();
-      await timers.sleep(LOOK_EVERY_MS, stopping.signal);
-    }
-  }
-
-  const running = run();
+  const looks = repeatCheck(look, {
+    everyMs: LOOK_EVERY_MS,
+    failing: 'monitors wait',
+    stopping,
+    log,
+    timers,
+  });
   return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
+    ...looks,
     statuses: () => evaluator.statuses(),
   };
 }

@@ -7,8 +7,8 @@ import { readServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';
-import { connectStore } from '../../app/connect-store.ts';
-import { openConnectedStore, readSchemaStatus } from '../../app/open-store.ts';
+import { connectStore } from '../../app/store/connect-store.ts';
+import { openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
 import { refuseNode } from '../node-version.ts';
 import type { AheadRows, Store } from '../../store/contracts/store.ts';
 

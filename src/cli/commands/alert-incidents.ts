@@ -1,16 +1,22 @@
 import { type Command, Option } from 'commander';
-import { formatBelow } from '../../outbound/alerts/alert-text.ts';
-import { alertJson, type AlertReplies } from '../../api/alert-json.ts';
-import { monitorJson } from '../../api/monitor-json.ts';
-import { deployJson } from '../../api/deploy-json.ts';
-import { isoTime } from '../../api/time-json.ts';
+import { formatBelow, formatSummary } from '../../outbound/alerts/alert-text.ts';
+import {
+  acknowledgedJson,
+  alertJson,
+  type AlertReplies,
+  muteJson,
+  unmutedJson,
+} from '../../api/json/alert-json.ts';
+import { isStatusMuted, monitorJson } from '../../api/json/monitor-json.ts';
+import { deployJson } from '../../api/json/deploy-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../app/monitors/alert-replies.ts';
 import { compareDeploys } from '../../app/monitors/compare-deploys.ts';
 import {
   configuredMonitors,
   type KeyedRule,
   keyedRules,
-  readStandings,
+  createStandings,
 } from '../../app/monitors/configured-monitors.ts';
 import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
 import { type AlertEvent } from '../../monitors/alert-event.ts';
@@ -77,10 +83,10 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     return listIncidents(context, store, options, replies);
   }
   const rules = keyedRules(await configuredMonitors(config));
-  const statuses = await readStandings(rules, store.monitorView, { limit: options.limit });
+  const statuses = await createStandings(rules, store.monitorView).read({}, options.limit);
   if (context.out.json) {
     for (const status of statuses) {
-      await context.out.item({ ...monitorJson(status), muted: isStatusMuted(status, replies) }, () => '');
+      await context.out.item(monitorJson(status, replies), () => '');
     }
   } else if (statuses.length > 0) {
     const rows = statuses.map((status) => statusCells(status, replies));
@@ -111,7 +117,7 @@ async function listIncidents(
   { since, limit }: ListOptions,
   replies: AlertReplies,
 ): Promise<ExitCode> {
-  const events = await store.alerts.list({ sinceMs: since, limit });
+  const { items: events } = await store.alerts.list({ sinceMs: since }, { limit });
   if (events.length === 0) {
     context.out.talk('no incidents');
   }
@@ -123,11 +129,11 @@ async function listIncidents(
 
 async function acknowledge(context: CommandContext, id: string): Promise<ExitCode> {
   const { store } = await context.openApp();
-  const { alert, incidentId } = await acknowledgeIncident(store.alerts, id);
+  const incident = await acknowledgeIncident(store.alerts, id);
   await context.out.document(
-    { acknowledged: incidentId, alert },
+    acknowledgedJson(incident),
     () =>
-      `${alert} gets a new baseline from the beginning of the change; the incident ends with the next bucket`,
+      `${incident.alert} gets a new baseline from the beginning of the change; the incident ends with the next bucket`,
   );
   return EXIT.done;
 }
@@ -141,10 +147,9 @@ async function mute(
   const names = keyedRules(await configuredMonitors(config)).map(({ rule }) => rule.alert);
   const nowMs = await store.spans.nowMs();
   const muted = await muteSubject(store.alerts, { subject, untilMs: nowMs + forMs }, { names, nowMs });
-  const until = isoTime(muted.untilMs);
   await context.out.document(
-    { muted: muted.subject, until },
-    () => `no messages about ${muted.subject} until ${until}`,
+    muteJson(muted),
+    () => `no messages about ${muted.subject} until ${isoTime(muted.untilMs)}`,
   );
   return EXIT.done;
 }
@@ -152,7 +157,7 @@ async function mute(
 async function unmute(context: CommandContext, subject: string): Promise<ExitCode> {
   const { store } = await context.openApp();
   const unmuted = await unmuteSubject(store.alerts, subject);
-  await context.out.document({ unmuted: unmuted.subject }, () => `${unmuted.subject} is no longer muted`);
+  await context.out.document(unmutedJson(unmuted), () => `${unmuted.subject} is no longer muted`);
   return EXIT.done;
 }
 
@@ -207,13 +212,6 @@ function statusCells(status: MonitorStatus, replies: AlertReplies): string[] {
   return [marks, isoTime(sinceMs) ?? '', alert, showSeries(series), showNumbers(status), incidentId ?? ''];
 }
 
-function isStatusMuted(
-  { alert, incidentId, series }: MonitorStatus,
-  { mutes, nowMs }: AlertReplies,
-): boolean {
-  return isMuted({ alert, incidentId: incidentId ?? '', series }, mutes, nowMs);
-}
-
 function showNumbers(status: MonitorStatus): string {
   const { lacks, finding, incidentId, mean, baseline, scores } = status;
   if (lacks !== null) {
@@ -237,7 +235,9 @@ function showEvent(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertRepli
   const at = isoTime(endsAtMs ?? startsAtMs) ?? '';
   const numbers =
     event.detector === 'threshold' ? formatBelow(event) : `${shown(before)} → ${shown(after)}, n ${count}`;
-  return `${at}  ${status}${marks.join('')}  ${alert}  ${showSeries(series)}  ${numbers}  ${incidentId}`;
+  const text =
+    event.budget === undefined ? `${showSeries(series)}  ${numbers}` : cleanLine(formatSummary(event), 120);
+  return `${at}  ${status}${marks.join('')}  ${alert}  ${text}  ${incidentId}`;
 }
 
 function showSeries(series: SeriesFacets): string {

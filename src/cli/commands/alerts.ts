@@ -1,5 +1,5 @@
 import { formatCount } from '../../domain/plural.ts';
-import { isoTime } from '../../api/time-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
 import { buildMonitorGroups } from '../../app/monitors/monitor-groups.ts';
 import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';

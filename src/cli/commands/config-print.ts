@@ -1,8 +1,7 @@
 import { stringify } from 'yaml';
-import { parseConfig, type Config, type LoadedConfig, configJsonSchema } from '../../app/config/index.ts';
-import { isSecretPath } from '../../config/index.ts';
-import { listLeaves, showPath, withValueAt, type KeyPath } from '../../config/key-path.ts';
-import { REDACTED, redactText } from '../../telemetry/redact-fields.ts';
+import { parseConfig, type LoadedConfig } from '../../app/config/index.ts';
+import { shownValue, withoutSecrets } from '../../app/shown-config.ts';
+import { listLeaves, showPath } from '../../config/key-path.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -61,18 +60,4 @@ function resolvedValues(loaded: LoadedConfig) {
     const origin = loaded.findOrigin(path);
     return { path: showPath(path), value: shownValue(path, value), origin: origin.kind, where: origin.where };
   });
-}
-
-function withoutSecrets(config: Config): unknown {
-  return listLeaves(config).reduce<unknown>(
-    (whole, { path, value }) => withValueAt(whole, path, shownValue(path, value)),
-    config,
-  );
-}
-
-function shownValue(path: KeyPath, value: unknown): unknown {
-  if (isSecretPath(path, configJsonSchema())) {
-    return value === '' ? '' : REDACTED;
-  }
-  return typeof value === 'string' ? redactText(value) : value;
 }

@@ -1,6 +1,6 @@
 import { formatCount, formatPart } from '../../domain/plural.ts';
 import { Option } from 'commander';
-import { isoTime } from '../../api/time-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
 import type { NotUnderstoodSurvey, ScopeSurvey } from '../../conventions/index.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';

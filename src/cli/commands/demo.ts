@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { openServedStore } from '../../app/open-store.ts';
-import { decisionJson } from '../../api/decision-json.ts';
-import { scoreJson } from '../../api/score-json.ts';
+import { openServedStore } from '../../app/store/open-store.ts';
+import { decisionJson } from '../../api/json/decision-json.ts';
+import { scoreJson } from '../../api/json/score-json.ts';
 import type { ConfigInput } from '../../app/config/index.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { AppError, ConfigError } from '../../domain/errors.ts';

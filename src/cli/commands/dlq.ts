@@ -1,13 +1,15 @@
 import { Option, type Command } from 'commander';
 import { ALERT_SIGNAL, revivedDeliveries } from '../../outbound/alerts/dead-alert.ts';
 import { revivedScore, SCORE_SIGNAL } from '../../outbound/exporters/dead-score.ts';
-import { isoTime } from '../../api/time-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
 import { AppError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/columns.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
+import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { RowBlock } from '../../store/contracts/span-sink.ts';
 import { limitUpTo } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
+import type { App } from '../context.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
@@ -95,11 +97,12 @@ async function replay(context: CommandContext, ids: string[], options: ChosenOpt
   if (!isOneChoice(context, ids, options)) {
     return EXIT.usage;
   }
-  const { store } = await context.openApp();
+  const app = await context.openApp();
+  const { store } = app;
   let failed = 0;
   const chosen = await choose(store, ids, options);
   for (const letter of chosen) {
-    const fault = await takeIn(store, letter);
+    const fault = await takeIn(app, letter);
     failed += fault === undefined ? 0 : 1;
     await context.out.item(
       { id: letter.id, place: formatPlace(letter), taken: fault === undefined, fault },
@@ -167,9 +170,12 @@ async function choose(
 }
 
 /**
- * Stores the rows of a dead letter. Returns undefined on success, else the reason. Rejected rows stay in the dead letters.
+ * Stores the rows of a dead letter, without those of purged traces. Returns undefined on success, else the reason. Rejected rows stay in the dead letters.
  */
-async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | undefined> {
+async function takeIn(
+  { store, purged }: Pick<App, 'store' | 'purged'>,
+  letter: StoredDeadLetter,
+): Promise<string | undefined> {
   if (letter.signal === ALERT_SIGNAL) {
     await store.alertFeed.record(revivedDeliveries(letter.body, await store.spans.nowMs()));
     await store.deadLetters.drop([letter]);
@@ -180,7 +186,7 @@ async function takeIn(store: Store, letter: StoredDeadLetter): Promise<string | 
     await store.deadLetters.drop([letter]);
     return undefined;
   }
-  const blocks = await readBlocks(letter);
+  const blocks = await readBlocks(letter, purged);
   if (typeof blocks === 'string') {
     return blocks;
   }
@@ -212,7 +218,10 @@ interface ReadLetter {
 }
 
 /** Returns a reader of the blocks of a letter (it may throw), or the reason why the letter cannot be read. */
-async function readBlocks(letter: StoredDeadLetter): Promise<(() => ReadLetter) | string> {
+async function readBlocks(
+  letter: StoredDeadLetter,
+  purged: PurgedTraces,
+): Promise<(() => ReadLetter) | string> {
   const { signal, encoding, body, tenant, firstOffset, lastOffset } = letter;
   const name = signal === 'traces' ? 'otel_traces' : 'otel_logs';
   if (encoding === ROW_ENCODINGS[name]) {
@@ -226,9 +235,11 @@ async function readBlocks(letter: StoredDeadLetter): Promise<(() => ReadLetter) 
     return 'spanscore cannot decompress its bytes; to get them: spanscore dlq list --json';
   }
   const { decodeRequest } = await import('../../../collector/otlp/decode-request.ts');
+  const { dropPurgedRows } = await import('../../../collector/purged-rows.ts');
   return () => {
     const { table: into, pieces, rejected, reasons } = decodeRequest(signal, encoding, body, tenant);
-    const inserts = pieces.map(({ rows, bytes }) => ({ table: into, rows, chunks: [bytes] }));
+    const kept = pieces.map((piece) => dropPurgedRows(piece, tenant, purged).piece);
+    const inserts = kept.map(({ rows, bytes }) => ({ table: into, rows, chunks: [bytes] }));
     return { inserts, rejected, reasons };
   };
 }

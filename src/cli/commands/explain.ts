@@ -1,9 +1,11 @@
 import { Argument } from 'commander';
-import { decisionJson } from '../../api/decision-json.ts';
-import { isoTime } from '../../api/time-json.ts';
+import { decisionJson } from '../../api/json/decision-json.ts';
+import { computedJson } from '../../api/json/computed-json.ts';
+import { scoreJson } from '../../api/json/score-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
-import type { TraceReading } from '../../domain/agent-run.ts';
+import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
@@ -11,6 +13,7 @@ import { parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
+import { findSession } from '../input/stored-session.ts';
 import { showNotUnderstood } from '../show/show-reading.ts';
 import { showUnread } from '../show/show-unread.ts';
 import { showTarget } from '../show/show-target.ts';
@@ -45,17 +48,12 @@ async function explain(context: CommandContext, traceId: string | undefined, opt
 
 async function explainSessions(context: CommandContext, sessionId: string) {
   const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../app/scorer-kit.ts');
-  const { sessionSettings } = await import('../../app/configured-scoring.ts');
+  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { sessionSettings } = await import('../../app/scoring/configured-scoring.ts');
   const { explainSession } = await import('../../scoring/sessions/explain-session.ts');
   const { rules } = await loadScorerKit(config, context);
   const { store } = await context.openApp();
-  const found = await store.sessions.find(sessionId);
-  if (found.length === 0) {
-    throw new NotFoundError(
-      `no run of session ${cleanLine(sessionId, 200)} is in the store; a run is stored when its trace is decided`,
-    );
-  }
+  const found = await findSession(store, sessionId);
   if (!rules.some(({ target }) => target === 'session')) {
     context.out.talk('no rule has target: session');
   }
@@ -79,7 +77,7 @@ interface Decided {
 async function printDecisions(context: CommandContext, { decisions, scores, nowMs }: Decided): Promise<void> {
   for (const decision of decisions.toSorted(byRuleAndScorer)) {
     const own = scores.filter((score) => isIsScore(score, decision));
-    await context.out.item({ ...decisionJson(decision, nowMs), scores: own.map(briefScore) }, () =>
+    await context.out.item({ ...decisionJson(decision, nowMs), scores: own.map(scoreJson) }, () =>
       [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
     );
   }
@@ -87,15 +85,15 @@ async function printDecisions(context: CommandContext, { decisions, scores, nowM
 
 async function explainOneTrace(context: CommandContext, traceId: string) {
   const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../app/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
+  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
   const { explainTrace } = await import('../../scoring/explain.ts');
   const kit = await loadScorerKit(config, context);
-  const { store, readTrace } = await context.openApp();
+  const { store, purged, readTrace } = await context.openApp();
   const { log, signal } = context;
-  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal });
+  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal, purged });
   const found = await store.spans.findTrace(traceId);
-  const { readJoinedTraces } = await import('../../app/joined-traces.ts');
+  const { readJoinedTraces } = await import('../../app/scoring/joined-traces.ts');
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
   let lines = 0;
   for (const key of keys) {
@@ -170,10 +168,6 @@ function isIsScore(score: Score, { targetId, fingerprint, scorer, status }: Deci
   return status === 'scored' && isNamedSo && score.targetId === targetId && score.fingerprint === fingerprint;
 }
 
-function briefScore({ scorer, score, label, reason, source }: Score) {
-  return { scorer, score, label, reason, source };
-}
-
 function showValue(row: Score): string {
   const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
   return `    ${cleanLine(row.scorer, 60)} ${scoreText(row.score)}${reason}`;
@@ -185,12 +179,6 @@ function byRuleAndScorer(a: Decision, b: Decision): number {
     compareValues(a.targetId, b.targetId) ||
     compareValues(a.scorer, b.scorer)
   );
-}
-
-/** Returns the line in the shape of a decision row, with a mark that it is not stored. */
-function computedJson(line: ComputedLine | ReadingLine) {
-  const { dueAtMs, ...rest } = line;
-  return { ...rest, scorer: WHOLE_RULE, nextAttemptAt: isoTime(dueAtMs), computed: true };
 }
 
 function showComputed(line: ComputedLine | ReadingLine): string {

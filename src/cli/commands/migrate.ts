@@ -1,12 +1,15 @@
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { connectStore } from '../../app/connect-store.ts';
-import { migrateStore, readSchemaStatus } from '../../app/open-store.ts';
+import { createDecisionAggregates } from '../../app/aggregates/count-coverage.ts';
+import { rebuildAggregates } from '../../app/aggregates/refresh-aggregates.ts';
+import { connectStore, type StoreConnection } from '../../app/store/connect-store.ts';
+import { migrateStore, openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { MigrationStatus } from '../../store/contracts/migrations.ts';
 
 interface MigrateOptions {
   readonly status?: boolean;
   readonly dryRun?: boolean;
+  readonly rebuildAggregates?: boolean;
 }
 
 export const registerMigrate: RegisterCommand = (program, bind) => {
@@ -15,6 +18,7 @@ export const registerMigrate: RegisterCommand = (program, bind) => {
     .description('Update the tables to the schema of this version. serve also does this when it starts.')
     .option('--status', 'only print the schema version of the database')
     .option('--dry-run', 'only print the SQL that would run')
+    .option('--rebuild-aggregates', 'compute the numbers of the pages anew from all scores and decisions')
     .addHelpText('before', examples(['what would change', 'spanscore migrate --dry-run']))
     .action(bind(migrate));
 };
@@ -36,18 +40,35 @@ async function migrate(context: CommandContext, options: MigrateOptions) {
       return EXIT.done;
     }
     const after = await migrateStore(connection, context.log);
+    const rebuilt = options.rebuildAggregates === true ? await rebuild(context, connection) : undefined;
     const applied = before.pending.map(({ version, name }) => ({ version, name }));
-    await context.out.document({ ...statusJson(after, false), appliedNow: applied }, () =>
-      applied.length === 0
-        ? `database ${after.database} has version ${after.current} already`
-        : [
-            ...applied.map(({ version, name }) => `applied ${version} ${name}`),
-            `database ${after.database} has version ${after.current} now`,
-          ].join('\n'),
+    await context.out.document(
+      {
+        ...statusJson(after, false),
+        appliedNow: applied,
+        ...(rebuilt === undefined ? {} : { rebuiltHours: rebuilt }),
+      },
+      () =>
+        [
+          ...applied.map(({ version, name }) => `applied ${version} ${name}`),
+          `database ${after.database} has version ${after.current} ${applied.length === 0 ? 'already' : 'now'}`,
+          ...(rebuilt === undefined ? [] : [`aggregates of ${rebuilt} hours computed anew`]),
+        ].join('\n'),
     );
     return EXIT.done;
   } finally {
     await connection.release();
+  }
+}
+
+async function rebuild({ log, signal }: CommandContext, connection: StoreConnection): Promise<number> {
+  const store = await openConnectedStore(connection, log);
+  try {
+    const hours = await rebuildAggregates(store.aggregates, signal);
+    await rebuildAggregates(createDecisionAggregates(store), signal);
+    return hours;
+  } finally {
+    await store.close();
   }
 }
 

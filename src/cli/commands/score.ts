@@ -1,31 +1,37 @@
-import { decisionJson } from '../../api/decision-json.ts';
-import { scoreJson } from '../../api/score-json.ts';
+import { decisionJson } from '../../api/json/decision-json.ts';
+import { scoreJson } from '../../api/json/score-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { TraceOutcome } from '../../scoring/trace-task.ts';
+import type { Store } from '../../store/contracts/store.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { collectNames } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
 import { requireScorers } from '../input/scorer-names.ts';
 import { fileStores } from '../input/file-stores.ts';
 import { showTarget } from '../show/show-target.ts';
+import { findSession } from '../input/stored-session.ts';
 import { findStoredTrace, isStoredTrace } from '../input/stored-trace.ts';
 import { readTraceFiles } from '../input/trace-files.ts';
 import { showScore } from './scores.ts';
 
 interface ScoreOptions {
+  readonly session?: string;
   readonly scorer?: string[];
   readonly write?: boolean;
 }
 
 export const registerScore: RegisterCommand = (program, bind) => {
   program
-    .command('score <input>')
-    .description('Run scorers now on a stored trace or on a file of spans, and print the scores.')
+    .command('score [input]')
+    .description(
+      'Run scorers now on a stored trace, on a file of spans or on a session, and print the scores.',
+    )
+    .option('--session <id>', 'score a stored session in place of a trace')
     .option(
       '--scorer <names>',
       'run these scorers (repeatable, or with commas); default: those of the rules',
@@ -37,6 +43,7 @@ export const registerScore: RegisterCommand = (program, bind) => {
       examples(
         ['a stored trace, by the rules', 'spanscore score 0af7651916cd43dd8448eb211c80319c'],
         ['a file, by one scorer, no store needed', 'spanscore score spans.jsonl --scorer keyword-coverage'],
+        ['a session as one conversation', 'spanscore score --session chat-42 --scorer tone'],
       ),
     )
     .action(bind(score));
@@ -48,27 +55,42 @@ interface Work {
   readonly keys: readonly TraceKey[];
 }
 
-async function score(context: CommandContext, input: string, options: ScoreOptions): Promise<ExitCode> {
+async function score(
+  context: CommandContext,
+  input: string | undefined,
+  options: ScoreOptions,
+): Promise<ExitCode> {
+  if ((input === undefined) === (options.session === undefined)) {
+    throw new UsageError('name either a trace id or a file, or a session with --session');
+  }
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
-  const { loadScorerKit } = await import('../../app/scorer-kit.ts');
+  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
   const kit = await loadScorerKit(config, context);
-  const rules =
-    options.scorer === undefined
-      ? kit.rules.filter(({ target }) => target !== 'session')
-      : [await kit.prepareOwnRule('api', options.scorer)];
-  if (rules.length === 0) {
-    throw new InvalidInputError('no rules on traces are configured: name scorers with --scorer');
-  }
-  const { createConfiguredScoring } = await import('../../app/configured-scoring.ts');
+  const isOfSession = input === undefined;
+  const { listRulesNow } = await import('../../app/scoring/score-now.ts');
+  const rules = await listRulesNow(kit, options.scorer, isOfSession);
+  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };
-  if (isStoredTrace(input, context.cwd)) {
+  const write = options.write === true;
+  if (input === undefined || isStoredTrace(input, context.cwd)) {
     const app = await context.openApp();
-    const scoring = createConfiguredScoring({ ...shared, stores: app.store, readTrace: app.readTrace });
+    const scoring = createConfiguredScoring({
+      ...shared,
+      stores: app.store,
+      purged: app.purged,
+      readTrace: app.readTrace,
+    });
+    if (input === undefined) {
+      return scoreStoredSession(context, { scoring, store: app.store }, rules, {
+        sessionId: options.session ?? '',
+        write,
+      });
+    }
     const keys = await findStoredTrace(context, input);
-    return scoreAll(context, { scoring, keys }, rules, options.write === true);
+    return scoreAll(context, { scoring, keys }, rules, write);
   }
-  if (options.write === true) {
+  if (write) {
     throw new InvalidInputError(
       '--write works on stored traces only: send the file to spanscore serve, then score its trace id',
     );
@@ -79,16 +101,42 @@ async function score(context: CommandContext, input: string, options: ScoreOptio
   return scoreAll(context, { scoring, keys }, rules, false);
 }
 
+async function scoreStoredSession(
+  context: CommandContext,
+  { scoring, store }: { readonly scoring: Scoring; readonly store: Store },
+  rules: readonly PreparedRule[],
+  { sessionId, write }: { readonly sessionId: string; readonly write: boolean },
+): Promise<ExitCode> {
+  const { scoreSession } = await import('../../scoring/sessions/score-session.ts');
+  const { NO_SESSION_WAIT } = await import('../../scoring/sessions/session-readiness.ts');
+  const { apiMode } = await import('../../scoring/scoring-mode.ts');
+  const keys = await findSession(store, sessionId);
+  const mode = apiMode(rules, { write });
+  return finish(
+    context,
+    scoring,
+    await Promise.all(keys.map((key) => scoreSession(scoring, key, mode, NO_SESSION_WAIT))),
+  );
+}
+
 async function scoreAll(
   context: CommandContext,
   work: Work,
   rules: readonly PreparedRule[],
   write: boolean,
 ): Promise<ExitCode> {
-  const { scoreTraces } = await import('../../scoring/score-traces.ts');
-  const { apiMode } = await import('../../scoring/scoring-mode.ts');
-  const outcomes = await scoreTraces(work.scoring, work.keys, apiMode(rules, { write }));
-  await work.scoring.budget.giveBack();
+  const { scoreTracesNow } = await import('../../app/scoring/score-now.ts');
+  const outcomes = await scoreTracesNow(work.scoring, work.keys, rules, { write });
+  return finish(context, work.scoring, outcomes);
+}
+
+/** Prints the outcomes. Throws the error of one that was broken off. */
+async function finish(
+  context: CommandContext,
+  { budget }: Scoring,
+  outcomes: readonly TraceOutcome[],
+): Promise<ExitCode> {
+  await budget.giveBack();
   for (const outcome of outcomes) {
     await printOutcome(context, outcome);
   }
@@ -121,7 +169,9 @@ async function printOutcome(context: CommandContext, outcome: TraceOutcome): Pro
   }
   if (outcome.scores.length + outcome.decisions.length === 0) {
     context.out.talk(
-      `trace ${outcome.key.traceId} has no span of an agent or a model: there is nothing to score`,
+      outcome.key.traceId === ''
+        ? 'the spans of the session are no longer stored: there is nothing to score'
+        : `trace ${outcome.key.traceId} has no span of an agent or a model: there is nothing to score`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { scoreJson } from '../../api/score-json.ts';
-import { isoTime } from '../../api/time-json.ts';
+import { scoreJson } from '../../api/json/score-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
 import type { Score } from '../../domain/score.ts';
 import type { ScoreFilter } from '../../store/contracts/stores.ts';
 import { limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';

@@ -5,6 +5,7 @@ import type { Role, Serve } from '../../serve.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { showDashboard } from '../show/dashboard-address.ts';
 
 interface ServeCommandOptions {
   readonly role?: readonly Role[];
@@ -102,7 +103,9 @@ function showAddresses({ addresses, storeKind }: Serve): string[] {
   return [
     ...(addresses.otlpHttp === null ? [] : [`OTLP/HTTP      ${addresses.otlpHttp}`]),
     ...(addresses.otlpGrpc === null ? [] : [`OTLP/gRPC      ${addresses.otlpGrpc}`]),
-    ...(addresses.api === null ? [] : [`API            ${addresses.api}`]),
+    ...(addresses.api === null
+      ? []
+      : [`API            ${addresses.api}`, `dashboard      ${showDashboard(addresses.api)}`]),
     addresses.clickhouse === null
       ? `store          none: ${storeKind}`
       : `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,

@@ -14,7 +14,7 @@ export const registerStatus: RegisterCommand = (program, bind) => {
   program
     .command('status')
     .description(
-      'Print the running serve, progress of scoring, failing judges, budgets and the size of the store.',
+      'Print the running serve, progress of scoring, failing judges, open jobs, budgets and the size of the store.',
     )
     .addHelpText(
       'before',
@@ -72,18 +72,14 @@ async function askServe(config: Config, serve: ServeFile, api: string): Promise<
   };
   const ready = readySchema.parse(await ask('/readyz', [200, 503]));
   const reply = (await ask('/api/v1/status', [200])) as ServeStatus;
-  const { version, startedAtMs, roles, scoring, judges = [], store, budgets } = reply;
   return {
+    ...reply,
     serve: { pid, otlpHttp, otlpGrpc, api, ready: ready.status === 'ready' },
-    process: { version, startedAtMs, roles, ...(scoring === undefined ? {} : { scoring }) },
-    judges,
     notReady: Object.fromEntries(
       Object.entries(ready.checks).flatMap(([name, { ok, error }]) =>
         ok ? [] : [[name, error ?? 'not ready']],
       ),
     ),
-    ...(store === undefined ? {} : { store }),
-    ...(budgets === undefined ? {} : { budgets }),
   };
 }
 
@@ -96,8 +92,6 @@ async function readStore(context: CommandContext, serve: ServeFile | undefined):
       serve === undefined
         ? null
         : { pid: serve.pid, otlpHttp: serve.otlpHttp, otlpGrpc: serve.otlpGrpc, api: null, ready: null },
-    process: null,
-    judges: [],
     notReady: {},
     ...(await readStoreStatus(app.config, app.store, kind)),
   };

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
-import { isoTime } from '../../api/time-json.ts';
+import { traceJson } from '../../api/json/trace-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
@@ -44,7 +45,7 @@ async function traces(context: CommandContext, options: TracesOptions) {
   }
   if (context.out.json) {
     for (const row of rows) {
-      await context.out.item(traceJson(row), () => '');
+      await context.out.item(arrivedTraceJson(row), () => '');
     }
     return EXIT.done;
   }
@@ -60,38 +61,41 @@ export function showTraces(rows: readonly TraceSummary[]): string {
   const withTenant = rows.some((row) => row.tenant !== '');
   const tenantCell = (text: string) => (withTenant ? [text] : []);
   return table(
-    ['LAST ARRIVAL', ...tenantCell('TENANT'), 'TRACE', 'SERVICE', 'SPANS', 'STATE'],
+    ['LAST ARRIVAL', ...tenantCell('TENANT'), 'TRACE', 'SERVICE', 'AGENT', 'SPANS', 'STATE'],
     rows.map((row) => [
       isoTime(row.lastArrivalMs) ?? '',
       ...tenantCell(cleanLine(row.tenant, 40)),
       row.traceId,
       cleanLine(row.services.join(','), 40),
+      cleanLine(row.run?.agent ?? '', 40),
       String(row.spanCount),
       showState(row),
     ]),
   );
 }
 
-/** Returns `decided`, `waiting` (the trace may not be complete), or `no_agent` (no span of an agent or a model). */
-function deriveState(row: TraceSummary): 'decided' | 'waiting' | 'no_agent' {
-  if (Object.keys(row.decisions).length > 0) {
-    return 'decided';
-  }
-  return row.agentSeen ? 'waiting' : 'no_agent';
+/** True for a trace that no rule scores: it has no span of an agent or a model. */
+function lacksAgent({ agentSeen, decisions, run }: TraceSummary): boolean {
+  return !agentSeen && run === null && Object.keys(decisions).length === 0;
 }
 
 function showState(row: TraceSummary): string {
   const counts = Object.entries(row.decisions).map(([status, amount]) => `${amount} ${status}`);
-  const state = deriveState(row);
-  return state === 'decided' ? counts.join(', ') : state === 'waiting' ? 'waiting' : 'no agent or model span';
+  return lacksAgent(row) ? 'no agent or model span' : counts.length > 0 ? counts.join(', ') : 'waiting';
 }
 
-function traceJson(row: TraceSummary) {
-  const { firstArrivalMs, lastArrivalMs, ...rest } = row;
+/** Formats a trace as the API does, with the facts of its arrival. A trace without an agent waits for nothing. */
+function arrivedTraceJson(row: TraceSummary) {
+  const { services, spanCount, firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = row;
   return {
-    ...rest,
+    ...traceJson(row),
+    ...(lacksAgent(row) ? { state: 'not_scored' } : {}),
+    services,
+    spanCount,
     firstArrival: isoTime(firstArrivalMs),
     lastArrival: isoTime(lastArrivalMs),
-    state: deriveState(row),
+    rootSeen,
+    agentSeen,
+    errorSeen,
   };
 }

@@ -1,4 +1,4 @@
-import { endUnixNano, type TraceData } from '../../domain/span.ts';
+import { endUnixNano, type TraceData } from '../../domain/trace/span.ts';
 import type { ScoringStores } from '../../scoring/scoring-stores.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
 import { DAY_MS } from '../../domain/durations.ts';
@@ -63,6 +63,7 @@ export function fileStores(
     sessions: {
       undecided: none,
       activity: nothing,
+      list: none,
       find: none,
       turns: async () => ({ turns: [], count: 0 }),
       decisions: none,
@@ -70,6 +71,7 @@ export function fileStores(
       findIds: none,
     },
     ruleVersions: { list: none, record: nothing },
+    versionSamples: { read: async () => new Map(), append: nothing, findInUse: async () => new Set() },
     judgeCalls: NO_JUDGE_CALLS,
   };
   return { stores, keys: traces.map(({ traceId }) => ({ tenant: '', traceId })) };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { NotFoundError } from '../../domain/errors.ts';
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import type { TraceActivity } from '../../store/contracts/stores.ts';
 import { isTraceId } from '../arguments.ts';
 import type { CommandContext } from '../command.ts';
@@ -24,7 +24,7 @@ export async function findStoredTrace(context: CommandContext, traceId: string):
 /** Reads the spans and logs of a stored trace and of the other traces of its run; one entry for each tenant. */
 export async function readStoredTrace(context: CommandContext, traceId: string): Promise<TraceData[]> {
   const app = await context.openApp();
-  const { readJoinedTraces } = await import('../../app/joined-traces.ts');
+  const { readJoinedTraces } = await import('../../app/scoring/joined-traces.ts');
   return readJoinedTraces(app.store.spans, await findStoredTrace(context, traceId));
 }
 

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../domain/errors.ts';
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { CommandContext } from '../command.ts';
 import { readInputs } from './read-input.ts';

@@ -1,6 +1,6 @@
 import { formatCount } from '../../domain/plural.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
-import { isoTime } from '../../api/time-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
 import type { DayMean } from '../backtest/backtest-scores.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 

@@ -4,6 +4,9 @@ import { cleanText, safeJson } from './clean-text.ts';
 export interface TextSink {
   write(text: string): boolean;
   once(event: 'drain' | 'close', listener: () => void): unknown;
+  /** True for a terminal, which has a width. */
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
 }
 
 /**
@@ -20,7 +23,18 @@ export interface Output {
   text(text: string): Promise<void>;
   /** Prints a message to stderr. */
   talk(message: string): void;
+  /** Shows how far the work is, on stderr: on one line of a terminal, else on a line now and then. */
+  progress(message: string): void;
 }
+
+/** Least time between two lines of progress where there is no terminal, milliseconds. */
+const PROGRESS_EVERY_MS = 10_000;
+
+/** Width of a terminal that does not say it. */
+const DEFAULT_COLUMNS = 80;
+
+/** Sets the cursor of a terminal to the begin of its line, and empties the line. */
+const CLEAR_LINE = '\r\u{1b}[2K';
 
 export interface OutputOptions {
   readonly json: boolean;
@@ -30,7 +44,16 @@ export interface OutputOptions {
 
 export function createOutput(options: OutputOptions): Output {
   const { json, stdout, stderr } = options;
+  let hasOpenLine = false;
+  let shownMs = Number.NEGATIVE_INFINITY;
+  const endLine = () => {
+    if (hasOpenLine) {
+      stderr.write('\n');
+      hasOpenLine = false;
+    }
+  };
   const write = async (text: string) => {
+    endLine();
     if (!stdout.write(text.endsWith('\n') ? text : `${text}\n`)) {
       await new Promise<void>((resolve) => {
         stdout.once('drain', resolve);
@@ -43,7 +66,20 @@ export function createOutput(options: OutputOptions): Output {
     item: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     document: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     text: async (text) => (json ? undefined : write(cleanText(text))),
-    talk: (message) => void stderr.write(`${cleanText(message)}\n`),
+    talk: (message) => {
+      endLine();
+      stderr.write(`${cleanText(message)}\n`);
+    },
+    progress: (message) => {
+      const text = cleanText(message);
+      if (stderr.isTTY === true) {
+        hasOpenLine = true;
+        stderr.write(CLEAR_LINE + text.slice(0, (stderr.columns ?? DEFAULT_COLUMNS) - 1));
+      } else if (performance.now() - shownMs >= PROGRESS_EVERY_MS) {
+        shownMs = performance.now();
+        stderr.write(`${text}\n`);
+      }
+    },
   };
 }
 

@@ -1,5 +1,10 @@
-import type { AgentRun, NotUnderstood, TraceReading } from '../../domain/agent-run.ts';
-import type { AgentMessage, MessagePart, SystemMessage, ToolInvocation } from '../../domain/messages.ts';
+import type { AgentRun, NotUnderstood, TraceReading } from '../../domain/trace/agent-run.ts';
+import type {
+  AgentMessage,
+  MessagePart,
+  SystemMessage,
+  ToolInvocation,
+} from '../../domain/trace/messages.ts';
 import { cleanLine, cleanText } from './clean-text.ts';
 import { textOrJson } from '../../domain/unknown-values.ts';
 

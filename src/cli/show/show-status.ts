@@ -1,16 +1,15 @@
-import { isoTime } from '../../api/time-json.ts';
-import type { ScorerStatus, ServeStatus, StoreStatus } from '../../app/serve-status.ts';
+import { isoTime } from '../../api/json/time-json.ts';
+import type { JobJson } from '../../api/json/job-json.ts';
+import type { ScorerStatus, ServeStatus } from '../../app/serve-status.ts';
 import type { ServeFile } from '../../config/serve-file.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { cleanLine } from './clean-text.ts';
 
-/** Status for `--json`. A part that this machine cannot know is null. */
-export interface StatusReport extends Partial<StoreStatus> {
+/** Status for `--json`: the reply of the API, and what this machine knows. Without an API, the store's part of the reply. */
+export interface StatusReport extends Partial<ServeStatus> {
   readonly serve:
     | (Pick<ServeFile, 'pid' | 'otlpHttp' | 'otlpGrpc' | 'api'> & { readonly ready: boolean | null })
     | null;
-  readonly process: Pick<ServeStatus, 'version' | 'startedAtMs' | 'roles' | 'scoring'> | null;
-  readonly judges: NonNullable<ServeStatus['judges']>;
   /** Parts that are not ready, with the reason. */
   readonly notReady: Readonly<Record<string, string>>;
 }
@@ -19,11 +18,12 @@ const PERIODS = { day: 'on this UTC day', month: 'in this UTC month' };
 
 /** Formats the status as lines of a label and a text. */
 export function showStatus(report: StatusReport): string {
-  const { store, budgets = [] } = report;
+  const { store, jobs = [], budgets = [] } = report;
   return [
     ...showServe(report),
     ...showScoring(report),
     ...showJudges(report),
+    ...jobs.map(showJob),
     ...budgets.map(({ scope, rule, tenant, period, ...usd }) =>
       line(
         'budget',
@@ -41,33 +41,39 @@ export function showStatus(report: StatusReport): string {
   ].join('\n');
 }
 
+function showJob({ kind, id, status, owner, error, left }: JobJson): string {
+  const by = status === 'running' ? ` by ${owner}` : '';
+  const why = error ?? left;
+  return line('job', `${kind} ${id}: ${status}${by}${why === null ? '' : `; ${cleanLine(why, 200)}`}`);
+}
+
 function line(label: string, text: string): string {
   return `${label.padEnd(10)} ${text}`;
 }
 
-function showServe({ serve, process, notReady }: StatusReport): string[] {
+function showServe({ serve, version, startedAtMs, roles, notReady }: StatusReport): string[] {
   if (serve === null) {
     return [line('serve', 'no serve runs in this folder; the status comes from the store only')];
   }
   const { otlpHttp, otlpGrpc, api, ready } = serve;
   const since =
-    process === null ? '' : `, version ${process.version}, since ${isoTime(process.startedAtMs) ?? '?'}`;
+    version === undefined ? '' : `, version ${version}, since ${isoTime(startedAtMs ?? null) ?? '?'}`;
   const addresses = Object.entries({ 'OTLP/HTTP': otlpHttp, 'OTLP/gRPC': otlpGrpc, API: api });
   const faults = Object.entries(notReady).map(([part, reason]) => `${part}: ${cleanLine(reason, 200)}`);
   return [
-    line('serve', `pid ${serve.pid}${since}${process === null ? '' : `, roles ${process.roles.join(', ')}`}`),
+    line('serve', `pid ${serve.pid}${since}${roles === undefined ? '' : `, roles ${roles.join(', ')}`}`),
     ...addresses.flatMap(([label, url]) => (url === null ? [] : [line(label, url)])),
     ...(ready === null ? [] : [line('ready', ready ? 'yes' : `no; ${faults.join('; ')}`)]),
   ];
 }
 
-function showScoring({ process }: StatusReport): string[] {
-  const scoring = process?.scoring;
+function showScoring({ scoring }: StatusReport): string[] {
   if (scoring === undefined) {
     return [];
   }
   const { waiting, queued, waitingForRoom, inFlight, retries, oldestWaitMs, oldestQueuedMs, lagMs, fault } =
     scoring;
+  const { unpriced } = scoring;
   const oldest = oldestWaitMs === null ? '' : ` (the oldest for ${showSeconds(oldestWaitMs)})`;
   const forJudges = waitingForRoom === 0 ? '' : `, ${waitingForRoom} of them for a judge`;
   const queuedFor =
@@ -78,12 +84,20 @@ function showScoring({ process }: StatusReport): string[] {
       'scoring',
       `traces: ${waiting} still arriving${oldest}, ${queued} queued${queuedFor}, ${inFlight} running, ${retries} waiting for a retry${lag}`,
     ),
+    ...(unpriced > 0
+      ? [
+          line(
+            'costly',
+            `the cost of ${unpriced} traces is unknown, so they are not costly: give their models a price (judges.prices)`,
+          ),
+        ]
+      : []),
     ...(fault === null ? [] : [line('', `waiting for the store: ${cleanLine(fault, 200)}`)]),
   ];
 }
 
-function showJudges({ judges, process }: StatusReport): string[] {
-  if (process?.scoring === undefined) {
+function showJudges({ judges = [], scoring }: StatusReport): string[] {
+  if (scoring === undefined) {
     return [];
   }
   const failing = judges.filter(({ state }) => state === 'failing');

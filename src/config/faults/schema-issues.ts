@@ -3,7 +3,6 @@ import type { JsonSchemaNode } from '../json-schema.ts';
 import type { KeyPath } from '../key-path.ts';
 import { valueAt } from '../key-path.ts';
 import type { ConfigIssue } from './config-issue.ts';
-import { unsupportedValue } from './not-supported.ts';
 import { unknownKey } from './unknown-keys.ts';
 import { discriminatorFault, formatName, outOfBounds, shown, wrongType, wrongValue } from './value-words.ts';
 
@@ -63,10 +62,6 @@ function issuesFrom(issue: z.core.$ZodIssue, parent: KeyPath, subject: Subject):
 }
 
 function messageFor(issue: z.core.$ZodIssue, path: KeyPath, schema: JsonSchemaNode): string {
-  const reserved = unsupportedValue(issue.input, path);
-  if (reserved !== undefined) {
-    return reserved;
-  }
   if (issue.code === 'invalid_type') {
     return wrongType(issue, path, schema);
   }

@@ -24,6 +24,19 @@ function createSharedKeys(channels: readonly ChannelSection[]) {
     groupWait: duration('Wait before a message, so that alerts of one deploy go into one message.').default(
       '30s',
     ),
+    budgetPercents: z
+      .array(
+        z
+          .number()
+          .positive()
+          .max(100, { error: 'must be at most 100: the whole budget' })
+          .meta({ unit: '%' }),
+      )
+      .refine((percents) => new Set(percents).size === percents.length, { error: 'names a percentage twice' })
+      .default([50, 80, 100])
+      .describe(
+        'Percentages of each limit of a budget at which an alert begins; 100: no further call can be paid. []: no alerts of budgets.',
+      ),
     allowAddresses: z
       .array(
         z.string().refine(isAddressOrNetwork, { error: 'write an address or a network, like 10.0.0.0/8' }),

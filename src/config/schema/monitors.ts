@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { SPLIT_FACETS } from '../../domain/series-facets.ts';
 import { parseDurationMs } from '../duration.ts';
 import { duration, schemaAddress, wholeNumber } from './fields.ts';
@@ -26,6 +27,11 @@ const SeriesSelector = z.strictObject({
     .string()
     .describe('Deployment environment.')
     .meta({ examples: ['production'] })
+    .optional(),
+  target: z
+    .enum(TARGET_KINDS)
+    .describe('What the scores are about: whole runs, agents, model calls or sessions.')
+    .meta({ examples: ['trace'] })
     .optional(),
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SCOPES } from '../access.ts';
 import type { ReceiverSection } from './components.ts';
 import { duration, endpoint, secret, wholeNumber } from './fields.ts';
 import { brokerSasl, brokerTls } from './kafka-fields.ts';
@@ -93,14 +94,16 @@ const token = z
     tenant: z
       .string()
       .default('')
-      .describe("Tenant of all spans sent with the token. '': the tenant without a name.")
+      .describe(
+        "Tenant of all spans sent with the token, and the only tenant that its requests to the API see. '': spans of the tenant without a name; the API shows all tenants.",
+      )
       .meta({ examples: ['a'] }),
     scopes: z
-      .array(z.enum(['ingest', 'read', 'admin']))
+      .array(z.enum(SCOPES))
       .min(1, { error: 'needs at least one scope' })
       .default(['ingest'])
       .describe(
-        'Rights of the token. ingest: send spans. read: read from the API. admin: read and change through the API.',
+        'Rights of the token. ingest: send spans. read: read from the API. label: store labels of people. admin: change everything else through the API; it implies read and label.',
       ),
   })
   .describe('A bearer token.');

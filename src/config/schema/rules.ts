@@ -1,3 +1,4 @@
+import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { z } from 'zod';
 import { budgetCaps } from './budgets.ts';
 import { durationMs } from '../duration.ts';
@@ -145,7 +146,8 @@ const listConditions = (note = '') => ({
   }).optional(),
 });
 
-const where = z
+/** Schema of the conditions of a rule. */
+export const Conditions = z
   .strictObject({
     ...listConditions(),
     not: z
@@ -157,8 +159,11 @@ const where = z
     'Traces that the rule scores. Every condition must be true. For a list, one matching value is enough.',
   );
 
-/** Kind of traces by their size. */
-const bySize = z
+/** Most first traces of a version that a rule may ask for: each process keeps their ids in memory. */
+const MOST_FIRST_TRACES = 10_000;
+
+/** Kind of traces by a number. */
+const byNumber = z
   .strictObject({
     slow: duration(
       'Scores every trace that lasts at least this long, from its first start to its last end.',
@@ -177,9 +182,13 @@ const bySize = z
     tokens: wholeNumber('Scores every trace with a run of at least this many tokens, in and out.', {
       unit: 'tokens',
     }).optional(),
+    newVersion: wholeNumber(
+      'Scores this many first traces of each new version of an agent (`gen_ai.agent.version`) or of its service (`service.version`). A version that was in use before the rule had this entry is not new.',
+      { unit: 'traces', max: MOST_FIRST_TRACES },
+    ).optional(),
   })
-  .refine((size) => Object.values(size).filter((value) => value !== undefined).length === 1, {
-    error: 'needs exactly one of slow, costly and tokens; write each in an entry of its own',
+  .refine((kind) => Object.values(kind).filter((value) => value !== undefined).length === 1, {
+    error: 'needs exactly one of slow, costly, tokens and newVersion; write each in an entry of its own',
   });
 
 const sample = z
@@ -192,10 +201,10 @@ const sample = z
       .describe('Share of the traces to score: 0.1 scores one in ten.')
       .meta({ unit: 'share' }),
     always: z
-      .array(z.union([bySize, z.enum(['error', 'tool-error', 'negative-feedback'])]))
+      .array(z.union([byNumber, z.enum(['error', 'tool-error', 'negative-feedback'])]))
       .default([])
       .describe(
-        'Kinds of traces that are always scored: by name, or by size, as `{ slow: 10s }`. For `costly` and `tokens` every trace is read.',
+        'Kinds of traces that are always scored: by name, or by a number, as `{ slow: 10s }`. For `costly` and `tokens` every trace is read. See docs/sampling.md.',
       ),
   })
   .describe('Share of the traces that is scored.');
@@ -207,12 +216,12 @@ const rule = z.strictObject({
     .min(1, { error: 'needs at least one scorer' })
     .describe('Names of prebuilt scorers, or of entries under scorers.'),
   target: z
-    .enum(['trace', 'agent', 'model-call', 'session'])
+    .enum(TARGET_KINDS)
     .default('trace')
     .describe(
       'Target of a score: the whole trace, each agent in it, each model call (at most 100 of a trace), or the session of the trace.',
     ),
-  where: where.optional(),
+  where: Conditions.optional(),
   sample: sample.prefault({}),
   budget: budgetCaps('Limit of the judge cost of the rule.').optional(),
 });

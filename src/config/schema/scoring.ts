@@ -26,5 +26,7 @@ export const Scoring = z.strictObject({
   catchUpOrder: z
     .enum(['newest-first', 'oldest-first'])
     .default('newest-first')
-    .describe('Order in which traces are scored that a budget held back, when it has money again.'),
+    .describe(
+      'Order in which traces and sessions are scored that a budget held back, when it has money again.',
+    ),
 });

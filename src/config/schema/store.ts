@@ -89,6 +89,11 @@ export const Store = z.strictObject({
     .describe(
       'Folder of the embedded engine and of serve.json. A relative path starts at the configuration file; in a variable or a flag, at the working directory.',
     ),
+  purgeKey: secret(
+    'Secret of the hashes by which purged ids are remembered. Every process on one store needs the same. Absent: the file purge.key of dataDir; with url, no purge is possible.',
+  )
+    .min(16, { error: 'must have at least 16 characters' })
+    .optional(),
   readers: z
     .array(reader)
     .max(64, { error: 'at most 64 readers' })

@@ -1,4 +1,4 @@
-import type { AgentRun, NotScorableReason, ReadingOptions } from '../../domain/agent-run.ts';
+import type { AgentRun, NotScorableReason, ReadingOptions } from '../../domain/trace/agent-run.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import { askedIds, buildRun } from './build-run.ts';

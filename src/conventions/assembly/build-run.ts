@@ -1,7 +1,7 @@
-import type { AgentRun, ReadingWarning } from '../../domain/agent-run.ts';
+import type { AgentRun, ReadingWarning } from '../../domain/trace/agent-run.ts';
 import type { NormalPart, ResultPart, SpanFacts } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
-import { addUsage } from '../../domain/token-usage.ts';
+import { addUsage } from '../../domain/trace/token-usage.ts';
 import type { Steps } from '../steps.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
 import type { BuiltRun } from './built-run.ts';

@@ -1,4 +1,4 @@
-import type { AgentRun } from '../../domain/agent-run.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { Transcript } from './transcript.ts';
 

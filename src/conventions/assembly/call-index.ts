@@ -159,6 +159,11 @@ export class CallIndex {
     return repeats;
   }
 
+  /** Makes a call known under a further id, which later results name. */
+  addName(call: Call, id: string): void {
+    push(this.#byId, id, call);
+  }
+
   /** Lists the calls whose name ends with the target of a transfer: its tool may have a name of its own. */
   #transfersTo(target: string | undefined): Queue | undefined {
     const name = plainName(target ?? '');

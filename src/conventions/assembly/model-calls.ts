@@ -1,4 +1,4 @@
-import type { AgentRun } from '../../domain/agent-run.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import type { Steps } from '../steps.ts';
 import { toRun, type TraceFacts } from './build-run.ts';
 import type { BuiltRun } from './built-run.ts';

@@ -1,6 +1,6 @@
-import type { RetrievedDocument, TokenUsage } from '../../domain/agent-run.ts';
-import { endUnixNano } from '../../domain/span.ts';
-import { addUsage } from '../../domain/token-usage.ts';
+import type { RetrievedDocument, TokenUsage } from '../../domain/trace/agent-run.ts';
+import { endUnixNano } from '../../domain/trace/span.ts';
+import { addUsage } from '../../domain/trace/token-usage.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import type { RunPlan } from './run-plan.ts';

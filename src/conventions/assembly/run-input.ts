@@ -1,4 +1,4 @@
-import type { AgentInput } from '../../domain/messages.ts';
+import type { AgentInput } from '../../domain/trace/messages.ts';
 import { textIn } from '../messages/read-messages.ts';
 import type { NormalMessage, SpanFacts } from '../normalised-span.ts';
 import type { RunPlan } from './run-plan.ts';

@@ -1,6 +1,6 @@
-import type { NotScorableReason } from '../../domain/agent-run.ts';
+import type { NotScorableReason } from '../../domain/trace/agent-run.ts';
 import type { ContentField, Hidden, NormalPart, SpanFacts } from '../normalised-span.ts';
-import { contentAdvice } from '../content-switches.ts';
+import { contentAdvice } from '../advice/content-switches.ts';
 import { findError, memberNodes } from './run-fields.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';

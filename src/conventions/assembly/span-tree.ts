@@ -1,4 +1,4 @@
-import { endUnixNano, type Span } from '../../domain/span.ts';
+import { endUnixNano, type Span } from '../../domain/trace/span.ts';
 import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 

@@ -1,5 +1,10 @@
 import { hashValue } from '../../domain/identity.ts';
-import type { AgentMessage, MessageContent, MessagePart, ToolInvocation } from '../../domain/messages.ts';
+import type {
+  AgentMessage,
+  MessageContent,
+  MessagePart,
+  ToolInvocation,
+} from '../../domain/trace/messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { type Call, CallIndex, createCall } from './call-index.ts';
 import type { Block, Entry } from './transcript.ts';

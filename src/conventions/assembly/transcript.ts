@@ -231,7 +231,8 @@ function* recoverFromInputs(
 
 /**
  * Creates a function that finds the call which a part repeats under an id that no model requested: an equal call, each taken
- * once, so that a real second call with equal arguments stays. The list is searched when the first such part comes.
+ * once, so that a real second call with equal arguments stays. The call is known under both ids from there on. The list is
+ * searched when the first such part comes.
  */
 function createRepeatFinder(
   calls: CallIndex,
@@ -240,7 +241,11 @@ function createRepeatFinder(
   let repeats: ReadonlyMap<NormalPart, Call> | undefined;
   return (part) => {
     repeats ??= calls.matchRepeats(messages.flatMap((message) => message.parts).filter(isCallPart));
-    return repeats.get(part);
+    const call = repeats.get(part);
+    if (call !== undefined && part.id !== null) {
+      calls.addName(call, part.id);
+    }
+    return call;
   };
 }
 

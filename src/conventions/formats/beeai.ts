@@ -1,7 +1,7 @@
 import { readText } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 const SCOPE = 'openinference.instrumentation.beeai';
@@ -14,20 +14,24 @@ const SWITCHES: readonly ContentSwitch[] = [
     conventions: ['beeai'],
     setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
     sendsByDefault: true,
-    source: 'source of openinference-instrumentation 0.1.72, config',
+    source:
+      'source of openinference-instrumentation-beeai 0.1.30, which takes TraceConfig of openinference-instrumentation',
   },
 ];
 
 /**
- * BeeAI's events, each of which OpenInference makes a span. Several of them are states of one tool call: the agent's updates
- * with the name of a tool, in one iteration. All other events are steps. The run itself is `openinference`.
+ * BeeAI's events. Older versions of OpenInference make each of them a span with a target. Several of these are states of one
+ * tool call: the agent's updates with the name of a tool, in one iteration. Newer versions make spans of few events, which have
+ * a path and the kind of the span above, but no class. All other events are steps. The run itself is `openinference`.
  */
 export const beeai: Convention = { name: 'beeai', detect, read, switches: SWITCHES };
 
 const WITHHELD = ['agent', 'input', 'output', 'toolName', 'toolArgs', 'toolResult'] as const;
 
 function detect({ span }: SpanView): boolean {
-  return span.scopeName === SCOPE && span.attributes.has('target');
+  const { attributes } = span;
+  const isEvent = attributes.has('metadata.path') && !attributes.has('metadata.class_name');
+  return span.scopeName === SCOPE && (isEvent || attributes.has('target'));
 }
 
 function read({ span: { attributes } }: SpanView): SpanFacts {

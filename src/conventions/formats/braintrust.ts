@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure } from '../attributes.ts';
 import { field, type Fields, firstField, readFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';

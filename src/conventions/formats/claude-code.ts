@@ -1,5 +1,5 @@
-import type { ContentSwitch } from '../content-switch.ts';
-import type { Attributes } from '../../domain/span.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readText } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';

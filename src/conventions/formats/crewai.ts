@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
 import { field, parseStructure, type Fields, readFields } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';

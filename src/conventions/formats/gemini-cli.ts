@@ -1,10 +1,17 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, readFields } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type {
+  Convention,
+  NormalMessage,
+  NormalPart,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
@@ -15,7 +22,7 @@ const SWITCHES: readonly ContentSwitch[] = [
     conventions: ['gemini-cli'],
     setting: 'in the settings of Gemini CLI set telemetry.traces and telemetry.logPrompts to true',
     sendsByDefault: false,
-    source: 'source of @google/gemini-cli-core 0.61.0',
+    source: 'recorded: @google/gemini-cli-core 0.61.0',
   },
 ];
 
@@ -67,11 +74,30 @@ function modelCallFacts(view: SpanView): SpanFacts {
     return { role: 'embedding' };
   }
   const instructions = readValue(view, 'gen_ai.system_instructions');
+  const { setting, messages } = takeSetting(readMessages(readValue(view, INPUT), 'user'));
+  const system = [...(instructions === undefined ? [] : readSystem(instructions)), ...setting];
   return {
-    system: instructions === undefined ? undefined : readSystem(instructions),
-    input: readMessages(readValue(view, INPUT), 'user'),
+    system: system.length === 0 ? undefined : system,
+    input: messages,
     output: output === undefined ? undefined : joinPieces(output),
   };
+}
+
+/** Begin of the text in which the CLI tells the model its surroundings, as the first words of the user. */
+const SETTING = '<session_context>';
+
+/** Takes the surroundings out of the words of the user. */
+function takeSetting(messages: readonly NormalMessage[]): { setting: string[]; messages: NormalMessage[] } {
+  const setting: string[] = [];
+  const spoken = messages.flatMap((message) => {
+    const parts = message.parts.filter((part) => {
+      const isSetting = message.role === 'user' && part.type === 'text' && part.text.startsWith(SETTING);
+      setting.push(...(isSetting ? [part.text] : []));
+      return !isSetting;
+    });
+    return parts.length === 0 ? [] : [{ ...message, parts }];
+  });
+  return { setting, messages: spoken };
 }
 
 /** Joins the pieces of a streamed answer: a list of contents that are one message. */

@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { type Fields, field, firstField, parseValue, readFields } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';

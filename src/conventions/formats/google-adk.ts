@@ -1,5 +1,5 @@
-import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
-import type { Attributes } from '../../domain/span.ts';
+import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { type Fields, field, firstField, parseValue } from '../json.ts';
 import { readMessages, readSystem, textIn } from '../messages/read-messages.ts';

@@ -1,4 +1,4 @@
-import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
+import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
 import { type Fields, parseValue } from '../json.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';

@@ -1,5 +1,5 @@
-import type { ContentSwitch } from '../content-switch.ts';
-import type { Attributes } from '../../domain/span.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { field, firstField } from '../json.ts';
 import { answersIn, commonMessages, replyMeta } from '../messages/haystack-messages.ts';

@@ -1,5 +1,5 @@
-import type { ContentSwitch } from '../content-switch.ts';
-import type { Attributes } from '../../domain/span.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { readSystem } from '../messages/read-messages.ts';

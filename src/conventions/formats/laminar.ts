@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';

@@ -1,7 +1,8 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, parseStructure } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { isModelNode } from '../messages/langchain-messages.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome, toolStepFacts } from '../messages/tool-outcome.ts';
@@ -46,6 +47,7 @@ const TYPE_ROLES = new Map<string, SpanRole>([
 const TYPE = 'langfuse.observation.type';
 const INPUT = 'langfuse.observation.input';
 const OUTPUT = 'langfuse.observation.output';
+const GRAPH_NODE = 'langfuse.observation.metadata.langgraph_node';
 
 function detect({ span }: SpanView): boolean {
   return span.attributes.has(TYPE) || span.scopeName === 'langfuse-sdk';
@@ -103,10 +105,16 @@ function traceContent(view: SpanView): { input?: unknown; output?: unknown } {
     : {};
 }
 
-/** Finds the role. Python's SDK up to 3.3.0 calls generations spans; only a generation has a model. */
+/**
+ * Finds the role. Python's SDK up to 3.3.0 calls generations spans; only a generation has a model. Later versions guess `agent`
+ * from a name, also of the node of a graph that calls the model.
+ */
 function readRole({ span }: SpanView): SpanRole {
   const isGeneration = span.attributes.has('langfuse.observation.model.name');
   const role = TYPE_ROLES.get(span.attributes.get(TYPE)?.toLowerCase() ?? 'span') ?? 'container';
+  if (role === 'agent' && isModelNode(span.name, readText(span.attributes, GRAPH_NODE))) {
+    return 'container';
+  }
   return role === 'container' && isGeneration ? 'llm' : role;
 }
 

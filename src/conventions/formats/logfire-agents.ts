@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';

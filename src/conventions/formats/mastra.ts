@@ -1,5 +1,5 @@
-import type { ContentSwitch } from '../content-switch.ts';
-import type { Attributes } from '../../domain/span.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, parseValue } from '../json.ts';
 import { callPart, reasoningPart, textPart } from '../messages/part-reader.ts';

@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
@@ -10,9 +10,10 @@ const SWITCHES: readonly ContentSwitch[] = [
     emitter: 'OpenAI Agents (OpenTelemetry)',
     scopes: [SCOPE],
     conventions: ['openai-agents'],
-    setting: 'set OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT=true',
-    sendsByDefault: false,
-    source: 'README of opentelemetry-instrumentation-openai-agents-v2',
+    setting:
+      'leave OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT and OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT unset or set them to span_and_event (the first one wins)',
+    sendsByDefault: true,
+    source: 'source of opentelemetry-instrumentation-openai-agents-v2 0.1.0; recorded: the same',
   },
 ];
 
@@ -38,6 +39,10 @@ function read({ span: { attributes } }: SpanView): SpanFacts {
   if (attributes.get('gen_ai.operation.name') !== HANDOFF) {
     return { role: 'container' };
   }
-  const target = readText(attributes, 'gen_ai.handoff.to_agent');
-  return { role: 'tool', toolName: `transfer_to_${target ?? 'agent'}` };
+  return { role: 'tool', ...transferTool(readText(attributes, 'gen_ai.handoff.to_agent')) };
+}
+
+/** Names the tool that the SDK offers for a transfer to this agent. */
+export function transferTool(target = 'agent'): Pick<SpanFacts, 'toolName'> {
+  return { toolName: `transfer_to_${target}` };
 }

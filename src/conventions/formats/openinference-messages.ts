@@ -1,4 +1,4 @@
-import type { Attributes } from '../../domain/span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readText } from '../attributes.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage } from '../normalised-span.ts';

@@ -1,4 +1,4 @@
-import type { Attributes } from '../../domain/span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readText } from '../attributes.ts';
 import { field, type Fields, parseStructure, parseIfText } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';

@@ -1,10 +1,11 @@
-import type { ContentSwitch } from '../content-switch.ts';
-import type { RetrievedDocument } from '../../domain/agent-run.ts';
-import type { Attributes } from '../../domain/span.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
+import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure } from '../json.ts';
 import { readDspyText } from '../messages/dspy-text.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { isModelNode } from '../messages/langchain-messages.ts';
 import { responseIn } from '../messages/payloads.ts';
 import { toolStepFacts } from '../messages/tool-outcome.ts';
 import type {
@@ -100,7 +101,7 @@ function findRole({ span }: SpanView): SpanRole | undefined {
     return 'tool';
   }
   const metadata = role === 'agent' || role === 'container' ? readMetadata(attributes) : {};
-  if (role === 'agent' && span.name === 'agent' && field(metadata, 'langgraph_node') === 'agent') {
+  if (role === 'agent' && isModelNode(span.name, field(metadata, 'langgraph_node'))) {
     return 'container';
   }
   if (role === 'container') {

@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 

@@ -1,4 +1,4 @@
-import type { Attributes } from '../../domain/span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';

@@ -3,7 +3,8 @@ import { type Fields, field, firstField, parseStructure, parseIfText } from '../
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { readMessages, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
-import { isSplitScope, type MessageEvent, SPLIT_SCOPES, splitEvents } from './split-events.ts';
+import { isMovedContent } from '../advice/moved-content.ts';
+import { type MessageEvent, splitEvents } from './split-events.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /**
@@ -13,7 +14,6 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const otelGenaiEvents: Convention = {
   name: 'otel-genai-events',
-  logScopes: SPLIT_SCOPES,
   detect,
   read,
 };
@@ -38,7 +38,7 @@ function isMessageEvent(name: string): boolean {
 function detect({ span, logs }: SpanView): boolean {
   return (
     span.events.some((event) => isMessageEvent(event.name)) ||
-    logs.some((log) => isMessageEvent(log.eventName) || isSplitScope(log.eventName)) ||
+    logs.some((log) => isMessageEvent(log.eventName) || isMovedContent(log)) ||
     LISTS.some((key) => span.attributes.get(key)?.includes('gen_ai.') === true) ||
     isNamelessList(span)
   );
@@ -131,12 +131,13 @@ function isFirstChoice({ body }: MessageEvent): boolean {
 }
 
 function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMessage[] {
-  const said = field(body, 'role');
+  const content = field(body, 'content');
+  const said = field(body, 'role') ?? (isRecord(content) ? field(content, 'role') : undefined);
   return readMessages(
     [
       {
         role: typeof said === 'string' && said !== '' ? said : role,
-        content: openContent(field(body, 'content')),
+        content: openContent(content),
         tool_calls: openContent(field(body, 'tool_calls')),
         tool_call_id: field(body, 'id'),
         name: field(body, 'name'),

@@ -1,11 +1,12 @@
-import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../content-switch.ts';
-import type { Attributes } from '../../domain/span.ts';
+import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readList, readStructure, readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
-import { openPrintedArguments } from '../messages/printed-items.ts';
+import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type {
   Convention,
   NormalMessage,
@@ -189,7 +190,7 @@ function read(view: SpanView): SpanFacts {
   ];
   const get = (...keys: string[]): string | undefined =>
     findFirst(sources, (source) => readText(source, ...keys));
-  const role = findRole(get);
+  const role = isServedTool(view) ? 'container' : findRole(get);
   const facts: SpanFacts = {
     role,
     model: get('gen_ai.response.model', 'gen_ai.request.model'),
@@ -209,6 +210,11 @@ function read(view: SpanView): SpanFacts {
     Object.assign(facts, buildTool(get));
   }
   return facts;
+}
+
+/** True for the server’s side of a request of the Model Context Protocol: the call of its tool is the agent’s. */
+function isServedTool({ span }: SpanView): boolean {
+  return span.kind === 'Server' && span.attributes.has('mcp.method.name');
 }
 
 /** Names of frameworks that some frameworks write in the place of the provider. */
@@ -327,10 +333,18 @@ function outputParts(messages: NormalMessage[], role: SpanRole | undefined): Nor
 function buildTool(get: Get): SpanFacts {
   const args = get('gen_ai.tool.call.arguments');
   const result = get('gen_ai.tool.call.result');
+  const outcome = result === undefined ? {} : resultFacts(result);
   return {
+    ...outcome,
     toolName: get('gen_ai.tool.name'),
-    toolCallId: get('gen_ai.tool.call.id')?.trim(),
+    toolCallId: get('gen_ai.tool.call.id')?.trim() ?? outcome.toolCallId,
     ...(args === undefined ? {} : { toolArgs: openPrintedArguments(parseValue(args)) }),
-    ...(result === undefined ? {} : { toolResult: unwrapBlock(parseValue(result)) }),
   };
+}
+
+function resultFacts(result: string): SpanFacts {
+  const message = readPrintedToolMessage(result);
+  return message === undefined
+    ? { toolResult: unwrapBlock(parseValue(result)) }
+    : outcomeFacts(readOutcome(message));
 }

@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
 import { callPart, textPart } from '../messages/part-reader.ts';

@@ -1,29 +1,11 @@
-import type { LogRecord } from '../../domain/span.ts';
+import type { LogRecord } from '../../domain/trace/span.ts';
 import { field, type Fields, firstField, parseStructure } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readMessages } from '../messages/read-messages.ts';
+import { isMovedContent, listMoved, type MovedValue } from '../advice/moved-content.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Scopes of the instrumentations whose content AWS's distribution of OpenTelemetry removes from the spans. */
-export const SPLIT_SCOPES = [
-  'strands.telemetry.tracer',
-  'crewai.telemetry',
-  ...[
-    'langchain',
-    'crewai',
-    'openai',
-    'openai_agents',
-    'openai.v1',
-    'anthropic',
-    'bedrock',
-    'llamaindex',
-  ].map((name) => `opentelemetry.instrumentation.${name}`),
-  ...['langchain', 'crewai', 'openai', 'openai_agents', 'anthropic', 'bedrock', 'llama_index'].map(
-    (name) => `openinference.instrumentation.${name}`,
-  ),
-];
 
 /** A message event by its name, with its body or the attributes that replace it. */
 export interface MessageEvent {
@@ -38,13 +20,13 @@ export interface MessageEvent {
  * record with the name of the span's scope. Inputs and outputs are two lists, in which each kind of event stands alone: the
  * order of the conversation is restored here.
  */
-export function splitEvents({ body, eventName }: Pick<LogRecord, 'body' | 'eventName'>): MessageEvent[] {
-  const parsed = isSplitScope(eventName) ? parseStructure(body)?.value : undefined;
+export function splitEvents(log: LogRecord): MessageEvent[] {
+  const parsed = isMovedContent(log) ? parseStructure(log.body)?.value : undefined;
   if (!isRecord(parsed)) {
     return [];
   }
-  const given = listMessages(field(parsed, 'input')).map(readGiven);
-  const output = listMessages(field(parsed, 'output'));
+  const given = listMoved(parsed, 'input').map(readGiven);
+  const output = listMoved(parsed, 'output');
   const past = output.filter(isPast).map(({ content }) => ({
     name: 'gen_ai.assistant.message',
     body: readBody(content, 'content'),
@@ -54,36 +36,19 @@ export function splitEvents({ body, eventName }: Pick<LogRecord, 'body' | 'event
   return [...insertPast(given, past), ...answered.slice(0, 1).map(readAnswer)];
 }
 
-export function isSplitScope(name: string): boolean {
-  return SPLIT_SCOPES.includes(name);
-}
-
-interface SplitMessage {
-  role: string;
-  content: unknown;
-}
-
-function listMessages(side: unknown): SplitMessage[] {
-  const list = isRecord(side) ? field(side, 'messages') : undefined;
-  return (Array.isArray(list) ? list.filter(isRecord) : []).map((message) => ({
-    role: String(field(message, 'role')),
-    content: field(message, 'content'),
-  }));
-}
-
 /** True for a message of the history, which stands among the outputs under the key of an input. */
-function isPast({ content }: SplitMessage): boolean {
+function isPast({ content }: MovedValue): boolean {
   return isRecord(content) && !Object.hasOwn(content, 'message') && Object.hasOwn(content, 'content');
 }
 
-function isAnswer({ content }: SplitMessage): boolean {
+function isAnswer({ content }: MovedValue): boolean {
   return isRecord(content) && Object.hasOwn(content, 'message');
 }
 
 /** Roles of inputs; an input with another role is the user's. */
 const GIVEN_ROLES = new Set(['system', 'user', 'assistant', 'tool']);
 
-function readGiven({ role, content }: SplitMessage): MessageEvent {
+function readGiven({ role, content }: MovedValue): MessageEvent {
   const name = `gen_ai.${GIVEN_ROLES.has(role) ? role : 'user'}.message`;
   const value = openAttribute(content);
   return value === undefined
@@ -91,7 +56,7 @@ function readGiven({ role, content }: SplitMessage): MessageEvent {
     : { name, body: {}, messages: requestIn(isRecord(value) ? argumentsIn(value) : value).input ?? [] };
 }
 
-function readAnswer({ content }: SplitMessage): MessageEvent {
+function readAnswer({ content }: MovedValue): MessageEvent {
   const name = 'gen_ai.choice';
   const value = openAttribute(content);
   if (value === undefined) {

@@ -1,4 +1,4 @@
-import type { ContentSwitch } from '../content-switch.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';

@@ -1,4 +1,4 @@
-import type { Attributes } from '../../domain/span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readText } from '../attributes.ts';
 import { field, parseStructure } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';

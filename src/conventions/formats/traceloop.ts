@@ -1,9 +1,10 @@
-import type { ContentSwitch } from '../content-switch.ts';
-import type { RetrievedDocument } from '../../domain/agent-run.ts';
-import type { Attributes } from '../../domain/span.ts';
+import type { ContentSwitch } from '../advice/content-switch.ts';
+import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -124,6 +125,10 @@ function read(view: SpanView): SpanFacts {
   if (isTool) {
     return { ...facts, ...toolFacts(attributes) };
   }
+  const retrieved = kind === 'container' ? taskDocuments(view) : [];
+  if (retrieved.length > 0) {
+    return { ...facts, role: 'retriever', documents: retrieved };
+  }
   const documents = listDocuments(view);
   if (documents.length > 0) {
     return { ...facts, role: facts.role ?? 'retriever', documents };
@@ -176,7 +181,7 @@ function toolFacts(attributes: Attributes): SpanFacts {
   const wrapped = structured(readText(attributes, 'traceloop.entity.input', 'gen_ai.tool.call.arguments'));
   const args = argumentsIn(wrapped);
   const output = readText(attributes, 'traceloop.entity.output', 'gen_ai.tool.call.result');
-  const outcome = readOutcome(parseIfText(output));
+  const outcome = readOutcome(openCallback(parseIfText(output)));
   const kwargs = field(wrapped, 'kwargs');
   const id = isRecord(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
   return {
@@ -188,9 +193,23 @@ function toolFacts(attributes: Attributes): SpanFacts {
   };
 }
 
+/** Opens the form in which LangChain's callback gets a result: the result, and how the callback was called. */
+function openCallback(value: unknown): unknown {
+  const isCallback = isRecord(value) && Object.keys(value).toSorted().join() === 'kwargs,output';
+  return isCallback ? parseIfText(field(value, 'output')) : value;
+}
+
 function structured(text: string | undefined): Fields {
   const value = text === undefined ? undefined : parseStructure(text)?.value;
   return isRecord(value) ? value : {};
+}
+
+/** Lists the documents of a task of LlamaIndex that retrieves: its output is a list of nodes, each as JSON text. */
+function taskDocuments(view: SpanView): RetrievedDocument[] {
+  const output = readStructure(view, view.span.attributes, 'traceloop.entity.output');
+  const nodes = Array.isArray(output) ? output.map(parseIfText) : [];
+  const areNodes = nodes.every((node) => isRecord(node) && isRecord(field(node, 'node')));
+  return areNodes ? readDocuments(nodes) : [];
 }
 
 /** Lists the hits of a vector database, one event each. */

@@ -37,3 +37,11 @@ export function fromLangChain(value: Fields): Fields | undefined {
     status: field(holder, 'status'),
   };
 }
+
+/**
+ * Returns true for the node of LangGraph's ready-made agent that calls the model. Its name is `agent`, which instrumentations
+ * take for an agent; the agent is the graph around it.
+ */
+export function isModelNode(spanName: string, node: unknown): boolean {
+  return spanName === 'agent' && (node === 'agent' || node === '"agent"');
+}

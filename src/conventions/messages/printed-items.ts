@@ -5,6 +5,8 @@ import { isRecord } from '../../domain/unknown-values.ts';
 /** Classes of the items of OpenAI's SDK for Python. */
 const ITEM_CLASS = /^Response[A-Z]\w*\(/;
 const DICTIONARY = /^\s*\{\s*'/;
+/** LangChain's message of a tool, which Python prints without its class. */
+const TOOL_MESSAGE = /^content=[^]* tool_call_id='/;
 
 /**
  * Reads an item of the Responses API that Python printed as `ResponseFunctionToolCall(name='…', …)`. Undefined for any other
@@ -33,6 +35,13 @@ function withoutClasses(value: unknown): unknown {
 export function readPrintedMessage(text: string): Fields | undefined {
   const message = DICTIONARY.test(text) ? parsePythonRepr(text) : undefined;
   return isRecord(message) && typeof message['role'] === 'string' ? message : undefined;
+}
+
+/** Reads LangChain's message of a tool that Python printed as its fields; undefined for any other value. */
+export function readPrintedToolMessage(value: unknown): Fields | undefined {
+  const isPrinted = typeof value === 'string' && TOOL_MESSAGE.test(value);
+  const message = isPrinted ? parsePythonRepr(`ToolMessage(${value})`) : undefined;
+  return isRecord(message) ? { ...message, type: 'tool' } : undefined;
 }
 
 /** Parses a dictionary that Python printed, as LangChain hands arguments to callbacks. Any other value stays as it is. */

@@ -1,4 +1,4 @@
-import type { RetrievedDocument } from '../../domain/agent-run.ts';
+import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import { type Fields, firstField } from '../json.ts';
 import { plainText } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';

@@ -159,7 +159,8 @@ function readPart(part: Fields): NormalPart[] {
   if (typeof type === 'string') {
     return [{ type: 'data', name: type, data: part }];
   }
-  const key = Object.keys(part).find((name) => BLOCK_KEYS.has(name));
+  // Some emitters write every field of a block, the absent ones as null.
+  const key = Object.keys(part).find((name) => BLOCK_KEYS.has(name) && (field(part, name) ?? null) !== null);
   const keyed = key === undefined ? undefined : PARTS.get(key);
   return keyed === undefined ? textPart(firstField(part, 'text', 'content') ?? part) : keyed(part);
 }

@@ -16,7 +16,7 @@ export interface ToolOutcome {
 /** Reads the result from the wrappers that frameworks put around it. An absent output gives an empty outcome. */
 export function readOutcome(output: unknown): ToolOutcome {
   if (!isRecord(output)) {
-    return { value: output };
+    return { value: unwrapBlock(output) };
   }
   const nested = field(output, 'output');
   const inner = isRecord(nested) ? nested : output;

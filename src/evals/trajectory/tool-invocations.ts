@@ -1,4 +1,4 @@
-import type { AgentMessage, ToolInvocation } from '../../domain/messages.ts';
+import type { AgentMessage, ToolInvocation } from '../../domain/trace/messages.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 
 /** A tool invocation from unchecked data. */

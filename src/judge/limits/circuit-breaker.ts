@@ -7,7 +7,11 @@ export interface CircuitBreakerLimits {
   readonly openMs: number;
 }
 
+/** `half_open`: one probe call is let through, or may be. */
+export type BreakerState = 'closed' | 'half_open' | 'open';
+
 export interface CircuitBreaker {
+  state(): BreakerState;
   /** Returns the failure that opened the circuit while it is open. Changes nothing. */
   openedBy(): { failure: JudgeError; remainingMs: number } | undefined;
   /** Returns the failure that opened the circuit and how long it stays open, or undefined when a call may be made. */
@@ -41,11 +45,14 @@ export function createCircuitBreaker(
       : { failure: lastFailure, remainingMs: Math.max(remainingMs, 1) };
   }
 
+  const isTripped = () => consecutive >= limits.failures;
+
   return {
+    state: () => (!isTripped() ? 'closed' : probing || openedBy() === undefined ? 'half_open' : 'open'),
     openedBy,
     blocked() {
       const opened = openedBy();
-      probing ||= opened === undefined && consecutive >= limits.failures;
+      probing ||= opened === undefined && isTripped();
       return opened;
     },
     succeeded() {

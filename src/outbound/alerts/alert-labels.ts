@@ -1,5 +1,6 @@
+import { showUsd } from '../../domain/money/usd.ts';
 import { SPLIT_LABELS, buildSplit } from '../../domain/series-facets.ts';
-import { type AlertEvent } from '../../monitors/alert-event.ts';
+import { type AlertBudget, type AlertEvent } from '../../monitors/alert-event.ts';
 import type { AlertLinks } from './alert-channel.ts';
 import {
   formatFinding,
@@ -34,11 +35,29 @@ export function buildLabels({ labels, alert, detector, series }: AlertEvent): La
 
 /** Builds the annotations of an alert. Annotations of the rule replace these. */
 export function buildAnnotations(event: AlertEvent, links: AlertLinks): Labels {
-  const { before, after, evidenceLog10, count, changeBeganMs, worstTraces } = event;
-  const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
+  const { budget, incidentId } = event;
+  const facts = budget === undefined ? buildSeriesFacts(event, links) : buildBudgetFacts(budget);
   return sortedWithoutEmpty({
     summary: formatSummary(event),
     description: formatDescription(event),
+    ...facts,
+    incident_id: incidentId,
+    ...event.annotations,
+  });
+}
+
+function buildBudgetFacts({ capUsd, spentUsd, renewsAtMs }: AlertBudget): Labels {
+  return {
+    budget_cap_usd: showUsd(capUsd),
+    budget_spent_usd: showUsd(spentUsd),
+    budget_renews_at: new Date(renewsAtMs).toISOString(),
+  };
+}
+
+function buildSeriesFacts(event: AlertEvent, links: AlertLinks): Labels {
+  const { before, after, evidenceLog10, count, changeBeganMs, worstTraces } = event;
+  const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
+  return {
     baseline_mean: optional(before),
     current_mean: optional(after),
     n: String(count),
@@ -49,9 +68,7 @@ export function buildAnnotations(event: AlertEvent, links: AlertLinks): Labels {
     segments: listSegments(event).join('; '),
     service_version: event.serviceVersion,
     agent_version: event.agentVersion,
-    incident_id: event.incidentId,
-    ...event.annotations,
-  });
+  };
 }
 
 function formatDescription(event: AlertEvent): string {

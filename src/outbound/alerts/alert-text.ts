@@ -1,5 +1,7 @@
+import { nameBudget } from '../../domain/money/budget.ts';
+import { showUsd } from '../../domain/money/usd.ts';
 import { splitTexts } from '../../domain/series-facets.ts';
-import { type AlertEvent, type AlertSegment } from '../../monitors/alert-event.ts';
+import { type AlertBudget, type AlertEvent, type AlertSegment } from '../../monitors/alert-event.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { AlertLinks } from './alert-channel.ts';
 import { MINUTE_MS } from '../../domain/durations.ts';
@@ -12,8 +14,14 @@ const MEASURES: Readonly<Record<string, string>> = {
   coverage: 'share of runs that are scored',
 };
 
-/** Describes the series: `faithfulness of support-agent in production`, and its split: `, model gpt-5`. */
-export function formatSubject({ series }: AlertEvent): string {
+/**
+ * Describes the series: `faithfulness of support-agent in production`, and its split: `, model gpt-5`. Describes the cap of an alert about
+ * a budget: `rule production's budget of 5 USD a UTC day`.
+ */
+export function formatSubject({ series, budget }: AlertEvent): string {
+  if (budget !== undefined) {
+    return `${nameBudget(budget.scope)} of ${showUsd(budget.capUsd)} USD a UTC ${budget.period}`;
+  }
   const ofAgent = series.agent === '' ? '' : ` of ${series.agent}`;
   const inEnvironment = series.environment === '' ? '' : ` in ${series.environment}`;
   return [`${series.scorer}${ofAgent}${inEnvironment}`, ...splitTexts(series)].join(', ');
@@ -26,9 +34,17 @@ export function formatSummary(event: AlertEvent): string {
     const lastedMs = (event.endsAtMs ?? event.startsAtMs) - event.startsAtMs;
     return `${subject}: over after ${durationText(lastedMs)}`;
   }
+  if (event.budget !== undefined) {
+    return `${subject}: ${formatSpent(event.budget)}`;
+  }
   return event.detector === 'no_data'
     ? `${subject}: no scores arrive any more`
     : `${subject}: ${formatChange(event)}`;
+}
+
+function formatSpent({ percent, spentUsd }: AlertBudget): string {
+  const usd = `${showUsd(spentUsd)} USD are spent`;
+  return percent < 100 ? `${percent} % is reached, ${usd}` : `no further call can be paid, ${usd}`;
 }
 
 /** Describes the numbers of a `threshold`, which compares with a fixed limit: `below 0.7: 0.42 over 31 scores`. */
@@ -60,8 +76,12 @@ function formatChange(event: AlertEvent): string {
   return `${measure} ${verb} from ${numberText(before)} to ${numberText(after)}${scale}`;
 }
 
-/** Describes the begin of the change, the number of observations and the evidence. */
-export function formatFinding({ changeBeganMs, count, evidenceLog10, detector }: AlertEvent): string {
+/** Describes the begin of the change, the number of observations and the evidence; of a budget, the time at which it renews. */
+export function formatFinding({ changeBeganMs, count, evidenceLog10, detector, budget }: AlertEvent): string {
+  if (budget !== undefined) {
+    const wait = budget.percent < 100 ? '' : ' Judge calls wait until then.';
+    return `The budget renews at ${minuteText(budget.renewsAtMs)}.${wait}`;
+  }
   if (detector === 'threshold') {
     return `It was first below in the window that began about ${minuteText(changeBeganMs)}.`;
   }

@@ -1,7 +1,7 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { attempt, type AlertChannel, type AlertLinks, type ChannelDeps } from './alert-channel.ts';
 import { buildAnnotations } from './alert-labels.ts';
-import { formatSummary, traceLink } from './alert-text.ts';
+import { formatSubject, formatSummary, traceLink } from './alert-text.ts';
 import { cutText } from '../../domain/cut-text.ts';
 
 export interface PagerDutyChannelConfig extends AlertLinks {
@@ -60,10 +60,10 @@ function buildTriggerEvent(event: AlertEvent, config: PagerDutyChannelConfig): o
     client: 'spanscore',
     payload: {
       summary: cutText(`${event.alert}: ${formatSummary(event)}`, MAX_SUMMARY_CHARS),
-      source: series.agent === '' ? series.scorer : series.agent,
+      source: series.agent || series.scorer || formatSubject(event),
       severity: SEVERITIES.get((labels['severity'] ?? '').toLowerCase()) ?? 'error',
       timestamp: new Date(event.startsAtMs).toISOString(),
-      component: series.scorer,
+      ...(series.scorer === '' ? {} : { component: series.scorer }),
       ...(series.environment === '' ? {} : { group: series.environment }),
       class: detector,
       custom_details: { ...labels, ...buildAnnotations(event, config) },

@@ -49,6 +49,9 @@ const GROUPED_BY: ReadonlySet<string> = new Set([
   'agent',
   'environment',
   'tenant',
+  'budget',
+  'budget_period',
+  'budget_percent',
 ]);
 
 function webhookBody({ events }: AlertMessage, config: WebhookChannelConfig): string {

@@ -2,7 +2,7 @@ import { SeverityNumber } from '@opentelemetry/api';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { LoggerProvider, type LogRecordProcessor, type ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import type { Score } from '../../domain/score.ts';
-import { OWN_SCOPE } from '../../domain/span.ts';
+import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { EVALUATION_EVENT, evaluationAttributes } from './evaluation-event.ts';
 import { scoredContext } from './evaluation-spans.ts';
 

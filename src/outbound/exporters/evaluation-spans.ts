@@ -14,7 +14,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace';
 import type { Score } from '../../domain/score.ts';
-import { OWN_SCOPE } from '../../domain/span.ts';
+import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import {
   EVALUATION_EVENT,
   evaluationAttributes,

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../domain/errors.ts';
-import type { AgentMessage } from '../../domain/messages.ts';
+import type { AgentMessage } from '../../domain/trace/messages.ts';
 import type { ScorerRunInput, ScorerRunResult } from '../../evals/scorer.ts';
 
 /** Result of a metric. */

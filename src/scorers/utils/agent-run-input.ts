@@ -1,4 +1,4 @@
-import type { AgentInput, AgentOutput } from '../../domain/messages.ts';
+import type { AgentInput, AgentOutput } from '../../domain/trace/messages.ts';
 import type { ScorerRunInput } from '../../evals/scorer.ts';
 
 /** Input of scorers of agent runs. */

@@ -1,4 +1,4 @@
-import type { AgentInput, AgentOutput } from '../../domain/messages.ts';
+import type { AgentInput, AgentOutput } from '../../domain/trace/messages.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 
 /** True for the input of an agent run: three lists of messages and the tagged system messages. */

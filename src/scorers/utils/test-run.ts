@@ -6,7 +6,7 @@ import type {
   SystemMessage,
   ToolInvocation,
   ToolState,
-} from '../../domain/messages.ts';
+} from '../../domain/trace/messages.ts';
 
 /** Values that a caller passes with a run. */
 export type TestRequestContext = Map<string, unknown>;

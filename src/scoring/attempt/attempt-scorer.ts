@@ -106,7 +106,10 @@ function buildScope(
     redactor,
     fenceCode: terms.fenceCode,
     reserve: terms.reserve,
-    onReuse: (judge) => reused.push(judge),
+    onReuse: (judge) => {
+      reused.push(judge);
+      judgeScope.onReuse?.(judge);
+    },
     signal,
     onCall: (call) => {
       calls.push(call);

@@ -19,6 +19,8 @@ export interface Cell {
   /** Current scores of this target, scorer and fingerprint. */
   readonly existing: readonly Score[];
   readonly prior: Decision | undefined;
+  /** Current scores of the fingerprint of `prior`. */
+  readonly priorScores: readonly Score[];
   readonly plan: CellPlan;
 }
 
@@ -60,11 +62,12 @@ export function buildCells(
     const scores = task.existing.filter((score) => isScoreOfCell(score, { target, bound, selected }));
     const existing = scores.filter(({ fingerprint }) => fingerprint === bound.fingerprint);
     const prior = selected.prior.find((row) => row.targetId === target.targetId && row.scorer === bound.name);
+    const priorScores = scores.filter(({ fingerprint }) => fingerprint === prior?.fingerprint);
     const plan = planCell(
       {
         prior,
         existing,
-        hasPriorScore: scores.some(({ fingerprint }) => fingerprint === prior?.fingerprint),
+        hasPriorScore: priorScores.length > 0,
         isLimited: target.kind !== 'session',
         fingerprint: bound.fingerprint,
         evidenceHash: hash,
@@ -74,6 +77,6 @@ export function buildCells(
       },
       mode,
     );
-    return { task, selected, target, bound, hash, existing, prior, plan };
+    return { task, selected, target, bound, hash, existing, prior, priorScores, plan };
   });
 }

@@ -3,6 +3,8 @@ import type { RunStock, StockEnd } from './run-stock.ts';
 
 /** The judged runs of a process, and their places. */
 export interface JudgeStock extends RunStock {
+  /** Places of the stock. */
+  readonly concurrency: number;
   /** Runs the call when there is a free place. */
   run<T>(end: StockEnd, call: () => Promise<T>): Promise<T>;
   /** Longest time that a run has waited for a place, milliseconds; 0 when no run waits. */
@@ -55,6 +57,7 @@ export function createJudgeStock({ concurrency, newestShare, monotonicMs }: Judg
   }
 
   return {
+    concurrency,
     low,
     high,
     pending: countPending,

@@ -1,7 +1,7 @@
 import type { Decision, DecisionStatus } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import { readReasonCode } from './attempt-failure.ts';
-import type { ScoringMode } from '../scoring-mode.ts';
+import type { Redo, ScoringMode } from '../scoring-mode.ts';
 
 /** Number of re-scores of one run by one scorer after which there is at most one per `LATE_WINDOW_MS`. */
 export const MAX_RESCORES = 3;
@@ -43,14 +43,44 @@ export type CellPlan =
     }
   | { readonly action: 'run'; readonly revision: number; readonly attempts: number };
 
-type PlanMode = Pick<ScoringMode, 'reuses' | 'retriesEarly' | 'keepsFormerResults'>;
+type PlanMode = Pick<ScoringMode, 'reuses' | 'retriesEarly' | 'keepsFormerResults' | 'redo'>;
 
 /** Decides, without a judge call, whether a scorer has to run. */
 export function planCell(facts: CellFacts, mode: PlanMode): CellPlan {
+  return planRedo(facts, mode) ?? planAttempt(facts, mode);
+}
+
+/** Plans a decision that a repair makes again: the scorer runs whatever result is there, but once. Null for any other decision. */
+function planRedo(facts: CellFacts, mode: PlanMode): CellPlan | null {
+  const { prior, existing, evidenceHash, fingerprint } = facts;
+  const { redo } = mode;
+  if (redo === null || !redo.selects(prior)) {
+    return null;
+  }
+  const attempts = countAttempts(facts);
+  if (existing.length === 0) {
+    return { action: 'run', revision: computeRevision(facts, mode), attempts };
+  }
+  const revision = maxRevision(existing);
+  return existing.some((score) => isResultOf(redo, score, evidenceHash))
+    ? {
+        action: 'decide',
+        fingerprint,
+        status: 'scored',
+        reason: '',
+        revision,
+        attempts: attempts + 1,
+        nextAttemptAt: null,
+        evidenceHash,
+      }
+    : { action: 'run', revision: revision + 1, attempts };
+}
+
+function planAttempt(facts: CellFacts, mode: PlanMode): CellPlan {
   const { prior, existing, evidenceHash } = facts;
   const revision = computeRevision(facts, mode);
   const isSameEvidence = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
-  const attempts = isSameEvidence ? prior.attempts : 0;
+  const attempts = countAttempts(facts);
   const run: CellPlan = { action: 'run', revision, attempts };
   if (!mode.reuses) {
     return run;
@@ -90,6 +120,24 @@ export function planCell(facts: CellFacts, mode: PlanMode): CellPlan {
     : run;
 }
 
+/** Counts the attempts at the present evidence. */
+function countAttempts({ prior, evidenceUntilMs }: CellFacts): number {
+  return prior !== undefined && prior.evidenceUntil >= evidenceUntilMs ? prior.attempts : 0;
+}
+
+/** Returns true for a score that a repair has written on this evidence: it is not made again. */
+export function isResultOf(
+  redo: Redo,
+  score: Pick<Score, 'evidenceHash' | 'scoredAt'>,
+  evidenceHash: string,
+): boolean {
+  return score.evidenceHash === evidenceHash && score.scoredAt >= redo.sinceMs;
+}
+
+function maxRevision(scores: readonly Score[]): number {
+  return Math.max(...scores.map((score) => score.revision));
+}
+
 /** Returns true for a score whose reason notes that answers were reused: a new row keeps the note. */
 function isReuseNote(prior: Decision | undefined): prior is Decision {
   return prior?.status === 'scored' && readReasonCode(prior.reason) === 'judge_reused';
@@ -120,7 +168,7 @@ function isStanding(prior: Decision, facts: CellFacts, mode: PlanMode): boolean 
 function computeRevision(facts: CellFacts, { reuses }: PlanMode): number {
   const { prior, existing, evidenceHash } = facts;
   if (existing.length > 0) {
-    const revision = Math.max(...existing.map((each) => each.revision));
+    const revision = maxRevision(existing);
     const isStale = existing.every((each) => each.evidenceHash !== evidenceHash);
     return isStale || !reuses ? revision + 1 : revision;
   }

@@ -3,6 +3,7 @@ import { computeFenceCode } from '../../judge/fence-code.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { readReasonCode } from './attempt-failure.ts';
 import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
+import { isResultOf } from './plan-cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { createReserve } from './create-reserve.ts';
 import { deferMalformed } from './malformed-retry.ts';
@@ -49,8 +50,11 @@ export async function runCell(cell: Cell, run: CellRun): Promise<CellResult> {
  */
 async function findStoredScore(cell: Cell, { context, mode }: CellRun): Promise<Score | undefined> {
   const scores = await context.laterScores.read(cell.task);
-  const isStanding = ({ fingerprint, source }: Score) =>
-    fingerprint === cell.bound.fingerprint || (mode.keepsFormerResults && source === 'live');
+  const redo = mode.redo?.selects(cell.prior) ? mode.redo : null;
+  const isStanding = (score: Score) =>
+    redo === null
+      ? score.fingerprint === cell.bound.fingerprint || (mode.keepsFormerResults && score.source === 'live')
+      : score.fingerprint === cell.bound.fingerprint && isResultOf(redo, score, cell.hash);
   return scores.find(
     (score) => score.evidenceHash === cell.hash && isScoreOfCell(score, cell) && isStanding(score),
   );

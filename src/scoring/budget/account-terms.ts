@@ -41,3 +41,12 @@ export interface KnownSpending extends Spending {
   /** Spent on the earlier days of the month; 0 for a budget without a monthly limit. */
   readonly earlierUsd: number;
 }
+
+/** Applies a change of booked and of leased money to totals, USD. */
+export function changeSpending(known: KnownSpending, bookedUsd: number, leasedUsd: number): KnownSpending {
+  return {
+    ...known,
+    bookedUsd: known.bookedUsd + bookedUsd,
+    reservedUsd: Math.max(0, known.reservedUsd + leasedUsd),
+  };
+}

@@ -4,6 +4,7 @@ import {
   OPEN_LEASE_MS,
   REST_SHARE,
   ROUNDING_USD,
+  changeSpending,
   type AccountShares,
   type AccountTerms,
   type KnownSpending,
@@ -22,6 +23,7 @@ import { BudgetPool } from './budget-pool.ts';
 import { computeBudgetRest, findSpentCap, findTightestCap, LeastRefusal } from './budget-rest.ts';
 import { EarlierDays } from './earlier-days.ts';
 import { FirstCalls } from './first-calls.ts';
+import { StuckTime } from './stuck-time.ts';
 
 /**
  * Budget of one rule, of one tenant or of the installation. The process leases a block of it: it writes the lease, then reads the
@@ -36,6 +38,7 @@ export class BudgetAccount {
   #asks: PendingAsk[] = [];
   /** Requests that wait for calls under way or for money of other processes. */
   #waiting: PendingAsk[] = [];
+  readonly #stuck: StuckTime;
   /** Pool of the day last, after pools of earlier days with calls under way. */
   #pools: BudgetPool[] = [];
   readonly #firstCalls: FirstCalls;
@@ -53,6 +56,7 @@ export class BudgetAccount {
     this.#shares = shares;
     this.#firstCalls = new FirstCalls(shares.costs);
     this.#terms = terms;
+    this.#stuck = new StuckTime(terms.maxWaitMs);
     this.#earlier = new EarlierDays(
       async (range) => (await shares.store.readSpending(scope, range)).bookedUsd,
       0,
@@ -156,6 +160,7 @@ export class BudgetAccount {
     }
     const removeFirst = this.#firstCalls.add(ask.model, usd);
     pool.reserve(usd);
+    this.#stuck.end();
     ask.resolve({
       dayMs: pool.dayMs,
       usd,
@@ -304,17 +309,17 @@ export class BudgetAccount {
       // Two processes with half of a call's money each would wait for each other.
       this.#release(pool);
     }
-    const nowMs = ask.nowMs();
-    const usd = this.#expect(ask);
+    const [nowMs, usd] = [ask.nowMs(), this.#expect(ask)];
     const spent = findSpentCap(this.#listToday(), usd);
     const refusal = { ask, usd, isFirstCallOpen };
+    const waitsSince = () => (isFirstCallOpen ? ask.askedAtMs : this.#stuck.note(ask.askedAtMs, nowMs));
     if (spent !== undefined) {
       const notBeforeMs = computeRenewal(spent.period, nowMs);
       this.#leastRefusal.add(usd, nowMs);
       ask.reject(
         buildExhaustedError({ ...refusal, reading: spent, retryAfterMs: notBeforeMs - nowMs, notBeforeMs }),
       );
-    } else if (nowMs - ask.askedAtMs >= this.#terms.maxWaitMs) {
+    } else if (nowMs - waitsSince() >= this.#terms.maxWaitMs) {
       const reading = findTightestCap(this.#listToday());
       ask.reject(buildExhaustedError({ ...refusal, reading, retryAfterMs: this.#terms.maxWaitMs }));
     } else {
@@ -358,13 +363,8 @@ export class BudgetAccount {
 
   /** Applies changes of this process to the last total. */
   #change({ dayMs }: BudgetPool, bookedUsd: number, leasedUsd: number): void {
-    const known = this.#known;
-    if (known !== undefined && known.dayMs === dayMs) {
-      this.#known = {
-        ...known,
-        bookedUsd: known.bookedUsd + bookedUsd,
-        reservedUsd: Math.max(0, known.reservedUsd + leasedUsd),
-      };
+    if (this.#known?.dayMs === dayMs) {
+      this.#known = changeSpending(this.#known, bookedUsd, leasedUsd);
     }
   }
 

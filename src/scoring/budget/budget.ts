@@ -4,7 +4,7 @@ import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/contracts/stores.ts';
 import type { AccountShares, AccountTerms } from './account-terms.ts';
 import { BudgetAccount } from './budget-account.ts';
-import type { AccountReservation, BudgetAsk, BudgetReading, BudgetRest } from './budget-ask.ts';
+import type { AccountReservation, BudgetAsk, BudgetRest, SpentCap } from './budget-ask.ts';
 import { clampToDay } from './budget-pool.ts';
 import { LearnedCosts } from './learned-costs.ts';
 import { SpendJournal } from './spend-journal.ts';
@@ -27,8 +27,8 @@ export interface Budget {
    * are written later.
    */
   giveBack(): Promise<void>;
-  /** Returns the caps of the budgets that this process has used, as of their last call. */
-  readings(): BudgetReading[];
+  /** Lists the caps that refuse further calls of this process until they renew. */
+  listSpent(nowMs: number): SpentCap[];
 }
 
 /** Facts that decide which budgets apply to a call. */
@@ -116,8 +116,8 @@ class ProcessBudget implements Budget {
     await this.#shares.journal.flush();
   }
 
-  readings(): BudgetReading[] {
-    return [...this.#accounts.values()].flatMap((account) => account.readings());
+  listSpent(nowMs: number): SpentCap[] {
+    return [...this.#accounts.values()].flatMap((account) => account.findRest(nowMs).spent ?? []);
   }
 
   #openAccount(scope: BudgetScope): BudgetAccount {

@@ -62,6 +62,11 @@ export interface CatchUpDeps {
   readonly random: () => number;
 }
 
+/** Reads the key of the trace or session of a decision. */
+function readKey({ tenant, traceId, targetId }: Decision): TraceKey {
+  return { tenant, traceId: traceId === '' ? targetId : traceId };
+}
+
 /** Decisions to work on. */
 interface Page {
   readonly rows: Decision[];
@@ -78,13 +83,14 @@ interface Taken {
 }
 
 /**
- * Scores what budgets held back, in the configured order, as soon as they have money again. The store has the order, so it holds over
- * restarts. Of several processes, each takes its own traces among the first of all processes, so none is far ahead of the others. Traces are read only while their budgets have money: the others stay
- * decisions. A trace that is too old becomes `failed`.
+ * Scores the traces, or the sessions, that budgets held back, in the configured order, as soon as they have money again. The store has
+ * the order, so it holds over restarts. Of several processes, each takes its own among the first of all processes, so none is far ahead
+ * of the others. Nothing is read while its budget has no money: it stays a decision. What is too old becomes `failed`.
  */
 export class CatchUp {
   readonly #deps: CatchUpDeps;
   readonly #terms: CatchUpTerms;
+  readonly #ofSessions: boolean;
   readonly #rules: ReadonlyMap<string, PreparedRule>;
   readonly #taken = new Map<string, Taken>();
   #page: Decision[] = [];
@@ -99,9 +105,11 @@ export class CatchUp {
   /** Most decisions of one read while there are other processes. */
   #window = BATCH;
 
-  constructor(deps: CatchUpDeps, terms: CatchUpTerms = DEFAULTS) {
+  /** @param ofSessions true: sessions; the id of the target stands in the place of the trace id */
+  constructor(deps: CatchUpDeps, terms: CatchUpTerms = DEFAULTS, ofSessions = false) {
     this.#deps = deps;
     this.#terms = terms;
+    this.#ofSessions = ofSessions;
     this.#rules = new Map(deps.rules.map((rule) => [rule.name, rule]));
   }
 
@@ -128,7 +136,7 @@ export class CatchUp {
     const keys: TraceKey[] = [];
     let open = this.#countOpen();
     for (let row = this.#page[0]; row !== undefined && open < BATCH; row = this.#page[0]) {
-      const name = joinTraceKey(row);
+      const name = joinTraceKey(readKey(row));
       const { spent, restUsd } = this.#findRest(row, nowMs);
       if (spent === undefined && !this.#taken.has(name) && open > 0 && !this.#mayPay(open + 1, restUsd)) {
         break;
@@ -139,7 +147,7 @@ export class CatchUp {
       } else if (!this.#taken.has(name)) {
         const atMs = this.#deps.monotonicMs();
         this.#taken.set(name, { atMs, decidedAtMs: row.decidedAt, isDone: false });
-        keys.push({ tenant: row.tenant, traceId: row.traceId });
+        keys.push(readKey(row));
         open += 1;
       }
     }
@@ -186,7 +194,8 @@ export class CatchUp {
     const isAlone = ownership.shards() === null;
     const stuck = this.#taken.size - this.#countOpen();
     const limit = (isAlone ? PAGE : this.#window) + stuck;
-    const query = { untilMs: nowMs, order: this.#terms.order, shards: null, limit };
+    const { order } = this.#terms;
+    const query = { untilMs: nowMs, order, shards: null, limit, ofSessions: this.#ofSessions };
     const rows = await stores.decisions.heldBack(query);
     const removed = rows.filter(({ rule, scorer }) => !ownership.isKnown(rule, scorer));
     await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
@@ -198,7 +207,7 @@ export class CatchUp {
     } else if (monotonicMs() - this.#foundOwnMs > WIDEN_MS) {
       this.#window = Math.min(2 * this.#window, PAGE);
     }
-    const page = own.filter((row) => !this.#taken.has(joinTraceKey(row)));
+    const page = own.filter((row) => !this.#taken.has(joinTraceKey(readKey(row))));
     await this.#refreshBudgets(page, clock);
     return { rows: page, isLast: rows.length === 0 };
   }
@@ -206,14 +215,15 @@ export class CatchUp {
   #isOurs(row: Decision): boolean {
     const { ownership } = this.#deps;
     return (
-      ownership.isKnown(row.rule, row.scorer) && ownership.claim(row)?.owns(row.rule, row.scorer) === true
+      ownership.isKnown(row.rule, row.scorer) &&
+      ownership.claim(readKey(row))?.owns(row.rule, row.scorer) === true
     );
   }
 
   /** Forgets traces that are done. A trace whose decision did not change stays for a while, so that it is not read again and again. */
   #forget(rows: readonly Decision[]): void {
     const nowMs = this.#deps.monotonicMs();
-    const current = new Map(rows.map((row) => [joinTraceKey(row), row.decidedAt]));
+    const current = new Map(rows.map((row) => [joinTraceKey(readKey(row)), row.decidedAt]));
     for (const [name, { atMs, isDone, decidedAtMs }] of this.#taken) {
       const leaveMs = isDone ? LEAVE_MS : UNDER_WAY_MS;
       if (nowMs - atMs > leaveMs || (isDone && current.get(name) !== decidedAtMs)) {
@@ -242,6 +252,7 @@ export class CatchUp {
       order,
       shards: ownership.shards(),
       limit: WRITE_LIMIT,
+      ofSessions: this.#ofSessions,
     };
     const rows = (await stores.decisions.heldBack(query)).filter((row) => this.#isOurs(row));
     await decisionWriter.write(rows.map((row) => buildLapsedRow(row, maxAgeMs, nowMs)));

@@ -1,5 +1,6 @@
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { WorkItem } from '../score-traces.ts';
+import { mergeItems } from './work-queue.ts';
 
 /** Most retries in memory. The sweep finds the others when they are due. */
 const MAX_SCHEDULED = 50_000;
@@ -32,9 +33,7 @@ export function createRetrySchedule(maxScheduled: number = MAX_SCHEDULED): Retry
       if (known === undefined && entries.size >= maxScheduled) {
         return;
       }
-      const reread = item.reread === true || known?.item.reread === true;
-      const { tenant, traceId } = item;
-      entries.set(key, { item: { tenant, traceId, reread }, times: new Set(known?.times).add(atMs) });
+      entries.set(key, { item: mergeItems(known?.item, item), times: new Set(known?.times).add(atMs) });
       earliestMs = Math.min(earliestMs, atMs);
     },
     due(nowMs) {

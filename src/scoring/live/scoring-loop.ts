@@ -297,8 +297,8 @@ class LiveScoring implements ScoringLoop {
   /** Queues ready traces and due retries. Returns their number. */
   #takeReady(ready: readonly ReadyTrace[], nowMs: number): number {
     for (const trace of ready) {
-      const { tenant, traceId } = trace;
-      const item = { tenant, traceId, reread: trace.reopened || this.#isSuspect(trace) };
+      const { tenant, traceId, lastArrivalMs: arrivedMs } = trace;
+      const item = { tenant, traceId, arrivedMs, reread: trace.reopened || this.#isSuspect(trace) };
       this.#take(item, 'live', { nowMs, isNew: true });
     }
     const due = this.#retries.due(nowMs);

@@ -43,27 +43,32 @@ class LiveAdmission implements StockAdmission {
   }
 
   takeForRoom(limit: number): WorkItem[] {
-    return this.#queue
-      .awaitedStocks()
-      .flatMap((stock) => [
-        ...this.#takeEnd(stock, 'oldest', limit),
-        ...this.#takeEnd(stock, 'newest', limit),
-      ]);
+    return this.#queue.awaitedStocks().flatMap((stock) => {
+      const refills = this.#listRefills(stock);
+      if (!refills.some(({ count, from }) => count < from)) {
+        return [];
+      }
+      // Both ends in one batch: look-ups cost the store the same for one trace and for many.
+      return refills.flatMap(({ end, count, to }) =>
+        this.#queue
+          .takeLeft(stock, { end, limit, runs: Math.ceil(to - count) })
+          .map(({ item, runs }) => ({ ...item, room: this.#reserve(stock, end, runs) })),
+      );
+    });
   }
 
-  /** Fills one end of a low stock. The newest end keeps room for traces that are ready soon. */
-  #takeEnd(stock: RunStock, end: StockEnd, limit: number): WorkItem[] {
-    const low = Math.min(stock.low, this.#maxRuns) * this.#shares[end];
-    const high = Math.min(stock.high, this.#maxRuns) * this.#shares[end];
-    const [from, to] = end === 'newest' ? [low / 2, low] : [low, high];
-    const count = this.#countRuns(stock, end);
-    if (count >= from) {
-      return [];
-    }
-    const room = Math.ceil(to - count);
-    return this.#queue
-      .takeLeft(stock, { end, limit, runs: room })
-      .map(({ item, runs }) => ({ ...item, room: this.#reserve(stock, end, runs) }));
+  /** Lists the runs of both ends, below which number they are refilled, and up to which. */
+  #listRefills(stock: RunStock) {
+    const low = Math.min(stock.low, this.#maxRuns);
+    const high = Math.min(stock.high, this.#maxRuns);
+    return (['oldest', 'newest'] as const).map((end) => {
+      const share = this.#shares[end];
+      const count = this.#countRuns(stock, end);
+      // The newest end keeps room for traces that are ready soon.
+      return end === 'oldest'
+        ? { end, count, from: low * share, to: high * share }
+        : { end, count, from: (low / 2) * share, to: ((low + high) / 2) * share };
+    });
   }
 
   #countRuns(stock: RunStock, end: StockEnd): number {

@@ -267,7 +267,9 @@ function listEntries(entries: ReadonlyMap<string, Entry>, limit: number): (reado
   return listed;
 }
 
-function mergeItems(earlier: WorkItem | undefined, item: WorkItem): WorkItem {
-  const { tenant, traceId } = item;
-  return { tenant, traceId, reread: item.reread === true || earlier?.reread === true };
+/** Merges two items of one trace, without the room of either. */
+export function mergeItems(earlier: WorkItem | undefined, { tenant, traceId, ...item }: WorkItem): WorkItem {
+  const arrivedMs = Math.max(earlier?.arrivedMs ?? -Infinity, item.arrivedMs ?? -Infinity);
+  const reread = item.reread === true || earlier?.reread === true;
+  return { tenant, traceId, reread, ...(Number.isFinite(arrivedMs) ? { arrivedMs } : {}) };
 }

@@ -9,7 +9,7 @@ import { readStoreClock } from '../store-clock.ts';
 import type { TraceOutcome } from '../trace-task.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { StockAdmission } from './stock-admission.ts';
-import type { WorkQueue } from './work-queue.ts';
+import { mergeItems, type WorkQueue } from './work-queue.ts';
 
 /** Most traces of one batch of look-ups and reads. */
 const MAX_BATCH = 200;
@@ -107,7 +107,7 @@ export class Workers {
         if (item !== undefined) {
           open.delete(joinTraceKey(item));
           item.room?.release();
-          this.#settle(outcome, item.reread === true, clock.nowMs());
+          this.#settle(outcome, item, clock.nowMs());
           this.#deps.queue.done([item]);
           this.#pump();
         }
@@ -124,9 +124,9 @@ export class Workers {
     }
   }
 
-  #settle(outcome: TraceOutcome, reread: boolean, nowMs: number): void {
+  #settle(outcome: TraceOutcome, done: WorkItem, nowMs: number): void {
     const { retries } = this.#deps;
-    const item = { ...outcome.key, reread };
+    const item = mergeItems(undefined, done);
     const name = joinTraceKey(item);
     if (outcome.error !== null) {
       const attempts = (this.#failures.get(name) ?? 0) + 1;

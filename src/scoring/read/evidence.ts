@@ -1,6 +1,6 @@
-import type { AgentRun } from '../../domain/agent-run.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import { hashValue } from '../../domain/identity.ts';
-import type { AgentMessage } from '../../domain/messages.ts';
+import type { AgentMessage } from '../../domain/trace/messages.ts';
 
 /**
  * Computes the hash of the content that scorers see of a run: messages, context, documents, outcome. Message ids and times are

@@ -17,6 +17,8 @@ export interface PieceCache {
   /** Returns undefined when the cache has no entry of the trace with this last arrival. */
   get(key: TraceKey, lastArrivalMs: number): Piece | null | undefined;
   set(key: TraceKey, lastArrivalMs: number, piece: Piece | null): void;
+  /** Forgets all traces. */
+  clear(): void;
 }
 
 /** Creates a cache that drops its oldest entries when it is full. */
@@ -28,6 +30,10 @@ export function createPieceCache(): PieceCache {
     entries.delete(name);
   };
   return {
+    clear: () => {
+      entries.clear();
+      chars = 0;
+    },
     get: (key, lastArrivalMs) => {
       const entry = entries.get(joinTraceKey(key));
       return entry?.lastArrivalMs === lastArrivalMs ? entry.piece : undefined;

@@ -1,6 +1,6 @@
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import type { TraceActivity } from '../../store/contracts/stores.ts';
-import type { TracePiece } from '../../domain/joined-trace.ts';
+import type { TracePiece } from '../../domain/trace/joined-trace.ts';
 
 /** A trace that was read, with its activity from before the read. */
 export interface ReadPiece {

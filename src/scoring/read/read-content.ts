@@ -1,4 +1,4 @@
-import type { TraceReading } from '../../domain/agent-run.ts';
+import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
 import type { Unscored } from '../record/decision-rows.ts';

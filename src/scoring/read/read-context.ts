@@ -1,5 +1,5 @@
-import type { ReadingOptions, TraceReading } from '../../domain/agent-run.ts';
-import type { TraceData } from '../../domain/span.ts';
+import type { ReadingOptions, TraceReading } from '../../domain/trace/agent-run.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import type { ReadinessSettings } from '../../readiness/readiness.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ScoringStores } from '../scoring-stores.ts';

@@ -1,4 +1,4 @@
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 
 /** Size of content in memory from which on no more is read, in characters of the stored rows. */

@@ -1,4 +1,4 @@
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import { AppError } from '../../domain/errors.ts';
 import { createReadMemory, type ReadMemory } from './read-memory.ts';
 import { joinTraceKey, type SpanSource, type TraceKey } from '../../store/contracts/stores.ts';

@@ -1,4 +1,4 @@
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import { checkReadiness } from '../../readiness/readiness.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import { computeWaitUntil, type TraceCandidate } from '../select/select-rules.ts';

@@ -1,4 +1,4 @@
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import {
   joinTraceKey,
   type SpanSource,

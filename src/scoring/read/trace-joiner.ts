@@ -1,5 +1,5 @@
-import type { TraceData } from '../../domain/span.ts';
-import type { JoinedTrace, TracePiece } from '../../domain/joined-trace.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
+import type { JoinedTrace, TracePiece } from '../../domain/trace/joined-trace.ts';
 
 /** Finds and joins the pieces of runs: some instrumentations make a trace of every model call. */
 export interface TraceJoiner {

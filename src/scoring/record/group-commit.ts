@@ -1,28 +1,42 @@
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../../domain/errors.ts';
 
 /** Most items of one write. Further items wait for the next write. */
 const MAX_ITEMS = 5_000;
 
-/** Joins writes at the same time into few large ones. */
+/** Joins writes to one table at the same time into few large ones. */
 export interface GroupCommit<T> {
   /** Returns when the items are written, at once without items. Throws the error of the write. */
   write(items: readonly T[]): Promise<void>;
-  /** Ends the waits between writes: the process stops. */
+}
+
+/** Group commits of several tables. They write in rounds, so that rows that follow each other wait for one round only. */
+export interface CommitRounds {
+  /** Adds a table. A round writes the tables in the order in which they were added. */
+  add<T>(write: (items: readonly T[]) => Promise<void>, options?: LaneOptions): GroupCommit<T>;
+  /** Ends the waits between rounds: the process stops. */
   hurry(): void;
 }
 
-/** Waits between the writes of a group commit: an insert costs the store the same for one row and for hundreds. */
+export interface LaneOptions {
+  /** True: items of this table make a round due earlier. */
+  readonly isUrgent?: boolean;
+}
+
+/** Waits between rounds: an insert costs the store the same for one row and for hundreds. */
 export interface CommitPace {
-  /** Shortest time from the start of a write to the next one, milliseconds. */
+  /** Shortest time from the start of a round to the next one, milliseconds. */
   readonly everyMs: number;
-  /** The same time when `manyItems` wait. */
+  /** The same time when urgent items wait. */
+  readonly urgentEveryMs: number;
+  /** The same time when `manyItems` wait for one table, or waited before the last round: the end of a burst waits no longer. */
   readonly busyEveryMs: number;
   readonly manyItems: number;
-  /** Shortest time before each write, milliseconds: rows of traces that end together come one after the other. */
+  /** Shortest time before each round, milliseconds: rows of traces that end together come one after the other. */
   readonly gatherMs: number;
 }
 
-const AT_ONCE: CommitPace = { everyMs: 0, busyEveryMs: 0, manyItems: 1, gatherMs: 0 };
+const AT_ONCE: CommitPace = { everyMs: 0, urgentEveryMs: 0, busyEveryMs: 0, manyItems: 1, gatherMs: 0 };
 
 interface Waiter<T> {
   readonly items: readonly T[];
@@ -30,40 +44,78 @@ interface Waiter<T> {
   readonly failed: (error: unknown) => void;
 }
 
+/** The items that wait for one table. */
+interface Lane {
+  readonly isUrgent: boolean;
+  isEmpty(): boolean;
+  countItems(): number;
+  /** Writes a group of the items. Never rejects. */
+  commit(): Promise<void>;
+}
+
 /**
- * Creates a group commit. Items that come during a write, or during the wait before it, go together: one insert for many traces.
- * A group that the store refuses for good is written one call at a time, so that a bad row costs only its own call.
+ * Creates the rounds of some tables. Items that come during a round, or during the wait before it, go together: one insert for many
+ * traces. Between two tables of a round, writers get time to hand over the rows of the next table.
  * @param pace default: without waits
  */
-export function createGroupCommit<T>(
-  write: (items: readonly T[]) => Promise<void>,
-  pace: CommitPace = AT_ONCE,
-): GroupCommit<T> {
-  const waiting: Waiter<T>[] = [];
-  const pacer = createPacer(pace);
+export function createCommitRounds(pace: CommitPace = AT_ONCE): CommitRounds {
+  const lanes: Lane[] = [];
+  const pacer = createPacer(pace, {
+    countMost: () => Math.max(...lanes.map((lane) => lane.countItems())),
+    hasUrgent: () => lanes.some((lane) => lane.isUrgent && !lane.isEmpty()),
+  });
   let running = false;
 
   async function drain(): Promise<void> {
     running = true;
-    while (waiting.length > 0) {
+    while (lanes.some((lane) => !lane.isEmpty())) {
       const wait = pacer.waitUntilDue();
       if (wait !== undefined) {
         await wait;
       }
-      const group = takeGroup(waiting);
-      pacer.begin(countItems(group));
-      await commit(group);
+      pacer.begin();
+      for (const lane of lanes) {
+        if (!lane.isEmpty()) {
+          await lane.commit();
+          await setImmediate();
+        }
+      }
     }
     running = false;
   }
 
-  async function commit(group: readonly Waiter<T>[]): Promise<void> {
+  return {
+    add(write, { isUrgent = false } = {}) {
+      const { lane, commit } = createLane(write, () => {
+        pacer.look();
+        if (!running) {
+          void drain();
+        }
+      });
+      lanes.push({ ...lane, isUrgent });
+      return commit;
+    },
+    hurry: () => pacer.hurry(),
+  };
+}
+
+/**
+ * Creates the items of one table. A group that the store refuses for good is written one call at a time, so that a bad row costs
+ * only its own call.
+ */
+function createLane<T>(
+  write: (items: readonly T[]) => Promise<void>,
+  onAdded: () => void,
+): { lane: Omit<Lane, 'isUrgent'>; commit: GroupCommit<T> } {
+  const waiting: Waiter<T>[] = [];
+
+  async function writeGroup(group: readonly Waiter<T>[]): Promise<void> {
     try {
       await write(group.flatMap((waiter) => waiter.items));
     } catch (error) {
       if (group.length > 1 && error instanceof AppError && !error.retryable) {
         for (const waiter of group) {
-          await commit([waiter]);
+          await writeGroup([waiter]);
         }
         return;
       }
@@ -74,47 +126,57 @@ export function createGroupCommit<T>(
   }
 
   return {
-    async write(items) {
-      if (items.length === 0) {
-        return;
-      }
-      await new Promise<void>((done, failed) => {
-        waiting.push({ items, done, failed });
-        pacer.add(items.length);
-        if (!running) {
-          void drain();
-        }
-      });
+    lane: {
+      isEmpty: () => waiting.length === 0,
+      countItems: () => countItems(waiting),
+      commit: () => writeGroup(takeGroup(waiting)),
     },
-    hurry: () => pacer.hurry(),
+    commit: {
+      async write(items) {
+        if (items.length > 0) {
+          await new Promise<void>((done, failed) => {
+            waiting.push({ items, done, failed });
+            onAdded();
+          });
+        }
+      },
+    },
   };
 }
 
-/** Times of the writes of a group commit. */
+/** Times of the rounds. */
 interface Pacer {
-  /** Counts items that wait. */
-  add(items: number): void;
-  /** Waits until the next write is due; undefined when it is due now. */
+  /** Ends the wait when the next round is due: more items wait. */
+  look(): void;
+  /** Waits until the next round is due; undefined when it is due now. */
   waitUntilDue(): Promise<void> | undefined;
-  /** Begins a write of so many items. */
-  begin(items: number): void;
+  begin(): void;
   hurry(): void;
 }
 
-function createPacer(pace: CommitPace): Pacer {
-  let items = 0;
+/** Rows that wait. */
+interface WaitingRows {
+  /** Counts the items that wait for the table with the most. */
+  readonly countMost: () => number;
+  readonly hasUrgent: () => boolean;
+}
+
+function createPacer(pace: CommitPace, { countMost, hasUrgent }: WaitingRows): Pacer {
   let hurries = false;
   let begunAtMs = Number.NEGATIVE_INFINITY;
+  let wasBusy = false;
   let gatheredAtMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let goOn: (() => void) | undefined;
 
+  const isBusy = () => countMost() >= pace.manyItems;
+
   function readLeftMs(): number {
-    const pauseMs = items >= pace.manyItems ? pace.busyEveryMs : pace.everyMs;
+    const quietMs = hasUrgent() ? pace.urgentEveryMs : pace.everyMs;
+    const pauseMs = wasBusy || isBusy() ? pace.busyEveryMs : quietMs;
     return hurries ? 0 : Math.max(gatheredAtMs, begunAtMs + pauseMs) - performance.now();
   }
 
-  /** Ends the wait when the write is due. */
   function look(): void {
     clearTimeout(timer);
     const leftMs = readLeftMs();
@@ -127,10 +189,7 @@ function createPacer(pace: CommitPace): Pacer {
   }
 
   return {
-    add(added) {
-      items += added;
-      look();
-    },
+    look,
     waitUntilDue() {
       gatheredAtMs = performance.now() + pace.gatherMs;
       if (readLeftMs() <= 0) {
@@ -141,9 +200,9 @@ function createPacer(pace: CommitPace): Pacer {
         look();
       });
     },
-    begin(written) {
+    begin() {
       begunAtMs = performance.now();
-      items -= written;
+      wasBusy = isBusy();
     },
     hurry() {
       hurries = true;

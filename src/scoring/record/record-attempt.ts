@@ -16,11 +16,13 @@ export async function recordAttempt(
   recorded: RecordedAttempt,
 ): Promise<RecordedAttempt> {
   const { attempt, scores } = recorded;
-  await recordCalls(context, cell, attempt.calls);
   try {
     await cell.task.claim.check();
+    await recordCalls(context, cell, attempt.calls);
   } catch (error) {
     if (error instanceof AppError && error.code === 'cancelled') {
+      // Prompts quote the turns of a session, also those that were purged.
+      await (error.details['isPurged'] === true ? undefined : recordCalls(context, cell, attempt.calls));
       return { attempt: { ...attempt, result: { status: 'abandoned' } }, scores: [] };
     }
     throw error;

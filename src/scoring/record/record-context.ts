@@ -12,6 +12,8 @@ export interface RecordContext {
   readonly decisionWriter: GroupCommit<Decision>;
   readonly runWriter: GroupCommit<RunRecord>;
   readonly callWriter: GroupCommit<JudgeCallRecord>;
+  /** Ends the waits of the writers: the process stops. */
+  readonly hurryWrites: () => void;
   /** Prices of models over the built-in ones, for the costs of runs. */
   readonly prices: PriceTable;
   /** Count of traces of which `costly` could not know the cost. */

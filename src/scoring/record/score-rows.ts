@@ -1,8 +1,9 @@
 import { computeScoreId } from '../../domain/identity.ts';
 import type { Score, ScoreSource } from '../../domain/score.ts';
 import type { AttemptCost, ScorerAttempt, ScoreValue } from '../attempt/attempt-result.ts';
-import type { Cell } from '../attempt/cell.ts';
+import { isScoreOfCell, type Cell } from '../attempt/cell.ts';
 import type { PreparedScorer } from '../select/rule.ts';
+import type { Selection } from '../select/selection.ts';
 import type { ScoringTarget } from '../select/targets.ts';
 
 // All score rows of scoring are built in this file.
@@ -12,6 +13,8 @@ export interface ScoreTerms {
   readonly source: ScoreSource;
   /** True when a row that replaces a current one keeps the source and the selection of that row. */
   readonly takesOver: boolean;
+  /** True when a row of another fingerprint keeps the source of the row that it replaces. */
+  readonly redoes: boolean;
   readonly completeness: 'partial' | 'complete';
 }
 
@@ -33,6 +36,61 @@ export function buildScoreRows(cell: Cell, attempt: ScorerAttempt, terms: ScoreT
   }));
 }
 
+/**
+ * Builds new rows for the scores of a cell that stand, when facts that came late changed their sampling: an error gives a trace the
+ * probability 1. The probability of a row never falls, so that rules and passes that share it do not take turns.
+ */
+export function buildReweighedRows(cell: Cell, { source, takesOver }: ScoreTerms): Score[] {
+  const { plan, task, target, bound, selected } = cell;
+  if (plan.action !== 'decide' || plan.status !== 'scored' || source !== 'live' || takesOver) {
+    return [];
+  }
+  const selection = joinSelections(cell);
+  const evidenceUntil = task.activity.lastArrivalMs;
+  return task.existing
+    .filter(
+      (score) =>
+        score.source === 'live' &&
+        isScoreOfCell(score, { target, bound, selected }) &&
+        score.fingerprint === plan.fingerprint &&
+        score.evidenceHash === plan.evidenceHash &&
+        isNewer(selection, score),
+    )
+    .map((score) => ({
+      ...score,
+      ...selection,
+      evidenceUntil: Math.max(score.evidenceUntil, evidenceUntil),
+      // Of two rows of the same evidence and revision, the first one stays.
+      revision: score.revision + (evidenceUntil > score.evidenceUntil ? 0 : 1),
+    }));
+}
+
+function isNewer(selection: Selection, { inclusionProbability, weight }: Score): boolean {
+  return (
+    selection.inclusionProbability > inclusionProbability ||
+    (selection.inclusionProbability === inclusionProbability && selection.weight !== weight)
+  );
+}
+
+/**
+ * Returns the sampling of a score. Rules with the same scorer share its row. They share the number that is drawn, too, so the trace is
+ * scored with the greatest of their probabilities.
+ */
+function joinSelections({ task, target, bound, selected }: Cell): Selection {
+  const shared = task.rules.filter(
+    ({ rule, scorers }) =>
+      rule.target === target.kind &&
+      scorers.some(({ name, fingerprint }) => name === bound.name && fingerprint === bound.fingerprint),
+  );
+  const [first, ...others] = [selected, ...shared].map(({ selection }) => selection);
+  const best = others.reduce(
+    (most, each) => (each.inclusionProbability > most.inclusionProbability ? each : most),
+    first ?? selected.selection,
+  );
+  const isUniform = shared.some(({ selection }) => selection.stratum === 'uniform');
+  return isUniform ? { ...best, stratum: 'uniform' } : best;
+}
+
 type CostColumns = Pick<Score, 'inputTokens' | 'outputTokens' | 'costUsd' | 'judgeCalls'>;
 
 const NOTHING_SPENT: CostColumns = { inputTokens: null, outputTokens: null, costUsd: 0, judgeCalls: 0 };
@@ -52,8 +110,7 @@ function buildScoreRow(
   const { tenant, traceId } = task.key;
   const scoreId = buildScoreId(tenant, target, bound, value.name);
   const former = cell.existing.find((score) => score.scoreId === scoreId);
-  const origin =
-    terms.takesOver && former !== undefined ? former : { ...cell.selected.selection, source: terms.source };
+  const origin = terms.takesOver && former !== undefined ? former : readOrigin(cell, terms);
   return {
     scoreId,
     tenant,
@@ -73,12 +130,18 @@ function buildScoreRow(
     revision,
     completeness: terms.completeness,
     source: origin.source,
+    scoredBy: '',
     evidenceHash: cell.hash,
     // A row keeps the day of the row that it replaces: the day is part of the key of the table.
     day: former?.day ?? formatUtcDay(nowMs),
     evidenceUntil: task.activity.lastArrivalMs,
     isDeleted: false,
   };
+}
+
+function readOrigin(cell: Cell, { redoes, source }: ScoreTerms): Selection & Pick<Score, 'source'> {
+  const replaced = redoes ? cell.priorScores[0] : undefined;
+  return { ...joinSelections(cell), source: replaced?.source ?? source };
 }
 
 /** Computes the id of a scorer's value on a target. `valueName` is '' for the scorer's own score. */

@@ -1,4 +1,4 @@
-import type { TargetKind } from '../../domain/agent-run.ts';
+import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { Score } from '../../domain/score.ts';
 import type { CellResult, CellResults } from '../attempt/cell.ts';
 import { buildTombstone } from './score-rows.ts';

@@ -1,8 +1,9 @@
-import type { TargetKind, TraceReading } from '../../domain/agent-run.ts';
+import type { TargetKind, TraceReading } from '../../domain/trace/agent-run.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Unscored } from '../record/decision-rows.ts';
+import { joinPostedScores } from '../record/posted-scores.ts';
 import type { RecordContext } from '../record/record-context.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
@@ -75,17 +76,19 @@ export async function addFacts(
 }
 
 /**
- * Stores the runs of a trace. It goes before the decisions, so that a decided trace has its runs. A row that the store refuses for
+ * Stores the runs of a trace, and their facts in the scores that were posted before the trace was read. It goes before the decisions, so that a decided trace has its runs. A row that the store refuses for
  * good is logged, and the trace is decided all the same. Throws when the store cannot be reached.
  */
 export async function recordRuns(
-  { runWriter, log }: RecordContext,
+  { runWriter, scoreWriter, log }: RecordContext,
   task: TraceTask,
   reading: TraceReading | Unscored,
   terms: RunTerms,
 ): Promise<void> {
   try {
-    await runWriter.write(listRecords(task, reading, terms));
+    const records = listRecords(task, reading, terms);
+    await runWriter.write(records);
+    await scoreWriter.write(joinPostedScores(task.existing, [...records, ...task.knownRuns]));
   } catch (error) {
     if (error instanceof AppError && error.retryable) {
       throw error;

@@ -1,4 +1,4 @@
-import type { AgentRun } from '../../domain/agent-run.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { TraceFacts, TraceKey } from '../../store/contracts/stores.ts';
@@ -71,7 +71,7 @@ export function buildFactsRecord(
     serviceName: facts.services[0] ?? '',
     serviceVersion: facts.serviceVersions[0] ?? '',
     agent: facts.agents[0] ?? '',
-    agentVersion: '',
+    agentVersion: facts.versions.find(({ agentVersion }) => agentVersion !== '')?.agentVersion ?? '',
     environment: facts.environments[0] ?? '',
     models: facts.models,
     inputTokens: null,
@@ -95,7 +95,8 @@ export function buildFactsRecord(
   };
 }
 
-const NO_FACTS: Omit<TraceFacts, keyof TraceKey> = {
+/** Facts of a trace of which nothing is known. */
+export const NO_FACTS: Omit<TraceFacts, keyof TraceKey> = {
   services: [],
   environments: [],
   agents: [],
@@ -104,6 +105,7 @@ const NO_FACTS: Omit<TraceFacts, keyof TraceKey> = {
   models: [],
   modelNames: [],
   serviceVersions: [],
+  versions: [],
   hasError: false,
   hasToolError: false,
   hasNegativeFeedback: false,

@@ -1,4 +1,4 @@
-import type { TraceReading } from '../../domain/agent-run.ts';
+import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
 import type { ScoringMode } from '../scoring-mode.ts';

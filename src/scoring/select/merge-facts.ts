@@ -1,9 +1,23 @@
 import type { TraceFacts } from '../../store/contracts/stores.ts';
+import type { VersionStates } from './select-rules.ts';
 
 /** Merges the facts of several traces: a fact of one is a fact of all. Returns undefined without any. */
 export function mergeFacts(facts: ReadonlyMap<string, TraceFacts>): TraceFacts | undefined {
   const [first, ...others] = facts.values();
   return first && others.reduce(mergeTwo, first);
+}
+
+/** Returns the places of one trace of several, `first` for a rule when any of the traces is. */
+export function mergeVersionStates(
+  own: VersionStates | undefined,
+  all: readonly VersionStates[],
+): VersionStates {
+  return new Map(
+    [...(own ?? [])].map(([rule, { ask, state }]) => {
+      const isFirst = all.some((states) => states.get(rule)?.state === 'first');
+      return [rule, { ask, state: isFirst ? 'first' : state }] as const;
+    }),
+  );
 }
 
 function mergeTwo(a: TraceFacts, b: TraceFacts): TraceFacts {
@@ -21,6 +35,7 @@ function mergeTwo(a: TraceFacts, b: TraceFacts): TraceFacts {
     models: union(a.models, b.models),
     modelNames: union(a.modelNames, b.modelNames),
     serviceVersions: union(a.serviceVersions, b.serviceVersions),
+    versions: [...a.versions, ...b.versions],
     hasError: a.hasError || b.hasError,
     hasToolError: a.hasToolError || b.hasToolError,
     hasNegativeFeedback: a.hasNegativeFeedback || b.hasNegativeFeedback,

@@ -8,6 +8,8 @@ export interface RuleInForce {
   readonly always: readonly PriorityReason[];
   /** Names of the scorers at that time. */
   readonly scorers: ReadonlySet<string>;
+  /** Time since which this version of the rule is in force, Unix milliseconds. */
+  readonly fromMs: number;
 }
 
 /** Versions of the rules over time. */
@@ -18,6 +20,8 @@ export interface RuleHistory {
   activeFromMs(rules: readonly Rule[]): number;
   /** Lists the scorers of the rules and the first arrivals that each covers: those for which it is in force. */
   coverage(rules: readonly PreparedRule[]): CoveredCell[];
+  /** Lists the same for the stored rules that are not among these. */
+  formerCoverage(rules: readonly Rule[]): CoveredCell[];
 }
 
 /** Stores the current version of each rule and returns the history. A stored version keeps its first time. */
@@ -64,6 +68,16 @@ export function buildRuleHistory(versions: readonly RuleVersion[]): RuleHistory 
           return ours.map(({ name }) => ({ rule: rule.name, scorer: name, fromMs, untilMs, ...ofSessions }));
         }),
       ),
+    formerCoverage: (rules) => {
+      const present = new Set(rules.map(({ name }) => name));
+      return [...byRule].flatMap(([rule, all]) =>
+        present.has(rule)
+          ? []
+          : joinPeriods(all).flatMap(({ version, fromMs, untilMs }) =>
+              (readScorerNames(version) ?? []).map((scorer) => ({ rule, scorer, fromMs, untilMs })),
+            ),
+      );
+    },
   };
 }
 
@@ -81,24 +95,37 @@ interface Period {
 function listPeriods(versions: readonly RuleVersion[], rule: Rule): Period[] {
   const hash = computeRuleVersion(rule);
   const current = versions.findIndex((each) => each.version === hash);
-  const counting = current < 0 ? versions : versions.slice(0, current + 1);
-  return counting.map((version, index) => ({
+  return joinPeriods(current < 0 ? versions : versions.slice(0, current + 1));
+}
+
+/** Builds the periods of versions in the order of time: each is in force until the next one. */
+function joinPeriods(versions: readonly RuleVersion[]): Period[] {
+  return versions.map((version, index) => ({
     version,
     fromMs: version.activeFromMs,
-    untilMs: counting[index + 1]?.activeFromMs ?? Infinity,
+    untilMs: versions[index + 1]?.activeFromMs ?? Infinity,
   }));
 }
 
 /** Reads a stored definition. Takes parts that cannot be read from the current rule. */
 function toRuleInForce(version: RuleVersion, rule: PreparedRule): RuleInForce {
-  const known = (version.definition ?? {}) as {
-    scorers?: unknown;
-    sample?: { always?: unknown };
-  };
-  const names = Array.isArray(known.scorers) ? known.scorers : rule.scorers.map((bound) => bound.name);
+  const { sample } = readDefinition(version);
   return {
     rate: version.probability,
-    always: parseReasons(known.sample?.always) ?? rule.sample.always,
-    scorers: new Set(names.filter((name): name is string => typeof name === 'string')),
+    always: parseReasons(sample?.always) ?? rule.sample.always,
+    scorers: new Set(readScorerNames(version) ?? rule.scorers.map((bound) => bound.name)),
+    fromMs: version.activeFromMs,
   };
+}
+
+function readDefinition({ definition }: RuleVersion) {
+  return (definition ?? {}) as { scorers?: unknown; sample?: { always?: unknown } };
+}
+
+/** Returns undefined for a definition without a list of scorers. */
+function readScorerNames(version: RuleVersion): string[] | undefined {
+  const { scorers } = readDefinition(version);
+  return Array.isArray(scorers)
+    ? scorers.filter((name): name is string => typeof name === 'string')
+    : undefined;
 }

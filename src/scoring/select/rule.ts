@@ -1,4 +1,4 @@
-import type { TargetKind } from '../../domain/agent-run.ts';
+import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { BudgetCaps } from '../../domain/money/budget.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { hashValue } from '../../domain/identity.ts';

@@ -1,4 +1,4 @@
-import type { AgentRun } from '../../domain/agent-run.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/money/model-prices.ts';
 import { findCost } from '../../judge/judge-cost.ts';
 

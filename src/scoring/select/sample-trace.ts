@@ -6,13 +6,14 @@ const FACT_REASONS = ['error', 'tool-error', 'negative-feedback'] as const;
 
 /**
  * Reason for which a rule scores a trace that is not in its sample. A number is the least duration (milliseconds), cost (USD) or
- * number of tokens.
+ * number of tokens, or the number of first traces of each new version.
  */
 export type PriorityReason =
   | (typeof FACT_REASONS)[number]
   | { readonly slowMs: number }
   | { readonly costlyUsd: number }
-  | { readonly tokens: number };
+  | { readonly tokens: number }
+  | { readonly newVersion: number };
 
 /** Size of a run; null for a number that is unknown. */
 export interface RunSize {
@@ -26,6 +27,8 @@ export interface PriorityFacts {
   readonly hasToolError: boolean;
   readonly hasNegativeFeedback: boolean;
   readonly durationMs: number;
+  /** True for one of the first traces of a new version. */
+  readonly isFirstOfVersion: boolean;
   /** Absent before the content is read. One run is enough for a reason. */
   readonly runs?: readonly RunSize[];
 }
@@ -72,7 +75,20 @@ export function needsContentFor({ always }: SamplePlan, { inclusionProbability }
 
 /** Returns true when a reason needs the facts of the trace, so that a query has to read them. */
 export function needsFactsFor({ always }: SamplePlan): boolean {
-  return always.some((reason) => typeof reason === 'string');
+  return always.some((reason) => typeof reason === 'string' || 'newVersion' in reason);
+}
+
+/** Returns true when a reason looks at feedback. */
+export function needsFeedbackFor({ always }: Pick<SamplePlan, 'always'>): boolean {
+  return always.includes('negative-feedback');
+}
+
+/** Returns the number of first traces of each new version that a plan always scores; 0 when it asks for none, or scores every trace. */
+export function countFirstTraces({ rate, always }: SamplePlan): number {
+  const counts = always.map((reason) =>
+    typeof reason === 'object' && 'newVersion' in reason ? reason.newVersion : 0,
+  );
+  return rate >= 1 ? 0 : Math.max(0, ...counts);
 }
 
 /** Returns true when a reason looks at the cost of runs. */
@@ -97,6 +113,9 @@ function hasReason(reason: PriorityReason, facts: PriorityFacts): boolean {
   if ('slowMs' in reason) {
     return facts.durationMs >= reason.slowMs;
   }
+  if ('newVersion' in reason) {
+    return facts.isFirstOfVersion;
+  }
   const runs = facts.runs ?? [];
   return 'tokens' in reason
     ? runs.some(({ tokens }) => tokens !== null && tokens >= reason.tokens)
@@ -112,5 +131,7 @@ function isReason(stored: unknown): stored is PriorityReason {
   if (typeof stored !== 'object' || stored === null) {
     return FACT_REASONS.some((reason) => reason === stored);
   }
-  return ['slowMs', 'costlyUsd', 'tokens'].some((key) => typeof Reflect.get(stored, key) === 'number');
+  return ['slowMs', 'costlyUsd', 'tokens', 'newVersion'].some(
+    (key) => typeof Reflect.get(stored, key) === 'number',
+  );
 }

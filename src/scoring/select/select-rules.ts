@@ -5,6 +5,7 @@ import type { Room } from '../attempt/run-stock.ts';
 import {
   needsContentFor as samplesByContent,
   needsFactsFor,
+  needsFeedbackFor,
   sampleTrace,
   type PriorityFacts,
 } from './sample-trace.ts';
@@ -12,6 +13,7 @@ import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts'
 import { formatReason } from '../attempt/attempt-failure.ts';
 import { declineRule, NOT_SELECTED } from './decline-rule.ts';
 import type { PreparedRule, PreparedScorer } from './rule.ts';
+import type { VersionAsk, VersionState } from './new-versions.ts';
 import type { RuleInForce } from './rule-history.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { describeSample, type PendingChoice, type RuleSelection, type Selection } from './selection.ts';
@@ -51,11 +53,26 @@ export interface OpenRule {
   readonly inForce: RuleInForce | undefined;
 }
 
+/** Place of a trace among the first ones of its versions, by the rule's name. */
+export type VersionStates = ReadonlyMap<string, { readonly ask: VersionAsk; readonly state: VersionState }>;
+
+/** Facts of a trace for the choice of rules. */
+export interface KnownFacts {
+  readonly facts: TraceFacts | undefined;
+  /** Absent for a trace that is late for each rule. */
+  readonly versions?: VersionStates | undefined;
+}
+
 /** Returns true when a rule needs facts of the trace. */
 export function needsFacts(rules: readonly OpenRule[]): boolean {
   return rules.some(
     ({ rule, inForce }) => needsFactsForWhere(rule.where) || needsFactsFor(inForce ?? rule.sample),
   );
+}
+
+/** Returns true when a rule looks at the feedback on the trace. */
+export function needsFeedback(rules: readonly OpenRule[]): boolean {
+  return rules.some(({ rule, inForce }) => needsFeedbackFor(inForce ?? rule.sample));
 }
 
 /** Sorts the rules that cover a trace: open ones have yet to decide it, settled ones have decided it. */
@@ -90,7 +107,7 @@ export function listOpenRules(
 export function selectRule(
   { rule, scorers, prior, inForce }: OpenRule,
   candidate: TraceCandidate,
-  facts: TraceFacts | undefined,
+  { facts, versions }: KnownFacts,
   mode: ScoringMode,
 ): RuleSelection {
   const { activity } = candidate;
@@ -99,7 +116,7 @@ export function selectRule(
     selected: { rule, scorers, selection, pending, prior },
   });
   if (!mode.selects) {
-    const former = mode.takesOver ? prior.find((row) => row.status === 'scored') : undefined;
+    const former = findFormer(prior, mode);
     return selected(former === undefined ? selectWithoutSampling(mode) : buildSelection(former));
   }
   const { targetId = activity.traceId, samplingId = activity.traceId } = candidate.session ?? {};
@@ -111,10 +128,11 @@ export function selectRule(
   }
   const { rate, always } = inForce ?? rule.sample;
   const plan = { rate, always };
-  const priority = listPriorityFacts(activity, facts);
+  const { isFirstOfVersion, versionAsk } = readPlace(versions, rule);
+  const priority = listPriorityFacts(activity, facts, isFirstOfVersion);
   const sample = sampleTrace(samplingId, plan, priority);
   const { included, stratum, inclusionProbability, weight } = sample;
-  const isOpen = samplesByContent(plan, sample);
+  const isOpen = versionAsk !== null || samplesByContent(plan, sample);
   if (!included && !isOpen) {
     const reason = formatReason('sampled_out', describeSample(plan));
     const verdict = { status: 'sampled_out', reason } as const;
@@ -126,16 +144,34 @@ export function selectRule(
     });
   }
   const isPending = isOpen || needsContentFor(rule.where, facts);
-  const pending = isPending ? { targetId, samplingId, plan, priority, facts } : null;
+  const pending = isPending ? { targetId, samplingId, plan, priority, facts, versionAsk } : null;
   return selected({ stratum: mode.stratum ?? stratum, inclusionProbability, weight }, pending);
 }
 
-function listPriorityFacts(activity: TraceActivity, facts: TraceFacts | undefined): PriorityFacts {
+/** Reads the place of a trace among the first ones of its versions, or the ask for one that is open. */
+function readPlace(versions: VersionStates | undefined, { name }: PreparedRule) {
+  const { ask = null, state = 'late' } = versions?.get(name) ?? {};
+  return { isFirstOfVersion: state === 'first', versionAsk: state === 'open' ? ask : null };
+}
+
+/** Finds the decision whose selection a new score takes over. */
+function findFormer(prior: readonly Decision[], { takesOver, redo }: ScoringMode): Decision | undefined {
+  return takesOver
+    ? (prior.find((row) => row.status === 'scored') ?? prior.find((row) => redo?.selects(row)))
+    : undefined;
+}
+
+function listPriorityFacts(
+  activity: TraceActivity,
+  facts: TraceFacts | undefined,
+  isFirstOfVersion: boolean,
+): PriorityFacts {
   return {
     hasError: facts?.hasError ?? false,
     hasToolError: facts?.hasToolError ?? false,
     hasNegativeFeedback: facts?.hasNegativeFeedback ?? false,
     durationMs: computeDurationMs(activity),
+    isFirstOfVersion,
   };
 }
 
@@ -185,7 +221,7 @@ function isSettled(
   candidate: TraceCandidate,
   mode: ScoringMode,
 ): boolean {
-  if (!mode.reuses || candidate.reread || prior.length === 0) {
+  if (!mode.reuses || mode.redo !== null || candidate.reread || prior.length === 0) {
     return false;
   }
   const isCurrent = (row: Decision) =>

@@ -2,6 +2,7 @@ import type { Decision, Stratum } from '../../domain/decision.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import type { TraceFacts } from '../../store/contracts/stores.ts';
 import type { PreparedRule, PreparedScorer } from './rule.ts';
+import type { VersionAsk } from './new-versions.ts';
 import type { PriorityFacts, RunSize, SamplePlan } from './sample-trace.ts';
 
 /** Sampling of a trace: its stratum, the probability of being scored and the weight of its scores. */
@@ -19,6 +20,8 @@ export interface PendingChoice {
   readonly plan: SamplePlan;
   readonly priority: PriorityFacts;
   readonly facts: TraceFacts | undefined;
+  /** Place among the first traces of a version that the trace asks for; null when it has one, or all are taken. */
+  readonly versionAsk: VersionAsk | null;
 }
 
 /** A rule that scores a trace, or that decides when the content of the trace is read. */

@@ -1,5 +1,5 @@
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import type { AgentRun, NotScorableReason, TargetKind, TraceReading } from '../../domain/agent-run.ts';
+import type { AgentRun, NotScorableReason, TargetKind, TraceReading } from '../../domain/trace/agent-run.ts';
 
 /** One agent run of a trace to score. */
 export interface ScoringTarget {

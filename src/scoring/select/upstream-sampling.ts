@@ -1,4 +1,4 @@
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 
 /** OpenTelemetry's member of the W3C tracestate, and its sub-key `th`: the threshold below which a sampler dropped traces. */
 const THRESHOLD = /(?:^|,)[ \t]*ot=(?:[^,]*;)?th:([0-9a-f]{1,14})(?=[;, \t]|$)/;

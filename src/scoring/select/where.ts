@@ -1,4 +1,4 @@
-import type { AgentRun } from '../../domain/agent-run.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import { SECOND_MS } from '../../domain/durations.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { countTokens, listModels } from './run-totals.ts';

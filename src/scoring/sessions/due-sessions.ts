@@ -1,17 +1,17 @@
 import type { Decision } from '../../domain/decision.ts';
-import { HASHED_SESSION } from '../../domain/session-target.ts';
 import type { Ownership } from '../../ownership/ownership.ts';
 import type { SessionKey } from '../../store/contracts/sessions.ts';
 import type { GroupCommit } from '../record/group-commit.ts';
 import { buildRemovedRow } from '../record/decision-rows.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
+import { findSessionKeys } from './session-keys.ts';
 
 /** Most decisions of one read. */
 const DUE_LIMIT = 1_000;
 
 /**
- * Finds the sessions of which a deferred decision is to be tried again now. Ends the decisions whose rule or scorer no process has
- * any more. Throws when the store does.
+ * Finds the sessions of which a deferred decision is to be tried again now, without those that a budget holds back. Ends the decisions
+ * whose rule or scorer no process has any more. Throws when the store does.
  */
 export async function findDueSessions(
   { decisions, sessions }: Pick<ScoringStores, 'decisions' | 'sessions'>,
@@ -29,10 +29,5 @@ export async function findDueSessions(
   const ours = rows.filter(({ tenant, targetId, rule, scorer }) =>
     ownership.claim({ tenant, traceId: targetId })?.owns(rule, scorer),
   );
-  const plain = ours.filter(({ targetId }) => !targetId.startsWith(HASHED_SESSION));
-  const hashed = ours.filter(({ targetId }) => targetId.startsWith(HASHED_SESSION));
-  return [
-    ...plain.map(({ tenant, targetId }) => ({ tenant, sessionId: targetId })),
-    ...(await sessions.findIds(hashed)),
-  ];
+  return [...(await findSessionKeys(sessions, ours)).values()];
 }

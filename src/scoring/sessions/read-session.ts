@@ -1,7 +1,7 @@
-import type { AgentRun } from '../../domain/agent-run.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import type { SessionKey, SessionTurn } from '../../store/contracts/sessions.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import { countChars, type ReadPiece } from '../read/piece.ts';
 import type { ReadContext } from '../read/read-context.ts';
 import { readSlices, type ReadTrace } from '../read/read-slices.ts';

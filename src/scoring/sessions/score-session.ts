@@ -1,19 +1,20 @@
 import type { Decision } from '../../domain/decision.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { SessionActivity, SessionKey } from '../../store/contracts/sessions.ts';
-import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/contracts/stores.ts';
 import { scoreTask, traceError } from '../apply-rules.ts';
 import { buildExpiredRow } from '../record/decision-rows.ts';
 import { mergeFacts } from '../select/merge-facts.ts';
 import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import { listOpenRules, needsFacts, type TraceCandidate } from '../select/select-rules.ts';
-import { selectTrace } from '../select/select-traces.ts';
+import { listOpenRules, needsFacts, needsFeedback, type TraceCandidate } from '../select/select-rules.ts';
+import { findVersionStates, selectTrace } from '../select/select-traces.ts';
 import { joinTimes } from '../select/join-times.ts';
 import { listAttributeKeys } from '../select/where.ts';
 import { readStoreClock } from '../store-clock.ts';
 import { buildOutcome, type TraceOutcome } from '../trace-task.ts';
 import { MAX_SESSION_TURNS, readSession } from './read-session.ts';
+import { endWithPurge } from './purge-guard.ts';
 import { computeSessionWait, type SessionSettings } from './session-readiness.ts';
 
 /**
@@ -44,10 +45,11 @@ async function scoreReady(
   const { stores } = scoring;
   const targetId = buildSessionTargetId(sessionId);
   const outcomeKey = { tenant, traceId: '' };
-  const claim = scoring.claims.claim({ tenant, traceId: targetId });
-  if (claim === null) {
+  const taken = scoring.claims.claim({ tenant, traceId: targetId });
+  if (taken === null) {
     return buildOutcome(outcomeKey);
   }
+  const claim = endWithPurge(taken, scoring.purged, key);
   const clock = await readStoreClock(stores.spans, scoring.monotonicMs);
   const [activity, rows] = await Promise.all([
     stores.sessions.activity(key),
@@ -58,7 +60,7 @@ async function scoreReady(
   if (activity === undefined) {
     return expire(scoring, outcomeKey, prior, clock.nowMs());
   }
-  const waitUntilMs = computeSessionWait(activity, prior, clock.nowMs(), settings);
+  const waitUntilMs = mode.waits ? computeSessionWait(activity, prior, clock.nowMs(), settings) : null;
   if (waitUntilMs !== null) {
     return buildOutcome(outcomeKey, { waitUntilMs });
   }
@@ -76,7 +78,11 @@ async function scoreReady(
   const existingReadMs = Number.POSITIVE_INFINITY;
   const existing = await stores.sessions.scores(key);
   const facts = await readFacts(scoring, candidate, listed.turns, mode);
-  const selected = selectTrace(candidate, { facts, existing, existingReadMs, knownRuns: [], clock }, mode);
+  const activityKey = joinTraceKey(candidate.activity);
+  const factsByKey = new Map(facts === undefined ? [] : [[activityKey, facts]]);
+  const versions = (await findVersionStates(scoring, [candidate], factsByKey, mode)).get(activityKey);
+  const lookups = { facts, versions, existing, existingReadMs, knownRuns: [], clock };
+  const selected = selectTrace(candidate, lookups, mode);
   if (selected.rules.length + selected.declined.length === 0) {
     return buildOutcome(outcomeKey);
   }
@@ -128,5 +134,5 @@ async function readFacts(
     return undefined;
   }
   const attributeKeys = new Set(open.flatMap(({ rule }) => listAttributeKeys(rule.where)));
-  return mergeFacts(await stores.spans.facts(turns, [...attributeKeys]));
+  return mergeFacts(await stores.spans.facts(turns, [...attributeKeys], { feedback: needsFeedback(open) }));
 }

@@ -1,6 +1,6 @@
-import type { AgentRun, RetrievedDocument } from '../../domain/agent-run.ts';
-import type { AgentMessage } from '../../domain/messages.ts';
-import { addUsage } from '../../domain/token-usage.ts';
+import type { AgentRun, RetrievedDocument } from '../../domain/trace/agent-run.ts';
+import type { AgentMessage } from '../../domain/trace/messages.ts';
+import { addUsage } from '../../domain/trace/token-usage.ts';
 
 /** A session that was read as one conversation. */
 export interface SessionContent {

@@ -6,15 +6,20 @@ import { OVERLAP_MS } from '../../readiness/tail.ts';
 import { SWEEP_BACK_MS, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { SessionActivity, SessionKey } from '../../store/contracts/sessions.ts';
+import type { TraceKey } from '../../store/contracts/stores.ts';
 import { computeBackoffMs } from '../attempt/backoff.ts';
+import { CatchUp, type CatchUpTerms } from '../live/catch-up.ts';
 import { DUE_EVERY_MS } from '../live/due-attempts.ts';
 import { systemTimers, type Timers } from '../live/timers.ts';
 import type { Scoring } from '../scoring.ts';
 import { liveMode, type ScoringMode } from '../scoring-mode.ts';
 import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
 import { recordRules, type RuleHistory } from '../select/rule-history.ts';
+import { createStoreClock } from '../store-clock.ts';
+import { buildOutcome } from '../trace-task.ts';
 import { findDueSessions } from './due-sessions.ts';
 import { scoreSession } from './score-session.ts';
+import { findSessionKeys } from './session-keys.ts';
 import type { SessionSettings } from './session-readiness.ts';
 
 /** Shortest and longest time between two searches for sessions, milliseconds. Between them it is a tenth of the idle time. */
@@ -40,6 +45,8 @@ export interface SessionLoopOptions {
   /** Ownership of the scoring loop, which beats. */
   readonly ownership: Ownership;
   readonly settings: SessionSettings;
+  /** Terms of the catch-up of sessions that a budget holds back. */
+  readonly catchUp?: CatchUpTerms | undefined;
   readonly timers?: Timers;
   readonly stopGraceMs?: number;
 }
@@ -72,6 +79,7 @@ class SessionScoring implements SessionLoop {
   /** Time before which a session is not looked at again, by the store's clock. */
   readonly #notBefore = new Map<string, number>();
   readonly #failures = new Map<string, number>();
+  readonly #catchUp: CatchUp;
   readonly #running: Promise<void>;
   #history: RuleHistory | null = null;
   #sweepDueMs = 0;
@@ -83,6 +91,7 @@ class SessionScoring implements SessionLoop {
     this.#scoring = { ...scoring, claims: ownership, signal: this.#abandoning.signal };
     this.#rules = rules;
     this.#options = options;
+    this.#catchUp = new CatchUp({ ...this.#scoring, ownership, rules }, options.catchUp, true);
     this.#timers = options.timers ?? systemTimers;
     this.#running = this.#run();
   }
@@ -129,11 +138,25 @@ class SessionScoring implements SessionLoop {
       this.#generation = ownership.generation();
       this.#sweepDueMs = 0;
       this.#notBefore.clear();
+      this.#catchUp.restart();
     }
     const nowMs = await stores.spans.nowMs();
     const mode = this.#rules.length === 0 ? null : await this.#searchRuns(nowMs, everyMs);
     const due = await findDueSessions(stores, decisionWriter, { ownership, nowMs });
     due.forEach((session) => this.#take(session, mode));
+    await this.#takeHeldBack(nowMs, mode);
+  }
+
+  /** Takes the next sessions that a budget held back, in the order of the catch-up. */
+  async #takeHeldBack(nowMs: number, mode: ScoringMode | null): Promise<void> {
+    const { stores, monotonicMs } = this.#scoring;
+    await this.#catchUp.tick(createStoreClock(nowMs, monotonicMs));
+    const targets = this.#catchUp.take(nowMs).map(({ tenant, traceId }) => ({ tenant, targetId: traceId }));
+    for (const session of (await findSessionKeys(stores.sessions, targets)).values()) {
+      if (!this.#take(session, mode)) {
+        this.#catchUp.done(buildOutcome(readClaimKey(session)));
+      }
+    }
   }
 
   /** Takes the sessions that are ready. Returns the mode of their scoring. */
@@ -175,16 +198,17 @@ class SessionScoring implements SessionLoop {
     return nowMs >= Math.max(readyMs, this.#notBefore.get(joinSession(session)) ?? 0);
   }
 
-  #take(key: SessionKey, mode: ScoringMode | null): void {
+  /** Returns false for a session that is not taken now. */
+  #take(key: SessionKey, mode: ScoringMode | null): boolean {
     const name = joinSession(key);
-    const traceId = buildSessionTargetId(key.sessionId);
     const { ownership } = this.#options;
-    const isOurs = ownership.claim({ tenant: key.tenant, traceId }) !== null && ownership.holdMs(true) === 0;
+    const isOurs = ownership.claim(readClaimKey(key)) !== null && ownership.holdMs(true) === 0;
     if (mode === null || !isOurs || this.#underWay.has(name) || this.#stopping.signal.aborted) {
-      return;
+      return false;
     }
     this.#underWay.add(name);
     void this.#queue.add(() => this.#score(key, name, mode).finally(() => this.#underWay.delete(name)));
+    return true;
   }
 
   async #score(key: SessionKey, name: string, mode: ScoringMode): Promise<void> {
@@ -192,6 +216,7 @@ class SessionScoring implements SessionLoop {
       return;
     }
     const outcome = await scoreSession(this.#scoring, key, mode, this.#options.settings);
+    this.#catchUp.done({ ...outcome, key: readClaimKey(key) });
     if (outcome.error === null) {
       this.#failures.delete(name);
       this.#wait(name, outcome.waitUntilMs);
@@ -219,6 +244,11 @@ class SessionScoring implements SessionLoop {
       this.#notBefore.set(name, untilMs);
     }
   }
+}
+
+/** Returns the key by which a session is claimed and caught up: the id of its target stands in the place of a trace id. */
+function readClaimKey({ tenant, sessionId }: SessionKey): TraceKey {
+  return { tenant, traceId: buildSessionTargetId(sessionId) };
 }
 
 function joinSession({ tenant, sessionId }: SessionKey): string {

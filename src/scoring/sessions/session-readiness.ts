@@ -13,6 +13,9 @@ export interface SessionSettings {
   readonly rescores: number;
 }
 
+/** Settings with which every session is ready at once. */
+export const NO_SESSION_WAIT: SessionSettings = { idleMs: 0, maxAgeMs: Infinity, rescores: Infinity };
+
 /** Computes the time at which a session is ready, by the store's clock; null when it is ready now. */
 export function computeSessionWait(
   { firstArrivalMs, lastArrivalMs }: SessionActivity,

@@ -27,4 +27,9 @@ export interface DutyStore {
    * in the store's future (after a step of its clock) does not count.
    */
   readMembers(duties: readonly string[], ttlMs: number): Promise<DutyMember[]>;
+  /**
+   * Marks all members as gone, so that nobody waits for their beats to grow old. For a process that has started the engine of the store:
+   * all members of before used an engine that has ended, and cannot reach this one.
+   */
+  dismissAll(): Promise<void>;
 }

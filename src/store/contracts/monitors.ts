@@ -5,6 +5,7 @@ import type { Mute } from '../../monitors/mute.ts';
 import type { SetAside } from '../../monitors/monitor-store.ts';
 import type { VersionScores } from '../../monitors/version-compare.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { Listed, ListPage } from './lists.ts';
 
 /** Store of alert events, acknowledgements and mutes. Times are Unix milliseconds by the store's clock. */
 export interface AlertStore {
@@ -17,13 +18,10 @@ export interface AlertStore {
   /** Returns the events of an incident, its beginning first; empty for an unknown id. */
   incident(id: string): Promise<AlertEvent[]>;
   /** Newest first. */
-  list(filter: {
-    readonly tenant?: string | undefined;
-    readonly sinceMs?: number | undefined;
-    /** Number of rows to skip. */
-    readonly offset?: number | undefined;
-    readonly limit: number;
-  }): Promise<AlertEvent[]>;
+  list(
+    filter: { readonly tenant?: string | undefined; readonly sinceMs?: number | undefined },
+    page: ListPage,
+  ): Promise<Listed<AlertEvent>>;
   /** Accepts the change of an incident as normal. */
   acknowledge(incidentId: string): Promise<void>;
   /** Reads the times of the first acknowledgements, by incident id. */
@@ -32,29 +30,32 @@ export interface AlertStore {
   mute(mute: Mute): Promise<void>;
   /** Returns the active mutes; with `sinceMs` (Unix milliseconds), also those that ended after this time. */
   mutes(sinceMs?: number): Promise<Mute[]>;
+  /** Lists the active mutes of a tenant and of all tenants, the latest begun first. Without a tenant: every mute. */
+  listMutes(tenant: string | undefined, page: ListPage): Promise<Listed<Mute>>;
+}
+
+/** Conditions on markers. */
+export interface MarkerFilter {
+  readonly tenant?: string | undefined;
+  readonly sinceMs?: number | undefined;
+  /** Version of a service or an agent. */
+  readonly version?: string | undefined;
 }
 
 export interface MarkerStore {
   record(marker: DeployMarker): Promise<void>;
   /** Lists markers, newest first. The first version that was seen of an agent is included. */
-  list(filter: {
-    readonly tenant?: string | undefined;
-    readonly sinceMs?: number | undefined;
-    readonly offset?: number | undefined;
-    /** Version of a service or an agent. */
-    readonly version?: string | undefined;
-    readonly limit: number;
-  }): Promise<DeployMarker[]>;
+  list(filter: MarkerFilter, page: ListPage): Promise<Listed<DeployMarker>>;
   /** Returns every series of a deploy: its scores of the two weeks before, and those of the new version since. */
   scoresAround(deploy: Deploy): Promise<VersionScores[]>;
 }
 
-/** Page of the series that rules watch. */
-export interface StatusQuery {
+/** Conditions on the series that rules watch. */
+export interface StatusFilter {
   readonly ruleKeys: readonly string[];
   readonly tenant?: string | undefined;
-  readonly offset?: number | undefined;
-  readonly limit: number;
+  /** Earliest begin of the phase, Unix milliseconds. */
+  readonly sinceMs?: number | undefined;
 }
 
 /** Scores of one scorer that monitors did not count. */
@@ -87,7 +88,9 @@ export interface MonitorView {
    * Reads the states of rules on their series: alerts first, then by alert and series. Includes rules of the last hour,
    * each with its current state.
    */
-  statuses(query: StatusQuery): Promise<MonitorStatus[]>;
+  statuses(filter: StatusFilter, limit: number): Promise<MonitorStatus[]>;
+  /** Lists the same states by alert and series, which a change of a state does not move. */
+  listStatuses(filter: StatusFilter, page: ListPage): Promise<Listed<MonitorStatus>>;
   /** Counts the folded and omitted scores since a time, by scorer, from buckets of one length. */
   setAside(query: {
     readonly intervalMs: number;

@@ -24,6 +24,23 @@ export interface UndecidedSessionsQuery {
   readonly limit: number;
 }
 
+/** A session, with the start of its last turn, Unix milliseconds. */
+export interface EndedSession extends SessionActivity {
+  readonly lastTurnMs: number;
+}
+
+/** Times are Unix milliseconds. */
+export interface EndedSessionsQuery {
+  /** Absent: every tenant. */
+  readonly tenant?: string | undefined;
+  /** Only sessions whose last turn starts in [fromMs, toMs). */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Last session of the page before. */
+  readonly after?: EndedSession | undefined;
+  readonly limit: number;
+}
+
 /** A turn of a session. */
 export interface SessionTurn extends TraceKey {
   readonly startedAtMs: number;
@@ -34,6 +51,8 @@ export interface SessionStore {
   undecided(query: UndecidedSessionsQuery): Promise<SessionActivity[]>;
   /** Reads the arrivals of a session; undefined for one without a turn. */
   activity(key: SessionKey): Promise<SessionActivity | undefined>;
+  /** Lists sessions by their last turn, in the order of its start. */
+  list(query: EndedSessionsQuery): Promise<EndedSession[]>;
   /** Finds the sessions of this id, of any tenant. */
   find(sessionId: string): Promise<SessionActivity[]>;
   /** Lists the newest turns, at most `limit`, and counts all. */

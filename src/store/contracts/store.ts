@@ -1,25 +1,37 @@
-import type { StatusCounts } from '../../domain/decision.ts';
 import type { MonitorStore } from '../../monitors/monitor-store.ts';
+import type { AuditStore, CookieKeyStore } from './access.ts';
+import type { AggregateReads } from './aggregates/aggregate-reads.ts';
+import type { AggregateStore } from './aggregates/aggregates.ts';
+import type { ComparedScoreStore } from './aggregates/compared-scores.ts';
+import type { CoverageStore } from './aggregates/coverage.ts';
+import type { LabelStore } from './labels/label-store.ts';
 import type { AlertFeed } from './alert-deliveries.ts';
 import type { DeadLetterStore } from './dead-letters.ts';
 import type { DutyStore } from './duties.ts';
+import type { JobStore } from './jobs.ts';
+import type { JudgeUseStore } from './judge-use.ts';
+import type { ListedTrace, ListStore } from './lists.ts';
 import type { AlertStore, MarkerStore, MonitorView } from './monitors.ts';
+import type { PurgeStore, TombstoneStore } from './purge.ts';
+import type { RepairStore } from './repairs.ts';
 import type { RunStore } from './runs.ts';
 import type { SessionStore } from './sessions.ts';
 import type { ScoreFeed } from './score-feed.ts';
 import type { SpanSink } from './span-sink.ts';
+import type { VersionSampleStore } from './version-samples.ts';
 import type {
+  CoveredCell,
   DecisionStore,
   JudgeCallStore,
   MemberStore,
   RuleVersionStore,
   ScoreStore,
   SpanSource,
-  TraceKey,
 } from './stores.ts';
 
 export interface TraceListFilter {
   readonly tenant?: string;
+  /** Service of a run; of a trace without a run any service, if it arrived within the last day. */
   readonly service?: string;
   /** Only traces with arrivals at or after this time, Unix milliseconds. */
   readonly sinceMs?: number;
@@ -28,7 +40,7 @@ export interface TraceListFilter {
 }
 
 /** One trace with its decisions. Times are Unix milliseconds. */
-export interface TraceSummary extends TraceKey {
+export interface TraceSummary extends ListedTrace {
   readonly services: readonly string[];
   /** Number of distinct spans, without spans of spanscore. */
   readonly spanCount: number;
@@ -37,8 +49,12 @@ export interface TraceSummary extends TraceKey {
   readonly rootSeen: boolean;
   readonly agentSeen: boolean;
   readonly errorSeen: boolean;
-  /** Number of current decisions by status; empty for a trace that waits or has no agent. */
-  readonly decisions: StatusCounts;
+}
+
+/** Limits of each read. A read beyond them throws a `QueryStoppedError`. */
+export interface ReadLimits {
+  readonly maxSeconds: number;
+  readonly maxBytes: number;
 }
 
 /** Size of a store. */
@@ -47,6 +63,15 @@ export interface StoreSize {
   readonly bytes: number;
   /** Rows of the main tables; versions of a row that are not merged yet count separately. */
   readonly rows: { readonly spans: number; readonly scores: number; readonly decisions: number };
+}
+
+/** Numbers of rows that a store takes. */
+export interface StorePace {
+  /** Version of the engine. */
+  readonly version: string;
+  /** Means of the last minute. */
+  readonly spansPerSecond: number;
+  readonly scoresPerSecond: number;
 }
 
 /** Rows of a table whose stamps lie more than a minute ahead of the store's clock: the clock went back after they were written. */
@@ -65,13 +90,35 @@ export interface Store {
   readonly scores: ScoreStore;
   readonly runs: RunStore;
   readonly sessions: SessionStore;
+  readonly lists: ListStore;
+  readonly labels: LabelStore;
+  readonly coverage: CoverageStore;
+  /** Computation of the aggregates of scores. */
+  readonly aggregates: AggregateStore;
+  /**
+   * Creates the computation of the numbers of decisions by the hour.
+   * @param listCells lists the scorers of each rule over time
+   */
+  readonly decisionHours: (listCells: () => Promise<readonly CoveredCell[]>) => AggregateStore;
+  readonly aggregateReads: AggregateReads;
+  readonly comparedScores: ComparedScoreStore;
+  readonly repairs: RepairStore;
   /** Scores to export, and scores already exported. */
   readonly scoreFeed: ScoreFeed;
   readonly ruleVersions: RuleVersionStore;
+  readonly versionSamples: VersionSampleStore;
   readonly judgeCalls: JudgeCallStore;
+  /** Calls, failures and costs of judges, for people. */
+  readonly judgeUse: JudgeUseStore;
   readonly members: MemberStore;
   /** Processes that share work which one at a time does. */
   readonly duties: DutyStore;
+  /** Repairs, erasures and other work that a process continues when another one ends. */
+  readonly jobs: JobStore;
+  /** Marks of purged things. */
+  readonly tombstones: TombstoneStore;
+  /** Work of purges. */
+  readonly purges: PurgeStore;
   readonly deadLetters: DeadLetterStore;
   readonly monitors: MonitorStore;
   readonly monitorView: MonitorView;
@@ -79,7 +126,9 @@ export interface Store {
   readonly markers: MarkerStore;
   /** Alerts to send, and alerts already sent. */
   readonly alertFeed: AlertFeed;
-  /** Newest traces with the state of their decisions. */
+  readonly audit: AuditStore;
+  readonly cookieKeys: CookieKeyStore;
+  /** Newest traces with their runs and the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
   /** Names of scorers that have score rows. */
   scorerNames(): Promise<string[]>;
@@ -95,8 +144,12 @@ export interface Store {
   watchSource(): Promise<void>;
   /** Finds the tables that have rows ahead of the store's clock. */
   aheadRows(): Promise<AheadRows[]>;
+  /** Reads the pace of one tenant, or of all. */
+  pace(tenant?: string): Promise<StorePace>;
   /** Reads the size of the store. */
   size(): Promise<StoreSize>;
+  /** Returns the same store with reads that have limits of their own and their own connections. It closes with this one. */
+  limitReads(limits: ReadLimits): Store;
   /** Resolves when the server answers; throws `StoreUnavailableError`. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,7 +1,8 @@
+import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
-import type { TraceData } from '../../domain/span.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 
 /** Identity of a trace: trace ids are unique only within a tenant ('' without tenants). */
 export interface TraceKey {
@@ -56,6 +57,8 @@ export interface TraceFacts extends TraceKey {
   /** Names of all models as plain attributes: those that were requested, and those that answered. */
   readonly modelNames: readonly string[];
   readonly serviceVersions: readonly string[];
+  /** Versions that the spans of agents, models and tools name. */
+  readonly versions: readonly AgentVersion[];
   readonly hasError: boolean;
   readonly hasToolError: boolean;
   /** True when `feedback` scores or attributes below zero were found. */
@@ -75,7 +78,7 @@ export interface SpanSource {
   arrivals(fromMs: number, toMs: number): Promise<Arrival[]>;
   /** Keyed by `joinTraceKey`; traces without activity are absent. */
   activity(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>>;
-  /** With `feedback: false`, negative feedback in scores is not looked up. */
+  /** With `feedback: false`, negative feedback outside of the attributes of spans is not looked up. */
   facts(
     keys: readonly TraceKey[],
     attributeKeys: readonly string[],
@@ -147,6 +150,8 @@ export interface HeldBackQuery {
   /** Only traces of these shards (`computeShard`); null: all traces. */
   readonly shards: readonly number[] | null;
   readonly limit: number;
+  /** True: decisions on sessions, and their shards. False or undefined: decisions on traces. */
+  readonly ofSessions?: boolean;
 }
 
 export interface DecisionStore {
@@ -165,7 +170,7 @@ export interface DecisionStore {
    * back. A backfill retries its own rows.
    */
   due(query: DueQuery): Promise<Decision[]>;
-  /** Finds deferred rows of live rules that a budget holds back, without those of sessions. */
+  /** Finds deferred rows of live rules that a budget holds back. */
   heldBack(query: HeldBackQuery): Promise<Decision[]>;
 }
 

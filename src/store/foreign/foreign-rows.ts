@@ -1,4 +1,4 @@
-import { OWN_SCOPE } from '../../domain/span.ts';
+import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { agentSignalSql, signalNamesSql, type SignalColumns } from '../spans/agent-signal-sql.ts';
 import { attributeColumn, attributeLists, JSON_TEXT_SETTINGS } from './attribute-columns.ts';
 import type { ForeignTable } from './foreign-schema.ts';

@@ -1,6 +1,6 @@
 import { findTrace } from '../spans/activity.ts';
 import { readArrivals, readClock } from '../spans/arrivals.ts';
-import { joinTraceKey, type SpanSource } from '../contracts/stores.ts';
+import type { SpanSource } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readFacts } from '../spans/facts.ts';
 import { limitsFor, READ_LIMITS, readTraces } from '../spans/read-traces.ts';
@@ -69,11 +69,8 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
     },
     listing: {
       tables: tablesNow,
-      newest: async (filter) => {
-        const keys = await newestForeign(database, (await schema()).traces, filter);
-        const found = await activity.of(keys);
-        return keys.flatMap((key) => found.get(joinTraceKey(key)) ?? []);
-      },
+      newest: async (filter) => newestForeign(database, (await schema()).traces, filter),
+      activity: (keys) => activity.of(keys),
     },
     watch: poll,
     describe: async () => describeSchema(tables, await schema()),

@@ -23,6 +23,7 @@ export function foreignTables(
     logs: schema.logs === null ? null : logRows(schema.logs),
     logOrder: 'Block, RowInPart',
     within: '1',
+    hasFeedbackEvents: false,
     attributeKeys: 'AttributeKeys',
     params,
     facts: async (keys, attributeKeys) =>

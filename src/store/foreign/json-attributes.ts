@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Attributes } from '../../domain/span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 
 /**
  * Reads attributes from the text of a ClickHouse JSON column, which stores the key `a.b` as a path: `{"a":{"b":1}}`. A key

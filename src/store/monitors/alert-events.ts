@@ -1,7 +1,9 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
-import type { Mute } from '../../monitors/mute.ts';
+import { ALL_TENANTS, type Mute } from '../../monitors/mute.ts';
 import type { AlertStore } from '../contracts/monitors.ts';
+import type { Listed, ListPage } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
+import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { storedAlert } from './stored-alert.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
@@ -19,21 +21,12 @@ export function createAlertStore(database: Database): AlertStore {
       ),
     incident: (id) =>
       readEvents(database, `toString(IncidentId) = {id:String} ORDER BY Status`, { id: id.toLowerCase() }),
-    list: ({ tenant, sinceMs, offset, limit }) =>
-      readEvents(
-        database,
-        `${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
-           AND ifNull(EndsAt, StartsAt) >= fromUnixTimestamp64Milli({since:Int64})
-         ORDER BY ifNull(EndsAt, StartsAt) DESC, EventId LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
-        { tenant, since: Math.trunc(sinceMs ?? 0), offset: offset ?? 0, limit },
-      ),
+    list: (filter, page) => listEvents(database, filter, page),
     acknowledge: (incidentId) => database.insertRows('alert_acks', [{ IncidentId: incidentId }]),
     acknowledged: () => readAcknowledged(database),
-    mute: ({ tenant, subject, untilMs }) =>
-      database.insertRows('alert_mutes', [
-        { Tenant: tenant, Subject: subject, MutedUntil: toDateTime(untilMs) },
-      ]),
+    mute: (mute) => writeMute(database, mute),
     mutes: (sinceMs) => readMutes(database, sinceMs),
+    listMutes: (tenant, page) => listMutes(database, tenant, page),
   };
 }
 
@@ -62,6 +55,19 @@ async function readEvents(
   return rows.map(({ Event }) => storedAlert(Event));
 }
 
+function listEvents(
+  database: Database,
+  { tenant, sinceMs }: { readonly tenant?: string | undefined; readonly sinceMs?: number | undefined },
+  page: ListPage,
+): Promise<Listed<AlertEvent>> {
+  const sql = `SELECT Event, toUnixTimestamp64Milli(ifNull(EndsAt, StartsAt)) AS atMs, toString(EventId) AS keyId
+     FROM alert_events FINAL
+     WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} AND atMs >= {since:Int64}`;
+  const params = { tenant, since: Math.trunc(sinceMs ?? 0) };
+  const toItem = ({ Event }: { readonly Event: string }) => storedAlert(Event);
+  return readKeysetPage(database, { sql, params, order: 'newest', toItem }, page);
+}
+
 async function knownEvents(database: Database, ids: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>();
   for (const slice of splitIntoSlices(ids)) {
@@ -82,13 +88,43 @@ async function readAcknowledged(database: Database): Promise<Map<string, number>
   return new Map(rows.map(({ id, atMs }) => [id, Number(atMs)]));
 }
 
-async function readMutes(database: Database, sinceMs: number | undefined): Promise<Mute[]> {
-  const rows = await database.rows<{ tenant: string; subject: string; untilMs: string }>(
-    `SELECT Tenant AS tenant, Subject AS subject, toUnixTimestamp64Milli(MutedUntil) AS untilMs
+interface MuteRow {
+  readonly tenant: string;
+  readonly subject: string;
+  readonly untilMs: string;
+}
+
+const MUTE = 'Tenant AS tenant, Subject AS subject, toUnixTimestamp64Milli(MutedUntil) AS untilMs';
+
+function fromMuteRow({ tenant, subject, untilMs }: MuteRow): Mute {
+  return { tenant, subject, untilMs: Number(untilMs) };
+}
+
+/** A mute that is active keeps its beginning. */
+function writeMute(database: Database, { tenant, subject, untilMs }: Mute): Promise<void> {
+  return database.insertSelected(
+    `INSERT INTO alert_mutes (Tenant, Subject, MutedUntil, MutedAt)
+     SELECT {tenant:String}, {subject:String}, fromUnixTimestamp64Milli({until:Int64}), if(count() = 0, now64(3), min(MutedAt))
      FROM alert_mutes FINAL
+     WHERE Tenant = {tenant:String} AND Subject = {subject:String} AND MutedUntil > now64(3)`,
+    { tenant, subject, until: Math.trunc(untilMs) },
+  );
+}
+
+async function readMutes(database: Database, sinceMs: number | undefined): Promise<Mute[]> {
+  const rows = await database.rows<MuteRow>(
+    `SELECT ${MUTE} FROM alert_mutes FINAL
      WHERE MutedUntil > ${sinceMs === undefined ? 'now64(3)' : 'fromUnixTimestamp64Milli({since:Int64})'}
      ORDER BY tenant, subject`,
     { since: Math.trunc(sinceMs ?? 0) },
   );
-  return rows.map((row) => ({ ...row, untilMs: Number(row.untilMs) }));
+  return rows.map(fromMuteRow);
+}
+
+function listMutes(database: Database, tenant: string | undefined, page: ListPage): Promise<Listed<Mute>> {
+  const sql = `SELECT ${MUTE}, toUnixTimestamp64Milli(MutedAt) AS atMs, ${keyIdOf('Subject, Tenant')} AS keyId
+     FROM alert_mutes FINAL
+     WHERE MutedUntil > now64(3) AND ${tenant === undefined ? '1' : 'Tenant IN {tenants:Array(String)}'}`;
+  const params = { tenants: [ALL_TENANTS, tenant ?? ''] };
+  return readKeysetPage(database, { sql, params, order: 'newest', toItem: fromMuteRow }, page);
 }

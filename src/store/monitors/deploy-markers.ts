@@ -1,6 +1,8 @@
 import type { DeployMarker } from '../../domain/deploy-marker.ts';
-import type { MarkerStore } from '../contracts/monitors.ts';
+import type { Listed, ListPage } from '../contracts/lists.ts';
+import type { MarkerFilter, MarkerStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
+import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { toDateTime } from '../values.ts';
 import { readVersionScores } from './version-scores.ts';
 
@@ -22,33 +24,33 @@ export function createMarkerStore(database: Database): MarkerStore {
           FirstSeen: toDateTime(marker.atMs),
         },
       ]),
-    list: ({ tenant, sinceMs, offset, version, limit }) =>
-      listMarkers(database, { tenant, version, sinceMs: sinceMs ?? 0, offset: offset ?? 0, limit }),
+    list: (filter, page) => listMarkers(database, filter, page),
     scoresAround: (deploy) => readVersionScores(database, deploy),
   };
 }
 
-async function listMarkers(
+function listMarkers(
   database: Database,
-  query: {
-    readonly tenant: string | undefined;
-    readonly version: string | undefined;
-    readonly sinceMs: number;
-    readonly offset: number;
-    readonly limit: number;
-  },
-): Promise<DeployMarker[]> {
-  const rows = await database.rows<Omit<DeployMarker, 'atMs'> & { atMs: string }>(
-    `SELECT Tenant AS tenant, ServiceName AS service, Agent AS agent, ServiceVersion AS serviceVersion,
-       AgentVersion AS agentVersion, Origin AS origin, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs
+  { tenant, version, sinceMs = 0 }: MarkerFilter,
+  page: ListPage,
+): Promise<Listed<DeployMarker>> {
+  const names = 'tenant, service, agent, serviceVersion, agentVersion, origin';
+  const sql = `SELECT Tenant AS tenant, ServiceName AS service, Agent AS agent, ServiceVersion AS serviceVersion,
+       AgentVersion AS agentVersion, Origin AS origin, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs, ${keyIdOf(names)} AS keyId
      FROM deploy_markers
-     WHERE ${query.tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
-       AND ${query.version === undefined ? '1' : '{version:String} IN (ServiceVersion, AgentVersion)'}
-     GROUP BY tenant, service, agent, serviceVersion, agentVersion, origin
-     HAVING min(FirstSeen) >= fromUnixTimestamp64Milli({sinceMs:Int64})
-     ORDER BY atMs DESC, tenant, service, agent, serviceVersion, agentVersion, origin
-     LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
-    { ...query, sinceMs: Math.trunc(query.sinceMs) },
-  );
-  return rows.map((row) => ({ ...row, atMs: Number(row.atMs) }));
+     WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
+       AND ${version === undefined ? '1' : '{version:String} IN (ServiceVersion, AgentVersion)'}
+     GROUP BY ${names}
+     HAVING atMs >= {sinceMs:Int64}`;
+  const params = { tenant, version, sinceMs: Math.trunc(sinceMs) };
+  const toItem = ({ atMs, keyId: _keyId, ...marker }: MarkerRow): DeployMarker => ({
+    ...marker,
+    atMs: Number(atMs),
+  });
+  return readKeysetPage(database, { sql, params, order: 'newest', toItem }, page);
+}
+
+interface MarkerRow extends Omit<DeployMarker, 'atMs'> {
+  readonly atMs: string;
+  readonly keyId: string;
 }

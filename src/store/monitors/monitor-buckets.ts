@@ -2,7 +2,7 @@ import type { SeriesFacets, SplitFacet } from '../../domain/series-facets.ts';
 import type { BucketRange, SeriesBucket } from '../../monitors/monitor-store.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { Database } from '../database.ts';
-import { REPEAT_WINDOW_MS, STANDING, STEP } from './folded-scores-sql.ts';
+import { meanStep, REPEAT_WINDOW_MS, STANDING, STEP, UNIT } from './folded-scores-sql.ts';
 import {
   fromSeriesValues,
   IS_SERIES,
@@ -17,39 +17,53 @@ const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64})
   AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 
 /**
- * Counts rows of `score_arrivals` by the bucket in which the store wrote them. A row with a stamp within a bucket is
+ * Counts units (`UNIT`) of `score_arrivals` by the bucket in which the store wrote them. A row with a stamp within a bucket is
  * visible 45 s after its end, independent of other clocks, so that every later query gives the same result. A repeat is
  * detected by the row before it.
  */
 function scoresBy(by: readonly SplitFacet[]): string {
   return `
   SELECT BucketMs, ${SERIES_COLUMNS},
-    sumMapIf([Step], [toUInt32(1)], Standing = 'folded') AS Histogram,
-    countIf(Standing = 'refused') AS Refused, countIf(Standing = 'repeated') AS Repeated,
-    countIf(Standing = 'rescored') AS Rescored, countIf(Standing = 'late') AS Late,
-    countIf(Standing = 'not_uniform') AS NotUniform, countIf(Standing = 'not_live') AS NotLive
+    sumMapIf([MeanStep], [toUInt32(1)], Folded > 0) AS Histogram,
+    sum(UnitRefused) AS Refused, sum(UnitRepeated) AS Repeated, sum(UnitRescored) AS Rescored, sum(UnitLate) AS Late,
+    sum(UnitNotUniform) AS NotUniform, sum(UnitNotLive) AS NotLive
   FROM (
-    SELECT ${seriesColumnsBy(by)}, ${BUCKET} AS BucketMs,
-      ${STEP} AS Step,
-      lagInFrame(toNullable(WrittenAt)) OVER (
-        PARTITION BY ScoreId, Revision, Source ORDER BY WrittenAt
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS Earlier,
-      if(ifNull(dateDiff('millisecond', Earlier, WrittenAt) <= ${REPEAT_WINDOW_MS}, false), 'repeated', ${STANDING}) AS Standing
-    FROM score_arrivals
-    WHERE ${WITHIN} OR (WrittenAt >= fromUnixTimestamp64Milli({from:Int64} - ${REPEAT_WINDOW_MS})
-      AND WrittenAt < fromUnixTimestamp64Milli({from:Int64})
-      AND ScoreId IN (SELECT ScoreId FROM score_arrivals WHERE ${WITHIN})))
-  WHERE BucketMs >= {from:Int64}
+    SELECT BucketMs, ${SERIES_COLUMNS}, Unit,
+      countIf(Standing = 'folded') AS Folded, ${meanStep('Step', "Standing = 'folded'")} AS MeanStep,
+      countIf(Standing = 'refused') AS UnitRefused, countIf(Standing = 'repeated') AS UnitRepeated,
+      countIf(Standing = 'rescored') AS UnitRescored, countIf(Standing = 'late') AS UnitLate,
+      countIf(Standing = 'not_uniform') AS UnitNotUniform, countIf(Standing = 'not_live') AS UnitNotLive
+    FROM (
+      SELECT ${seriesColumnsBy(by)}, ${BUCKET} AS BucketMs, ${UNIT} AS Unit,
+        ${STEP} AS Step,
+        lagInFrame(toNullable(WrittenAt)) OVER (
+          PARTITION BY ScoreId, Revision, Source ORDER BY WrittenAt
+          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS Earlier,
+        if(ifNull(dateDiff('millisecond', Earlier, WrittenAt) <= ${REPEAT_WINDOW_MS}, false), 'repeated', ${STANDING}) AS Standing
+      FROM score_arrivals
+      WHERE ${WITHIN} OR (WrittenAt >= fromUnixTimestamp64Milli({from:Int64} - ${REPEAT_WINDOW_MS})
+        AND WrittenAt < fromUnixTimestamp64Milli({from:Int64})
+        AND ScoreId IN (SELECT ScoreId FROM score_arrivals WHERE ${WITHIN})))
+    WHERE BucketMs >= {from:Int64}
+    GROUP BY BucketMs, ${SERIES_COLUMNS}, Unit)
   GROUP BY BucketMs, ${SERIES_COLUMNS}`;
 }
 
+/**
+ * Counts the outcomes of one target for each trace or session and rule: outcomes of one trace depend on each other. The choice by a
+ * hash does not depend on the outcome.
+ */
 const OUTCOMES = `
-  SELECT ${BUCKET} AS BucketMs, ${seriesColumnsBy([])},
-    uniqExactIf((TraceId, TargetId, Rule), Status = 'scored') AS Scored,
-    uniqExactIf((TraceId, TargetId, Rule), Status = 'failed') AS Failed,
-    uniqExactIf((TraceId, TargetId, Rule), Status = 'deferred') AS Deferred
-  FROM outcome_arrivals
-  WHERE ${WITHIN}
+  SELECT BucketMs, ${SERIES_COLUMNS},
+    countIf(has(Ends, (Chosen, 'scored'))) AS Scored,
+    countIf(has(Ends, (Chosen, 'failed'))) AS Failed,
+    countIf(has(Ends, (Chosen, 'deferred'))) AS Deferred
+  FROM (
+    SELECT ${BUCKET} AS BucketMs, ${seriesColumnsBy([])},
+      min(cityHash64(TargetId)) AS Chosen, groupUniqArray((cityHash64(TargetId), toString(Status))) AS Ends
+    FROM outcome_arrivals
+    WHERE ${WITHIN}
+    GROUP BY BucketMs, ${SERIES_COLUMNS}, if(TraceId = '', TargetId, TraceId), Rule)
   GROUP BY BucketMs, ${SERIES_COLUMNS}`;
 
 const INTO_BUCKETS = `

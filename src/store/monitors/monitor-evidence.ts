@@ -17,7 +17,7 @@ const BEFORE_MS = 7 * DAY_MS;
 const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 
 /**
- * Reads the worst traces of a series in a range of time, and the parts of the traffic that moved its mean. Sums are of
+ * Reads the worst traces of a series in a range of time (none for sessions), and the parts of the traffic that moved its mean. Sums are of
  * whole steps: sums of fractions depend on the order in which threads add them, and every query must give the same result.
  */
 export async function explainSeries(
@@ -30,7 +30,7 @@ export async function explainSeries(
   const params = { ...seriesParams(series), from: fromMs, to: toMs, earlier: fromMs - BEFORE_MS };
   const worst = database.rows<AlertTrace>(
     `SELECT TraceId AS traceId, toString(ScoreId) AS scoreId, ${DIRECTED} AS score
-     FROM score_arrivals WHERE ${WITHIN} AND ${folded}
+     FROM score_arrivals WHERE ${WITHIN} AND TraceId != '' AND ${folded}
      ORDER BY score, WrittenAt, ScoreId LIMIT 1 BY TraceId LIMIT ${MAX_TRACES}`,
     params,
   );

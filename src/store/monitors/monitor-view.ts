@@ -1,16 +1,26 @@
 import { SPLIT_FACETS } from '../../domain/series-facets.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
-import type { MonitorView, PastScore, ScorerSetAside, StatusQuery } from '../contracts/monitors.ts';
+import type { MonitorView, PastScore, ScorerSetAside, StatusFilter } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
-import { DIRECTED, STEP } from './folded-scores-sql.ts';
-import { fromSeriesValues, SERIES_COLUMNS, seriesColumnsBy, type SeriesValues } from './series-columns.ts';
+import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
+import { DIRECTED, meanStep, STEP, UNIT } from './folded-scores-sql.ts';
+import {
+  fromSeriesValues,
+  IS_UNSPLIT,
+  SERIES_COLUMNS,
+  seriesColumnsBy,
+  type SeriesValues,
+} from './series-columns.ts';
+import { MIB } from '../../domain/byte-sizes.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Creates the view of monitors for people. */
 export function createMonitorView(database: Database): MonitorView {
   return {
     pastScores: (range) => readPastScores(database, range),
-    statuses: (query) => readStatuses(database, query),
+    statuses: (filter, limit) => readStatuses(database, filter, limit),
+    listStatuses: (filter, page) =>
+      readKeysetPage(database, { ...statusSource(filter), order: 'id', toItem: fromStatusRow }, page),
     setAside: ({ intervalMs, sinceMs, tenant }) =>
       database.rows<ScorerSetAside>(
         `SELECT Scorer AS scorer, toUInt32(sum(arraySum(Counts))) AS folded, toUInt32(sum(Refused)) AS refused,
@@ -18,7 +28,7 @@ export function createMonitorView(database: Database): MonitorView {
            toUInt32(sum(NotUniform)) AS notUniform, toUInt32(sum(NotLive)) AS notLive
          FROM monitor_buckets FINAL
          WHERE IntervalMs = {intervalMs:UInt32} AND Bucket >= fromUnixTimestamp64Milli({sinceMs:Int64})
-           AND empty(Split)
+           AND ${IS_UNSPLIT}
            AND ${tenantCondition(tenant)}
          GROUP BY scorer ORDER BY scorer`,
         { intervalMs, sinceMs: Math.trunc(sinceMs), tenant },
@@ -26,16 +36,23 @@ export function createMonitorView(database: Database): MonitorView {
   };
 }
 
+/** Memory of the past scores of traces; further ones go to the disk of the store. */
+const MAX_GROUP_BYTES = 256 * MIB;
+
 async function* readPastScores(
   database: Database,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): AsyncGenerator<PastScore[]> {
   const batches = database.stream(
-    `SELECT toUnixTimestamp64Milli(toDateTime64(TraceTimestamp, 3, 'UTC')) AS AtMs, ${STEP},
-       ${seriesColumnsBy(SPLIT_FACETS)}
-     FROM scores FINAL
-     WHERE NOT IsDeleted AND Source IN ('live', 'backfill') AND Stratum = 'uniform' AND ${DIRECTED} IS NOT NULL
-       AND AtMs >= {from:Int64} AND AtMs < {to:Int64}`,
+    `SELECT min(AtMs), ${meanStep('Step', '1')}, ${SERIES_COLUMNS}
+     FROM (
+       SELECT toUnixTimestamp64Milli(toDateTime64(TraceTimestamp, 3, 'UTC')) AS AtMs, ${STEP} AS Step, ${UNIT} AS Unit,
+         ${seriesColumnsBy(SPLIT_FACETS)}
+       FROM scores FINAL
+       WHERE NOT IsDeleted AND Source IN ('live', 'backfill') AND Stratum = 'uniform' AND ${DIRECTED} IS NOT NULL
+         AND AtMs >= {from:Int64} AND AtMs < {to:Int64})
+     GROUP BY ${SERIES_COLUMNS}, Unit
+     SETTINGS max_bytes_before_external_group_by = ${MAX_GROUP_BYTES}`,
     { from: Math.trunc(fromMs), to: Math.trunc(toMs) },
   );
   for await (const batch of batches) {
@@ -54,18 +71,40 @@ type PastScoreColumns = [atMs: string, step: number, ...series: SeriesValues];
  */
 const STALE_AFTER_MS = 3 * HOUR_MS;
 
-async function readStatuses(database: Database, query: StatusQuery): Promise<MonitorStatus[]> {
-  const rows = await database.rows<{ Status: string }>(
-    `SELECT Status FROM (
+/** Columns of the place of a state, which stays. */
+const PLACE = keyIdOf(`JSONExtractString(Status, 'alert'), ${SERIES_COLUMNS}, RuleKey`);
+
+interface StatusRow {
+  readonly Status: string;
+}
+
+function fromStatusRow({ Status }: StatusRow): MonitorStatus {
+  return JSON.parse(Status) as MonitorStatus;
+}
+
+/** Returns the statement of the states that rules have now. */
+function statusSource({ tenant, sinceMs, ruleKeys }: StatusFilter) {
+  const sql = `SELECT Status, 0 AS atMs, ${PLACE} AS keyId FROM (
        SELECT *, max(Bucket) OVER () AS Latest FROM monitor_status FINAL
        WHERE RuleKey IN {ruleKeys:Array(String)})
-     WHERE Bucket >= subtractMilliseconds(Latest, ${STALE_AFTER_MS}) AND ${tenantCondition(query.tenant)}
-     ORDER BY JSONExtractString(Status, 'phase') IN ('firing', 'recovering') DESC,
-       JSONExtractString(Status, 'alert'), ${SERIES_COLUMNS}
-     LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
-    { ...query, offset: query.offset ?? 0 },
+     WHERE Bucket >= subtractMilliseconds(Latest, ${STALE_AFTER_MS}) AND ${tenantCondition(tenant)}
+       AND ${sinceMs === undefined ? '1' : "JSONExtractInt(Status, 'sinceMs') >= {sinceMs:Int64}"}`;
+  return { sql, params: { ruleKeys, tenant, sinceMs: Math.trunc(sinceMs ?? 0) } };
+}
+
+async function readStatuses(
+  database: Database,
+  filter: StatusFilter,
+  limit: number,
+): Promise<MonitorStatus[]> {
+  const { sql, params } = statusSource(filter);
+  const rows = await database.rows<StatusRow>(
+    `SELECT Status FROM (${sql})
+     ORDER BY JSONExtractString(Status, 'phase') IN ('firing', 'recovering') DESC, keyId
+     LIMIT {limit:UInt32}`,
+    { ...params, limit },
   );
-  return rows.map(({ Status }) => JSON.parse(Status) as MonitorStatus);
+  return rows.map(fromStatusRow);
 }
 
 function tenantCondition(tenant: string | undefined): string {

@@ -27,13 +27,17 @@ export type SeriesValues = [
   split: string[],
 ];
 
-/** Column of `scores` and `score_arrivals` for each facet that can split series. */
-const COLUMN_OF: Readonly<Record<SplitFacet, string>> = {
+/** Column of `scores` and `score_arrivals` for each part of a series in `Split`. */
+const COLUMN_OF: Readonly<Record<'target' | SplitFacet, string>> = {
+  target: 'Target',
   model: 'Model',
   agentVersion: 'AgentVersion',
   serviceVersion: 'ServiceVersion',
   service: 'ServiceName',
 };
+
+/** Condition for scores of whole runs, which have no target in `Split`. Rows of earlier versions have no target. */
+const IS_WHOLE_RUN = `Target IN ('trace', '')`;
 
 /**
  * Returns `SERIES_COLUMNS` for a query on scores or outcomes whose series are split by these facets. Outcomes cannot be
@@ -41,8 +45,12 @@ const COLUMN_OF: Readonly<Record<SplitFacet, string>> = {
  */
 export function seriesColumnsBy(by: readonly SplitFacet[]): string {
   const pairs = by.map((facet) => `'${facet}', toString(${COLUMN_OF[facet]})`);
-  return `${FACET_COLUMNS}, ${pairs.length === 0 ? 'emptyArrayString()' : `[${pairs.join(', ')}]`} AS Split`;
+  const target = `if(${IS_WHOLE_RUN}, emptyArrayString(), ['target', toString(Target)])`;
+  return `${FACET_COLUMNS}, ${pairs.length === 0 ? target : `arrayConcat(${target}, [${pairs.join(', ')}])`} AS Split`;
 }
+
+/** Condition for the rows that no rule has split. */
+export const IS_UNSPLIT = `(empty(Split) OR (length(Split) = 2 AND Split[1] = 'target'))`;
 
 export function toSeriesRow(series: SeriesFacets): SeriesRow {
   return {
@@ -66,9 +74,9 @@ export function fromSeriesValues(values: SeriesValues): SeriesFacets {
   return split.length === 0 ? series : { ...series, ...fromSplit(split) };
 }
 
-function fromSplit(split: readonly string[]): Partial<Record<SplitFacet, string>> {
+function fromSplit(split: readonly string[]): Pick<SeriesFacets, 'target' | SplitFacet> {
   const pairs = split.flatMap((facet, index) => (index % 2 === 0 ? [[facet, split[index + 1] ?? '']] : []));
-  return Object.fromEntries(pairs) as Partial<Record<SplitFacet, string>>;
+  return Object.fromEntries(pairs) as Pick<SeriesFacets, 'target' | SplitFacet>;
 }
 
 const HAS_FACETS = `Tenant = {tenant:String} AND Scorer = {scorer:String} AND Fingerprint = {fingerprint:String}
@@ -80,7 +88,7 @@ export const IS_SERIES = `${HAS_FACETS} AND Split = {split:Array(String)}`;
 /** Returns an SQL condition for the scores of one series. Its parameters are `seriesParams`. */
 export function seriesCondition(series: SeriesFacets): string {
   const further = buildSplit(series).map(([facet]) => ` AND ${COLUMN_OF[facet]} = {${facet}:String}`);
-  return `${HAS_FACETS}${further.join('')}`;
+  return `${HAS_FACETS}${series.target === undefined ? ` AND ${IS_WHOLE_RUN}` : ''}${further.join('')}`;
 }
 
 export function seriesParams(series: SeriesFacets): QueryParams {

@@ -3,7 +3,7 @@ import { type IntervalScores, SCORE_STEPS } from '../../monitors/bucket.ts';
 import { computeSeriesKey } from '../../monitors/series-key.ts';
 import type { VersionScores } from '../../monitors/version-compare.ts';
 import type { Database } from '../database.ts';
-import { STANDING, STEP } from './folded-scores-sql.ts';
+import { meanStep, STANDING, STEP, UNIT } from './folded-scores-sql.ts';
 import { fromSeriesRow, SERIES_COLUMNS, seriesColumnsBy, type SeriesRow } from './series-columns.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 
@@ -26,15 +26,19 @@ export async function readVersionScores(
   { tenant, service, version, agents, atMs }: Deploy,
 ): Promise<VersionScores[]> {
   const rows = await database.rows<HourRow>(
-    `SELECT ${seriesColumnsBy([])},
-       intDiv(toUnixTimestamp64Milli(WrittenAt), 3600000) * 3600000 AS HourMs,
-       WrittenAt >= fromUnixTimestamp64Milli({at:Int64}) AS IsAfter,
-       sumMap([${STEP}], [toUInt32(1)]) AS Histogram, Histogram.1 AS Steps, arrayMap(n -> toUInt32(n), Histogram.2) AS Counts
-     FROM score_arrivals
-     WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND Tenant = {tenant:String}
-       AND ServiceName = {service:String} AND ${STANDING} = 'folded'
-       AND (empty({agents:Array(String)}) OR Agent IN {agents:Array(String)})
-       AND (WrittenAt < fromUnixTimestamp64Milli({at:Int64}) OR {version:String} IN (ServiceVersion, AgentVersion))
+    `SELECT ${SERIES_COLUMNS}, HourMs, IsAfter,
+       sumMap([MeanStep], [toUInt32(1)]) AS Histogram, Histogram.1 AS Steps, arrayMap(n -> toUInt32(n), Histogram.2) AS Counts
+     FROM (
+       SELECT ${seriesColumnsBy([])},
+         intDiv(toUnixTimestamp64Milli(WrittenAt), 3600000) * 3600000 AS HourMs,
+         WrittenAt >= fromUnixTimestamp64Milli({at:Int64}) AS IsAfter,
+         ${meanStep(STEP, '1')} AS MeanStep
+       FROM score_arrivals
+       WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND Tenant = {tenant:String}
+         AND ServiceName = {service:String} AND ${STANDING} = 'folded'
+         AND (empty({agents:Array(String)}) OR Agent IN {agents:Array(String)})
+         AND (WrittenAt < fromUnixTimestamp64Milli({at:Int64}) OR {version:String} IN (ServiceVersion, AgentVersion))
+       GROUP BY ${SERIES_COLUMNS}, HourMs, IsAfter, ${UNIT})
      GROUP BY ${SERIES_COLUMNS}, HourMs, IsAfter
      ORDER BY HourMs, ${SERIES_COLUMNS} LIMIT ${MAX_ROWS}`,
     { tenant, service, version, agents, at: atMs, from: atMs - BEFORE_MS },

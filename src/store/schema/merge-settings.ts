@@ -30,13 +30,17 @@ const PARTITIONED = [
   'trace_starts',
   'score_arrivals',
   'outcome_arrivals',
+  'decision_arrivals',
   'judge_calls',
   'spend',
   'exports',
+  'score_hours',
+  'score_days',
+  'decision_hours',
 ];
 
 /** Tables with an insert every second or two, whose parts are never finished. */
-const UNPARTITIONED = ['decisions', 'scores', 'runs', 'deploy_markers'];
+const UNPARTITIONED = ['decisions', 'scores', 'runs', 'score_starts', 'run_starts', 'deploy_markers'];
 
 /**
  * Settings of each table, the best first. The other tables keep their selector. They have few rows and replace them (beats, progress,

@@ -9,13 +9,18 @@ export interface ReadableTable {
 
 const CREATE_TABLE = /^CREATE TABLE IF NOT EXISTS (\w+)\s*\(/u;
 
-/** Lists the tables that the migrations create, by name. */
+/** Tables of secrets, which no reader may query. */
+const SECRET: readonly string[] = ['cookie_keys'];
+
+/** Lists the tables that the migrations create and that readers may query, by name. */
 export function readableTables(): ReadableTable[] {
   const tables = readMigrations()
     .flatMap(({ statements }) => statements)
     .flatMap((statement): ReadableTable[] => {
       const name = CREATE_TABLE.exec(statement)?.[1];
-      return name === undefined ? [] : [{ name, hasTenant: /^\s*`Tenant` /mu.test(statement) }];
+      return name === undefined || SECRET.includes(name)
+        ? []
+        : [{ name, hasTenant: /^\s*`Tenant` /mu.test(statement) }];
     });
   return tables.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

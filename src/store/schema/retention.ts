@@ -48,15 +48,22 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays = 3 }: Retenti
     { table: 'scores', column: 'Verdicts', from: WRITTEN, days: spansDays },
     { table: 'decisions', from: WRITTEN, days: scores },
     { table: 'runs', from: WRITTEN, days: scores },
+    { table: 'run_starts', from: WRITTEN, days: scores },
+    { table: 'score_starts', from: WRITTEN, days: scores },
     { table: 'scores', from: WRITTEN, days: scores },
+    { table: 'score_hours', from: WRITTEN, days: scores },
+    { table: 'score_days', from: WRITTEN, days: scores },
+    { table: 'decision_hours', from: WRITTEN, days: scores },
     { table: 'exports', from: 'toDateTime(ExportedAt)', days: scores },
     { table: 'export_replays', from: WRITTEN, days: scores },
     { table: 'spend', from: WRITTEN, days: Math.max(scores, BUDGET_DAYS) },
     { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'outcome_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
+    { table: 'decision_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'monitor_buckets', from: WRITTEN, days: scores },
     { table: 'alert_events', from: WRITTEN, days: scores },
     { table: 'alert_deliveries', from: WRITTEN, days: scores },
+    { table: 'audit', from: WRITTEN, days: scores },
   ];
 }
 

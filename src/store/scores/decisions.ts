@@ -1,11 +1,4 @@
-import type { TargetKind } from '../../domain/agent-run.ts';
-import {
-  decisionVersion,
-  HELD_BACK,
-  type Decision,
-  type DecisionStatus,
-  type Stratum,
-} from '../../domain/decision.ts';
+import { BACKFILL_RULES, HELD_BACK, type Decision } from '../../domain/decision.ts';
 import {
   joinTraceKey,
   type DecisionStore,
@@ -16,7 +9,7 @@ import {
 import type { Database } from '../database.ts';
 import { readUndecided } from '../spans/undecided.ts';
 import { IN_KEYS, IN_SHARDS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
-import { fromMillis, toDateTime } from '../values.ts';
+import { DECISION_SELECTION, fromDecisionRow, toDecisionRow, type DecisionRow } from './decision-row.ts';
 
 /**
  * Creates the store of current decisions: one row for each (tenant, trace, target, rule, scorer), the one with the newest
@@ -25,57 +18,29 @@ import { fromMillis, toDateTime } from '../values.ts';
 export function createDecisionStore(database: Database): DecisionStore {
   return {
     ofTraces: (keys) => readDecisions(database, keys),
-    write: (decisions) => database.insertRows('decisions', decisions.map(toRow)),
+    write: (decisions) => database.insertRows('decisions', decisions.map(toDecisionRow)),
     undecided: (query) => readUndecided(database, query),
     due: (query) => readDue(database, query),
     heldBack: (query) => readHeldBack(database, query),
   };
 }
 
-/** A row of `decisions` as the store gives it. */
-export interface DecisionRow {
-  Tenant: string;
-  TraceId: string;
-  Target: string;
-  TargetId: string;
-  Rule: string;
-  Scorer: string;
-  Fingerprint: string;
-  Agent: string;
-  Environment: string;
-  Status: string;
-  Reason: string;
-  Attempts: number;
-  NextAttemptAtMs: string | null;
-  InclusionProbability: number;
-  Weight: number | null;
-  Stratum: string;
-  Revision: number;
-  EvidenceUntilMs: string;
-  EvidenceHash: string;
-  CostUsd: number | null;
-  DecidedAtMs: string;
-}
-
-/** Columns for `fromDecisionRow`. Times are Unix milliseconds, with names of their own. */
-export const DECISION_SELECTION = `
-  * EXCEPT (NextAttemptAt, EvidenceUntil, DecidedAt, Version, WrittenAt),
-  toUnixTimestamp64Milli(NextAttemptAt) AS NextAttemptAtMs,
-  toUnixTimestamp64Milli(EvidenceUntil) AS EvidenceUntilMs,
-  toUnixTimestamp64Milli(DecidedAt) AS DecidedAtMs`;
-
 /** Condition on the shards of decisions on sessions: their target id stands in the place of the trace id. */
 const SESSION_IN_SHARDS = IN_SHARDS.replace('TraceId', 'TargetId');
 
-const IS_DEFERRED = `Status = 'deferred' AND NOT startsWith(Rule, 'backfill:')`;
-const IS_HELD = `TraceId != '' AND ${IS_DEFERRED} AND startsWith(Reason, '${HELD_BACK}')`;
+const IS_DEFERRED = `Status = 'deferred' AND NOT startsWith(Rule, '${BACKFILL_RULES}')`;
+const IS_HELD = `${IS_DEFERRED} AND startsWith(Reason, '${HELD_BACK}')`;
 const IS_DUE = `${IS_DEFERRED} AND NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64})`;
+
+/** Returns the condition on decisions on sessions, or on traces. */
+function isOfKind(ofSessions: boolean): string {
+  return ofSessions ? "TraceId = ''" : "TraceId != ''";
+}
 
 /** The inner query finds candidates by the index on the status; FINAL then leaves out rows that a later one replaced. */
 async function readDue(database: Database, query: DueQuery): Promise<Decision[]> {
   const { untilMs, shards, limit, ofSessions = false } = query;
-  const isOfKind = ofSessions ? "TraceId = ''" : `TraceId != '' AND NOT startsWith(Reason, '${HELD_BACK}')`;
-  const isAsked = `${isOfKind} AND ${IS_DUE}`;
+  const isAsked = `${isOfKind(ofSessions)} AND NOT startsWith(Reason, '${HELD_BACK}') AND ${IS_DUE}`;
   const rows = await database.rows<DecisionRow>(
     `SELECT ${DECISION_SELECTION} FROM decisions FINAL
      WHERE (Tenant, TraceId) IN (
@@ -92,19 +57,20 @@ async function readDue(database: Database, query: DueQuery): Promise<Decision[]>
 /** The inner query finds candidates as above. */
 async function readHeldBack(
   database: Database,
-  { untilMs, evidenceBeforeMs, order, shards, limit }: HeldBackQuery,
+  { untilMs, evidenceBeforeMs, order, shards, limit, ofSessions = false }: HeldBackQuery,
 ): Promise<Decision[]> {
+  const inShards = shards === null ? [] : [ofSessions ? SESSION_IN_SHARDS : IN_SHARDS];
   const conditions = [
+    isOfKind(ofSessions),
     IS_HELD,
+    ...inShards,
     ...(untilMs === undefined ? [] : ['NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64})']),
     ...(evidenceBeforeMs === undefined ? [] : ['EvidenceUntil < fromUnixTimestamp64Milli({before:Int64})']),
   ].join(' AND ');
   const rows = await database.rows<DecisionRow>(
     `SELECT ${DECISION_SELECTION} FROM decisions FINAL
-     WHERE (Tenant, TraceId) IN (
-       SELECT Tenant, TraceId FROM decisions WHERE ${conditions} ${shards === null ? '' : `AND ${IN_SHARDS}`})
-       AND ${conditions}
-     ORDER BY EvidenceUntil ${order === 'newest-first' ? 'DESC' : 'ASC'}, Tenant, TraceId
+     WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM decisions WHERE ${conditions}) AND ${conditions}
+     ORDER BY EvidenceUntil ${order === 'newest-first' ? 'DESC' : 'ASC'}, Tenant, TraceId, TargetId
      LIMIT {limit:UInt32}`,
     {
       until: Math.trunc(untilMs ?? 0),
@@ -135,57 +101,4 @@ async function readDecisions(
     }
   }
   return found;
-}
-
-export function fromDecisionRow(row: DecisionRow): Decision {
-  return {
-    tenant: row.Tenant,
-    traceId: row.TraceId,
-    target: row.Target as TargetKind,
-    targetId: row.TargetId,
-    rule: row.Rule,
-    scorer: row.Scorer,
-    fingerprint: row.Fingerprint,
-    ...(row.Agent === '' ? {} : { agent: row.Agent }),
-    ...(row.Environment === '' ? {} : { environment: row.Environment }),
-    status: row.Status as DecisionStatus,
-    reason: row.Reason,
-    attempts: row.Attempts,
-    nextAttemptAt: fromMillis(row.NextAttemptAtMs),
-    inclusionProbability: row.InclusionProbability,
-    weight: row.Weight,
-    stratum: row.Stratum as Stratum,
-    revision: row.Revision,
-    evidenceUntil: Number(row.EvidenceUntilMs),
-    evidenceHash: row.EvidenceHash,
-    costUsd: row.CostUsd,
-    decidedAt: Number(row.DecidedAtMs),
-  };
-}
-
-function toRow(decision: Decision): Record<string, unknown> {
-  return {
-    Tenant: decision.tenant,
-    TraceId: decision.traceId,
-    Target: decision.target,
-    TargetId: decision.targetId,
-    Rule: decision.rule,
-    Scorer: decision.scorer,
-    Fingerprint: decision.fingerprint,
-    Agent: decision.agent ?? '',
-    Environment: decision.environment ?? '',
-    Status: decision.status,
-    Reason: decision.reason,
-    Attempts: decision.attempts,
-    NextAttemptAt: decision.nextAttemptAt === null ? null : toDateTime(decision.nextAttemptAt),
-    InclusionProbability: decision.inclusionProbability,
-    Weight: decision.weight,
-    Stratum: decision.stratum,
-    Revision: decision.revision,
-    EvidenceUntil: toDateTime(decision.evidenceUntil),
-    EvidenceHash: decision.evidenceHash,
-    CostUsd: decision.costUsd,
-    DecidedAt: toDateTime(decision.decidedAt),
-    Version: String(decisionVersion(decision)),
-  };
 }

@@ -5,6 +5,9 @@ import { toDateTime } from '../values.ts';
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
 const CLOCK_SKEW_MS = 5_000;
 
+const DISMISSAL = `INSERT INTO duty_members (Duty, Member, JoinedAt, Leaving)
+  SELECT Duty, Member, min(JoinedAt), 1 FROM duty_members GROUP BY Duty, Member HAVING max(Leaving) = 0`;
+
 /** Creates the store of the processes that share duties. */
 export function createDutyStore(database: Database): DutyStore {
   return {
@@ -19,6 +22,7 @@ export function createDutyStore(database: Database): DutyStore {
         })),
       ),
     readMembers: (duties, ttlMs) => readMembers(database, duties, ttlMs),
+    dismissAll: () => database.insertSelected(DISMISSAL, {}),
   };
 }
 

@@ -1,8 +1,8 @@
-import type { TargetKind } from '../../domain/agent-run.ts';
+import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import { runVersion, type RunRecord } from '../../domain/run-record.ts';
 import type { RunStore } from '../contracts/runs.ts';
 import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import type { Database, QueryParams } from '../database.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 import { fromInteger, toDateTime } from '../values.ts';
 
@@ -68,6 +68,25 @@ async function readRuns(database: Database, keys: readonly TraceKey[]): Promise<
     }
   }
   return found;
+}
+
+/**
+ * Reads the first run of each trace; at most `MAX_KEYS` traces. Keyed by `joinTraceKey`.
+ * @param asked condition on the runs, with the parameters of `IN_KEYS`
+ */
+export async function readMainRuns(
+  database: Database,
+  keys: readonly TraceKey[],
+  asked: { readonly sql: string; readonly params: QueryParams } = { sql: '1', params: keyParams(keys) },
+): Promise<Map<string, RunRecord>> {
+  const rows = await database.rows<RunRow>(
+    `SELECT * FROM (
+       SELECT ${SELECTION} FROM runs FINAL WHERE ${IN_KEYS} AND Target = 'trace'
+       ORDER BY Tenant, TraceId, TargetId LIMIT 1 BY Tenant, TraceId)
+     WHERE ${asked.sql}`,
+    asked.params,
+  );
+  return new Map(rows.map(fromRow).map((record) => [joinTraceKey(record), record]));
 }
 
 async function readUntil(database: Database, keys: readonly TraceKey[]): Promise<Map<string, number>> {

@@ -1,4 +1,4 @@
-import type { TargetKind } from '../../domain/agent-run.ts';
+import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { Stratum } from '../../domain/decision.ts';
 import type { Score, ScoreSource, Verdict } from '../../domain/score.ts';
 import { fromInteger, toDateTime } from '../values.ts';
@@ -51,6 +51,7 @@ export interface ScoreRow {
   Revision: number;
   Completeness: string;
   Source: string;
+  ScoredBy: string;
   EvidenceHash: string;
   EvidenceUntilMs: string;
   Day: string;
@@ -99,6 +100,7 @@ export function fromScoreRow(row: ScoreRow): Score {
     revision: row.Revision,
     completeness: row.Completeness === 'partial' ? 'partial' : 'complete',
     source: row.Source as ScoreSource,
+    scoredBy: row.ScoredBy,
     evidenceHash: row.EvidenceHash,
     day: row.Day,
     evidenceUntil: Number(row.EvidenceUntilMs),

@@ -2,6 +2,8 @@ import { TupleParam } from '@clickhouse/client';
 import { WHOLE_RULE } from '../../domain/decision.ts';
 import { HASHED_SESSION, MAX_SESSION_ID_BYTES } from '../../domain/session-target.ts';
 import type {
+  EndedSession,
+  EndedSessionsQuery,
   SessionActivity,
   SessionKey,
   SessionStore,
@@ -10,8 +12,8 @@ import type {
 } from '../contracts/sessions.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
 import type { Database } from '../database.ts';
-import { splitIntoSlices } from '../spans/trace-keys.ts';
-import { DECISION_SELECTION, fromDecisionRow, type DecisionRow } from './decisions.ts';
+import { cellParams, splitIntoSlices } from '../spans/trace-keys.ts';
+import { DECISION_SELECTION, fromDecisionRow, type DecisionRow } from './decision-row.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 
 /** Time by which the evidence of a session may be older than the read of its last turn, milliseconds: spans that waited for a read. */
@@ -22,6 +24,7 @@ export function createSessionStore(database: Database): SessionStore {
   return {
     undecided: (query) => readUndecidedSessions(database, query),
     activity: (key) => readActivity(database, key),
+    list: (query) => listEnded(database, query),
     find: (sessionId) => findSessions(database, sessionId),
     turns: (key, limit) => readTurns(database, key, limit),
     decisions: async (tenant, targetIds) => {
@@ -73,11 +76,13 @@ interface ActivityRow {
   last: string;
 }
 
-const ACTIVITY = `
+/** Columns of an `ActivityRow` and the target id, for `FROM runs … GROUP BY Tenant, SessionId`. */
+export const SESSION_ACTIVITY = `
   Tenant AS tenant, SessionId AS sessionId, ${TARGET_ID} AS targetId,
   toUnixTimestamp64Milli(min(EvidenceUntil)) AS first, toUnixTimestamp64Milli(max(EvidenceUntil)) AS last`;
 
-const IS_TURN = `Target = 'trace' AND SessionId != '' AND IsDeleted = 0`;
+/** Condition on the rows of `runs` that are turns of a session. */
+export const IS_TURN = `Target = 'trace' AND SessionId != '' AND IsDeleted = 0`;
 
 const RECENT = `SELECT Tenant, SessionId FROM runs
   WHERE ${IS_TURN} AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`;
@@ -92,7 +97,7 @@ async function readUndecidedSessions(
   }
   const rows = await database.rows<ActivityRow>(
     `SELECT session.* EXCEPT (targetId) FROM (
-       SELECT ${ACTIVITY} FROM runs
+       SELECT ${SESSION_ACTIVITY} FROM runs
        WHERE ${IS_TURN} AND (Tenant, SessionId) IN (${RECENT})
        GROUP BY Tenant, SessionId) AS session
      LEFT JOIN (
@@ -114,10 +119,7 @@ async function readUndecidedSessions(
     {
       since: Math.max(0, Math.trunc(sinceMs)),
       evidenceSince: Math.max(0, Math.trunc(sinceMs - READ_LATE_MS)),
-      cellRules: cells.map(({ rule }) => rule),
-      cellScorers: cells.map(({ scorer }) => scorer),
-      cellsSince: cells.map((cell) => Math.trunc(cell.fromMs)),
-      cellsUntil: cells.map(({ untilMs }) => Math.min(Math.trunc(untilMs), Number.MAX_SAFE_INTEGER)),
+      ...cellParams(cells),
       limit,
       ...(shards === null ? {} : { shards: [...shards] }),
     },
@@ -127,7 +129,7 @@ async function readUndecidedSessions(
 
 async function readActivity(database: Database, key: SessionKey): Promise<SessionActivity | undefined> {
   const [row] = await database.rows<ActivityRow>(
-    `SELECT ${ACTIVITY} FROM runs
+    `SELECT ${SESSION_ACTIVITY} FROM runs
      WHERE ${IS_TURN} AND Tenant = {tenant:String} AND SessionId = {sessionId:String}
      GROUP BY Tenant, SessionId`,
     { ...key },
@@ -135,9 +137,40 @@ async function readActivity(database: Database, key: SessionKey): Promise<Sessio
   return row && toActivity(row);
 }
 
+/** The inner query finds candidates by the index on the start; a later turn then takes a session out of the range. */
+async function listEnded(
+  database: Database,
+  { tenant, fromMs, toMs, after, limit }: EndedSessionsQuery,
+): Promise<EndedSession[]> {
+  const rows = await database.rows<ActivityRow & { lastTurn: string }>(
+    `SELECT * EXCEPT (targetId) FROM (
+       SELECT ${SESSION_ACTIVITY}, toUnixTimestamp64Milli(max(StartedAt)) AS lastTurn FROM runs
+       WHERE ${IS_TURN} AND (Tenant, SessionId) IN (
+         SELECT Tenant, SessionId FROM runs
+         WHERE ${IS_TURN} AND StartedAt >= fromUnixTimestamp64Milli({from:Int64})
+           AND StartedAt < fromUnixTimestamp64Milli({to:Int64})
+           ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'})
+       GROUP BY Tenant, SessionId)
+     WHERE lastTurn >= {from:Int64} AND lastTurn < {to:Int64}
+       ${after === undefined ? '' : 'AND (lastTurn, tenant, sessionId) > ({lastTurn:Int64}, {afterTenant:String}, {afterId:String})'}
+     ORDER BY lastTurn, tenant, sessionId
+     LIMIT {limit:UInt32}`,
+    {
+      from: Math.max(0, Math.trunc(fromMs)),
+      to: Math.trunc(toMs),
+      limit,
+      tenant: tenant ?? '',
+      lastTurn: after?.lastTurnMs ?? 0,
+      afterTenant: after?.tenant ?? '',
+      afterId: after?.sessionId ?? '',
+    },
+  );
+  return rows.map((row) => ({ ...toActivity(row), lastTurnMs: Number(row.lastTurn) }));
+}
+
 async function findSessions(database: Database, sessionId: string): Promise<SessionActivity[]> {
   const rows = await database.rows<ActivityRow>(
-    `SELECT ${ACTIVITY} FROM runs WHERE ${IS_TURN} AND SessionId = {sessionId:String}
+    `SELECT ${SESSION_ACTIVITY} FROM runs WHERE ${IS_TURN} AND SessionId = {sessionId:String}
      GROUP BY Tenant, SessionId ORDER BY Tenant`,
     { sessionId },
   );

@@ -1,5 +1,5 @@
 import { AGENT_SIGNALS } from '../../conventions/agent-signals.ts';
-import type { AgentSignals } from '../../domain/agent-signals.ts';
+import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 
 /** SQL expressions over the columns of a span or a log record. */
 export interface SignalColumns {

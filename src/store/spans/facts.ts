@@ -1,6 +1,7 @@
-import { OWN_SCOPE } from '../../domain/span.ts';
+import type { AgentVersion } from '../../domain/deploy-marker.ts';
+import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { joinTraceKey, type TraceFacts, type TraceKey } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import type { Database, QueryParams } from '../database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 
@@ -66,6 +67,9 @@ const MODEL_KEYS = [
   'ai.model.id',
 ];
 
+/** Attribute key of an agent's version, on a span or a resource. */
+const AGENT_VERSION_KEY = 'gen_ai.agent.version';
+
 const ENVIRONMENT_KEYS = ['deployment.environment.name', 'deployment.environment'];
 
 /**
@@ -82,9 +86,17 @@ export const FACT_KEYS = {
       ...SESSION_KEYS,
       ...USER_KEYS,
       ...MODEL_KEYS,
+      AGENT_VERSION_KEY,
     ]),
   ],
-  resource: [...ENVIRONMENT_KEYS, 'service.version', 'session.id', 'user.id', 'enduser.id'],
+  resource: [
+    ...ENVIRONMENT_KEYS,
+    'service.version',
+    'session.id',
+    'user.id',
+    'enduser.id',
+    AGENT_VERSION_KEY,
+  ],
 };
 
 const ENVIRONMENTS = [...ENVIRONMENT_KEYS, 'langfuse.environment'].map((key) => `Facts['${key}']`).join(', ');
@@ -103,6 +115,24 @@ function firstIdSql(keys: readonly string[]): string {
 const uniqueIdsSql = (keys: readonly string[]): string =>
   `arraySort(groupUniqArrayIf(${MOST_VALUES})(${firstIdSql(keys)}, ${firstIdSql(keys)} != ''))`;
 
+/** Keys of which a span of an agent, a model or a tool has at least one. */
+const AGENT_SPAN_KEYS = [
+  ...new Set([
+    ...AGENT_KEYS,
+    ...TOOL_MARKS.map(([key]) => key),
+    'gen_ai.tool.name',
+    ...MODEL_KEYS,
+    AGENT_VERSION_KEY,
+  ]),
+];
+
+/** Version of a span: service, agent, version of the service, version of the agent. */
+const VERSION = `(toString(ServiceName), arrayFirst(name -> name != '', [${AGENT_KEYS.map((key) => `Facts['${key}']`).join(', ')}]),
+    Facts['service.version'], Facts['${AGENT_VERSION_KEY}'])`;
+
+const HAS_VERSION = `(Facts['service.version'] != '' OR Facts['${AGENT_VERSION_KEY}'] != '')
+    AND (${AGENT_SPAN_KEYS.map((key) => `Facts['${key}'] != ''`).join(' OR ')})`;
+
 const FACT_COLUMNS = `
   Tenant AS tenant,
   TraceId AS traceId,
@@ -114,6 +144,7 @@ const FACT_COLUMNS = `
   ${uniqueIdsSql(MODEL_KEYS)} AS models,
   arraySort(groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name NOT IN ${NO_IDS}, [${MODEL_NAMES}]))) AS modelNames,
   ${uniqueIdsSql(['service.version'])} AS serviceVersions,
+  arraySort(groupUniqArrayIf(${MOST_VALUES})(${VERSION}, ${HAS_VERSION})) AS versions,
   max(StatusCode = 'Error') AS hasError,
   max(StatusCode = 'Error' AND (${IS_TOOL})) AS hasToolError,
   max(arrayExists((key, value) -> position(key, 'feedback') > 0 AND toFloat64OrZero(value) < 0,
@@ -130,6 +161,7 @@ interface FactsRow {
   models: string[];
   modelNames: string[];
   serviceVersions: string[];
+  versions: [service: string, agent: string, serviceVersion: string, agentVersion: string][];
   hasError: number;
   hasToolError: number;
   hasNegativeFeedback: number;
@@ -138,7 +170,7 @@ interface FactsRow {
 
 export interface FactsOptions {
   readonly tables?: SpanTables;
-  /** False: negative feedback in scores is not looked up. Default true. */
+  /** False: negative feedback in events, log records and scores is not looked up. Default true. */
   readonly feedback?: boolean;
 }
 
@@ -159,7 +191,9 @@ export async function readFacts(
        GROUP BY Tenant, TraceId`,
       { ...params, own: OWN_SCOPE },
     );
-    const disliked = feedback ? await readDisliked(database, slice) : new Set<string>();
+    const disliked = feedback
+      ? await readDisliked(database, tables, { ...params, ...keyParams(slice), own: OWN_SCOPE })
+      : new Set<string>();
     for (const row of rows) {
       const facts = toFacts(row, attributeKeys, disliked);
       found.set(joinTraceKey(facts), facts);
@@ -168,12 +202,40 @@ export async function readFacts(
   return found;
 }
 
-/** Reads which traces have a score below zero from a person or from another program. */
-async function readDisliked(database: Database, keys: readonly TraceKey[]): Promise<Set<string>> {
+/** Event by which OpenTelemetry tells a score, and its attributes. */
+const EVALUATION = {
+  event: 'gen_ai.evaluation.result',
+  name: 'gen_ai.evaluation.name',
+  value: 'gen_ai.evaluation.score.value',
+};
+
+/** Returns an SQL condition on the name and the attributes of an event: a feedback below zero. */
+const dislikesSql = (name: string, attributes: string): string => `arrayExists((key, value) ->
+    toFloat64OrZero(value) < 0 AND (position(${name}, 'feedback') > 0 OR position(key, 'feedback') > 0
+      OR (key = '${EVALUATION.value}' AND position(${attributes}['${EVALUATION.name}'], 'feedback') > 0)),
+    mapKeys(${attributes}), mapValues(${attributes}))`;
+
+const DISLIKING_EVENTS = `SELECT Tenant AS tenant, TraceId AS traceId FROM otel_traces
+  WHERE ${IN_KEYS} AND {within} AND ScopeName != {own:String}
+    AND arrayExists(name -> position(name, 'feedback') > 0 OR name = '${EVALUATION.event}', \`Events.Name\`)
+    AND arrayExists((name, attributes) -> ${dislikesSql('name', 'attributes')}, \`Events.Name\`, \`Events.Attributes\`)
+  UNION ALL
+  SELECT Tenant AS tenant, TraceId AS traceId FROM otel_logs
+  WHERE ${IN_KEYS} AND {within} AND ScopeName != {own:String} AND ${dislikesSql('EventName', 'LogAttributes')}
+  UNION ALL`;
+
+/** Reads which traces have feedback below zero in an event or a log record, or a score below zero from outside. */
+async function readDisliked(
+  database: Database,
+  { within, hasFeedbackEvents }: SpanTables,
+  params: QueryParams,
+): Promise<Set<string>> {
   const rows = await database.rows<TraceKey>(
-    `SELECT DISTINCT Tenant AS tenant, TraceId AS traceId FROM scores FINAL
-     WHERE ${IN_KEYS} AND Source IN ('human', 'api') AND Score < 0`,
-    keyParams(keys),
+    `SELECT DISTINCT tenant, traceId FROM (
+       ${hasFeedbackEvents ? DISLIKING_EVENTS.replaceAll('{within}', within) : ''}
+       SELECT Tenant AS tenant, TraceId AS traceId FROM scores FINAL
+       WHERE ${IN_KEYS} AND Source IN ('human', 'api') AND Score < 0)`,
+    params,
   );
   return new Set(rows.map(joinTraceKey));
 }
@@ -197,9 +259,22 @@ function toFacts(row: FactsRow, attributeKeys: readonly string[], disliked: Set<
     models: row.models,
     modelNames: row.modelNames,
     serviceVersions: row.serviceVersions,
+    versions: listVersions(row.versions),
     hasError: row.hasError === 1,
     hasToolError: row.hasToolError === 1,
     hasNegativeFeedback: row.hasNegativeFeedback === 1 || disliked.has(joinTraceKey(row)),
     attributes,
   };
+}
+
+/** Lists the versions of a trace. Spans without an agent's name count only in a service whose spans name none. */
+function listVersions(rows: FactsRow['versions']): AgentVersion[] {
+  const versions = rows.map(([service, agent, serviceVersion, agentVersion]) => ({
+    service,
+    agent,
+    serviceVersion,
+    agentVersion,
+  }));
+  const named = new Set(versions.flatMap(({ service, agent }) => (agent === '' ? [] : [service])));
+  return versions.filter(({ service, agent }) => agent !== '' || !named.has(service));
 }

@@ -1,4 +1,4 @@
-import type { AgentSignals } from '../../domain/agent-signals.ts';
+import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 import { signalsFromTheStart, type KnownSignals } from './agent-signal-sql.ts';
 import type { Database } from '../database.ts';
 import { toDateTime } from '../values.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { OWN_SCOPE, type LogRecord, type Span, type TraceData } from '../../domain/span.ts';
+import { OWN_SCOPE, type LogRecord, type Span, type TraceData } from '../../domain/trace/span.ts';
 import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
 import { agentSignalSql } from './agent-signal-sql.ts';
 import type { Database, QueryParams, StreamedRow } from '../database.ts';

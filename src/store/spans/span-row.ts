@@ -7,7 +7,7 @@ import {
   type StatusCode,
   SPAN_KINDS,
   STATUS_CODES,
-} from '../../domain/span.ts';
+} from '../../domain/trace/span.ts';
 import { jsonAttributes } from '../foreign/json-attributes.ts';
 
 /**

@@ -23,6 +23,8 @@ export interface SpanTables {
   readonly logOrder: string;
   /** SQL condition, in addition to `IN_KEYS`, that excludes the parts of the table without rows of these traces. */
   readonly within: string;
+  /** True when the feedback in span events and log records is known, not only that in attributes of spans. */
+  readonly hasFeedbackEvents: boolean;
   /** SQL expression for the attribute keys of a span. */
   readonly attributeKeys: string;
   /** Query parameters of all these expressions and of `IN_KEYS`, for at most `MAX_KEYS` traces. */
@@ -43,6 +45,7 @@ export function ownTables(database: Database, memory?: SeenMemory): SpanTables {
     logs: 'otel_logs',
     logOrder: 'ArrivedAt, _part_offset',
     within: WITHIN_SEEN,
+    hasFeedbackEvents: true,
     attributeKeys: 'SpanAttributes.keys',
     params,
     facts: async (keys, attributeKeys) => ({

@@ -1,6 +1,6 @@
 import { TupleParam } from '@clickhouse/client';
 import { InvalidInputError } from '../../domain/errors.ts';
-import type { TraceKey } from '../contracts/stores.ts';
+import type { CoveredCell, TraceKey } from '../contracts/stores.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
 import type { QueryParams } from '../database.ts';
 
@@ -20,6 +20,16 @@ export function keyParams(keys: readonly TraceKey[]): QueryParams {
     throw new InvalidInputError(`${keys.length} traces asked for at once; ask for at most ${MAX_KEYS}`);
   }
   return { keys: keys.map((key) => new TupleParam([key.tenant, key.traceId])) };
+}
+
+/** The parameters `cellRules`, `cellScorers`, `cellsSince` and `cellsUntil` of a query on scorers of rules over time. */
+export function cellParams(cells: readonly CoveredCell[]): QueryParams {
+  return {
+    cellRules: cells.map(({ rule }) => rule),
+    cellScorers: cells.map(({ scorer }) => scorer),
+    cellsSince: cells.map(({ fromMs }) => Math.trunc(fromMs)),
+    cellsUntil: cells.map(({ untilMs }) => Math.min(Math.trunc(untilMs), Number.MAX_SAFE_INTEGER)),
+  };
 }
 
 /** The keys in slices that one query takes. */

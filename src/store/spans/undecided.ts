@@ -2,7 +2,7 @@ import { joinTraceKey, type TraceActivity, type UndecidedQuery } from '../contra
 import { activityColumns, toActivity, type ActivityRow } from './activity.ts';
 import { WHOLE_RULE } from '../../domain/decision.ts';
 import type { Database } from '../database.ts';
-import { IN_SHARDS } from './trace-keys.ts';
+import { cellParams, IN_SHARDS } from './trace-keys.ts';
 
 /** Limit of arrival rows in one query of the sweep; a larger number is divided into ranges of time. */
 const ARRIVALS_PER_QUERY = 200_000;
@@ -29,9 +29,9 @@ export async function readUndecided(database: Database, query: UndecidedQuery): 
 }
 
 /** Divides the time since `sinceMs` into ranges with about as many arrivals as one query may read. */
-async function readRanges(
+export async function readRanges(
   database: Database,
-  { sinceMs, nowMs }: UndecidedQuery,
+  { sinceMs, nowMs }: Pick<UndecidedQuery, 'sinceMs' | 'nowMs'>,
 ): Promise<[number, number][]> {
   const [row] = await database.rows<{ arrivals: string; last: string }>(
     `SELECT count() AS arrivals, toUnixTimestamp64Milli(max(ArrivedAt)) AS last FROM trace_arrivals
@@ -48,14 +48,15 @@ async function readRanges(
   return ranges;
 }
 
-const CANDIDATES = `SELECT DISTINCT Tenant, TraceId FROM trace_arrivals
+/** Traces with an arrival within the parameters `from` and `to`. */
+export const CANDIDATES = `SELECT DISTINCT Tenant, TraceId FROM trace_arrivals
   WHERE ArrivedAt >= fromUnixTimestamp64Milli({from:Int64}) AND ArrivedAt < fromUnixTimestamp64Milli({to:Int64})`;
 
 /**
  * Per trace: the rule and target of its rows, the evidence of a verdict on the whole rule (-1 without one), the scorers with
- * rows, and the evidence of each.
+ * rows, and the evidence of each. Parameters: `from`, `to` and `rules`.
  */
-const DECIDED = `
+export const DECIDED = `
   SELECT tenant, traceId, groupArray((rule, verdictSeen, scorers, seens)) AS targets
   FROM (
     SELECT Tenant AS tenant, TraceId AS traceId, Rule AS rule,
@@ -110,10 +111,7 @@ async function undecidedIn(
       to: toMs,
       since: Math.trunc(query.sinceMs),
       rules: [...new Set(query.cells.map(({ rule }) => rule))],
-      cellRules: query.cells.map(({ rule }) => rule),
-      cellScorers: query.cells.map(({ scorer }) => scorer),
-      cellsSince: query.cells.map((cell) => Math.trunc(cell.fromMs)),
-      cellsUntil: query.cells.map(({ untilMs }) => Math.min(Math.trunc(untilMs), Number.MAX_SAFE_INTEGER)),
+      ...cellParams(query.cells),
       cellsOfSessions: query.cells.map(({ ofSessions = false }) => (ofSessions ? 1 : 0)),
       limit: query.limit,
       ...(shards === null ? {} : { shards: [...shards] }),

@@ -39,12 +39,13 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const ALONE = 'answers at once';
-const ANSWER_AT_ONCE: TakeRequest = () => Promise.resolve({ rejected: 0, setAside: 0, reasons: [] });
+const ANSWER_AT_ONCE: TakeRequest = () =>
+  Promise.resolve({ rejected: 0, setAside: 0, purged: 0, reasons: [] });
 const HANDLERS: Readonly<Record<string, TakeRequest>> = {
   [ALONE]: ANSWER_AT_ONCE,
   'makes rows': ({ signal, encoding, body, origin }) => {
     const { rejected, reasons } = decodeRequest(signal, encoding, body, origin.tenant);
-    return Promise.resolve({ rejected, setAside: 0, reasons });
+    return Promise.resolve({ rejected, setAside: 0, purged: 0, reasons });
   },
 };
 

@@ -3,7 +3,7 @@ import { createRejections, reject, tooManyRecords } from '../../../collector/otl
 import type { RowLimits } from '../../../collector/otlp/row-limits.ts';
 import { collectRows, type RowPiece } from '../../../collector/otlp/row-pieces.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
-import type { Attributes, Span, SpanKind, StatusCode } from '../../../src/domain/span.ts';
+import type { Attributes, Span, SpanKind, StatusCode } from '../../../src/domain/trace/span.ts';
 import { encodeSpan } from '../../../src/store/contracts/row-binary.ts';
 import { type AnyValue, lowerValue, MAX_VALUE_DEPTH } from '../../../src/wire/any-value.ts';
 import type {

@@ -3,8 +3,8 @@ import {
   contentAdvice,
   CONTENT_SWITCHES,
   findContentSwitch,
-} from '../../../src/conventions/content-switches.ts';
-import { decodeTraces } from '../../../src/conventions/index.ts';
+} from '../../../src/conventions/advice/content-switches.ts';
+import { decodeTraces, readTraces } from '../../../src/conventions/index.ts';
 import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
 import { CONVENTIONS } from '../../../src/conventions/registry.ts';
 import { EMITTERS } from '../../support/recordings/emitters.ts';
@@ -17,6 +17,15 @@ const SHARED = ['otel-genai', 'otel-genai-events', 'otel-genai-content', 'tracel
 /** A setting in the form in which it is set: a variable, a property, an option or a function. */
 const SETTING =
   /[A-Z]{2,}_[A-Z_]+|[a-z]+\.[a-z-]+\.[a-z.-]+|[a-z]+[A-Z][A-Za-z]+|[a-z]+_[a-z_]+|scrubbing|add the OpenInference/;
+
+/** Advice of every run of a recording that came without content. */
+const SILENT = (['spans', 'spans-multi', 'spans-spec', 'spans-thirdparty'] as const).flatMap((folder) =>
+  listExpectations<unknown>(folder).flatMap(([name]) => {
+    const runs = readTraces(recordedSpans(folder, name)).flatMap((reading) => reading.runs);
+    const silent = runs.filter((run) => run.notScorable?.code === 'no_content_captured');
+    return silent.map((run) => [`${folder}/${name}`, run.notScorable?.detail ?? ''] as const);
+  }),
+);
 
 const read = (scopeName: string, conventions: string[]) => ({
   span: { ...buildSpan('s', {}), scopeName },
@@ -51,6 +60,10 @@ describe('the switch that makes an emitter send content', () => {
     });
     expect(names).not.toEqual([]);
     expect(unknown).toEqual([]);
+  });
+
+  it.each(SILENT)('is named in the advice for %s', (_name, detail) => {
+    expect(CONTENT_SWITCHES.filter(({ setting }) => detail.includes(setting))).not.toEqual([]);
   });
 
   it.each(CONTENT_SWITCHES)('of $emitter is a setting by its name, or says that there is none', (one) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readTraces } from '../../../src/conventions/index.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
 
 /** Expected facts of a described case; absent facts are not compared. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readTraces } from '../../../src/conventions/index.ts';
-import type { TraceReading } from '../../../src/domain/agent-run.ts';
+import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
 
 /** Reads a recording, or a described case, by its name. */

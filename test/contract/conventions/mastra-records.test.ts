@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTraces } from '../../../src/conventions/index.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
-import type { AgentMessage } from '../../../src/domain/messages.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import type { AgentMessage } from '../../../src/domain/trace/messages.ts';
 import { invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
 
 interface Stored {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
-import type { ToolInvocation } from '../../../src/domain/messages.ts';
-import type { Attributes, TraceData } from '../../../src/domain/span.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import type { ToolInvocation } from '../../../src/domain/trace/messages.ts';
+import type { Attributes, TraceData } from '../../../src/domain/trace/span.ts';
 import { invocationParts } from '../../support/recordings/facts.ts';
 import { loops } from '../../support/loops.ts';
 import { loss, mutated, mutation } from '../../support/builders/mutated-traces.ts';
@@ -14,7 +14,7 @@ const WITHOUT_RESULTS = loops(200, 2_000);
 const ORDERS = loops(200, 1_000);
 const TIMEOUT_MS = 900_000;
 
-const recordings = (['spans', 'spans-multi'] as const).flatMap((folder) =>
+const recordings = (['spans', 'spans-multi', 'spans-thirdparty'] as const).flatMap((folder) =>
   listExpectations<unknown>(folder).map(([name]) => recordedSpans(folder, name)),
 );
 const traces = recordings.flatMap((recording) => decodeTraces(recording).traces);

@@ -6,16 +6,24 @@ import {
   type ExpectedRuns,
   runDifferences,
 } from '../../support/recordings/facts.ts';
-import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
+import { RECORDED_PEERS } from '../../peers/recordings/recorded-peers.ts';
+import { listExpectations, listVersions, recordedSpans } from '../../support/recordings/recorded-spans.ts';
+
+const FACTS = (['spans', 'spans-thirdparty'] as const).flatMap((folder) =>
+  listExpectations<ExpectedFacts>(folder).map(([name, expected]) => [folder, name, expected] as const),
+);
 
 describe('recordings of real instrumentations', () => {
-  it.each(listExpectations<ExpectedFacts>('spans'))(
-    '%s yields every fact it holds, and no other',
-    (name, expected) => {
-      const recording = recordedSpans('spans', name);
-      expect(differences(readTraces(recording), expected, recording)).toEqual([]);
-    },
-  );
+  it.each(FACTS)('%s/%s yields every fact it holds, and no other', (folder, name, expected) => {
+    const recording = recordedSpans(folder, name);
+    expect(differences(readTraces(recording), expected, recording)).toEqual([]);
+  });
+
+  it('are in `spans-thirdparty` what its command records, each with its versions', () => {
+    const recorded = RECORDED_PEERS.map(({ name }) => name).toSorted();
+    expect(listExpectations<ExpectedFacts>('spans-thirdparty').map(([name]) => name)).toEqual(recorded);
+    expect(listVersions().map(([name]) => name)).toEqual(recorded);
+  });
 
   it.each(listExpectations<ExpectedRuns>('spans-multi'))(
     '%s yields its runs and sub-runs',
@@ -25,7 +33,7 @@ describe('recordings of real instrumentations', () => {
   );
 });
 
-describe.each(['spans', 'spans-multi'] as const)('every recording in %s', (folder) => {
+describe.each(['spans', 'spans-multi', 'spans-thirdparty'] as const)('every recording in %s', (folder) => {
   const names = listExpectations<unknown>(folder).map(([name]) => name);
 
   it.each(names)('%s decodes without a problem', (name) => {

@@ -1,11 +1,14 @@
+import { get } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startApi, type Api, type Route } from '../../../src/api/api.ts';
-import { metricsRoute } from '../../../src/api/metrics-route.ts';
-import { sendJson } from '../../../src/api/problem.ts';
-import { createAccessCheck, type AccessToken } from '../../../src/config/access.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
+import type { StorePorts } from '../../../src/api/ports.ts';
+import type { ApiServer } from '../../../src/api/server.ts';
+import type { DeployMarker } from '../../../src/domain/deploy-marker.ts';
+import { QueryStoppedError } from '../../../src/domain/errors.ts';
+import type { AccessToken } from '../../../src/config/access.ts';
+import { fakePorts, fakeWrites } from '../../support/api/fake-ports.ts';
+import { startTestApi } from '../../support/api/start-test-api.ts';
 
-let api: Api;
+let api: ApiServer;
 
 afterEach(() => api.stop());
 
@@ -16,29 +19,40 @@ const TOKENS: AccessToken[] = [
   { name: 'operator', token: 'the-reader-of-no-tenant', tenant: '', scopes: ['read'] },
 ];
 
-const ROUTES: Route[] = (['read', 'admin'] as const).map((scope) => ({
-  method: scope === 'read' ? 'GET' : 'POST',
-  path: `/${scope}`,
-  scope,
-  handle: (_, response, { tenant }) => sendJson(response, 200, { tenant: tenant ?? 'any' }),
-}));
-
 async function start(tokens: readonly AccessToken[]) {
-  const checkAccess = createAccessCheck(tokens);
-  api = await startApi({
-    host: '127.0.0.1',
-    port: 0,
-    checkAccess,
-    checks: () => [],
-    routes: () => ({ ready: [...ROUTES, metricsRoute(async () => 'a 1\n')], isStarting: false }),
-    log: silentLog,
+  api = await startTestApi({
+    tokens,
+    findPorts: ({ tenant = 'any' }) => {
+      const marker: DeployMarker = {
+        tenant,
+        service: 'shop',
+        agent: '',
+        serviceVersion: 'v1',
+        agentVersion: '',
+        origin: 'api',
+        atMs: 0,
+      };
+      const store = fakePorts({
+        markers: { list: async () => ({ items: [marker], next: null }), compare: async () => [] },
+        openWrites: async () => fakeWrites({ markers: { record: async (added) => ({ ...added, tenant }) } }),
+      });
+      return { status: async () => ({}), store };
+    },
   });
 }
 
+/** Routes that need the scope of their name. */
+const PATHS: Record<string, string> = { '/read': '/api/v1/markers', '/admin': '/api/v1/markers' };
+
 async function ask(path: string, token?: string) {
-  const method = path === '/admin' ? 'POST' : 'GET';
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(`http://127.0.0.1:${api.address.port}${path}`, { method, headers });
+  const write = {
+    method: 'POST',
+    body: JSON.stringify({ service: 'shop', version: 'v2' }),
+    headers: { ...headers, 'content-type': 'application/json' },
+  };
+  const url = `http://127.0.0.1:${api.address.port}${PATHS[path] ?? path}`;
+  const response = await fetch(url, path === '/admin' ? write : { headers });
   return { status: response.status, headers: response.headers, body: (await response.json()) as object };
 }
 
@@ -47,12 +61,23 @@ describe('a route of the API', () => {
     await start(TOKENS);
     expect(await ask('/read', 'the-reader-of-tenant-a')).toMatchObject({
       status: 200,
-      body: { tenant: 'a' },
+      body: { items: [{ tenant: 'a' }] },
     });
-    expect(await ask('/read', 'the-admin-of-tenant-b')).toMatchObject({ status: 200, body: { tenant: 'b' } });
-    expect(await ask('/admin', 'the-admin-of-tenant-b')).toMatchObject({
+    expect(await ask('/read', 'the-admin-of-tenant-b')).toMatchObject({
       status: 200,
+      body: { items: [{ tenant: 'b' }] },
+    });
+    expect(await ask('/admin', 'the-admin-of-tenant-b')).toMatchObject({
+      status: 201,
       body: { tenant: 'b' },
+    });
+  });
+
+  it('shows all tenants to a token without one', async () => {
+    await start(TOKENS);
+    expect(await ask('/read', 'the-reader-of-no-tenant')).toMatchObject({
+      status: 200,
+      body: { items: [{ tenant: 'any' }] },
     });
   });
 
@@ -83,7 +108,7 @@ describe('a route of the API', () => {
 
   it('is for everybody and all tenants where there are no tokens', async () => {
     await start([]);
-    expect(await ask('/admin')).toMatchObject({ status: 200, body: { tenant: 'any' } });
+    expect(await ask('/admin')).toMatchObject({ status: 201, body: { tenant: 'any' } });
   });
 
   it('gives metrics only to readers without a tenant, because they are totals over all tenants', async () => {
@@ -99,9 +124,129 @@ describe('a route of the API', () => {
     expect((await ask('/metrics')).status).toBe(401);
   });
 
+  it('exists only where the process has the role api, the page of the routes too', async () => {
+    for (const [findPorts, expected] of [
+      [() => 'none' as const, 404],
+      [() => ({ status: async () => ({}), store: null }), 200],
+    ] as const) {
+      api = await startTestApi({ findPorts });
+      const { port } = api.address;
+      expect((await fetch(`http://127.0.0.1:${port}/docs`)).status).toBe(expected);
+      expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+      await api.stop();
+    }
+    await start([]);
+  });
+
   it('gives health and readiness to everybody', async () => {
     await start(TOKENS);
     expect((await ask('/healthz')).status).toBe(200);
     expect((await ask('/readyz')).status).toBe(200);
   });
+});
+
+describe('a token with more requests than api.requestsPerMinute', () => {
+  it('has to wait, and no other token', async () => {
+    api = await startTestApi({ tokens: TOKENS, requestsPerMinute: 2 });
+    const read = (token: string) => ask('/api/v1/session', token);
+    expect((await read('the-reader-of-tenant-a')).status).toBe(200);
+    expect((await read('the-reader-of-tenant-a')).status).toBe(200);
+    const third = await read('the-reader-of-tenant-a');
+    expect(third).toMatchObject({ status: 429, body: { detail: expect.stringContaining('reader') } });
+    expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await read('the-admin-of-tenant-b')).status).toBe(200);
+  });
+});
+
+describe('a query that the store stopped', () => {
+  it('is answered with the filters that make it smaller', async () => {
+    const stop = () => Promise.reject(new QueryStoppedError('the store stopped a query at its limit'));
+    const store = fakePorts({ scores: { list: stop, listWorst: stop } as unknown as StorePorts['scores'] });
+    api = await startTestApi({ findPorts: () => ({ status: async () => ({}), store }) });
+    expect(await ask('/api/v1/scores?scorer=tone')).toMatchObject({
+      status: 503,
+      body: {
+        title: 'Query too large',
+        detail:
+          'the store stopped a query at its limit; make it smaller with the filter since or traceId or service',
+      },
+    });
+  });
+});
+
+describe('a request that takes longer than its limit', () => {
+  it('is answered with a problem', async () => {
+    api = await startTestApi({
+      maxRequestMs: 20,
+      findPorts: () => ({ status: () => new Promise(() => undefined), store: null }),
+    });
+    expect(await ask('/api/v1/status')).toMatchObject({ status: 504, body: { title: 'Took too long' } });
+  });
+});
+
+describe("a page in somebody's browser", () => {
+  const url = () => `http://127.0.0.1:${api.address.port}/api/v1/markers`;
+  const marker = JSON.stringify({ service: 'shop', version: 'v2' });
+  const json = { 'content-type': 'application/json' };
+
+  it.each([
+    ['a foreign origin', { origin: 'https://evil.example' }],
+    ['a sandboxed page', { origin: 'null' }],
+    ['another port of this machine', { origin: 'http://127.0.0.1:1' }],
+  ])('cannot ask from %s, with and without tokens', async (_, headers) => {
+    await start([]);
+    expect((await fetch(url(), { headers })).status).toBe(403);
+    expect(
+      (await fetch(url(), { method: 'POST', body: marker, headers: { ...headers, ...json } })).status,
+    ).toBe(403);
+  });
+
+  it('gets no page at all from another origin or under another name', async () => {
+    await start([]);
+    const { origin } = new URL(url());
+    expect((await fetch(`${origin}/docs`, { headers: { origin: 'https://evil.example' } })).status).toBe(403);
+    expect(await askAs('evil.example', '/docs')).toBe(403);
+  });
+
+  it('may ask from our own origin', async () => {
+    await start([]);
+    const { origin } = new URL(url());
+    expect((await fetch(url(), { method: 'POST', body: marker, headers: { origin, ...json } })).status).toBe(
+      201,
+    );
+  });
+
+  it('cannot send a form', async () => {
+    await start([]);
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ]) {
+      const answer = await fetch(url(), { method: 'POST', body: marker, headers: { 'content-type': type } });
+      expect(answer.status).toBe(403);
+    }
+  });
+
+  it('cannot ask through a name that was rebound to this address', async () => {
+    await start([]);
+    expect(await askAs('evil.example')).toBe(403);
+    expect(await askAs('localhost')).toBe(200);
+    expect(await askAs('[::1]')).toBe(200);
+    await api.stop();
+    api = await startTestApi({ hosts: ['scores.example'] });
+    expect(await askAs('scores.example', '/api/v1/status')).toBe(200);
+    expect(await askAs('evil.example', '/healthz')).toBe(200);
+  });
+
+  /** Asks with a `Host` header, which `fetch` does not allow. */
+  function askAs(host: string, path = '/api/v1/markers'): Promise<number> {
+    const { port } = api.address;
+    return new Promise((resolve, reject) => {
+      get({ host: '127.0.0.1', port, path, headers: { host: `${host}:${port}` } }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      }).on('error', reject);
+    });
+  }
 });

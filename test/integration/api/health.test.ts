@@ -1,23 +1,18 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startApi, type Api } from '../../../src/api/api.ts';
+import type { ApiServer } from '../../../src/api/server.ts';
 import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
-import { createAccessCheck } from '../../../src/config/access.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
+import { startTestApi } from '../../support/api/start-test-api.ts';
 
-const started: Api[] = [];
+const started: ApiServer[] = [];
 
 afterEach(async () => {
   await Promise.all(started.splice(0).map(async (api) => api.stop()));
 });
 
 async function apiWith(checks: ReadinessCheck[], port = 0) {
-  const api = await startApi({
-    host: '127.0.0.1',
-    port,
-    checkAccess: createAccessCheck([]),
-    checks: () => checks,
-    log: silentLog,
-  });
+  const api = await startTestApi({ checks, port });
   started.push(api);
   return { api, url: `http://127.0.0.1:${api.address.port}` };
 }
@@ -114,4 +109,14 @@ describe('the health endpoints', () => {
       /cannot listen on 127\.0\.0\.1:\d+.*api\.endpoint/,
     );
   });
+});
+
+it('answers bytes that are no request with a problem document', async () => {
+  const { api } = await apiWith([]);
+  const socket = connect(api.address.port, '127.0.0.1');
+  socket.write('no request\r\n\r\n');
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+  expect(head).toContain('HTTP/1.1 400 Bad Request');
+  expect(head).toContain('content-type: application/problem+json');
+  expect(JSON.parse(body)).toMatchObject({ status: 400, title: 'Bad request' });
 });

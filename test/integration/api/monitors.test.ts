@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Api, startApi } from '../../../src/api/api.ts';
-import { configuredMonitorRoutes } from '../../../src/app/monitors/configured-monitor-routes.ts';
+import type { ApiServer } from '../../../src/api/server.ts';
+import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
 import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
-import { createAccessCheck } from '../../../src/config/access.ts';
 import type { Scope } from '../../../src/config/access.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
+import { startTestApi } from '../../support/api/start-test-api.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
 import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitors/monitor-world.ts';
@@ -28,7 +27,7 @@ const token = (tenant: string, scope: Scope) => ({
 
 let base: TestStore;
 let world: MonitorWorld;
-let api: Api;
+let api: ApiServer;
 
 beforeAll(async () => {
   base = await testStore();
@@ -40,14 +39,10 @@ beforeAll(async () => {
   await world.scored(WORLD_START_MS + 1000, [...low('a', 'v1'), ...low('b', 'v7')]);
   world.clockMs = WORLD_START_MS + HOUR_MS + 61_000;
   await evaluator.advance();
-  const routes = await configuredMonitorRoutes(config, world.store);
-  api = await startApi({
-    host: '127.0.0.1',
-    port: 0,
-    checkAccess: createAccessCheck([token('a', 'read'), token('a', 'admin'), token('b', 'admin')]),
-    checks: () => [],
-    routes: () => ({ ready: routes, isStarting: false }),
-    log: silentLog,
+  const findPorts = await configuredPorts(config, world.store);
+  api = await startTestApi({
+    tokens: [token('a', 'read'), token('a', 'admin'), token('b', 'admin')],
+    findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
   });
 });
 afterAll(async () => {
@@ -60,15 +55,15 @@ interface Answer {
   readonly status: number;
   readonly body: {
     readonly items: readonly Record<string, unknown>[];
-    readonly nextCursor: string | null;
+    readonly next: string | null;
     readonly detail: string;
   };
 }
 
-async function ask(path: string, as: string, body?: unknown): Promise<Answer> {
+async function ask(path: string, as: string, body?: unknown, method = 'POST'): Promise<Answer> {
   const response = await fetch(`http://127.0.0.1:${api.address.port}/api/v1/${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${as}` },
+    method: body === undefined ? 'GET' : method,
+    headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   return { status: response.status, body: (await response.json()) as Answer['body'] };
@@ -84,24 +79,30 @@ describe('the API of monitors', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({
       items: [{ alert: 'Low', phase: 'firing', series: { tenant: 'a' }, muted: false }],
-      nextCursor: null,
+      next: null,
     });
   });
 
-  test('gives a tenant its own incidents, by pages', async () => {
+  test('lists the states that fire first, and those of a phase that began lately', async () => {
+    const listed = async (query: string) => (await ask(`monitors?${query}`, READER_A)).body;
+    expect(await listed('order=firing')).toMatchObject({ items: [{ phase: 'firing' }], next: null });
+    expect((await listed('since=30d')).items).toHaveLength(1);
+    expect((await listed('since=1h')).items).toEqual([]);
+    expect((await listed('since=1h&order=firing')).items).toEqual([]);
+  });
+
+  test('gives a tenant its own incidents', async () => {
     const { body } = await ask('alerts?limit=1', READER_A);
     expect(body.items).toMatchObject([
       { status: 'firing', alert: 'Low', series: { tenant: 'a' }, serviceVersion: 'v1', endsAt: null },
     ]);
-    const next = await ask(`alerts?limit=1&cursor=${body.nextCursor}`, READER_A);
-    expect(next.body).toEqual({ items: [], nextCursor: null });
+    expect(body.next).toBeNull();
     expect((await ask('alerts?since=1h', READER_A)).body.items).toEqual([]);
   });
 
   test.each([
     ['alerts?limit=0', /limit/],
     ['alerts?since=soon', /since/],
-    ['alerts?cursor=-1', /cursor/],
     ['alerts?limt=5', /limt/],
   ])('refuses %s with what is wrong', async (path, expected) => {
     const { status, body } = await ask(path, READER_A);
@@ -112,22 +113,25 @@ describe('the API of monitors', () => {
   test('mutes for the tenant of the caller, and for no other', async () => {
     const [incident] = (await ask('alerts', READER_A)).body.items;
     const subject = String(incident?.['incidentId']);
-    expect((await ask('alerts/mute', READER_A, { subject, for: '1h' })).status).toBe(403);
-    expect((await ask('alerts/mute', ADMIN_B, { subject, for: '1h' })).status).toBe(404);
-    expect((await ask('alerts/mute', ADMIN_A, { subject: 'Low', for: 'long' })).status).toBe(400);
-    expect((await ask('alerts/mute', ADMIN_A, { subject: 'Low', for: '1h' })).status).toBe(200);
+    expect((await ask('mutes', READER_A, { subject, for: '1h' })).status).toBe(403);
+    expect((await ask('mutes', ADMIN_B, { subject, for: '1h' })).status).toBe(404);
+    expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: 'long' })).status).toBe(400);
+    expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: '4000d' })).status).toBe(400);
+    expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: '1h' })).status).toBe(201);
+    expect((await ask('mutes', READER_A)).body.items).toMatchObject([{ subject: 'Low' }]);
+    expect((await ask('mutes', ADMIN_B)).body.items).toEqual([]);
     expect((await ask('alerts', READER_A)).body.items).toMatchObject([{ muted: true }]);
     expect((await ask('alerts', ADMIN_B)).body.items).toMatchObject([{ muted: false }]);
-    expect((await ask('alerts/unmute', ADMIN_A, { subject: 'Low' })).status).toBe(200);
-    expect((await ask('alerts/unmute', ADMIN_A, { subject: 'Low' })).status).toBe(404);
+    expect((await ask('mutes?subject=Low', ADMIN_A, '', 'DELETE')).status).toBe(200);
+    expect((await ask('mutes?subject=Low', ADMIN_A, '', 'DELETE')).status).toBe(404);
   });
 
   test('acknowledges only incidents that can be acknowledged', async () => {
     const [incident] = (await ask('alerts', READER_A)).body.items;
-    const { status, body } = await ask('alerts/ack', ADMIN_A, { incident: incident?.['incidentId'] });
+    const { status, body } = await ask(`alerts/${String(incident?.['incidentId'])}/ack`, ADMIN_A, '');
     expect(status).toBe(400);
     expect(body.detail).toMatch(/no reference/);
-    expect((await ask('alerts/ack', ADMIN_A, { incident: 'none' })).status).toBe(404);
+    expect((await ask('alerts/none/ack', ADMIN_A, '')).status).toBe(404);
   });
 
   test('records deploys beside those that were seen in scores', async () => {
@@ -177,13 +181,30 @@ describe('the API of monitors', () => {
   });
 
   test.each([
-    ['no JSON', '{', /no JSON/],
+    ['no JSON', '{', /Malformed JSON/],
     ['no version', { service: 'shop' }, /version/],
     ['an unknown key', { service: 'shop', version: 'v2', verion: 'v3' }, /verion/],
-    ['a long body', { service: 'shop', version: 'x'.repeat(70_000) }, /the limit is/],
+    ['a long name', { service: 'shop', version: 'x'.repeat(70_000) }, /1,?000/],
   ])('refuses a marker of %s', async (_, marker, expected) => {
     const { status, body } = await ask('markers', ADMIN_A, marker);
     expect(status).toBe(400);
     expect(body.detail).toMatch(expected);
+  });
+
+  test('refuses a body above the limit, or without its length', async () => {
+    const long = JSON.stringify({ service: 'x'.repeat(2 * 1024 * 1024) });
+    const chunked = new Blob(['{}']).stream();
+    for (const [body, status] of [
+      [long, 413],
+      [chunked, 411],
+    ] as const) {
+      const response = await fetch(`http://127.0.0.1:${api.address.port}/api/v1/markers`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${ADMIN_A}`, 'content-type': 'application/json' },
+        body,
+        duplex: 'half',
+      });
+      expect(response.status).toBe(status);
+    }
   });
 });

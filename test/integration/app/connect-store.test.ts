@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 import { connect as connectSocket, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { connectStore, type StoreConnection } from '../../../src/app/connect-store.ts';
+import { connectStore, type StoreConnection } from '../../../src/app/store/connect-store.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { writeServeFile } from '../../../src/config/serve-file.ts';
 import { silentLog, type Log } from '../../../src/telemetry/log.ts';
 import { folderWith } from '../../support/builders/config-files.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
-import { openConnectedStore } from '../../../src/app/open-store.ts';
+import { openConnectedStore } from '../../../src/app/store/open-store.ts';
 
 const opened: StoreConnection[] = [];
 

@@ -1,10 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
 import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
 import { loadConfig } from '../../../src/app/config/index.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { Evaluator } from '../../../src/monitors/evaluator.ts';
+import { startTestApi } from '../../support/api/start-test-api.ts';
+import { budgetAlert } from '../../support/builders/an-alert.ts';
 import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { DAY_MS, HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
@@ -84,6 +87,18 @@ describe('alerts that run', () => {
         finding: { changeBegan: new Date(WORLD_START_MS + 30 * HOUR_MS).toISOString() },
       },
     ]);
+    const { config } = await loadConfig({ cwd: folder, variables: {} });
+    const findPorts = await configuredPorts(config, world.store);
+    const api = await startTestApi({
+      findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
+    });
+    const { items } = (await (
+      await fetch(`http://127.0.0.1:${api.address.port}/api/v1/monitors?order=firing`)
+    ).json()) as {
+      items: unknown[];
+    };
+    await api.stop();
+    expect(items).toEqual(jsonLines(stdout));
     const { stdout: text } = await alerts('list');
     expect(text).toMatch(/^STATE +SINCE +ALERT +SERIES +WHAT +INCIDENT\nfiring /);
     expect(text).toContain('0.850 → 0.150 since');
@@ -186,6 +201,26 @@ describe('alerts that run', () => {
     const { stdout } = await alerts('list', '--incidents', '--json');
     expect(jsonLines(stdout)).toContainEqual(
       expect.objectContaining({ status: 'resolved', alert: 'Worse', acknowledgedAt: expect.any(String) }),
+    );
+  });
+
+  test('of a budget are listed with the money, and muted by the name that all of them have', async () => {
+    const startsAtMs = Date.now() - 1_000;
+    await world.store.alerts.write([{ ...budgetAlert(80, 4.1), startsAtMs }]);
+    const list = ['list', '--incidents', '--since', '1h'];
+    expect((await alerts(...list)).stdout).toContain(
+      "firing  BudgetSpent  rule production's budget of 5 USD a UTC day: 80 % is reached, 4.1 USD are spent  ",
+    );
+    expect(await alerts('mute', 'BudgetSpent', '--for', '2h')).toMatchObject({ code: 0 });
+    const incidents = jsonLines((await alerts(...list, '--json')).stdout);
+    expect(incidents.filter((each) => (each as AlertEvent).alert === 'BudgetSpent')).toMatchObject([
+      {
+        muted: true,
+        budget: { scope: 'rule', rule: 'production', percent: 80, renewsAt: '2026-11-22T00:00:00.000Z' },
+      },
+    ]);
+    expect((await alerts('ack', budgetAlert(80, 4.1).incidentId)).stderr).toContain(
+      'has no reference to reset',
     );
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readTraces } from '../../../src/conventions/read-traces.ts';
+import { readTraces } from '../../../src/conventions/traces/read-traces.ts';
 import {
   DEMO_JUDGE_MODEL,
   runAgentScenarios,
@@ -7,7 +7,7 @@ import {
   type AgentScenarioRun,
   type ScriptedModel,
 } from '../../../src/cli/demo/run-demo.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
 import { createFaithfulnessScorer } from '../../../src/scorers/prebuilt/faithfulness/faithfulness-scorer.ts';
 import { createHallucinationScorer } from '../../../src/scorers/prebuilt/hallucination/hallucination-scorer.ts';

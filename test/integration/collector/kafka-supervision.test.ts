@@ -5,6 +5,8 @@ import type {
   KafkaRecord,
   OnBatch,
 } from '../../../collector/receivers/kafka/kafka-client.ts';
+import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
+import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { recordingLetters } from '../../support/fakes/recording-letters.ts';
@@ -69,6 +71,23 @@ function record(
 ): KafkaRecord {
   return { offset, lastOffset: offset, value, headers: {} };
 }
+
+describe('records of purged traces', () => {
+  it('are not stored and are no dead letters, and the offset moves on', async () => {
+    const [kept, gone] = ['0af7651916cd43dd8448eb211c80319c', '1af7651916cd43dd8448eb211c80319c'];
+    const purged = { ...NOTHING_PURGED, isEmpty: false, has: ({ traceId }: TraceKey) => traceId === gone };
+    const { sink, consumers, letters } = await start(0, { purged });
+    const records = [gone, kept, gone].map((traceId, offset) =>
+      record(BigInt(offset), requestBytes(traceRequest([jsonSpan({ traceId })]))),
+    );
+    const outcome = await consumers[0]?.onBatch({ topic: 't', partition: 0, records, lag: 0 });
+
+    expect(outcome).toEqual({ done: 3 });
+    expect(sink.rows().map((row) => row['TraceId'])).toEqual([kept]);
+    expect(letters.letters).toEqual([]);
+    expect(collector.stats().counts.records_purged).toBe(2);
+  });
+});
 
 describe('the supervision of a Kafka consumer', () => {
   it('starts without a reachable broker, and logs the likely cause', async () => {

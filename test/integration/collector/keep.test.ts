@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Keep } from '../../../collector/otlp/row-limits.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { STUB_MARK } from '../../../src/conventions/kept-content.ts';
-import type { TraceData } from '../../../src/domain/span.ts';
+import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post, protobuf } from '../../support/collector/otlp-post.ts';

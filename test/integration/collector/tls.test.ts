@@ -3,11 +3,9 @@ import { request } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startApi } from '../../../src/api/api.ts';
 import { readServerTls } from '../../../src/config/tls-files.ts';
-import { createAccessCheck } from '../../../src/config/access.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
 import { framed, TRACES_METHOD } from '../../support/collector/grpc-call.ts';
+import { startTestApi } from '../../support/api/start-test-api.ts';
 import type { Address } from '../../support/collector/otlp-post.ts';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
@@ -112,13 +110,7 @@ describe('receivers with TLS', () => {
 
 describe('the API with TLS', () => {
   it('is spoken to over HTTPS', async () => {
-    const api = await startApi({
-      ...LOCAL,
-      tls: readServerTls(SERVER, 'api.tls'),
-      checkAccess: createAccessCheck([]),
-      checks: () => [],
-      log: silentLog,
-    });
+    const api = await startTestApi({ tls: readServerTls(SERVER, 'api.tls') });
     expect(await send(api.address, '/healthz', '', { ca })).toBe(200);
     await api.stop();
   });

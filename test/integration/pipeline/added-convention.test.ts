@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runBackfill } from '../../../src/backfill/run-backfill.ts';
+import { runBackfill } from '../../support/scoring/backfill-runs.ts';
 import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
-import { joinSignals, type AgentSignals } from '../../../src/domain/agent-signals.ts';
+import { joinSignals, type AgentSignals } from '../../../src/domain/trace/agent-signals.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { createScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { decodeTraces, readTrace } from '../../../src/conventions/index.ts';
-import { runBackfill } from '../../../src/backfill/run-backfill.ts';
+import { runBackfill } from '../../support/scoring/backfill-runs.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
@@ -212,12 +212,12 @@ describe('the history of a table that the Collector writes', () => {
     const scorer = new CountingScorer('b');
     const request = { fromMs: Date.now() - 1_000 * HOUR_MS, toMs: Date.now(), rules: [buildRule([scorer])] };
     expect(await runBackfill(scoring(), request)).toMatchObject({
-      traces: 30,
+      matched: 30,
       scored: 30,
-      broken: 0,
-      leftToLive: { arriving: 0, owed: 0 },
+      skipped: {},
+      failed: {},
     });
-    expect(await runBackfill(scoring(), request)).toMatchObject({ traces: 30, scored: 0 });
+    expect(await runBackfill(scoring(), request)).toMatchObject({ matched: 30, scored: 0 });
     expect(scorer.inputs).toHaveLength(30);
     expect(live.inputs).toHaveLength(0);
     const listed = await store.spans.list({ fromMs: 0, toMs: Date.now(), limit: 100 });

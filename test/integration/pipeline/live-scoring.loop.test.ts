@@ -2,20 +2,29 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import type { Score } from '../../../src/domain/score.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { runBackfill } from '../../../src/backfill/run-backfill.ts';
+import { runBackfill } from '../../support/scoring/backfill-runs.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
 import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
 import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
+import type { PriorityReason } from '../../../src/scoring/select/sample-trace.ts';
 import { buildRuleHistory } from '../../../src/scoring/select/rule-history.ts';
 import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/store/stored-agent.ts';
 import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
-import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import {
+  buildLog,
+  logBlock,
+  newTraceId,
+  openEmptied,
+  testStore,
+  type TestStore,
+} from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 import { testLong } from '../../support/loops.ts';
@@ -48,7 +57,8 @@ function scoringOn(stores: ScoringStores): Scoring {
 }
 
 async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, member?: string) {
-  const loop = createScoringLoop(scoringOn(stores), {
+  const scoring = scoringOn(stores);
+  const loop = createScoringLoop(scoring, {
     rules,
     stopGraceMs: 1_000,
     ownership: createScorerOwnership(member === undefined ? undefined : hearing(store.members), rules, {
@@ -58,7 +68,7 @@ async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, 
   });
   await loop.start();
   loops.push(loop);
-  return loop;
+  return { loop, scoring };
 }
 
 /** Number of members that each loop knew at its last beat. */
@@ -73,6 +83,18 @@ function hearing(members: MemberStore): MemberStore {
       return seen;
     },
   };
+}
+
+/** Gives spans a version of their service, and the model calls other attributes. */
+function withAttributes(spans: readonly Span[], ofModels: Record<string, string>): Span[] {
+  return spans.map((span) => ({
+    ...span,
+    resourceAttributes: new Map([...span.resourceAttributes, ['service.version', '2.0']]),
+    attributes: new Map([
+      ...span.attributes,
+      ...(span.attributes.has('gen_ai.request.model') ? Object.entries(ofModels) : []),
+    ]),
+  }));
 }
 
 async function listDecisions(traceId: string): Promise<Decision[]> {
@@ -133,6 +155,48 @@ describe('live scoring on the engine', () => {
     });
   });
 
+  test('selects by tokens, cost, version and feedback in a late log record, and counts what has no price', async () => {
+    await freshStore();
+    const reasons: Record<string, PriorityReason> = {
+      large: { tokens: 50 },
+      larger: { tokens: 5_000 },
+      costly: { costlyUsd: 0.00001 },
+      disliked: 'negative-feedback',
+      first: { newVersion: 1 },
+    };
+    const { scoring } = await startLoop(
+      Object.entries(reasons).map(([name, reason]) =>
+        buildRule([new CountingScorer(name)], { name, sample: { rate: 0, always: [reason] } }),
+      ),
+    );
+    const listScorers = async (traceId: string) => {
+      await until(async () => (await listDecisions(traceId)).length >= 5);
+      return (await listScores(traceId))
+        .toSorted((one, other) => one.scorer.localeCompare(other.scorer))
+        .map((score) => [score.scorer, score.stratum, score.weight]);
+    };
+    const [traceId, unpricedId] = [newTraceId(), newTraceId()];
+    await ingest(store, withAttributes(agentRunSpans(traceId), {}));
+    const before = [
+      ['costly', 'priority', 1],
+      ['first', 'priority', 1],
+      ['large', 'priority', 1],
+    ];
+    expect(await listScorers(traceId)).toEqual(before);
+    const models = { 'gen_ai.request.model': 'unheard-1', 'gen_ai.response.model': 'unheard-1' };
+    await ingest(store, withAttributes(agentRunSpans(unpricedId), models));
+    expect(await listScorers(unpricedId)).toEqual([['large', 'priority', 1]]);
+    expect(scoring.unpriced.count).toBe(1);
+    const feedback = buildLog({
+      traceId,
+      eventName: 'user.feedback',
+      attributes: new Map([['score', '-1']]),
+    });
+    await store.sink.insert(logBlock([feedback]), 'feedback');
+    await until(async () => (await listScores(traceId)).length > before.length);
+    expect(await listScorers(traceId)).toEqual([before[0], ['disliked', 'priority', 1], ...before.slice(1)]);
+  });
+
   testLong('takes spans of 1970 and 2262 and of two hundred days like any other', async () => {
     await freshStore();
     await startLoop([buildRule([new CountingScorer('a')])]);
@@ -190,7 +254,7 @@ describe('live scoring on the engine', () => {
         },
       },
     };
-    const first = await startLoop([rule], crashing);
+    const { loop: first } = await startLoop([rule], crashing);
     const traceId = newTraceId();
     await ingest(store, agentRunSpans(traceId));
     await until(async () => (await listScores(traceId)).length === 1);
@@ -206,7 +270,7 @@ describe('live scoring on the engine', () => {
     await freshStore();
     const scorer = judged('j');
     await startLoop([buildRule([scorer])], store, 'one');
-    const second = await startLoop([buildRule([scorer])], store, 'two');
+    const { loop: second } = await startLoop([buildRule([scorer])], store, 'two');
     const ids = Array.from({ length: 60 }, newTraceId);
     // The first learns of the second with its next beat.
     await until(() => heard.get('one') === 2 && heard.get('two') === 2);
@@ -232,16 +296,16 @@ describe('live scoring on the engine', () => {
     }
     const scorer = new CountingScorer('a');
     const rule = buildRule([scorer]);
-    const loop = await startLoop([rule]);
+    const { loop } = await startLoop([rule]);
     const scoring = scoringOn(store);
     const request = { fromMs: hourAgo - 60_000, toMs: Date.now(), rules: [rule] };
-    await until(async () => (await runBackfill(scoring, request)).leftToLive.arriving === 0);
+    await until(async () => (await runBackfill(scoring, request)).skipped['arriving'] === undefined);
     const again = await runBackfill(scoring, request);
-    expect(again).toMatchObject({ traces: 5, scored: 0, decided: 5, incomplete: false });
+    expect(again).toMatchObject({ matched: 5, scored: 0, skipped: { already_scored: 5 }, failed: {} });
     expect(scorer.inputs).toHaveLength(5);
     const keys = ids.map((traceId) => ({ tenant: '', traceId }));
     const rows = [...(await store.decisions.ofTraces(keys)).values()].flat();
-    expect(rows.map((row) => row.rule)).toEqual(ids.map(() => `backfill:${again.id}`));
+    expect(rows.map((row) => row.rule)).toEqual(ids.map(() => again.rule));
     const scores = [...(await store.scores.ofTraces(keys)).values()].flat();
     expect(scores.every((score) => score.source === 'backfill' && score.stratum === 'backfill')).toBe(true);
     await loop.stop();

@@ -110,6 +110,7 @@ describe('the readiness of a running serve', () => {
         engine: { ok: true },
         receivers: { ok: true },
         inserts: { ok: true },
+        tombstones: { ok: true },
       },
     });
   });

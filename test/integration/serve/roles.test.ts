@@ -67,7 +67,7 @@ describe('a process with some of the roles', () => {
 describe('the probes of a process that starts', () => {
   it('say that it lives, and what its start waits for', async () => {
     const first = await startProbes();
-    const { port } = (await first.open({ checks: [], routes: [] })) ?? { port: 0 };
+    const { port } = (await first.open({ checks: [] })) ?? { port: 0 };
     await first.stop();
     const api = await startProbes({ port });
     api.waitFor('the store');
@@ -79,20 +79,20 @@ describe('the probes of a process that starts', () => {
       checks: { start: { ok: false, error: 'the start waits for the store' } },
     });
     expect((await fetch(`${url}/api/v1/status`)).status).toBe(503);
-    await api.open({ checks: [], routes: [] });
+    await api.open({ checks: [] });
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect((await fetch(`${url}/api/v1/status`)).status).toBe(404);
   });
 
   it('wait for a port in use; without the role api the process runs without probes', async () => {
     const first = await startProbes();
-    const { port } = (await first.open({ checks: [], routes: [] })) ?? { port: 0 };
+    const { port } = (await first.open({ checks: [] })) ?? { port: 0 };
     const scorer = await startProbes({ port, hasApi: false });
-    expect(await scorer.open({ checks: [], routes: [] })).toBeNull();
+    expect(await scorer.open({ checks: [] })).toBeNull();
     const refused = await startProbes({ port });
-    await expect(refused.open({ checks: [], routes: [] })).rejects.toThrow(/cannot listen/u);
+    await expect(refused.open({ checks: [] })).rejects.toThrow(/cannot listen/u);
     const waiting = await startProbes({ port });
     await first.stop();
-    expect(await waiting.open({ checks: [], routes: [] })).toMatchObject({ port });
+    expect(await waiting.open({ checks: [] })).toMatchObject({ port });
   });
 });

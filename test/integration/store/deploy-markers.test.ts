@@ -16,7 +16,7 @@ function around(mean: number, more: Partial<Score>): Partial<Score>[] {
 }
 
 async function versionsSeen(): Promise<Set<string>> {
-  const markers = await its.world.store.markers.list({ limit: 10 });
+  const { items: markers } = await its.world.store.markers.list({}, { limit: 10 });
   return new Set(
     markers.map(({ agent, serviceVersion, agentVersion }) => `${agent} ${serviceVersion} ${agentVersion}`),
   );

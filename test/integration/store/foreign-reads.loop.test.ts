@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTogether } from '../../../src/conventions/index.ts';
 import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
-import { looksLikeAgent } from '../../../src/domain/agent-signals.ts';
+import { looksLikeAgent } from '../../../src/domain/trace/agent-signals.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
-import type { LogRecord, Span, TraceData } from '../../../src/domain/span.ts';
+import type { LogRecord, Span, TraceData } from '../../../src/domain/trace/span.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
 import { openStore } from '../../../src/store/store.ts';
 import {
@@ -289,13 +289,20 @@ describe('tables that differ from those of the newest exporter', () => {
           ['user.feedback.score', '-1'],
           ["odd'key`", 'v'],
         ]),
-        resourceAttributes: new Map([['deployment.environment', 'production']]),
+        resourceAttributes: new Map([
+          ['deployment.environment', 'production'],
+          ['service.version', '2.0'],
+        ]),
       }),
     ];
     await base.store.sink.insert(spanBlock(spans), 'facts');
     const asked = ["odd'key`", 'absent'];
     const expected = (await base.store.spans.facts([key], asked)).get(` ${traceId}`);
-    expect(expected).toMatchObject({ hasNegativeFeedback: true, environments: ['production'] });
+    expect(expected).toMatchObject({
+      hasNegativeFeedback: true,
+      environments: ['production'],
+      versions: [{ agent: 'weather-agent', serviceVersion: '2.0' }],
+    });
     for (const attributes of ['map', 'json'] as const) {
       const tables = await exporterTables(base.engine, { attributes });
       await tables.addSpans(spans);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
-import { looksLikeAgent } from '../../../src/domain/agent-signals.ts';
+import { looksLikeAgent } from '../../../src/domain/trace/agent-signals.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { joinTraceKey, type Arrival } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';

@@ -51,3 +51,18 @@ test('all members are dismissed at once, and one that still runs comes back with
   expect(members.filter(({ isLeaving }) => !isLeaving)).toMatchObject([{ name: 'runs', cells: ['work'] }]);
   expect(members.find(({ name }) => name === 'killed')).toMatchObject({ cells: ['work'], isLeaving: true });
 });
+
+test('the duties of all members are free at once after a dismissal', async () => {
+  const { duties } = it.store;
+  const beat = (member: string) =>
+    duties.beat([{ duty: 'exporter a', member, joinedAtMs: undefined, isLeaving: false }]);
+  const names = async () => (await duties.readMembers(['exporter a'], 15_000)).map(({ member }) => member);
+  await beat('killed');
+  await duties.dismissAll();
+  await beat('started');
+
+  expect(await names()).toEqual(['started']);
+
+  await duties.dismissAll();
+  expect(await names()).toEqual([]);
+});

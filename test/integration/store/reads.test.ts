@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
-import type { Span } from '../../../src/domain/span.ts';
+import type { RunRecord } from '../../../src/domain/run-record.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
 import { createOwnSpans } from '../../../src/store/spans/own-spans.ts';
 import { READ_LIMITS } from '../../../src/store/spans/read-traces.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
 import {
   buildDecision,
   logBlock,
@@ -186,6 +188,33 @@ describe('facts', () => {
     expect(found?.attributes.get('nobody')).toEqual([]);
   });
 
+  test('tell the versions of agents and their services, not those of other services', async () => {
+    const traceId = newTraceId();
+    const resource = (version: string) => new Map([['service.version', version]]);
+    await store([
+      buildSpan({
+        traceId,
+        attributes: new Map([
+          ['gen_ai.agent.name', 'weather'],
+          ['gen_ai.agent.version', '7'],
+        ]),
+        resourceAttributes: resource('2.0'),
+      }),
+      buildSpan({
+        traceId,
+        attributes: new Map([['gen_ai.request.model', 'm']]),
+        resourceAttributes: resource('2.0'),
+      }),
+      buildSpan({ traceId, serviceName: 'web', attributes: new Map(), resourceAttributes: resource('9.9') }),
+      buildSpan({ traceId, serviceName: 'tools', resourceAttributes: resource('3.1') }),
+    ]);
+    const facts = await it.store.spans.facts([buildKey(traceId)], []);
+    expect(facts.get(joinTraceKey(buildKey(traceId)))?.versions).toEqual([
+      { service: 'shop', agent: 'weather', serviceVersion: '2.0', agentVersion: '7' },
+      { service: 'tools', agent: '', serviceVersion: '3.1', agentVersion: '' },
+    ]);
+  });
+
   test('do not take a failed model call for a failed tool', async () => {
     const span = buildSpan({ statusCode: 'Error', attributes: new Map([['gen_ai.operation.name', 'chat']]) });
     await store([span]);
@@ -205,6 +234,47 @@ describe('facts', () => {
     const keys = [bad, good, scored].map((span) => buildKey(span.traceId));
     const facts = await it.store.spans.facts(keys, []);
     expect(keys.map((key) => facts.get(joinTraceKey(key))?.hasNegativeFeedback)).toEqual([true, false, true]);
+  });
+
+  test.each<[string, string, Record<string, string>, boolean]>([
+    ['an event named feedback', 'user.feedback', { score: '-1' }, true],
+    ['an attribute named feedback', 'chat', { 'feedback.score': '-0.5' }, true],
+    [
+      'an evaluation named feedback',
+      'gen_ai.evaluation.result',
+      { 'gen_ai.evaluation.name': 'user_feedback', 'gen_ai.evaluation.score.value': '-1' },
+      true,
+    ],
+    ['feedback above zero', 'user.feedback', { score: '1', comment: 'not -1' }, false],
+    [
+      'another evaluation',
+      'gen_ai.evaluation.result',
+      { 'gen_ai.evaluation.name': 'drift', 'gen_ai.evaluation.score.value': '-1' },
+      false,
+    ],
+  ])('see in events and log records: %s', async (_name, eventName, attributes, expected) => {
+    const withEvent = buildSpan({
+      events: [{ timeUnixNano: 1n, name: eventName, attributes: new Map(Object.entries(attributes)) }],
+    });
+    const withLog = buildSpan();
+    await store([withEvent, withLog]);
+    const log = buildLog({
+      traceId: withLog.traceId,
+      eventName,
+      attributes: new Map(Object.entries(attributes)),
+    });
+    blocks += 1;
+    await it.store.sink.insert(logBlock([log]), `block-${blocks}`);
+    const keys = [withEvent, withLog].map((span) => buildKey(span.traceId));
+    // An attribute of an event counts only where the event is one of feedback.
+    const expectedOfEvent = expected && eventName !== 'chat';
+    const facts = await it.store.spans.facts(keys, []);
+    expect(keys.map((key) => facts.get(joinTraceKey(key))?.hasNegativeFeedback)).toEqual([
+      expectedOfEvent,
+      expected,
+    ]);
+    const unasked = await it.store.spans.facts(keys, [], { feedback: false });
+    expect(keys.map((key) => unasked.get(joinTraceKey(key))?.hasNegativeFeedback)).toEqual([false, false]);
   });
 });
 
@@ -263,8 +333,40 @@ describe('lists', () => {
     const all = await it.store.listTraces({ tenant, limit: 10 });
     expect(all.map(({ traceId }) => traceId)).toEqual([second.traceId, first.traceId]);
     expect(all[1]).toMatchObject({ services: ['shop'], spanCount: 2, decisions: { scored: 1, failed: 1 } });
-    expect(all[0]?.decisions).toEqual({});
+    expect(all[0]).toMatchObject({ decisions: {}, run: null });
     expect(await it.store.listTraces({ tenant, service: 'shop', limit: 10 })).toHaveLength(1);
     expect(await it.store.listTraces({ tenant, sinceMs: Date.now() + 3_600_000, limit: 10 })).toEqual([]);
+  });
+
+  test('have the facts of their runs, also when their spans have expired', async () => {
+    const tenant = 'runs';
+    const [read, other] = [buildSpan(), buildSpan()];
+    await store([read, other], tenant);
+    const expired = newTraceId();
+    const run = (traceId: string, fields: Partial<RunRecord>) =>
+      buildRunRecord({ tenant, traceId, targetId: traceId, evidenceUntil: Date.now(), ...fields });
+    await it.store.runs.write([
+      run(read.traceId, { serviceName: 'desk', agent: 'helper', totalTokens: 224 }),
+      run(read.traceId, { targetId: `${read.traceId}/1`, serviceName: 'desk', agent: 'second' }),
+      run(expired, { serviceName: 'desk', agent: 'old', status: 'error', evidenceUntil: 1_763_700_001_456 }),
+    ]);
+    const of = async (filter: { service?: string; sinceMs?: number }) =>
+      (await it.store.listTraces({ tenant, limit: 10, ...filter })).map(({ traceId, run: facts }) => [
+        traceId,
+        facts?.agent,
+      ]);
+    expect(await of({})).toEqual([
+      [read.traceId, 'helper'],
+      [other.traceId, undefined],
+      [expired, 'old'],
+    ]);
+    expect(await of({ service: 'desk' })).toEqual([
+      [read.traceId, 'helper'],
+      [expired, 'old'],
+    ]);
+    expect(await of({ service: 'desk', sinceMs: Date.now() - 60_000 })).toEqual([[read.traceId, 'helper']]);
+    expect(await of({ service: 'shop' })).toEqual([[other.traceId, undefined]]);
+    const [, , last] = await it.store.listTraces({ tenant, limit: 10 });
+    expect(last).toMatchObject({ services: ['desk'], spanCount: 0, agentSeen: true, errorSeen: true });
   });
 });

@@ -3,8 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { createBudgetReader } from '../../../src/scoring/budget/read-budgets.ts';
+import { createNewVersions } from '../../../src/scoring/select/new-versions.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
 import { joinTraceKey, type SpendEntry } from '../../../src/store/contracts/stores.ts';
+import { joinVersionKey, type VersionKey } from '../../../src/store/contracts/version-samples.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { buildScore, newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 let it: TestStore;
@@ -234,5 +238,58 @@ describe('rules, judge calls and money', () => {
       calledAtMs: Date.now(),
     };
     await expect(it.store.judgeCalls.write([call, call])).resolves.toBeUndefined();
+  });
+});
+
+describe('the first targets of a version', () => {
+  const buildVersion = (): VersionKey => ({
+    tenant: 't',
+    rule: 'r',
+    service: randomUUID(),
+    agent: 'weather',
+    serviceVersion: '2.0',
+    agentVersion: '',
+  });
+  const readTargets = async (key: VersionKey) =>
+    (await it.store.versionSamples.read([key])).get(joinVersionKey(key))?.targets;
+
+  test('are added by one of two processes that have read the same', async () => {
+    const key = buildVersion();
+    const names = Array.from({ length: 8 }, (_, index) => `t${index}`);
+    await Promise.all(
+      names.map((name) => it.store.versionSamples.append(key, 0, { slots: 9, targets: [name] })),
+    );
+    expect(await readTargets(key)).toHaveLength(1);
+  });
+
+  test('are together as many as asked for, however many processes choose at once', async () => {
+    const key = buildVersion();
+    const processes = [1, 2, 3].map(() => createNewVersions(it.store.versionSamples, silentLog));
+    const asks = Array.from({ length: 24 }, (_, index) => ({
+      ...key,
+      versions: [key],
+      target: `t${index}`,
+      slots: 7,
+      sinceMs: 0,
+    }));
+    const taken = await Promise.all(asks.map((ask, index) => processes[index % 3]!.take(ask)));
+    const chosen = asks.filter((_, index) => taken[index]).map(({ target }) => target);
+    expect(await readTargets(key)).toHaveLength(7);
+    expect((await readTargets(key))?.toSorted()).toEqual(chosen.toSorted());
+    const restarted = createNewVersions(it.store.versionSamples, silentLog);
+    expect(await restarted.find(asks)).toEqual(taken.map((isTaken) => (isTaken ? 'first' : 'late')));
+  });
+
+  test('are none for a version with a run from before', async () => {
+    const key = buildVersion();
+    const run = { ...buildRunRecord({ tenant: 't' }), serviceName: key.service, serviceVersion: '2.0' };
+    await it.store.runs.write([run]);
+    const ask = { ...key, versions: [key], target: 't1', slots: 7 };
+    const { versionSamples } = it.store;
+    const versions = createNewVersions(versionSamples, silentLog);
+    expect(await versions.take({ ...ask, sinceMs: run.evidenceUntil + 1 })).toBe(false);
+    expect((await versionSamples.read([key])).get(joinVersionKey(key))).toEqual({ slots: 0, targets: [] });
+    const [other] = [{ ...key, serviceVersion: '3.0' }];
+    expect(await versions.take({ ...ask, versions: [other], sinceMs: run.evidenceUntil + 1 })).toBe(true);
   });
 });

@@ -126,6 +126,27 @@ describe('sessions in the store', () => {
     expect(await it.store.sessions.findIds([{ tenant: '', targetId }])).toEqual([{ tenant: '', sessionId }]);
   });
 
+  test('that a budget holds back are found by their last turn, with their own shards, and not as due', async () => {
+    const held = { status: 'deferred' as const, reason: 'budget_exhausted: spent', nextAttemptAt: nowMs };
+    await it.store.decisions.write([
+      decided('held early', 'a', nowMs - 2_000, held),
+      decided('held late', 'a', nowMs - 1_000, held),
+      decided('held and scored', 'a', nowMs - 1_000, held),
+      decided('held and scored', 'a', nowMs, { status: 'scored' }),
+      buildDecision({ ...held, traceId: newTraceId(), evidenceUntil: nowMs - 1_500 }),
+    ]);
+    const { decisions } = it.store;
+    const query = { untilMs: nowMs, order: 'newest-first' as const, shards: null, limit: 10 };
+    const targets = async (more: { ofSessions?: boolean; shards?: number[] }) =>
+      (await decisions.heldBack({ ...query, ...more })).map(({ targetId }) => targetId);
+    expect(await targets({ ofSessions: true })).toEqual(['held late', 'held early']);
+    expect(await targets({})).toHaveLength(1);
+    const shard = computeShard({ tenant: '', traceId: 'held early' });
+    expect(await targets({ ofSessions: true, shards: [shard] })).toEqual(['held early']);
+    const due = await decisions.due({ untilMs: nowMs, shards: null, limit: 10, ofSessions: true });
+    expect(due.filter(({ targetId }) => targetId.startsWith('held'))).toEqual([]);
+  });
+
   test('have their scores apart from those of their traces', async () => {
     const ofSession = buildScore({
       traceId: '',
@@ -139,5 +160,30 @@ describe('sessions in the store', () => {
       ofSession,
     ]);
     expect(await it.store.scores.list({ sessionId: 'sc', limit: 10 })).toHaveLength(2);
+  });
+
+  test('are listed by their last turn, page by page', async () => {
+    const tenant = 'ended';
+    const at = (startedAt: number) => ({ tenant, startedAt });
+    await it.store.runs.write([
+      turn('b', nowMs, at(2_000)),
+      turn('a', nowMs, at(2_000)),
+      turn('a', nowMs + 1, at(1_000)),
+      turn('goes on', nowMs, at(2_000)),
+      turn('goes on', nowMs, at(9_000)),
+      turn('before', nowMs, at(999)),
+      turn('c', nowMs, at(3_000)),
+      turn('a', nowMs, { ...at(2_500), tenant: 'ended-other' }),
+    ]);
+    const range = { tenant, fromMs: 1_000, toMs: 9_000 };
+    const first = await it.store.sessions.list({ ...range, limit: 2 });
+    expect(first).toEqual([
+      { tenant, sessionId: 'a', firstArrivalMs: nowMs, lastArrivalMs: nowMs + 1, lastTurnMs: 2_000 },
+      { tenant, sessionId: 'b', firstArrivalMs: nowMs, lastArrivalMs: nowMs, lastTurnMs: 2_000 },
+    ]);
+    const second = await it.store.sessions.list({ ...range, limit: 2, after: first.at(-1) });
+    expect(second.map(({ sessionId }) => sessionId)).toEqual(['c']);
+    const all = await it.store.sessions.list({ fromMs: 2_500, toMs: 2_501, limit: 9 });
+    expect(all.map((each) => each.tenant)).toEqual(['ended-other']);
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readTraces } from '../../../src/conventions/index.ts';
-import type { TraceReading } from '../../../src/domain/agent-run.ts';
+import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import { jsonLines, runCli } from '../../support/processes/cli.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';

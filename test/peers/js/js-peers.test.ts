@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TraceReading } from '../../../src/domain/agent-run.ts';
+import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { JS_PEERS } from './js-peers.ts';
 import { startModelServer } from '../model-server.ts';

@@ -1,29 +1,23 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TraceReading } from '../../../src/domain/agent-run.ts';
+import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { startModelServer } from '../model-server.ts';
-import { mapWide, runPeer, storedReadings, type PeerAddresses, type PeerResult } from '../peer-run.ts';
+import { mapWide, storedReadings, type PeerAddresses, type PeerResult } from '../peer-run.ts';
 import { THE_STORY, toldStories, type ToldStory } from '../told-story.ts';
-import { PYTHON_CODE_CACHE, pythonVenv } from './python-venv.ts';
+import { type PythonPeer, runPythonPeer } from './python-peer.ts';
 
 /** Most of it is for the first time, when the packages are fetched. */
 const TIMEOUT_MS = 40 * 60_000;
 const WIDTH = 2;
-/** Importing LiteLLM alone takes ten seconds of a core. */
-const AGENT_TIMEOUT_MS = 300_000;
 /** The end of a Python traceback is what tells. */
 const MOST_OUTPUT = 2000;
 
-interface Peer {
+interface Peer extends PythonPeer {
   /** Setting that is on, in a user's words. */
   readonly how: string;
-  readonly packages: string;
-  readonly agent: string;
-  readonly variables?: Record<string, string>;
 }
 
 /** Differences of the reading from the story, where the emitter does not send a fact or words it otherwise. */
@@ -35,6 +29,7 @@ const PYDANTIC = { packages: 'pydantic-ai', agent: 'pydantic_ai_agent.py' };
 const LANGGRAPH = { packages: 'langgraph', agent: 'langgraph_agent.py' };
 const ADK = { packages: 'google-adk', agent: 'google_adk_agent.py' };
 const CREWAI = { packages: 'crewai', agent: 'crewai_agent.py' };
+const AGENTS = { agent: 'openai_agents_agent.py' };
 const ADK_CONTENT = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT';
 
 /** ADK adds to the system prompt, and names the model as it was asked for. */
@@ -65,6 +60,21 @@ const TELLING: readonly TellingPeer[] = [
     // A crew takes no history, and words the system prompt around the backstory.
     told: { history: [], system: expect.stringContaining(THE_STORY.system) },
   },
+  {
+    ...AGENTS,
+    packages: 'openllmetry-openai-agents',
+    how: 'openai-agents-openllmetry',
+    variables: { INSTRUMENTATION: 'openllmetry' },
+    told: { session: null, user: null },
+  },
+  {
+    ...AGENTS,
+    packages: 'otel-openai-agents',
+    how: 'openai-agents-opentelemetry',
+    variables: { INSTRUMENTATION: 'otel' },
+    // It sends no instructions, no session and no user.
+    told: { system: '', session: null, user: null },
+  },
 ];
 
 const SILENT: readonly (Peer & { readonly switch: RegExp })[] = [
@@ -81,33 +91,13 @@ const PEERS: readonly Peer[] = [...TELLING, ...SILENT];
 const results = new Map<string, PeerResult | { missing: string }>();
 let readings = new Map<string, TraceReading[]>();
 
-/** The frameworks' reports to their makers switched off, and a home that is thrown away. */
-function buildVariables(peer: Peer, home: string): Record<string, string> {
-  return {
-    HOME: home,
-    PYTHONUTF8: '1',
-    PYTHONPYCACHEPREFIX: PYTHON_CODE_CACHE,
-    CREWAI_DISABLE_TELEMETRY: 'true',
-    CREWAI_DISABLE_VERSION_CHECK: 'true',
-    CREWAI_TRACING_ENABLED: 'false',
-    LANGSMITH_TRACING: 'false',
-    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-    ...peer.variables,
-  };
-}
-
 /** Runs an agent to its end; where this machine lacks what it needs, says so in a line that cannot be overlooked. */
-async function runPythonPeer(peer: Peer, addresses: PeerAddresses, home: string): Promise<void> {
-  const venv = await pythonVenv(peer.packages);
-  if ('missing' in venv) {
-    process.stderr.write(`SKIPPED the Python peer ${peer.how}: ${venv.missing}\n`);
-    results.set(peer.how, venv);
-    return;
+async function playPeer(peer: Peer, addresses: PeerAddresses, home: string): Promise<void> {
+  const result = await runPythonPeer(peer.how, peer, addresses, home);
+  if ('missing' in result) {
+    process.stderr.write(`SKIPPED the Python peer ${peer.how}: ${result.missing}\n`);
   }
-  const script = fileURLToPath(new URL(`agents/${peer.agent}`, import.meta.url));
-  const variables = buildVariables(peer, home);
-  const options = { variables, timeoutMs: AGENT_TIMEOUT_MS };
-  results.set(peer.how, await runPeer(peer.how, venv.python, [script], addresses, options));
+  results.set(peer.how, result);
 }
 
 const folder = new ServeFolder();
@@ -117,7 +107,7 @@ beforeAll(async () => {
   const model = await startModelServer();
   try {
     const { otlpHttp } = await folder.start();
-    await mapWide(PEERS, WIDTH, (peer) => runPythonPeer(peer, { modelUrl: model.url, otlpHttp }, home));
+    await mapWide(PEERS, WIDTH, (peer) => playPeer(peer, { modelUrl: model.url, otlpHttp }, home));
     if ([...results.values()].some((result) => 'code' in result)) {
       readings = await storedReadings(folder);
     }

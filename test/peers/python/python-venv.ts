@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -40,8 +41,8 @@ interface Recipe {
  * Python change. Throws when the index is reached and they still cannot be installed.
  */
 export async function pythonVenv(name: string): Promise<PythonVenv> {
-  const requirements = fileURLToPath(new URL(`${name}.txt`, REQUIREMENTS));
-  const uv = await shared({ name: 'uv', contents: UV, venvOptions: [], fill: installUv });
+  const requirements = requirementsFile(name);
+  const uv = await uvVenv();
   return 'missing' in uv
     ? uv
     : shared({
@@ -50,6 +51,36 @@ export async function pythonVenv(name: string): Promise<PythonVenv> {
         venvOptions: ['--without-pip'],
         fill: (python) => installWithUv(uv.python, requirements, python),
       });
+}
+
+/** Path of the frozen requirements of this name. */
+export function requirementsFile(name: string): string {
+  return fileURLToPath(new URL(`${name}.txt`, REQUIREMENTS));
+}
+
+/** Resolves packages to the versions of everything that they need, one `name==version` a line. Needs the index. */
+export async function compileRequirements(packages: readonly string[]): Promise<string> {
+  const uv = await uvVenv();
+  if ('missing' in uv) {
+    throw new Error(uv.missing);
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'spanscore-freeze-'));
+  try {
+    const [asked, override] = [join(folder, 'asked.in'), join(folder, 'override.txt')];
+    writeFileSync(asked, `${packages.join('\n')}\n`);
+    // Packages ask for certificates of the last days, which an index that lags does not have.
+    writeFileSync(override, 'certifi\n');
+    const options = ['--quiet', '--no-header', '--no-annotate', '--python-version', '3.11'];
+    const compile = ['-m', 'uv', 'pip', 'compile', asked, '--override', override, ...options];
+    const { stdout } = await run(uv.python, compile, { env: uvVariables(), maxBuffer: 16 << 20 });
+    return stdout;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function uvVenv(): Promise<PythonVenv> {
+  return shared({ name: 'uv', contents: UV, venvOptions: [], fill: installUv });
 }
 
 function installUv(python: string): Promise<unknown> {
@@ -62,8 +93,12 @@ function installWithUv(uv: string, requirements: string, python: string): Promis
   const install = ['-m', 'uv', 'pip', 'install', '--quiet', '--no-deps', '--requirement', requirements];
   return run(uv, [...install, '--python', python], {
     timeout: INSTALL_TIMEOUT_MS,
-    env: { ...settingsOfPip(), ...process.env, UV_CACHE_DIR: join(CACHE, 'uv-cache') },
+    env: uvVariables(),
   });
+}
+
+function uvVariables(): NodeJS.ProcessEnv {
+  return { ...settingsOfPip(), ...process.env, UV_CACHE_DIR: join(CACHE, 'uv-cache') };
 }
 
 /** Settings of pip as variables of uv: index and certificates. */

@@ -43,6 +43,7 @@ export function aScore(more: Partial<Score> = {}): Score {
     revision: 1,
     completeness: 'complete',
     source: 'live',
+    scoredBy: '',
     evidenceHash: 'e'.repeat(32),
     day: '2025-11-21',
     evidenceUntil: 1_763_712_340_000,

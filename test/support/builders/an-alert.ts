@@ -51,6 +51,37 @@ export function resolvedEvent(event: AlertEvent, afterMs = 5 * 3_600_000): Alert
   return anAlert({ ...rest, status: 'resolved', endsAtMs: event.startsAtMs + afterMs });
 }
 
+/** Builds the alert that a part of a rule's budget is spent. */
+export function budgetAlert(percent: number, spentUsd: number): AlertEvent {
+  const series = { tenant: '', scorer: '', fingerprint: '', agent: '', environment: '' };
+  return anAlert({
+    alert: 'BudgetSpent',
+    detector: 'budget',
+    series,
+    before: null,
+    after: null,
+    count: 0,
+    evidenceLog10: null,
+    labels: {
+      severity: 'warning',
+      budget: 'rule production',
+      budget_period: 'day',
+      budget_percent: `${percent}`,
+    },
+    annotations: {},
+    worstTraces: [],
+    segments: [],
+    budget: {
+      scope: { kind: 'rule', name: 'production' },
+      period: 'day',
+      capUsd: 5,
+      percent,
+      spentUsd,
+      renewsAtMs: Date.UTC(2026, 10, 22),
+    },
+  });
+}
+
 /** Builds an alert of another scorer's series. */
 export function alertOfScorer(scorer: string, more: Partial<AlertEvent> = {}): AlertEvent {
   return anAlert({ ...more, series: { ...anAlert().series, scorer } });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Span, TraceData } from '../../../src/domain/span.ts';
+import type { Span, TraceData } from '../../../src/domain/trace/span.ts';
 
 /**
  * Adds spans of other instrumentations to a trace: an HTTP server above its roots, HTTP clients between parents and some

@@ -1,4 +1,4 @@
-import type { LogRecord, Span, TraceData } from '../../../src/domain/span.ts';
+import type { LogRecord, Span, TraceData } from '../../../src/domain/trace/span.ts';
 import { fc } from '../fast-check.ts';
 
 /** One change to one span or one log record of a trace. */

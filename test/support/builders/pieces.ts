@@ -1,4 +1,4 @@
-import type { Span } from '../../../src/domain/span.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { joinTraces, MAX_PIECE_SPANS, pieceOf, readTrace } from '../../../src/conventions/index.ts';
 import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
 import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LogRecord, Span, SpanEvent, TraceData } from '../../../src/domain/span.ts';
+import type { LogRecord, Span, SpanEvent, TraceData } from '../../../src/domain/trace/span.ts';
 
 /** 2026-11-21T07:05:18Z. */
 const BASE = 1_795_244_718_000_000_000n;

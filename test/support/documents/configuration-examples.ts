@@ -21,7 +21,8 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   auth: `auth:
   tokens:
     - { name: team-a, token: "\${env:TEAM_A_TOKEN}", tenant: a, scopes: [ingest] }
-    - { name: dashboards, token: "\${env:READ_TOKEN}", scopes: [read] }`,
+    - { name: dashboards, token: "\${env:READ_TOKEN}", scopes: [read] }
+    - { name: reviewers, token: "\${env:LABEL_TOKEN}", scopes: [read, label] }`,
   judges: `judges:
   default: local/qwen3
   providers:
@@ -39,7 +40,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   - name: production
     scorers: [keyword-coverage, content-similarity]
     where: { service: [weather], environment: production, attributes: { customer.tier: gold } }
-    sample: { rate: 0.1, always: [error, tool-error, { slow: 10s }, { costly: 0.05 }] }
+    sample: { rate: 0.1, always: [error, tool-error, { slow: 10s }, { costly: 0.05 }, { newVersion: 100 }] }
   - name: long-answers
     scorers: [tone]
     where: { model: [gpt-5-mini, gpt-5], duration: { min: 2s }, tokens: { min: 1000 }, status: ok, not: { service: canary } }`,

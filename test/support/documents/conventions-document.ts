@@ -1,5 +1,5 @@
 import { decodeTraces, readTraces } from '../../../src/conventions/index.ts';
-import { CONTENT_SWITCHES, findContentSwitch } from '../../../src/conventions/content-switches.ts';
+import { CONTENT_SWITCHES, findContentSwitch } from '../../../src/conventions/advice/content-switches.ts';
 import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
 import {
   DESCRIBED_EMITTERS,
@@ -8,9 +8,9 @@ import {
   type Emitter,
   SHAPES,
 } from '../recordings/emitters.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import { answerText, type ExpectedFacts, listFacts, invocationParts } from '../recordings/facts.ts';
-import { listExpectations, recordedSpans } from '../recordings/recorded-spans.ts';
+import { listExpectations, listVersions, recordedSpans } from '../recordings/recorded-spans.ts';
 import { listShapes, readShapeFiles } from '../recordings/shapes.ts';
 
 const FACTS = new Map([
@@ -98,8 +98,8 @@ export function conventionsDocument(): string {
     ...DESCRIBED_EMITTERS.map(describedRow),
     '',
     'Older versions of Agent Framework, AutoGen, CrewAI, Google ADK, Koog, OpenAI Agents, Pydantic AI and smolagents are tested with',
-    'spans that other people recorded. Only a description exists, and no test, for Flue, VoltAgent, Braintrust, Sentry, OpenRouter,',
-    'Semantic Kernel for .NET and Bedrock AgentCore.',
+    'spans that other people recorded. Only a description exists, and no test, for Flue, VoltAgent, Braintrust, Sentry, OpenRouter and',
+    'Semantic Kernel for .NET.',
     '',
     '## Facts that no span contains',
     '',
@@ -109,8 +109,28 @@ export function conventionsDocument(): string {
     '  result. spanscore reads a failure only from a text that begins with `Error`, `Exception` or `Traceback`.',
     '- The input of LlamaIndex’s root span is the state of its workflow, without the question. The model calls have the question.',
     '- CrewAI’s later tasks get the results of earlier ones inside a prompt. That prompt is the question of their agents.',
+    '- AWS’s distribution of OpenTelemetry (with `AGENT_OBSERVABILITY_ENABLED=true`) moves content from spans to log records: export',
+    '  logs, too. Of the events of one name on a span (Strands has one a message) it keeps the last, so earlier words of the user are',
+    '  lost. The content of OpenInference comes without its keys: texts that do not fit the roles on the span are left out.',
+    '- Spring AI with `stream()` needs the Spring Boot property `spring.reactor.context-propagation=auto`. Without it, each tool is a',
+    '  trace of its own that nothing joins, and the client’s span stands beside the model calls.',
+    '- The Claude Agent SDK under OpenInference sends no system text. Its output tokens are those that the beginning of each reply names,',
+    '  which are too few (with Claude Code 2.1.277 and later).',
+    '- Gemini CLI sends no user. Without a terminal, each of its model calls is a trace of its own: the ids of tool calls join them.',
+    '  What it tells the model about the machine (`<session_context>`) is system text. Values above 10,000 characters are cut.',
     '',
     'spanscore also reads files of Mastra’s native records, in the form of its storage and its exporters, instead of OTLP requests.',
+    '',
+    '## Recorded for the shapes of other projects',
+    '',
+    'These recordings tell the story of one question and one tool, or one text completion (`test/fixtures/spans-thirdparty`).',
+    '`npm run record:thirdparty` records them again, with `-- --newest` from the newest versions of the packages.',
+    '',
+    '| Recording | Packages | Read |',
+    '|---|---|---|',
+    ...listVersions().map(thirdPartyRow),
+    '',
+    'Pydantic AI in format 1 is not among them: it is recorded as `pydantic-ai-1.26-py-v1`.',
     '',
     '## Shapes of real emitters',
     '',
@@ -203,6 +223,13 @@ function describedRow(emitter: DescribedEmitter): string {
   const held = listScorableFacts(recordings);
   const setting = formatSetting(recordings[0] ?? '');
   return `| ${emitter.name} | ${emitter.from} | ${formatNames((fact) => held.has(fact))} | ${setting} | ${emitter.identity} |`;
+}
+
+function thirdPartyRow([name, versions]: [name: string, versions: Record<string, string>]): string {
+  const facts = listScorableFacts([recordedSpans('spans-thirdparty', name)]);
+  const packages = Object.entries(versions).filter(([one]) => !one.startsWith('opentelemetry-exporter'));
+  const listed = packages.map(([one, version]) => `${one} ${version}`).join(', ');
+  return `| ${name} | ${listed} | ${formatNames((fact) => facts.has(fact))} |`;
 }
 
 function shapeRow(name: string): string {

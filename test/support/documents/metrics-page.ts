@@ -6,7 +6,8 @@ const INTRODUCTION = `# Metrics
 \`auth.tokens\` are set, the request needs a token with the scope \`read\` and without a tenant, because the metrics are totals over all
 tenants.
 
-- Counters start at 0 with the process. For several processes on one store, add them up.
+- Counters start at 0 with the process. For several processes on one store, add them up. \`spanscore_budget\` is read from the store, so take
+  its maximum.
 - A label has at most 100 values of at most 120 characters. Further values are counted as \`other\`.
 - No label has a value that a sender of spans chose, except the agents and environments of monitored series. At most 1,000 of these series
   have metrics.
@@ -15,7 +16,8 @@ tenants.
   counter.
 
 \`GET /healthz\` answers 200 while the process lives. \`GET /readyz\` answers 200 or 503. For each part (\`store\`, \`engine\`, \`receivers\`,
-\`kafka\`, \`forward\`) it says whether the part is ready, or why it is not.
+\`kafka\`, \`forward\`) it says whether the part is ready, or why it is not. A part that does not answer within 2 s is not ready. Until the
+process has started, \`start\` says what it waits for in its roles: the store, the scorers, the receivers or the brokers.
 
 | Prometheus | OpenTelemetry | kind | unit | labels | meaning |
 | --- | --- | --- | --- | --- | --- |

@@ -5,8 +5,7 @@ import {
   type ScoreExportLoopOptions,
 } from '../../../src/outbound/exporters/score-export-loop.ts';
 import { createWebhookExporter } from '../../../src/outbound/exporters/webhook-exporter.ts';
-import { startDuties } from '../../../src/ownership/duties.ts';
-import type { DutyStore } from '../../../src/store/contracts/duties.ts';
+import { startDuties, type DutyBeats } from '../../../src/ownership/duties.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
@@ -40,7 +39,7 @@ export async function startExportProcess(
     }
     return call();
   };
-  const guarded: DutyStore = {
+  const guarded: DutyBeats = {
     beat: (beats) => pass(() => store.duties.beat(beats)),
     readMembers: (names, ttlMs) => pass(() => store.duties.readMembers(names, ttlMs)),
   };

@@ -1,7 +1,8 @@
-import { decisionVersion, isHeldBack, type Decision } from '../../../src/domain/decision.ts';
+import { compareValues } from '../../../src/domain/compare-values.ts';
+import { decisionVersion, isHeldBack, isLiveRule, type Decision } from '../../../src/domain/decision.ts';
 import { scoreVersion, type Score } from '../../../src/domain/score.ts';
 import { runVersion, type RunRecord } from '../../../src/domain/run-record.ts';
-import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/span.ts';
+import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/trace/span.ts';
 import { buildSessionTargetId } from '../../../src/domain/session-target.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
@@ -17,8 +18,10 @@ import {
   type TraceFacts,
   type TraceKey,
 } from '../../../src/store/contracts/stores.ts';
-import type { SessionActivity, SessionKey } from '../../../src/store/contracts/sessions.ts';
+import type { RepairQuery, RepairStore } from '../../../src/store/contracts/repairs.ts';
+import type { EndedSession, SessionActivity, SessionKey } from '../../../src/store/contracts/sessions.ts';
 import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
+import { joinVersionKey, type VersionSample } from '../../../src/store/contracts/version-samples.ts';
 import { listSpendingIn, spendingIn } from '../store/spend-ledger.ts';
 
 interface StoredSpan {
@@ -46,13 +49,16 @@ export class MemoryStore {
   readonly spendRows: SpendEntry[] = [];
   /** Number of reads of decisions that a budget holds back. */
   heldBackReads = 0;
+  /** First targets of versions, by `joinVersionKey`, and the number of their reads. */
+  readonly versionSamples = new Map<string, VersionSample>();
+  versionReads = 0;
   /** Every row that was written, in order. */
   readonly decisionLog: Decision[] = [];
   readonly scoreLog: Score[] = [];
   readonly runLog: RunRecord[] = [];
   readonly reads: TraceKey[][] = [];
   /** While it returns true, writes throw: the store is unavailable, or the process crashed between two writes. */
-  failing: (what: 'scores' | 'decisions' | 'runs' | 'arrivals') => boolean = () => false;
+  failing: (what: 'scores' | 'decisions' | 'runs' | 'arrivals' | 'versions') => boolean = () => false;
   readonly #decisions = new Map<string, Decision>();
   readonly #scores = new Map<string, Score>();
   readonly #runs = new Map<string, RunRecord>();
@@ -99,6 +105,22 @@ export class MemoryStore {
     dismissAll: async () => {
       this.#members.forEach((member, name) => this.#members.set(name, { ...member, isLeaving: true }));
     },
+  };
+
+  readonly repairs: RepairStore = {
+    read: async (query, limit) => {
+      const rows = this.#toRepair(query);
+      const ids = [...new Set(rows.map((row) => row.traceId || row.targetId))].slice(0, limit);
+      const last = rows.findLast((row) => (row.traceId || row.targetId) === ids.at(-1));
+      return {
+        decisions: rows.filter((row) => ids.includes(row.traceId || row.targetId)),
+        after:
+          last === undefined || ids.length < limit
+            ? null
+            : { tenant: last.tenant, id: last.traceId || last.targetId },
+      };
+    },
+    count: async (query) => this.#toRepair(query).length,
   };
 
   readonly stores: ScoringStores = {
@@ -157,21 +179,33 @@ export class MemoryStore {
         this.decisions()
           .filter((row) => (row.traceId === '') === ofSessions)
           .filter((row) => row.status === 'deferred' && (row.nextAttemptAt ?? Infinity) <= untilMs)
-          .filter((row) => ofSessions || !isHeldBack(row))
+          .filter((row) => !isHeldBack(row))
           .filter(
             (row) =>
               shards === null ||
               shards.includes(computeShard({ ...row, traceId: row.traceId || row.targetId })),
           )
           .slice(0, limit),
-      heldBack: async ({ untilMs = Infinity, evidenceBeforeMs = Infinity, order, shards, limit }) => {
+      heldBack: async (query) => {
+        const {
+          untilMs = Infinity,
+          evidenceBeforeMs = Infinity,
+          order,
+          shards,
+          limit,
+          ofSessions = false,
+        } = query;
         this.heldBackReads += 1;
         const sign = order === 'newest-first' ? -1 : 1;
         return this.decisions()
-          .filter((row) => row.traceId !== '' && isHeldBack(row))
+          .filter((row) => (row.traceId === '') === ofSessions && isHeldBack(row))
           .filter((row) => (row.nextAttemptAt ?? Infinity) <= untilMs)
           .filter((row) => row.evidenceUntil < evidenceBeforeMs)
-          .filter((row) => shards === null || shards.includes(computeShard(row)))
+          .filter(
+            (row) =>
+              shards === null ||
+              shards.includes(computeShard({ ...row, traceId: row.traceId || row.targetId })),
+          )
           .toSorted((one, other) => sign * (one.evidenceUntil - other.evidenceUntil))
           .slice(0, limit);
       },
@@ -274,6 +308,14 @@ export class MemoryStore {
           .sort((a, b) => a.lastArrivalMs - b.lastArrivalMs)
           .slice(0, limit),
       activity: async (key) => this.#sessions().find((each) => isSameSession(each, key)),
+      list: async ({ tenant, fromMs, toMs, after, limit }) =>
+        this.#sessions()
+          .map((each) => ({ ...each, lastTurnMs: this.#lastTurnMs(each) }))
+          .filter((each) => tenant === undefined || each.tenant === tenant)
+          .filter((each) => each.lastTurnMs >= fromMs && each.lastTurnMs < toMs)
+          .sort(byLastTurn)
+          .filter((each) => after === undefined || byLastTurn(each, after) > 0)
+          .slice(0, limit),
       find: async (sessionId) => this.#sessions().filter((each) => each.sessionId === sessionId),
       turns: async (key, limit) => {
         const turns = this.runs()
@@ -308,6 +350,43 @@ export class MemoryStore {
         });
       },
     },
+    versionSamples: {
+      read: async (keys) => {
+        this.versionReads += 1;
+        return new Map(
+          keys.flatMap((key) => {
+            const sample = this.versionSamples.get(joinVersionKey(key));
+            return sample === undefined ? [] : [[joinVersionKey(key), sample]];
+          }),
+        );
+      },
+      append: async (key, known, { slots, targets }) => {
+        this.#failIf('versions');
+        const name = joinVersionKey(key);
+        const sample = this.versionSamples.get(name);
+        if ((sample?.targets.length ?? 0) === known && sample?.slots !== 0) {
+          this.versionSamples.set(name, {
+            slots: sample?.slots ?? slots,
+            targets: [...(sample?.targets ?? []), ...targets],
+          });
+        }
+      },
+      findInUse: async (asks) =>
+        new Set(
+          asks.flatMap(({ key, beforeMs }) =>
+            this.runLog.some(
+              (run) =>
+                run.tenant === key.tenant &&
+                run.serviceName === key.service &&
+                run.serviceVersion === key.serviceVersion &&
+                (key.agentVersion === '' || run.agentVersion === key.agentVersion) &&
+                run.evidenceUntil < beforeMs,
+            )
+              ? [joinVersionKey(key)]
+              : [],
+          ),
+        ),
+    },
     judgeCalls: {
       write: async (calls) => {
         this.judgeCallRows.push(...calls);
@@ -319,6 +398,16 @@ export class MemoryStore {
       },
     },
   };
+
+  /** In the order of the ids. */
+  #toRepair({ status, scorer, sinceMs, ofSessions, after }: RepairQuery): Decision[] {
+    return this.decisions()
+      .filter((row) => (row.traceId === '') === ofSessions && row.status === status && isLiveRule(row.rule))
+      .filter((row) => scorer === undefined || row.scorer === scorer)
+      .filter((row) => row.evidenceUntil >= sinceMs)
+      .filter((row) => after === null || (row.traceId || row.targetId) > after.id)
+      .sort((a, b) => compareValues(a.traceId || a.targetId, b.traceId || b.targetId));
+  }
 
   #sessions(): SessionActivity[] {
     const turns = this.runs().filter((run) => run.target === 'trace' && run.sessionId !== '');
@@ -332,6 +421,11 @@ export class MemoryStore {
     );
   }
 
+  #lastTurnMs(key: SessionKey): number {
+    const turns = this.runs().filter((run) => run.target === 'trace' && isSameSession(run, key));
+    return Math.max(...turns.map((run) => run.startedAt));
+  }
+
   #isRead({ tenant, traceId, lastArrivalMs }: TraceActivity): boolean {
     return this.runLog.some(
       (run) =>
@@ -342,7 +436,7 @@ export class MemoryStore {
     );
   }
 
-  #failIf(what: 'scores' | 'decisions' | 'runs' | 'arrivals'): void {
+  #failIf(what: 'scores' | 'decisions' | 'runs' | 'arrivals' | 'versions'): void {
     if (this.failing(what)) {
       throw new StoreUnavailableError(`the store is away (${what})`);
     }
@@ -367,6 +461,14 @@ export class MemoryStore {
       }),
     );
   }
+}
+
+function byLastTurn(a: EndedSession, b: EndedSession): number {
+  return (
+    a.lastTurnMs - b.lastTurnMs ||
+    compareValues(a.tenant, b.tenant) ||
+    compareValues(a.sessionId, b.sessionId)
+  );
 }
 
 function isSameSession(a: SessionKey, b: SessionKey): boolean {
@@ -431,7 +533,13 @@ function buildFacts(rows: readonly StoredSpan[], attributeKeys: readonly string[
     users: values('user.id'),
     models: values('gen_ai.request.model'),
     modelNames: [...values('gen_ai.request.model'), ...values('gen_ai.response.model')],
-    serviceVersions: [],
+    serviceVersions: values('service.version'),
+    versions: spans.flatMap(({ serviceName, attributes }) => {
+      const serviceVersion = attributes.get('service.version');
+      return serviceVersion === undefined
+        ? []
+        : [{ service: serviceName, agent: '', serviceVersion, agentVersion: '' }];
+    }),
     hasError: spans.some((span) => span.statusCode === 'Error'),
     hasToolError: spans.some(
       (span) => span.statusCode === 'Error' && span.attributes.has('gen_ai.tool.name'),

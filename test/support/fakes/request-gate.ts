@@ -9,8 +9,21 @@ export interface GatedRequest {
   readonly body: string;
 }
 
-/** Decides when to forward a request, by a call of `forward`. Returns false to leave the client without an answer. */
-export type Gatekeeper = (request: GatedRequest, forward: () => Promise<void>) => Promise<boolean>;
+/** Answer of a gate in place of the server. */
+export interface GateAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * Decides when to forward a request, by a call of `forward`. Returns false to leave the client without an answer, or an answer of its
+ * own.
+ */
+export type Gatekeeper = (
+  request: GatedRequest,
+  forward: () => Promise<void>,
+) => Promise<boolean | GateAnswer>;
 
 /** Proxy on loopback in front of an HTTP server. */
 export interface RequestGate {
@@ -46,10 +59,14 @@ export async function startRequestGate(target: string, keeper: Gatekeeper): Prom
     const body = await readBody(from);
     let reply: Reply | undefined;
     const request = { method: from.method ?? '', path: from.url ?? '', body: body.toString() };
-    const isAnswered = await keeper(request, async () => {
+    const answer = await keeper(request, async () => {
       reply = await forward(from, body);
     });
-    if (!isAnswered || reply === undefined) {
+    if (typeof answer === 'object') {
+      to.writeHead(answer.status, answer.headers).end(answer.body);
+      return;
+    }
+    if (!answer || reply === undefined) {
       to.destroy();
       return;
     }

@@ -1,5 +1,6 @@
 import {
   judgeFaults,
+  type JudgeScript,
   type JudgeServer,
   type JudgeServerRequest,
   type ScriptedReply,
@@ -25,7 +26,13 @@ const FAULTS: Partial<Record<JudgeMode, () => ScriptedReply>> = {
 export class RecordingJudge {
   readonly calls: RecordedCall[] = [];
   mode: JudgeMode = 'ok';
+  readonly #script: JudgeScript;
   #server: JudgeServer | undefined;
+
+  /** @param script computes the replies while there is no fault */
+  constructor(script: JudgeScript = verdictJudge) {
+    this.#script = script;
+  }
 
   async start(): Promise<void> {
     this.#server = await startJudgeServer((request) => this.#answer(request));
@@ -54,7 +61,7 @@ export class RecordingJudge {
       answeredMs: startedMs + delayMs,
       isUsable: fault === undefined,
     });
-    const reply = fault ?? (await verdictJudge(request));
+    const reply = fault ?? (await this.#script(request));
     return reply.kind === 'text' ? { ...reply, delayMs } : reply;
   }
 }

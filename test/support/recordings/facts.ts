@@ -1,5 +1,5 @@
-import type { AgentRun, TraceReading } from '../../../src/domain/agent-run.ts';
-import type { AgentMessage, ToolInvocation, ToolInvocationPart } from '../../../src/domain/messages.ts';
+import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run.ts';
+import type { AgentMessage, ToolInvocation, ToolInvocationPart } from '../../../src/domain/trace/messages.ts';
 
 /** Expected facts of a recording of the weather story, as in `spans/expected.json`. */
 export interface ExpectedFacts {
@@ -80,9 +80,7 @@ export function listFacts(readings: readonly TraceReading[]): Set<string> {
       !input.some((text) => HISTORY.some((one) => text.includes(one))),
     toolName: calls.some((call) => /weather|DynamicStructuredTool/i.test(call.toolName)),
     toolArgs: calls.some((call) => JSON.stringify(call.args) === '{"city":"Paris"}'),
-    toolResult: calls.some(
-      (call) => call.state === 'result' && (call.result as { tempC?: number })?.tempC === 18,
-    ),
+    toolResult: calls.some((call) => call.state === 'result' && readTemperature(call.result) === 18),
     toolError: calls.some((call) => call.state === 'output-error' && (call.errorText ?? '') !== ''),
     answer: runs.some((run) => answerText(run) === 'It is 18°C and rainy in Paris right now.'),
     answerDown: runs.some((run) => answerText(run) === 'Sorry, the weather service is down right now.'),
@@ -166,6 +164,12 @@ function findRepeatedTexts(run: AgentRun): string[] {
       .filter((text, index) => text.trim() !== '' && texts.indexOf(text) < index)
       .map((text) => `second copy of ${text}`),
   );
+}
+
+/** Reads the temperature from what the tool of the story returned; Gemini's interface has the text under `output`. */
+function readTemperature(result: unknown): number | undefined {
+  const { tempC, output } = (result ?? {}) as { tempC?: number; output?: unknown };
+  return typeof output === 'string' ? readTemperature(JSON.parse(output)) : tempC;
 }
 
 /** Does the same as `differences` for multi-agent cases: top runs in order, then all sub-runs. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readTraces } from '../../../src/conventions/index.ts';
-import type { AgentRun, TraceReading } from '../../../src/domain/agent-run.ts';
-import type { AgentMessage, MessagePart, ToolInvocationPart } from '../../../src/domain/messages.ts';
+import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run.ts';
+import type { AgentMessage, MessagePart, ToolInvocationPart } from '../../../src/domain/trace/messages.ts';
 import { textOfMessage } from './facts.ts';
 
 interface ExpectedCall {

@@ -2,6 +2,8 @@ import type { CatchUpTerms } from '../../../src/scoring/live/catch-up.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
 import type { ScoringOptions, ScoringPorts } from '../../../src/scoring/scoring.ts';
+import { type SessionLoop, startSessionLoop } from '../../../src/scoring/sessions/session-loop.ts';
+import type { SessionSettings } from '../../../src/scoring/sessions/session-readiness.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { FakeTimers } from '../fakes/fake-timers.ts';
 import { MemoryStore } from '../fakes/memory-store.ts';
@@ -14,13 +16,20 @@ export interface LoopWorld {
   /** Starts a loop; with `member` it shares the traces with the other members. */
   readonly start: (
     rules: readonly Rule[],
-    options?: {
-      member?: string;
-      scoring?: ScoringOptions;
-      ports?: Partial<ScoringPorts>;
-      catchUp?: CatchUpTerms;
-    },
+    options?: LoopOptions & { member?: string },
   ) => Promise<ScoringLoop>;
+  /** Starts a loop that scores sessions. */
+  readonly startSessions: (
+    rules: readonly Rule[],
+    settings: SessionSettings,
+    options?: LoopOptions,
+  ) => SessionLoop;
+}
+
+interface LoopOptions {
+  scoring?: ScoringOptions;
+  ports?: Partial<ScoringPorts>;
+  catchUp?: CatchUpTerms;
 }
 
 export function createLoopWorld(): LoopWorld {
@@ -43,6 +52,14 @@ export function createLoopWorld(): LoopWorld {
       await loop.start();
       await timers.settle();
       return loop;
+    },
+    startSessions(rules, settings, { scoring, ports, catchUp } = {}) {
+      const ownership = createScorerOwnership(undefined, rules, {
+        member: '',
+        monotonicMs: () => store.clockMs,
+      });
+      const context = createTestScoring(store, scoring, ports);
+      return startSessionLoop(context, { rules, timers, catchUp, ownership, settings });
     },
   };
 }

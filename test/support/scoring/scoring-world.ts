@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { AgentRun, TraceReading } from '../../../src/domain/agent-run.ts';
-import type { AgentMessage } from '../../../src/domain/messages.ts';
-import type { Span, TraceData } from '../../../src/domain/span.ts';
+import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run.ts';
+import type { AgentMessage } from '../../../src/domain/trace/messages.ts';
+import type { Span, TraceData } from '../../../src/domain/trace/span.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../../src/evals/scorer.ts';
 import {
   createScoring,
@@ -82,7 +82,7 @@ function message(text: string): AgentMessage {
 
 /**
  * Reads these spans: one run for each root (one run in all without a root), with the tool results as context. The attributes
- * `tokens` and `model` of the root are those of the run.
+ * `tokens`, `model` and `session` of the root are those of the run.
  */
 export function readTestTrace(data: TraceData): TraceReading {
   const agents = data.spans.filter((span) => span.attributes.has('says') || span.parentSpanId === '');
@@ -111,7 +111,7 @@ function buildRun(head: Span, agents: readonly Span[], context: string[]): Agent
     service: head.serviceName,
     serviceVersion: null,
     environment: null,
-    sessionId: null,
+    sessionId: head.attributes.get('session') ?? null,
     userId: null,
     models: [head.attributes.get('model') ?? 'model-a'],
     usage: {

@@ -1,8 +1,8 @@
-import { connectStore, type StoreConnection } from '../../../src/app/connect-store.ts';
+import { connectStore, type StoreConnection } from '../../../src/app/store/connect-store.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post } from '../collector/otlp-post.ts';
-import { openConnectedStore } from '../../../src/app/open-store.ts';
+import { openConnectedStore } from '../../../src/app/store/open-store.ts';
 import { startTestCollector } from '../collector/test-collector.ts';
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { computeScoreId } from '../../../src/domain/identity.ts';
 import type { Score } from '../../../src/domain/score.ts';
-import type { LogRecord, Span } from '../../../src/domain/span.ts';
+import type { LogRecord, Span } from '../../../src/domain/trace/span.ts';
 import { encodeLog, encodeSpan, RowWriter } from '../../../src/store/contracts/row-binary.ts';
 import type { RowBlock } from '../../../src/store/contracts/span-sink.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';

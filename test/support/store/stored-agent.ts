@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
-import type { Span } from '../../../src/domain/span.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { aLateToolSpan, anAgentTrace, exportRequest } from '../builders/agent-trace.ts';
 import { spanBlock } from './store-rows.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';

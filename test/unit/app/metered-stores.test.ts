@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { meteredStores } from '../../../src/app/metered-stores.ts';
+import { meteredStores } from '../../../src/app/store/metered-stores.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import type { JudgeCallRecord } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

@@ -12,7 +12,7 @@ const request: ExportRequest = {
   body: new Uint8Array(1),
 };
 const lease = createMemoryLimiter(1_000, 1_000).lease();
-const done: ExportResult = { rejected: 0, setAside: 0, reasons: [] };
+const done: ExportResult = { rejected: 0, setAside: 0, purged: 0, reasons: [] };
 
 beforeEach(() => {
   vi.useFakeTimers();

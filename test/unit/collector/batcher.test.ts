@@ -1,3 +1,4 @@
+import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../../../collector/batcher.ts';
 import { BlockInserter } from '../../../collector/block-inserter.ts';
@@ -25,6 +26,7 @@ function setUp(limits: Partial<CollectorLimits> = {}) {
   let tokens = 0;
   const all = { ...DEFAULT_COLLECTOR_LIMITS, ...limits };
   const inserter = new BlockInserter({
+    purged: NOTHING_PURGED,
     sink,
     deadLetters: recordingLetters(),
     counter,

@@ -1,3 +1,4 @@
+import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { describe, expect, it } from 'vitest';
 import { BlockInserter, type SentPiece } from '../../../collector/block-inserter.ts';
 import { createCounter } from '../../../collector/counts.ts';
@@ -25,6 +26,7 @@ function setUp(limits: Partial<CollectorLimits> = {}) {
   const lines: string[] = [];
   let tokens = 0;
   const inserter = new BlockInserter({
+    purged: NOTHING_PURGED,
     sink,
     deadLetters: letters,
     counter,

@@ -15,15 +15,20 @@ import {
 } from '../../../src/domain/errors.ts';
 
 describe('an export response', () => {
-  const partial = { rejected: 2, setAside: 1, reasons: ['spans[0]: traceId has 2 bytes; it must have 16'] };
+  const partial = {
+    rejected: 2,
+    setAside: 1,
+    purged: 0,
+    reasons: ['spans[0]: traceId has 2 bytes; it must have 16'],
+  };
 
   it('is empty after a full success', () => {
     expect(
-      encodeExportResponse('traces', 'protobuf', { rejected: 0, setAside: 0, reasons: [] }),
+      encodeExportResponse('traces', 'protobuf', { rejected: 0, setAside: 0, purged: 0, reasons: [] }),
     ).toHaveLength(0);
-    expect(encodeExportResponse('logs', 'json', { rejected: 0, setAside: 0, reasons: [] }).toString()).toBe(
-      '{}',
-    );
+    expect(
+      encodeExportResponse('logs', 'json', { rejected: 0, setAside: 0, purged: 0, reasons: [] }).toString(),
+    ).toBe('{}');
   });
 
   it('tells a partial success so that the real SDK reads it', () => {
@@ -48,7 +53,7 @@ describe('an export response', () => {
   it('stays small however much was wrong', () => {
     const reasons = Array.from({ length: 20 }, () => 'é'.repeat(10_000));
     expect(
-      encodeExportResponse('traces', 'protobuf', { rejected: 1e6, setAside: 0, reasons }).length,
+      encodeExportResponse('traces', 'protobuf', { rejected: 1e6, setAside: 0, purged: 0, reasons }).length,
     ).toBeLessThan(20_000);
   });
 });

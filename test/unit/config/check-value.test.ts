@@ -33,6 +33,21 @@ describe('a value from outside', () => {
     [{ limit: 0, share: 2 }, 'limit: must be at least 1, not 0; share: must be less than 1, not 2'],
     ['text', 'must be a group of keys, not "text"; its keys are limit, share, name, tags, at'],
   ])('that cannot be used is refused in words that say what to give: %j', (value, words) => {
-    expect(() => checkValue(schema, value)).toThrow(new InvalidInputError(words));
+    expect(() => checkValue(schema, value)).toThrow(
+      expect.objectContaining({ name: new InvalidInputError('').name, message: words }),
+    );
+  });
+
+  it('names each fault with its path', () => {
+    expect(() => checkValue(schema, { limit: 0, tags: ['a', 1] })).toThrow(
+      expect.objectContaining({
+        details: {
+          errors: [
+            { path: 'limit', message: 'must be at least 1, not 0' },
+            { path: 'tags[1]', message: 'must be a text, not 1; write "1"' },
+          ],
+        },
+      }),
+    );
   });
 });

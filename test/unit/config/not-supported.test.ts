@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  unsupportedKey,
-  unsupportedValue,
-  UNSUPPORTED_KEYS,
-  UNSUPPORTED_VALUES,
-} from '../../../src/config/faults/not-supported.ts';
+import { unsupportedKey, UNSUPPORTED_KEYS } from '../../../src/config/faults/not-supported.ts';
 import { configJsonSchema } from '../../../src/app/config/index.ts';
 import { knownKeysAt, schemaNodesAt } from '../../../src/config/json-schema.ts';
 import type { KeyPath } from '../../../src/config/key-path.ts';
@@ -30,21 +25,6 @@ describe('a key that is not supported yet', () => {
       expect(schemaNodesAt(group, configJsonSchema())).not.toEqual([]);
       expect(knownKeysAt(group, configJsonSchema())).not.toContain(key);
       expect(unsupportedKey([...group, key])).toMatch(/^is not supported by this version; /);
-    },
-  );
-});
-
-describe('a value that is not supported yet', () => {
-  it.each(UNSUPPORTED_VALUES)(
-    '$names are none of $path (once built: remove them from the list)',
-    ({ path, names }) => {
-      const place = concrete(path);
-      const allowed = schemaNodesAt(place, configJsonSchema()).flatMap((node) => node['enum'] as string[]);
-
-      for (const name of names) {
-        expect(allowed).not.toContain(name);
-        expect(unsupportedValue(name, place)).toContain(`supported: ${allowed.join(', ')}`);
-      }
     },
   );
 });

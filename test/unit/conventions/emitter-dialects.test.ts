@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import type { AgentRun, TraceReading } from '../../../src/domain/agent-run.ts';
-import type { Span } from '../../../src/domain/span.ts';
+import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
+import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
 import {
   agentSpan,
@@ -225,6 +225,95 @@ describe('emitters that share a convention and differ in a detail', () => {
     ).toEqual(['text', 'file']);
     expect(listCalls(run)).toEqual([['get', { a: 1 }, { ok: true }]]);
     expect(answerText(run)).toBe('Rain.');
+  });
+
+  it('Gemini CLI: the surroundings before the first question are no words of the user', () => {
+    const said = (...texts: string[]) => ({ role: 'user', parts: texts.map((text) => ({ text })) });
+    const run = onlyRun([
+      buildSpan(
+        'llm_call',
+        {
+          'gen_ai.operation.name': 'llm_call',
+          'gen_ai.request.model': 'm',
+          'gen_ai.system_instructions': '"Be kind."',
+          'gen_ai.input.messages': [said('<session_context>\nlinux\n</session_context>', 'Weather?')],
+          'gen_ai.output.messages': [{ role: 'model', parts: [{ text: 'Rain.' }] }],
+        },
+        { scope: 'gemini-cli' },
+      ),
+    ]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
+    expect(run.input.systemMessages.map(({ content }) => content)).toEqual([
+      'Be kind.',
+      expect.stringContaining('linux'),
+    ]);
+  });
+
+  it('Latitude: a transfer of the OpenAI Agents SDK, and steps around it', () => {
+    const scope = 'so.latitude.instrumentation.openai-agents';
+    const kind = (name: string) => ({ 'latitude.span.kind': `agents.${name}` });
+    const agent = (id: string) => ({ ...kind('agent'), 'openai.agents.name': id });
+    const below = (parent: string, at: number) => ({ scope, parent, at });
+    const { runs } = buildReading([
+      buildSpan('trace', { ...kind('trace'), 'openai.agents.group_id': 's' }, { scope, lasts: 99 }),
+      buildSpan('front', agent('front'), { ...below('trace', 1), lasts: 40 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'transfer_to_depot', {}))] },
+        below('front', 2),
+      ),
+      buildSpan('handoff', { ...kind('handoff'), 'openai.agents.handoff.to': 'depot' }, below('front', 20)),
+      buildSpan('depot', agent('depot'), { ...below('trace', 50), lasts: 40 }),
+      chatSpan('c2', { input: [QUESTION], output: [ANSWER] }, below('depot', 60)),
+    ]);
+    expect(runs).toMatchObject([{ sessionId: 's' }]);
+    expect(runs.flatMap((run) => invocationParts(run.output))).toMatchObject([
+      { handoff: true, toolInvocation: { toolCallId: '1', toolName: 'transfer_to_depot' } },
+    ]);
+    expect(runs.map(answerText)).toEqual(['Rain.']);
+  });
+
+  it('BeeAI: an event with a span of its own is no agent', () => {
+    const scope = 'openinference.instrumentation.beeai';
+    const kind = { 'openinference.span.kind': 'AGENT' };
+    const run = onlyRun([
+      buildSpan(
+        'weather',
+        { ...kind, 'metadata.class_name': 'Agent', 'input.value': 'Weather?', 'output.value': 'Rain.' },
+        { scope, lasts: 99 },
+      ),
+      buildSpan(
+        'final_answer',
+        { ...kind, 'metadata.path': 'agent.requirement.final_answer', 'input.value': { delta: 'Rain.' } },
+        { scope, parent: 'weather', at: 50 },
+      ),
+    ]);
+    expect(run.subRuns).toEqual([]);
+    expect(answerText(run)).toBe('Rain.');
+  });
+
+  it('Model Context Protocol: the server’s side of a call is no second call', () => {
+    const served = buildSpan(
+      'tools/call get',
+      { 'mcp.method.name': 'tools/call', 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
+      { scope: 'mcp-python-sdk', parent: 'weather', at: 30 },
+    );
+    const run = onlyRun([
+      agentSpan('weather', {}, { lasts: 99 }),
+      chatSpan(
+        'c1',
+        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'mcp__s__get', { a: 1 }))] },
+        { parent: 'weather', at: 1 },
+      ),
+      toolSpan(
+        'mcp__s__get',
+        { id: '1', name: 'mcp__s__get', result: [{ type: 'text', text: 'rain' }] },
+        { parent: 'weather', at: 20, lasts: 30 },
+      ),
+      { ...served, kind: 'Server' },
+      chatSpan('c2', { input: [QUESTION], output: [ANSWER] }, { parent: 'weather', at: 60 }),
+    ]);
+    expect(listCalls(run)).toEqual([['mcp__s__get', { a: 1 }, 'rain']]);
   });
 
   it('Anthropic’s client and its API, which both tell of one call', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
-import type { Span } from '../../../src/domain/span.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { answerText } from '../../support/recordings/facts.ts';
 import { loops } from '../../support/loops.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
-import { joinTraces } from '../../../src/conventions/join-traces.ts';
-import { readPiece, readTogether, readTraces } from '../../../src/conventions/read-traces.ts';
+import { decodeTraces } from '../../../src/conventions/traces/decode-traces.ts';
+import { joinTraces } from '../../../src/conventions/traces/join-traces.ts';
+import { readPiece, readTogether, readTraces } from '../../../src/conventions/traces/read-traces.ts';
 import { answerText, invocationParts } from '../../support/recordings/facts.ts';
 import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
-import type { AgentMessage } from '../../../src/domain/messages.ts';
-import type { Span } from '../../../src/domain/span.ts';
+import type { AgentMessage } from '../../../src/domain/trace/messages.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { buildSpan, computeSpanId } from '../../support/builders/spans.ts';
 
 const say = (role: string, content: string) => ({ role, parts: [{ type: 'text', content }] });

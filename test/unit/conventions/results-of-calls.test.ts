@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { bindResults } from '../../../src/conventions/messages/bind-results.ts';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
+import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { NormalMessage, NormalPart } from '../../../src/conventions/normalised-span.ts';
-import type { Span } from '../../../src/domain/span.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import {
   agentSpan,
   buildSpan,
@@ -133,6 +133,20 @@ describe('a call under two ids', () => {
     ];
     const second = chatSpan('c2', { input, output: [chatMessage('assistant', 'Not yet.')] }, { at: 20 });
     expect(listCalls(onlyRun([first, second]))).toHaveLength(1);
+  });
+
+  it('gets the result of either id', () => {
+    const output = [chatMessage('assistant', asked('fc_1'))];
+    const input = [
+      QUESTION,
+      chatMessage('assistant', asked('1')),
+      chatMessage('tool', toolResponse('1', 'Hamburg')),
+    ];
+    const run = onlyRun([
+      chatSpan('c1', { input: [QUESTION], output }),
+      chatSpan('c2', { input, output: [chatMessage('assistant', 'In Hamburg.')] }, { at: 20 }),
+    ]);
+    expect(listCalls(run)).toEqual([['fc_1', 'find', 'Hamburg']]);
   });
 
   it('is not mistaken for a real second call with equal arguments', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace, readTraceInSlices } from '../../../src/conventions/read-traces.ts';
+import { readTrace, readTraceInSlices } from '../../../src/conventions/traces/read-traces.ts';
 import { finish, finishInSlices, type Steps } from '../../../src/conventions/steps.ts';
 import { agentSpan, chatSpan, chatMessage, buildTrace } from '../../support/builders/spans.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
-import { readTogether, readTrace } from '../../../src/conventions/read-traces.ts';
+import { decodeTraces } from '../../../src/conventions/traces/decode-traces.ts';
+import { readTogether, readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import { hasUsefulContent, STUB_MARK, buildStub } from '../../../src/conventions/kept-content.ts';
-import type { TraceData } from '../../../src/domain/span.ts';
+import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { chatSpan, chatMessage, computeSpanId, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { addForeignSpans } from '../../support/builders/foreign-spans.ts';

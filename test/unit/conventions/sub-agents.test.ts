@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import type { AgentRun } from '../../../src/domain/agent-run.ts';
-import type { Span } from '../../../src/domain/span.ts';
+import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import {
   buildSpan,
   buildTrace,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decodeTraces } from '../../../src/conventions/decode-traces.ts';
-import { readTrace } from '../../../src/conventions/read-traces.ts';
-import { createSurvey, surveyTrace } from '../../../src/conventions/survey.ts';
-import type { TraceData } from '../../../src/domain/span.ts';
+import { decodeTraces } from '../../../src/conventions/traces/decode-traces.ts';
+import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
+import { createSurvey, surveyTrace } from '../../../src/conventions/advice/survey.ts';
+import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { agentSpan, chatSpan, chatMessage, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 

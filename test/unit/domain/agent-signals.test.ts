@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
-import { joinSignals, looksLikeAgent } from '../../../src/domain/agent-signals.ts';
+import { joinSignals, looksLikeAgent } from '../../../src/domain/trace/agent-signals.ts';
 
 function isAgent(fields: Partial<Parameters<typeof looksLikeAgent>[0]>): boolean {
   return looksLikeAgent({ scopeName: 'app', attributeKeys: [], eventNames: [], ...fields }, AGENT_SIGNALS);

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import type { AgentOutput } from '../../../src/domain/messages.ts';
+import type { AgentOutput } from '../../../src/domain/trace/messages.ts';
 import { defineScorer, notScorable, type Scorer } from '../../../src/evals/index.ts';
 
 const run = { output: [], input: undefined };

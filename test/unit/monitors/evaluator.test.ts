@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Detection } from '../../../src/monitors/rule.ts';
 import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/monitors/hourly-monitors.ts';
+import { budgetAlert } from '../../support/builders/an-alert.ts';
 import {
   A_SERIES,
   closeHour,
@@ -215,6 +216,15 @@ describe('the evaluator', () => {
       { endsAtMs: store.clockMs },
       { endsAtMs: store.clockMs },
     ]);
+  });
+
+  test('leaves open incidents of budgets to those who check budgets', async () => {
+    const store = new MemoryMonitors();
+    const spent = budgetAlert(80, 4.1);
+    store.events.set(spent.id, spent);
+    store.clockMs = spent.startsAtMs + 1;
+    await buildEvaluator(store, []).advance();
+    expect(store.open()).toEqual([spent]);
   });
 
   test('continues from the stored state after another evaluator did the work meanwhile', async () => {

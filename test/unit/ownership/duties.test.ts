@@ -21,6 +21,10 @@ class DutyTable implements DutyStore {
     this.rows.push(...beats.map((beat) => ({ ...beat, beatAtMs, joinedAtMs: beat.joinedAtMs ?? beatAtMs })));
   };
 
+  dismissAll = async () => {
+    this.rows = this.rows.map((row) => ({ ...row, isLeaving: true }));
+  };
+
   readMembers = async (duties: readonly string[], ttlMs: number) => {
     const nowMs = this.nowMs();
     return [...Map.groupBy(this.rows, ({ duty, member }) => `${duty} ${member}`).values()]
@@ -104,6 +108,16 @@ describe('a duty', () => {
     expect(await second.readEpoch('hook')).toBeUndefined();
     await wait(8);
     expect(await second.readEpoch('hook')).toBe(1);
+  });
+
+  test('goes to a new process without a wait for old beats after a dismissal of all members', async () => {
+    const killed = start('hook');
+    await wait(10);
+    killed.stop();
+    await table.dismissAll();
+    const started = start('hook');
+    await wait(4);
+    expect(await started.readEpoch('hook')).toBe(1);
   });
 
   test('of another name belongs to a process that has it alone', async () => {

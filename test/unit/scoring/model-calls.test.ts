@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Span } from '../../../src/domain/span.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { MAX_MODEL_CALLS } from '../../../src/scoring/select/targets.ts';
 import { createJoiningScoring } from '../../support/builders/pieces.ts';

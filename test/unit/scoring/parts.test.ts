@@ -2,10 +2,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { computeBackoffMs } from '../../../src/scoring/attempt/backoff.ts';
-import { createGroupCommit } from '../../../src/scoring/record/group-commit.ts';
+import { createCommitRounds } from '../../../src/scoring/record/group-commit.ts';
 import { readSlices } from '../../../src/scoring/read/read-slices.ts';
 import { createRetrySchedule } from '../../../src/scoring/live/retry-schedule.ts';
-import type { TraceData } from '../../../src/domain/span.ts';
+import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
 import type { RunStock } from '../../../src/scoring/attempt/run-stock.ts';
 import { createReadMemory } from '../../../src/scoring/read/read-memory.ts';
@@ -217,7 +217,7 @@ describe('writing in groups', () => {
   it('joins the items that come during a write', async () => {
     const groups: number[][] = [];
     const gate = Promise.withResolvers<void>();
-    const commit = createGroupCommit<number>(async (items) => {
+    const commit = createCommitRounds().add<number>(async (items) => {
       groups.push([...items]);
       await gate.promise;
     });
@@ -230,7 +230,7 @@ describe('writing in groups', () => {
   it('writes the good ones of a group that is refused', async () => {
     const written: number[] = [];
     const gate = Promise.withResolvers<void>();
-    const commit = createGroupCommit<number>(async (items) => {
+    const commit = createCommitRounds().add<number>(async (items) => {
       await gate.promise;
       if (items.includes(2)) {
         throw new AppError('bad row', { code: 'store_rejected', stage: 'store', retryable: false });
@@ -246,7 +246,7 @@ describe('writing in groups', () => {
 
   it('fails all of a group while the store is away, and continues afterwards', async () => {
     let isAway = true;
-    const commit = createGroupCommit<number>(async () => {
+    const commit = createCommitRounds().add<number>(async () => {
       if (isAway) {
         throw new StoreUnavailableError('away');
       }
@@ -258,7 +258,7 @@ describe('writing in groups', () => {
 });
 
 describe('writing in groups with waits', () => {
-  const PACE = { everyMs: 2_000, busyEveryMs: 500, manyItems: 3, gatherMs: 50 };
+  const PACE = { everyMs: 2_000, urgentEveryMs: 1_000, busyEveryMs: 500, manyItems: 3, gatherMs: 50 };
 
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -271,10 +271,12 @@ describe('writing in groups with waits', () => {
   function buildCommit() {
     const beganMs = performance.now();
     const writes: { atMs: number; items: readonly number[] }[] = [];
-    const commit = createGroupCommit<number>(async (items) => {
+    const rounds = createCommitRounds(PACE);
+    const write = async (items: readonly number[]) => {
       writes.push({ atMs: Math.round(performance.now() - beganMs), items });
-    }, PACE);
-    return { commit, writes };
+    };
+    const urgent = rounds.add(write, { isUrgent: true });
+    return { rounds, urgent, commit: rounds.add(write), next: rounds.add(write), writes };
   }
 
   it('gathers the first rows for a moment, and the next ones until the last write is old', async () => {
@@ -292,6 +294,34 @@ describe('writing in groups with waits', () => {
     expect(writes[1]).toEqual({ atMs: 2_050, items: [3] });
   });
 
+  it('waits less for urgent rows, and writes the rows that wait with them', async () => {
+    const { urgent, commit, writes } = buildCommit();
+
+    void commit.write([1]);
+    await vi.advanceTimersByTimeAsync(100);
+    void commit.write([2]);
+    void urgent.write([3]);
+    await vi.advanceTimersByTimeAsync(940);
+    expect(writes).toEqual([{ atMs: 50, items: [1] }]);
+    await vi.advanceTimersByTimeAsync(20);
+    await turn();
+
+    expect(writes.slice(1).map(({ items }) => items)).toEqual([[3], [2]]);
+  });
+
+  it('writes rows that follow the rows of another table in the same round', async () => {
+    const { commit, next, writes } = buildCommit();
+
+    const both = commit.write([1]).then(() => next.write([2]));
+    await vi.advanceTimersByTimeAsync(50);
+    await both;
+
+    expect(writes).toEqual([
+      { atMs: 50, items: [1] },
+      { atMs: 50, items: [2] },
+    ]);
+  });
+
   it('waits no longer than half a second when many rows wait', async () => {
     const { commit, writes } = buildCommit();
     void commit.write([1]);
@@ -303,15 +333,18 @@ describe('writing in groups with waits', () => {
     await vi.advanceTimersByTimeAsync(1_000);
 
     expect(writes[1]).toEqual({ atMs: 550, items: [2, 3, 4] });
+    void commit.write([5]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(writes[2]?.items).toEqual([5]);
   });
 
   it('writes at once as soon as the process stops', async () => {
-    const { commit, writes } = buildCommit();
+    const { rounds, commit, writes } = buildCommit();
     void commit.write([1]);
     await vi.advanceTimersByTimeAsync(100);
     const second = commit.write([2]);
 
-    commit.hurry();
+    rounds.hurry();
     await second;
     await commit.write([3]);
 

@@ -2,7 +2,7 @@ import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
 import { fileStores } from '../../../src/cli/input/file-stores.ts';
-import type { Span } from '../../../src/domain/span.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
 import { apiMode, backfillMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
-import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
+import type { AgentInput, AgentOutput } from '../../../domain/trace/messages.ts';
 import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
 import type { NotScorable } from '../../../evals/not-scorable.ts';
 import { ScorerError } from '../../../evals/scorer-error.ts';

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
-import type { AgentOutput } from '../../../domain/messages.ts';
+import type { AgentOutput } from '../../../domain/trace/messages.ts';
 import { extractTrajectory } from '../../../evals/trajectory/extract-trajectory.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type {

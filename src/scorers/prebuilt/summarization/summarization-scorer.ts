@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { formatPart } from '../../../domain/plural.ts';
-import type { AgentInput, AgentOutput } from '../../../domain/messages.ts';
+import type { AgentInput, AgentOutput } from '../../../domain/trace/messages.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { NotScorable } from '../../../evals/not-scorable.ts';

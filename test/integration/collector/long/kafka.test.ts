@@ -7,6 +7,8 @@ import {
   type KafkaOptions,
 } from '../../../../collector/receivers/kafka/kafkajs-client.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
+import { NOTHING_PURGED } from '../../../../src/store/contracts/purge.ts';
+import type { TraceKey } from '../../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import {
   KAFKA_USER,
@@ -121,6 +123,25 @@ describe.skipIf(missing !== undefined)('reading from Kafka', () => {
     await proto.collector.stop();
     const text = await collect([json], { encoding: 'json' });
     await named(text.sink, ['json']);
+  });
+
+  it('passes over the spans of purged traces: nobody reads them again', async () => {
+    await open();
+    const gone = '1af7651916cd43dd8448eb211c80319c';
+    const purged = { ...NOTHING_PURGED, isEmpty: false, has: ({ traceId }: TraceKey) => traceId === gone };
+    const late = { value: requestBytes(traceRequest([jsonSpan({ traceId: gone, name: 'late' })])) };
+    const topic = await world.topic();
+    const { collector, sink, letters } = await collect([topic], {}, { collector: { purged } });
+    await world.send(topic, [late, spanRecord('kept'), late]);
+    await until(async () => (await world.committed(topic))[0] === 3);
+
+    expect(names(sink)).toEqual(['kept']);
+    expect(letters.letters).toEqual([]);
+    expect(collector.stats().counts).toMatchObject({
+      records_purged: 2,
+      kafka_records: 3,
+      kafka_restarts: 0,
+    });
   });
 
   it('reads gzip and zstd', async () => {

@@ -91,7 +91,7 @@ describe('series split by a model', () => {
     await again.advance();
     expect(again.statuses()).toEqual(before);
     const ruleKeys = group.rules.map((rule) => computeRuleKey(group, rule));
-    const shown = await its.world.store.monitorView.statuses({ ruleKeys, limit: 10 });
+    const shown = await its.world.store.monitorView.statuses({ ruleKeys }, 10);
     expect(new Set(shown.map(({ series }) => series))).toEqual(new Set(before.map(({ series }) => series)));
   });
 
@@ -153,7 +153,7 @@ test('series that are no longer watched are no longer listed, even if a rule has
   const statuses = await evaluate(groupBy('model'));
   const ruleKeys = [...new Set(statuses.map(({ ruleKey }) => ruleKey))];
   const listed = async () => {
-    const shown = await its.world.store.monitorView.statuses({ ruleKeys, limit: 10 });
+    const shown = await its.world.store.monitorView.statuses({ ruleKeys }, 10);
     return shown.map(({ alert }) => alert);
   };
   expect(await listed()).toEqual(['All', 'Part']);

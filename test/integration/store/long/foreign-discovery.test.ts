@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Span } from '../../../../src/domain/span.ts';
+import type { Span } from '../../../../src/domain/trace/span.ts';
 import type { Arrival } from '../../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../../src/store/database.ts';
 import { createDiscovery } from '../../../../src/store/foreign/discovery.ts';

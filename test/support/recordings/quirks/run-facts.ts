@@ -1,6 +1,6 @@
 import { readTrace, readTraces } from '../../../../src/conventions/index.ts';
-import type { AgentRun } from '../../../../src/domain/agent-run.ts';
-import type { LogRecord, Span } from '../../../../src/domain/span.ts';
+import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
+import type { LogRecord, Span } from '../../../../src/domain/trace/span.ts';
 import { answerText, invocationParts } from '../facts.ts';
 import { recordedSpans } from '../recorded-spans.ts';
 import {

@@ -2,7 +2,7 @@ import { readTraces } from '../../../../src/conventions/index.ts';
 import { readMessages } from '../../../../src/conventions/messages/read-messages.ts';
 import { normaliseSpan } from '../../../../src/conventions/normalise-span.ts';
 import type { SpanFacts } from '../../../../src/conventions/normalised-span.ts';
-import type { LogRecord } from '../../../../src/domain/span.ts';
+import type { LogRecord } from '../../../../src/domain/trace/span.ts';
 import { type SpanOptions, buildSpan } from '../../builders/spans.ts';
 
 /** Quirk: its number, a function that reads the value, and the expected value. */

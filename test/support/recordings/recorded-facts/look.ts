@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readTraces } from '../../../../src/conventions/index.ts';
-import type { AgentRun } from '../../../../src/domain/agent-run.ts';
+import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
 import { answerText, invocationParts, textOfMessage } from '../facts.ts';
 import { recordedSpans } from '../recorded-spans.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { showReading } from '../../../../src/cli/show/show-reading.ts';
-import type { AgentRun, TraceReading } from '../../../../src/domain/agent-run.ts';
-import type { AgentMessage, MessagePart } from '../../../../src/domain/messages.ts';
+import type { AgentRun, TraceReading } from '../../../../src/domain/trace/agent-run.ts';
+import type { AgentMessage, MessagePart } from '../../../../src/domain/trace/messages.ts';
 
 function aMessage(role: AgentMessage['role'], ...parts: MessagePart[]): AgentMessage {
   return { id: 'm', role, createdAt: new Date(0), content: { format: 2, parts } };

@@ -36,6 +36,9 @@ describe('showTraces', () => {
     agentSeen: true,
     errorSeen: false,
     decisions: { scored: 2 },
+    run: null,
+    startedAtMs: 0,
+    scores: [],
   });
 
   it('has a column for tenants only where there are any', () => {

@@ -360,6 +360,23 @@ describe('a log request', () => {
     expect(fromProtobuf(requestBytes(request), 'logs')).toMatchObject({ rows: 1, dropped: 2, rejected: 1 });
   });
 
+  it('keeps feedback on a trace, by the name of the event or of an attribute', () => {
+    const request = logRequest([
+      jsonLog({ eventName: 'user.feedback', attributes: [attribute('score', '-1')] }),
+      jsonLog({ eventName: 'rated', attributes: [attribute('feedback.score', '-1')] }),
+      jsonLog({ eventName: 'rated', attributes: [attribute('score', '-1')] }),
+    ]);
+    expect(fromProtobuf(requestBytes(request), 'logs')).toMatchObject({ rows: 2, dropped: 1 });
+  });
+
+  it('keeps the content that AWS’s distribution moved from a span, in an event with the name of its scope', () => {
+    const request = logRequest([
+      jsonLog({ eventName: 'test', attributes: [] }),
+      jsonLog({ eventName: 'tests', attributes: [] }),
+    ]);
+    expect(fromProtobuf(requestBytes(request), 'logs')).toMatchObject({ rows: 1, dropped: 1 });
+  });
+
   it('reads what the real SDK serializer writes', () => {
     const body = ProtobufLogsSerializer.serializeRequest(sdkLogs());
     const [row] = listRows(fromProtobuf(body ?? Buffer.alloc(0), 'logs'));

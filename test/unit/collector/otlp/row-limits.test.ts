@@ -167,12 +167,11 @@ describe('keeping agent spans only', () => {
     expect(rows[1]).toMatchObject({ SpanAttributes: [['gen_ai.operation.name', 'chat']], Truncated: [] });
   });
 
-  it('keeps spans whole that only an event or the scope shows to be of an agent', () => {
-    const byEvent = jsonSpan({
-      ...foreign,
-      events: [{ timeUnixNano: '3', name: 'gen_ai.user.message', attributes: [] }],
-    });
-    expect(decoded(traceRequest([byEvent]), options).stubs).toBe(0);
+  it('keeps spans whole that only an event or the scope shows to be of an agent, and those with feedback', () => {
+    const byEvents = ['gen_ai.user.message', 'user.feedback'].map((name) =>
+      jsonSpan({ ...foreign, events: [{ timeUnixNano: '3', name, attributes: [] }] }),
+    );
+    expect(decoded(traceRequest(byEvents), options).stubs).toBe(0);
     const request = {
       resourceSpans: [{ scopeSpans: [{ scope: { name: 'ai' }, spans: [jsonSpan(foreign)] }] }],
     };

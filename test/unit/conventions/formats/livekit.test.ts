@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../../src/conventions/read-traces.ts';
-import type { Span } from '../../../../src/domain/span.ts';
+import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
+import type { Span } from '../../../../src/domain/trace/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
 import { buildSpan, buildTrace } from '../../../support/builders/spans.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../../src/conventions/read-traces.ts';
-import type { AgentRun } from '../../../../src/domain/agent-run.ts';
-import type { Span } from '../../../../src/domain/span.ts';
+import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
+import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
+import type { Span } from '../../../../src/domain/trace/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
 import { type SpanOptions, buildSpan, buildTrace } from '../../../support/builders/spans.ts';
 

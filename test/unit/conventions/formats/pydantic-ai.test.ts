@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../../src/conventions/read-traces.ts';
+import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
 import { answerText } from '../../../support/recordings/facts.ts';
 import { chatSpan, chatMessage, buildSpan, toolCall, buildTrace } from '../../../support/builders/spans.ts';
 

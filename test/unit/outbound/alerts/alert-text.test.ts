@@ -6,7 +6,7 @@ import {
   formatSummary,
   traceLink,
 } from '../../../../src/outbound/alerts/alert-text.ts';
-import { anAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
+import { anAlert, budgetAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
 
 describe('the sentence on an alert', () => {
   it.each([
@@ -49,6 +49,23 @@ describe('the sentence on an alert', () => {
   ])('that ended after %i ms', (lastedMs, text) => {
     expect(formatSummary(resolvedEvent(anAlert(), lastedMs))).toBe(
       `faithfulness of support-agent in production: over after ${text}`,
+    );
+  });
+});
+
+describe('the sentences on a budget', () => {
+  it.each([
+    [80, 4.1, '80 % is reached, 4.1 USD are spent', ''],
+    [100, 4.98, 'no further call can be paid, 4.98 USD are spent', ' Judge calls wait until then.'],
+  ])('of which %d %% are spent', (percent, spentUsd, numbers, wait) => {
+    const event = budgetAlert(percent, spentUsd);
+    expect(formatSummary(event)).toBe(`rule production's budget of 5 USD a UTC day: ${numbers}`);
+    expect(formatFinding(event)).toBe(`The budget renews at 2026-11-22 00:00 UTC.${wait}`);
+  });
+
+  it('that has renewed', () => {
+    expect(formatSummary(resolvedEvent(budgetAlert(80, 4.1)))).toBe(
+      "rule production's budget of 5 USD a UTC day: over after 5 h",
     );
   });
 });

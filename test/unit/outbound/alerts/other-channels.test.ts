@@ -4,7 +4,7 @@ import { createAlertmanagerChannel } from '../../../../src/outbound/alerts/alert
 import { createPagerDutyChannel } from '../../../../src/outbound/alerts/pagerduty-channel.ts';
 import { createSlackChannel } from '../../../../src/outbound/alerts/slack-channel.ts';
 import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
-import { alertOfScorer, anAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
+import { alertOfScorer, anAlert, budgetAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
 import { recordedPost } from '../../../support/fakes/recorded-post.ts';
 
 const never = new AbortController().signal;
@@ -59,6 +59,26 @@ describe('an Alertmanager', () => {
     expect(second.body[0].labels).toEqual(first.body[0].labels);
   });
 
+  it('gets the budget, its period and the percentage of an alert about a budget as labels, and the money as annotations', async () => {
+    const { body } = await sent(channel, budgetAlert(80, 4.1));
+    expect(body[0].labels).toEqual({
+      alertname: 'BudgetSpent',
+      budget: 'rule production',
+      budget_percent: '80',
+      budget_period: 'day',
+      detector: 'budget',
+      severity: 'warning',
+    });
+    expect(body[0].annotations).toEqual({
+      budget_cap_usd: '5',
+      budget_renews_at: '2026-11-22T00:00:00.000Z',
+      budget_spent_usd: '4.1',
+      description: 'The budget renews at 2026-11-22 00:00 UTC.',
+      incident_id: budgetAlert(80, 4.1).incidentId,
+      summary: "rule production's budget of 5 USD a UTC day: 80 % is reached, 4.1 USD are spent",
+    });
+  });
+
   it('is reminded of many in requests of a hundred', async () => {
     const events = Array.from({ length: 205 }, (_, index) => alertOfScorer(`scorer-${index}`));
     const before = requests.length;
@@ -70,6 +90,16 @@ describe('an Alertmanager', () => {
 
 describe('PagerDuty', () => {
   const channel = createPagerDutyChannel({ name: 'pd', routingKey: 'key', ...links }, deps);
+
+  it('gets a budget as the source of its alert', async () => {
+    const { body } = await sent(channel, budgetAlert(100, 5));
+    expect(body.payload).toMatchObject({
+      source: "rule production's budget of 5 USD a UTC day",
+      severity: 'warning',
+      class: 'budget',
+    });
+    expect(body.payload).not.toHaveProperty('component');
+  });
 
   it('opens an incident', async () => {
     const event = anAlert();

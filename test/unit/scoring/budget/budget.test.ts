@@ -105,15 +105,11 @@ describe('money reserved for a judge call', () => {
     expect(isThrough).toBe(false);
     first.settle(0.1);
     await second;
-    expect(budget.readings()).toEqual([
-      {
-        scope: { kind: 'rule', name: 'r' },
-        period: 'day',
-        spentUsd: expect.closeTo(0.1),
-        reservedUsd: expect.closeTo(0.8),
-        capUsd: 1,
-      },
-    ]);
+    expect(budget.findRest(buildAsk(0.8), NOON_MS)).toEqual({
+      restUsd: expect.closeTo(0.9),
+      spent: undefined,
+    });
+    expect(budget.listSpent(NOON_MS)).toEqual([]);
   });
 
   it('tries again soon, not tomorrow, when the calls under way take long', async () => {
@@ -124,6 +120,29 @@ describe('money reserved for a judge call', () => {
     const waiting = readRefusal(budget, { ...buildAsk(0.8), nowMs: () => (clock.nowMs += 1_000) });
     expect(await waiting).toMatchObject({ retryAfterMs: 30_000, details: { scope: 'rule', name: 'r' } });
     expect((await waiting).message).toContain('0.01 USD are spent and 0.8 USD reserved');
+  });
+
+  it('is waited for once behind the lease of a killed process, not by one request after the other', async () => {
+    const ledger = spendLedger();
+    await createBudget(ledger).reserve(buildAsk(0.9));
+    const clock = { nowMs: NOON_MS };
+    const nowMs = () => clock.nowMs;
+    const budget = createBudget(ledger, {}, { recheckMs: 1, maxWaitMs: 30_000 });
+    const first = readRefusal(budget, { ...buildAsk(0.2), nowMs });
+    clock.nowMs += 30_000;
+    expect(await first).toMatchObject({ retryAfterMs: 30_000 });
+    for (let n = 0; n < 3; n += 1) {
+      clock.nowMs += 1_000;
+      expect(await readRefusal(budget, { ...buildAsk(0.2), nowMs })).toMatchObject({ retryAfterMs: 30_000 });
+    }
+
+    (await budget.reserve({ ...buildAsk(0.05), nowMs })).settle(0);
+    let isRefused = false;
+    const later = readRefusal(budget, { ...buildAsk(0.2), nowMs }).then(() => (isRefused = true));
+    await sleep(20);
+    expect(isRefused).toBe(false);
+    clock.nowMs += 30_000;
+    await later;
   });
 
   it('stays spent when a dead process never settled it, with the rest of its block', async () => {

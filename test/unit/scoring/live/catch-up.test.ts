@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { BudgetCaps, SharedBudgets } from '../../../../src/domain/money/budget.ts';
 import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { askForText } from '../../../../src/judge/judge.ts';
+import type { Rule } from '../../../../src/scoring/select/rule.ts';
 import type { CatchUpOrder } from '../../../../src/store/contracts/stores.ts';
 import { modelObject } from '../../../support/builders/model-object.ts';
 import { createLoopWorld } from '../../../support/scoring/loop-world.ts';
@@ -40,18 +41,26 @@ function createWorld(terms: Terms = {}) {
       },
       'scripted/judge-1',
     );
+  const buildJudgedRule = (target: Rule['target'] = 'trace') =>
+    buildRule([buildScorer()], { target, budget: caps });
+  const options = {
+    scoring: { judgeConcurrency: 1, newestShare: 0, budgets: terms.budgets },
+    ports: { judgeScope: { judges: createJudgeRegistry({ prices: PRICES }) } },
+    catchUp: { order, maxAgeMs },
+  };
   const traceIds: string[] = [];
   const scoredOrder = () => store.scoreLog.map(({ traceId }) => traceIds.indexOf(traceId) + 1);
   return {
     ...world,
     model,
     traceIds,
-    startLoop: () =>
-      world.start([buildRule([buildScorer()], { budget: caps })], {
-        scoring: { judgeConcurrency: 1, budgets: terms.budgets },
-        ports: { judgeScope: { judges: createJudgeRegistry({ prices: PRICES }) } },
-        catchUp: { order, maxAgeMs },
-      }),
+    startLoop: (target?: Rule['target']) => world.start([buildJudgedRule(target)], options),
+    startSessions: () =>
+      world.startSessions(
+        [buildJudgedRule('session')],
+        { idleMs: 10_000, maxAgeMs: HOUR_MS, rescores: 24 },
+        options,
+      ),
     async ingest(count: number) {
       for (let n = 0; n < count; n += 1) {
         const traceId = newTraceId();
@@ -83,6 +92,37 @@ function range(from: number, to: number): number[] {
   const step = from <= to ? 1 : -1;
   return Array.from({ length: Math.abs(to - from) + 1 }, (_, n) => from + n * step);
 }
+
+describe('sessions that the budget of a day holds back', () => {
+  it.each([
+    ['newest-first' as const, range(13, 22)],
+    ['oldest-first' as const, range(11, 20)],
+  ])('are scored on the next day, %s, and those that are too old become failed', async (order, expected) => {
+    const { store, timers, ...world } = createWorld({ order });
+    const loop = await world.startLoop('session');
+    const sessions = world.startSessions();
+    for (let n = 1; n <= 22; n += 1) {
+      const attributes = { session: `session ${n}` };
+      store.ingest([agentSpan(newTraceId(), 'a', { says: `answer ${n}`, attributes })]);
+      await timers.advance(4_000);
+    }
+    await timers.advance(20_000);
+    for (const day of [11, 14]) {
+      store.clockMs = Date.UTC(2026, 10, day);
+      await timers.advance(200_000);
+    }
+    await loop.stop();
+    await sessions.stop();
+    const scored = store.scoreLog.map(({ sessionId }) => Number(sessionId?.split(' ')[1]));
+    expect(scored.slice(0, 10).toSorted((a, b) => a - b)).toEqual(range(1, 10));
+    expect(scored.slice(10).toSorted((a, b) => a - b)).toEqual(expected);
+    const reason = expect.stringMatching(/^budget_exhausted: no money within 3 days/) as string;
+    expect(world.statuses().failed).toMatchObject([
+      { target: 'session', reason },
+      { target: 'session', reason },
+    ]);
+  });
+});
 
 describe('traces that the budget of a day holds back', () => {
   it.each([
@@ -137,8 +177,8 @@ describe('traces that the budget of a day holds back', () => {
     await world.sleepUntilDay(13);
     expect(world.statuses().scored).toHaveLength(20);
     expect(world.statuses().failed).toHaveLength(10);
-    expect(world.statuses().failed?.[0]?.reason).toBe(
-      "budget_exhausted: no money within 1.3 days (scoring.catchUp); at last: rule r's budget of 0.105 USD a UTC day is spent",
+    expect(world.statuses().failed?.[0]?.reason).toMatch(
+      /^budget_exhausted: no money within 1\.3 days \(scoring\.catchUp\); at last: .*rule r's budget of 0\.105 USD a UTC day/u,
     );
     expect(world.model.calls).toHaveLength(20);
     await loop.stop();

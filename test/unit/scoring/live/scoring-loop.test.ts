@@ -74,6 +74,54 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
+  it('decides a trace soon whose arrival shows before its activity, as while an insert commits', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const { spans } = store.stores;
+    const activity = spans.activity.bind(spans);
+    let isHidden = true;
+    spans.activity = async (keys) => (isHidden ? new Map() : activity(keys));
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(1_000);
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    await timers.advance(8_000);
+    isHidden = false;
+    await timers.advance(2_000);
+    expect(listStatuses(store, traceId)).toEqual(['a scored']);
+    await loop.stop();
+  });
+
+  it('leaves no trace undecided whose late span shows before its activity', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const { spans } = store.stores;
+    const activity = spans.activity.bind(spans);
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(1_000);
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    await timers.advance(10_000);
+    const before = await activity([{ tenant: '', traceId }]);
+    spans.activity = async () => before;
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
+    const arrivedMs = store.clockMs;
+    await timers.advance(20_000);
+    spans.activity = activity;
+    await timers.advance(2_000);
+    expect(store.decisions()).toMatchObject([{ revision: 2, evidenceUntil: arrivedMs }]);
+    await loop.stop();
+  });
+
+  it('does not wait for the activity of a trace that was erased', async () => {
+    const { store, timers, start } = createLoopWorld();
+    store.stores.spans.activity = async () => new Map();
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(1_000);
+    store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+    await timers.advance(60_000);
+    expect(loop.status()).toMatchObject({ waiting: 0, queued: 0, retries: 0 });
+    await loop.stop();
+  });
+
   it('accepts any clock of a sender: span times are data', async () => {
     const { store, timers, start } = createLoopWorld();
     const loop = await start([buildRule([new CountingScorer('a')])]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentRun } from '../../../../src/domain/agent-run.ts';
+import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
 import { AppError } from '../../../../src/domain/errors.ts';
 import { backfillMode } from '../../../../src/scoring/scoring-mode.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Span } from '../../../../src/domain/span.ts';
+import type { Span } from '../../../../src/domain/trace/span.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { backfillMode } from '../../../../src/scoring/scoring-mode.ts';
+import type { Scoring } from '../../../../src/scoring/scoring.ts';
+import { backfillMode, type ScoringMode } from '../../../../src/scoring/scoring-mode.ts';
 import { prepareRule, type Rule, type Where } from '../../../../src/scoring/select/rule.ts';
 import type { PriorityReason } from '../../../../src/scoring/select/sample-trace.ts';
 import { drawUniform } from '../../../../src/scoring/select/uniform-draw.ts';
@@ -32,6 +33,8 @@ function drawnId(isIn: boolean, rate: number): string {
 interface World {
   readonly store: MemoryStore;
   readonly scorer: CountingScorer;
+  readonly mode: ScoringMode;
+  readonly scoring: Scoring;
   /** Stores spans, waits until the trace is quiet, and scores it. */
   readonly score: (...spans: Span[]) => Promise<void>;
 }
@@ -44,6 +47,8 @@ async function world(parts: Partial<Rule>): Promise<World> {
   return {
     store,
     scorer,
+    mode,
+    scoring,
     async score(...spans) {
       store.ingest(spans);
       store.clockMs += QUIET_MS;
@@ -234,6 +239,70 @@ describe('the weight of a score', () => {
       ['priority', 1, 4],
     ]);
     expect(store.decisions().map((row) => row.weight)).toEqual([8, 4]);
+  });
+
+  it('follows facts that come late, without another run or export', async () => {
+    const { store, scorer, score } = await world({ sample: { rate: 0.5, always: ['error'] } });
+    const traceId = drawnId(true, 0.5);
+    await score(agentSpan(traceId, 'a', { says: 'x' }));
+    expect(store.scores()).toMatchObject([{ inclusionProbability: 0.5, weight: 2, revision: 1 }]);
+    await score(agentSpan(traceId, 'b', { parent: 'a', error: true }));
+    expect(store.scores()).toMatchObject([
+      { stratum: 'uniform', inclusionProbability: 1, weight: 1, revision: 1 },
+    ]);
+    expect(store.decisions()).toMatchObject([{ inclusionProbability: 1, weight: 1 }]);
+    expect(scorer.inputs).toHaveLength(1);
+  });
+
+  it('stays when late facts change nothing', async () => {
+    const { store, score } = await world({ sample: { rate: 0.5, always: ['error'] } });
+    const traceId = drawnId(true, 0.5);
+    await score(agentSpan(traceId, 'a', { says: 'x' }));
+    await score(agentSpan(traceId, 'b', { parent: 'a' }));
+    expect(store.scoreLog).toHaveLength(1);
+  });
+
+  it('follows an error whose insert was stamped before the decision', async () => {
+    const { store, mode, scoring, score } = await world({ sample: { rate: 0.5, always: ['error'] } });
+    const traceId = drawnId(true, 0.5);
+    await score(agentSpan(traceId, 'a', { says: 'x' }));
+    const decidedMs = store.clockMs;
+    store.clockMs -= QUIET_MS;
+    store.ingest([agentSpan(traceId, 'b', { parent: 'a', error: true })]);
+    store.clockMs = decidedMs;
+    await scoreTraces(scoring, [{ tenant: '', traceId, reread: true }], mode);
+    expect(store.scores()).toMatchObject([{ weight: 1, revision: 2 }]);
+    expect(store.decisions()).toMatchObject([{ weight: 1 }]);
+  });
+
+  it('is that of the greatest probability when two rules share a scorer', async () => {
+    const store = new MemoryStore();
+    const scorer = new CountingScorer('a');
+    const mode = await buildLiveMode(
+      store,
+      buildRule([scorer], { name: 'some', sample: { rate: 0.5, always: [] } }),
+      buildRule([scorer], { name: 'failed', sample: { rate: 0, always: ['error'] } }),
+    );
+    const traceId = drawnId(true, 0.5);
+    store.ingest([agentSpan(traceId, 'a', { says: 'x', error: true })]);
+    store.clockMs += QUIET_MS;
+    await scoreTraces(createTestScoring(store), [{ tenant: '', traceId }], mode);
+    expect(store.scores()).toMatchObject([{ stratum: 'uniform', inclusionProbability: 1, weight: 1 }]);
+    expect(store.decisions().map(({ rule, weight }) => [rule, weight])).toEqual([
+      ['some', 2],
+      ['failed', 1],
+    ]);
+  });
+
+  it('of a live score is not that of a backfill', async () => {
+    const { store, scoring, score } = await world({ sample: { rate: 0.5, always: [] } });
+    const traceId = drawnId(true, 0.5);
+    await score(agentSpan(traceId, 'a', { says: 'x' }));
+    const backfill = backfillMode([
+      prepareRule(buildRule([new CountingScorer('a')], { name: 'backfill:1' })),
+    ]);
+    await scoreTraces(scoring, [{ tenant: '', traceId }], backfill);
+    expect(store.scores()).toMatchObject([{ source: 'live', weight: 2 }]);
   });
 
   it('of a backfill counts it, too', async () => {

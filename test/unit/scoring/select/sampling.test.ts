@@ -5,7 +5,13 @@ import { fc } from '../../../support/fast-check.ts';
 
 const traceId = fc.stringMatching(/^[0-9a-f]{32}$/);
 const rate = fc.double({ min: 0, max: 1, noNaN: true });
-const quiet = { hasError: false, hasToolError: false, hasNegativeFeedback: false, durationMs: 0 };
+const quiet = {
+  hasError: false,
+  hasToolError: false,
+  hasNegativeFeedback: false,
+  durationMs: 0,
+  isFirstOfVersion: false,
+};
 
 describe('the draw of a trace', () => {
   it('is the same everywhere and at any time', () => {

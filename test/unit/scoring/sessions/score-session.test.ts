@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Span } from '../../../../src/domain/span.ts';
+import type { Span } from '../../../../src/domain/trace/span.ts';
 import { AppError } from '../../../../src/domain/errors.ts';
-import type { AgentMessage } from '../../../../src/domain/messages.ts';
+import type { AgentMessage } from '../../../../src/domain/trace/messages.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import { drawUniform } from '../../../../src/scoring/select/uniform-draw.ts';
 import { MAX_SESSION_TURNS } from '../../../../src/scoring/sessions/read-session.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LogRecord, Span } from '../../../../src/domain/span.ts';
+import type { LogRecord, Span } from '../../../../src/domain/trace/span.ts';
 import { encodeLog, encodeSpan, RowWriter } from '../../../../src/store/contracts/row-binary.ts';
 import { readRows } from '../../../support/store/row-binary-reader.ts';
 

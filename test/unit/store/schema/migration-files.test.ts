@@ -32,6 +32,18 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0017-runs', 'f33ce5839d10d9d0b46201393f992b4aaa9d125a4c6dc688dc6589621a98b33c'],
   ['0018-budget-scopes', 'dbc9497ee506a48b8fc20956d89f6c6e2ec0a5e4895e6da2a8ebd064d76fdcdb'],
   ['0019-sessions', '7fef63ced3bb74095e23a55fbbe7698a82bd6fd2abff9b16ac997d189316e247'],
+  ['0020-coverage', '5e83bbc3f5e4f130199f5fe6de66bf3a911bf7d4aabb55919ea6d0f73890d8ca'],
+  ['0021-version-samples', 'bbe61ab1a888e908e95aa402eac677914017cae9bcac89a0c050b4ae6f49585a'],
+  ['0022-targets-of-series', '9f12ce2a38480401de8bb6dd15ada1a6df8b8a707500ae2a6a2ced3314c7d88b'],
+  ['0023-jobs', 'd7b163da31423624d60ab5c2abec329d278fb798b5222b0e0d5624646899fb4e'],
+  ['0024-tombstones', '99588dc8d3e317725589eefe0b4de31002f45df15e27da48a94a4abb5d31d9b8'],
+  ['0025-access', '0ac34d9c2a0068f691d951d5c78b9f3b9a6355c264af030d3fedb33e06683b30'],
+  ['0026-score-aggregates', '5a869f418cf8e0a3c5ed91ac75aa75990d3e266f1214cd1fde69fbf5b3bd8b24'],
+  ['0027-scored-by', 'e3a9cc75de01a4f22bd6e3c074d95b8b2717281cc73a684ccc990ade4cddad44'],
+  ['0028-decision-arrivals', '76d01cb3f2d43609dad90608e0b9deeee023231c79759695a876e776ac7ab644'],
+  ['0029-lists', '3d107b9045300b3efcc9424e2d69c98f27959089aa40503d8304915c480d5ca7'],
+  ['0030-mute-times', 'd271caddfd7338c8b722650be626992003b22931769ccf465a242f5921a42cad'],
+  ['0031-decision-hours', '54c068bafa90ee4edfa30481abc8a6aee7fc39965ece18e95ae65c2877c2dc77'],
 ];
 
 describe('migration files', () => {
@@ -46,8 +58,9 @@ describe('migration files', () => {
   test('hold only statements that can be repeated', () => {
     for (const { statements } of readMigrations()) {
       for (const statement of statements) {
+        // A repeated row of the starts replaces itself.
         expect(statement).toMatch(
-          /^(CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS|ALTER TABLE|DROP \w+ IF EXISTS) /,
+          /^(CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS|ALTER TABLE|DROP \w+ IF EXISTS|INSERT INTO (score|run)_starts)\s/,
         );
       }
     }

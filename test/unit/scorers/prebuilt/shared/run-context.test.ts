@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ToolInvocation } from '../../../../../src/domain/messages.ts';
+import type { ToolInvocation } from '../../../../../src/domain/trace/messages.ts';
 import { contextOfRun } from '../../../../../src/scorers/prebuilt/shared/run-context.ts';
 import { createTestMessage, createToolInvocation } from '../../../../../src/scorers/utils/index.ts';
 

@@ -1,0 +1,44 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Problem } from './problem.ts';
+
+const BAD: Problem = { status: 400, title: 'Bad request', detail: 'this is no request of HTTP/1.1' };
+
+/** Problems of requests that Node.js does not read to their end, by the code of its error. */
+const PROBLEMS: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    title: 'Too large',
+    detail: 'the address and the headers are longer than 16 KiB; ask for less at a time',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    title: 'Took too long',
+    detail: 'the request did not arrive within the limit of its time',
+  },
+};
+
+/** Time for which the rest of such a request is read, so that its sender sees the answer, milliseconds. */
+const REST_MS = 1_000;
+
+/** Answers a request that Node.js cannot read, and closes its connection. */
+export function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const problem = PROBLEMS[error.code ?? ''] ?? BAD;
+  const body = JSON.stringify({ type: 'about:blank', ...problem });
+  socket.end(
+    [
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
+      'content-type: application/problem+json',
+      'cache-control: no-store',
+      `content-length: ${Buffer.byteLength(body)}`,
+      'connection: close',
+      `\r\n${body}`,
+    ].join('\r\n'),
+  );
+  socket.resume();
+  socket.setTimeout(REST_MS, () => socket.destroy());
+}

@@ -1,0 +1,58 @@
+import { Hono, type MiddlewareHandler } from 'hono';
+import type { ApiEnv } from '../api-env.ts';
+import type { DashboardFiles } from './dashboard-files.ts';
+import { PAGE_PATHS } from './page-paths.ts';
+
+/** A page may load files and ask routes of its own server only, and no text can become markup or a script. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const DOCUMENT_HEADERS = {
+  'content-security-policy': POLICY,
+  'cache-control': 'no-cache',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+/** The names of assets are hashes of their content. */
+const ASSET_HEADERS = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+};
+
+const NOT_BUILT = `The dashboard is not built. In a checkout of spanscore, run: npm run build:dashboard
+Then start spanscore serve again. The published package has it built.
+`;
+
+/**
+ * Creates the routes of the dashboard: one document for all pages, and its assets. They hold no data, so they need no token.
+ * @param guard check that each of these routes begins with
+ */
+export function createDashboard(
+  files: DashboardFiles | undefined,
+  guard: MiddlewareHandler<ApiEnv>,
+): Hono<ApiEnv> {
+  const routes = new Hono<ApiEnv>();
+  for (const path of PAGE_PATHS) {
+    routes.get(path, guard, (c) =>
+      files === undefined ? c.text(NOT_BUILT, 404) : c.html(files.document, 200, DOCUMENT_HEADERS),
+    );
+  }
+  return routes.get('/assets/:name', guard, (c) => {
+    const asset = files?.assets.get(c.req.param('name'));
+    return asset === undefined
+      ? c.notFound()
+      : c.body(asset.content, 200, { ...ASSET_HEADERS, 'content-type': asset.contentType });
+  });
+}

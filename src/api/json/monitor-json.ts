@@ -1,0 +1,29 @@
+import type { Finding } from '../../monitors/detector.ts';
+import { isMuted } from '../../monitors/mute.ts';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { AlertReplies } from './alert-json.ts';
+import { isoTime } from './time-json.ts';
+
+/** Returns whether the messages about a series are muted. */
+export function isStatusMuted(
+  { alert, incidentId, series }: MonitorStatus,
+  { mutes, nowMs }: Pick<AlertReplies, 'mutes' | 'nowMs'>,
+): boolean {
+  return isMuted({ alert, incidentId: incidentId ?? '', series }, mutes, nowMs);
+}
+
+/** Formats the state of a rule on a series as JSON; times in ISO 8601. */
+export function monitorJson(status: MonitorStatus, replies: Pick<AlertReplies, 'mutes' | 'nowMs'>) {
+  const { sinceMs, finding, bucketMs, ...rest } = status;
+  return {
+    ...rest,
+    muted: isStatusMuted(status, replies),
+    since: isoTime(sinceMs),
+    finding: finding === null ? null : findingJson(finding),
+    bucket: isoTime(bucketMs),
+  };
+}
+
+function findingJson({ changeBeganMs, ...rest }: Finding) {
+  return { changeBegan: isoTime(changeBeganMs), ...rest };
+}

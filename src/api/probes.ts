@@ -1,0 +1,35 @@
+import { Hono } from 'hono';
+import type { ReadinessCheck } from '../domain/readiness-check.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { ApiEnv } from './api-env.ts';
+import { createReadiness } from './health.ts';
+import { requireScope } from './router.ts';
+import { refuseTenant } from './totals.ts';
+
+export interface ProbeOptions {
+  /** Current checks of the readiness. */
+  readonly checks: () => readonly ReadinessCheck[];
+  /** Metrics as text, for Prometheus. */
+  readonly metrics: () => Promise<string>;
+  readonly log: Log;
+}
+
+/**
+ * Creates `/healthz`, `/readyz` and `/metrics`, which every process has from its start on. Metrics are totals over all tenants. So
+ * with tokens, they need a token with the scope `read` and without a tenant.
+ */
+export function createProbes({ checks, metrics, log }: ProbeOptions): Hono<ApiEnv> {
+  const readiness = createReadiness(checks, log);
+  return new Hono<ApiEnv>()
+    .get('/healthz', (c) => c.json({ status: 'ok' }, 200, NO_STORE))
+    .get('/readyz', async (c) => {
+      const report = await readiness();
+      return c.json(report, report.status === 'ready' ? 200 : 503, NO_STORE);
+    })
+    .get('/metrics', requireScope('read'), async (c) => {
+      refuseTenant(c.var.caller, 'metrics');
+      return c.body(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+    });
+}
+
+const NO_STORE = { 'cache-control': 'no-store' };

@@ -1,0 +1,136 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { baselineRange } from '../../../domain/baseline-range.ts';
+import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
+import { listEdges, sumBins } from '../../../domain/score-bins.ts';
+import type {
+  ScoreHistogram,
+  ScoreScale as Scale,
+} from '../../../store/contracts/aggregates/aggregate-reads.ts';
+import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
+import { Time } from '../series-schema.ts';
+import { isoText, scaleJson, ScoreScale } from './score-json.ts';
+import {
+  alignRange,
+  readChoice,
+  readRange,
+  SCORES_FIELDS,
+  ScorerName,
+  type TimeRange,
+} from './scores-query.ts';
+import { orNull } from '../../schemas/or-null.ts';
+
+const Histogram = z
+  .object({
+    since: Time,
+    until: Time,
+    n: z.number(),
+    weight: z.number(),
+    mean: z.number().nullable(),
+    counts: z.array(z.number()).describe('Scores of each bin.'),
+    shares: z.array(z.number()).describe('Weighted share of each bin.'),
+  })
+  .openapi('ScoreHistogram');
+
+export const DistributionReply = z
+  .object({
+    scorer: z.string(),
+    ...ScoreScale,
+    edges: z
+      .array(z.number())
+      .describe('Edges of the bins, one more than bins. The last bin has both of its edges.'),
+    current: Histogram,
+    compareTo: z.enum(['baseline', 'previous']),
+    reference: orNull(Histogram).describe('Null without earlier scores.'),
+  })
+  .openapi('ScoreDistribution');
+
+const readDistribution = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/distribution',
+  tags: ['aggregates'],
+  summary: 'Histograms of the scores of a scorer, now and before.',
+  request: {
+    query: z.strictObject({
+      scorer: ScorerName,
+      ...SCORES_FIELDS,
+      compareTo: z
+        .enum(['baseline', 'previous'])
+        .default('baseline')
+        .describe(
+          '`baseline`: the 14 days before the range. `previous`: a range of the same length before it.',
+        ),
+      bins: z.coerce
+        .number()
+        .refine((bins) => [10, 20, 25, 40, 50, 100].includes(bins), {
+          error: 'write 10, 20, 25, 40, 50 or 100',
+        })
+        .default(20),
+    }),
+  },
+  responses: { 200: describeJson('Both histograms.', DistributionReply), ...PROBLEMS },
+});
+
+/** Longest range of whole hours, milliseconds; longer ones are of whole days. */
+const HOURLY_MS = 3 * DAY_MS;
+
+/** Creates the route of the distribution. */
+export function createDistributionRoutes() {
+  return createRouter().openapi(readDistribution, async (c) => {
+    const { aggregates, nowMs } = readStorePorts(c.var);
+    const { scorer, source, compareTo, bins, ...query } = c.req.valid('query');
+    const asked = readRange(query, { nowMs: await nowMs(), defaultMs: DAY_MS });
+    const range = alignRange(asked, asked.toMs - asked.fromMs > HOURLY_MS ? DAY_MS : HOUR_MS);
+    const reference = referenceRange(range, compareTo);
+    const { current, reference: earlier } = await aggregates.distribution({
+      ...readChoice(query),
+      ...range,
+      scorer,
+      source,
+      reference,
+    });
+    const scale = current ?? earlier ?? NO_SCALE;
+    const edges = listEdges([current, earlier], { ...scale, bins });
+    return c.json(
+      {
+        scorer,
+        ...scaleJson(scale),
+        edges,
+        current: histogramJson(current ?? EMPTY, edges, range),
+        compareTo,
+        reference: earlier === null ? null : histogramJson(earlier, edges, reference),
+      },
+      200,
+    );
+  });
+}
+
+const NO_SCALE: Scale = { scoreMin: null, scoreMax: null, higherIsBetter: null };
+const EMPTY: ScoreHistogram = {
+  ...NO_SCALE,
+  n: 0,
+  weight: 0,
+  mean: null,
+  values: [],
+  counts: [],
+  weights: [],
+};
+
+function referenceRange({ fromMs, toMs }: TimeRange, compareTo: 'baseline' | 'previous'): TimeRange {
+  return compareTo === 'previous' ? { fromMs: 2 * fromMs - toMs, toMs: fromMs } : baselineRange(fromMs);
+}
+
+function histogramJson(histogram: ScoreHistogram, edges: readonly number[], { fromMs, toMs }: TimeRange) {
+  const { n, weight, mean, values, counts, weights } = histogram;
+  const total = weights.reduce((sum, each) => sum + each, 0);
+  const shares = sumBins(values, weights, edges).map((sum) => (total > 0 ? sum / total : 0));
+  return {
+    since: isoText(fromMs),
+    until: isoText(toMs),
+    n,
+    weight,
+    mean,
+    counts: sumBins(values, counts, edges),
+    shares,
+  };
+}

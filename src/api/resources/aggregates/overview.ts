@@ -1,0 +1,100 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
+import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
+import { Time } from '../series-schema.ts';
+import { incidentJson, isoText, scaleJson, ScoreBaseline, ScoreIncident, ScoreScale } from './score-json.ts';
+import { alignRange, readChoice, SCORES_FIELDS } from './scores-query.ts';
+import { orNull } from '../../schemas/or-null.ts';
+
+/** Number of buckets in a line of the overview. */
+const OVERVIEW_BUCKETS = 24;
+
+const OverviewLine = z
+  .object({
+    scorer: z.string(),
+    ...ScoreScale,
+    series: z
+      .array(z.object({ bucket: Time, n: z.number(), mean: z.number().nullable() }))
+      .describe(`${OVERVIEW_BUCKETS} buckets, the last one is the present.`),
+    mean: z.number().nullable().describe('Mean of the latest bucket with scores.'),
+    n: z.number().describe('Scores in the buckets.'),
+    effectiveN: z.number(),
+    eligible: z
+      .number()
+      .nullable()
+      .describe(
+        'Targets that the rules of the scorer select, with their last span in this time. Null for days: `/coverage` has them.',
+      ),
+    baseline: orNull(ScoreBaseline),
+    incident: orNull(ScoreIncident).describe('Latest open incident of the scorer.'),
+  })
+  .openapi('OverviewLine');
+
+export const OverviewReply = z
+  .object({
+    items: z.array(OverviewLine),
+    next: z.null(),
+    bucket: z.enum(['1h', '1d']),
+    since: Time,
+    until: Time,
+    incidents: z.array(ScoreIncident).describe('Open incidents, newest first.'),
+  })
+  .openapi('Overview');
+
+const { service, agent, environment, model, serviceVersion, agentVersion, target } = SCORES_FIELDS;
+
+const readOverview = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/overview',
+  tags: ['aggregates'],
+  summary: 'Live scores of each scorer in the last 24 hours or days.',
+  request: {
+    query: z.strictObject({
+      bucket: z.enum(['1h', '1d']).default('1h').describe('Length of a bucket.'),
+      service,
+      agent,
+      environment,
+      model,
+      serviceVersion,
+      agentVersion,
+      target,
+    }),
+  },
+  responses: { 200: describeJson('One line for each scorer.', OverviewReply), ...PROBLEMS },
+});
+
+/** Creates the route of the overview. */
+export function createOverviewRoutes() {
+  return createRouter().openapi(readOverview, async (c) => {
+    const { aggregates, nowMs } = readStorePorts(c.var);
+    const { bucket, ...query } = c.req.valid('query');
+    const bucketMs = bucket === '1h' ? HOUR_MS : DAY_MS;
+    const { toMs } = alignRange({ fromMs: 0, toMs: (await nowMs()) + 1 }, bucketMs);
+    const fromMs = toMs - OVERVIEW_BUCKETS * bucketMs;
+    const { scorers, incidents } = await aggregates.overview({
+      ...readChoice(query),
+      source: 'live',
+      bucketMs,
+      fromMs,
+      toMs,
+    });
+    const starts = Array.from({ length: OVERVIEW_BUCKETS }, (_, index) => fromMs + index * bucketMs);
+    const items = scorers.map(({ scorer, points, total, eligible, baseline, incident, ...scale }) => ({
+      scorer,
+      ...scaleJson(scale),
+      series: starts.map((startMs) => {
+        const point = points.find((each) => each.bucketMs === startMs);
+        return { bucket: isoText(startMs), n: point?.n ?? 0, mean: point?.mean ?? null };
+      }),
+      mean: points.at(-1)?.mean ?? null,
+      n: total.n,
+      effectiveN: total.effectiveN,
+      eligible,
+      baseline,
+      incident: incident === null ? null : incidentJson(incident),
+    }));
+    const [since, until] = [isoText(fromMs), isoText(toMs)];
+    return c.json({ items, next: null, bucket, since, until, incidents: incidents.map(incidentJson) }, 200);
+  });
+}

@@ -1,0 +1,54 @@
+import { z } from '@hono/zod-openapi';
+import type { ScoreScale as Scale } from '../../../store/contracts/aggregates/aggregate-reads.ts';
+import { isoTime } from '../../json/time-json.ts';
+import { Time } from '../series-schema.ts';
+import type * as ports from './aggregate-ports.ts';
+
+/** Schema of what was usual before. */
+export const ScoreBaseline = z
+  .object({
+    mean: z.number(),
+    p10: z.number().nullable(),
+    p90: z.number().nullable(),
+    n: z.number(),
+    from: z
+      .enum(['monitor', 'history'])
+      .describe(
+        '`monitor`: the mean is the reference of a monitor on this series. `history`: scores of the 14 days before.',
+      ),
+  })
+  .openapi('ScoreBaseline');
+
+/** Schemas of the range and the direction of a scorer. */
+export const ScoreScale = {
+  scoreMin: z.number().nullable(),
+  scoreMax: z.number().nullable(),
+  higherIsBetter: z.boolean().nullable(),
+};
+
+/** Schema of an incident of a monitor on scores. */
+export const ScoreIncident = z
+  .object({
+    incidentId: z.string(),
+    alert: z.string(),
+    scorer: z.string(),
+    agent: z.string(),
+    environment: z.string(),
+    startsAt: Time.nullable(),
+    endsAt: Time.nullable().describe('Null for an open incident.'),
+  })
+  .openapi('ScoreIncident');
+
+/** Formats the range and the direction of a scorer. */
+export function scaleJson({ scoreMin, scoreMax, higherIsBetter }: Scale) {
+  return { scoreMin, scoreMax, higherIsBetter };
+}
+
+export function incidentJson({ startsAtMs, endsAtMs, ...incident }: ports.ScoreIncident) {
+  return { ...incident, startsAt: isoTime(startsAtMs), endsAt: isoTime(endsAtMs) };
+}
+
+/** Formats a time of a bucket, which is always a date. */
+export function isoText(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

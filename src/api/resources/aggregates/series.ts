@@ -1,0 +1,206 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { parseDurationMs } from '../../../config/index.ts';
+import type { AggregateFacet } from '../../../domain/aggregate-facets.ts';
+import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
+import { InvalidInputError } from '../../../domain/errors.ts';
+import type { SummaryRow } from '../../../store/contracts/aggregates/aggregate-reads.ts';
+import { markerJson } from '../../json/marker-json.ts';
+import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
+import { Time } from '../series-schema.ts';
+import type { SeriesReading } from './aggregate-ports.ts';
+import { incidentJson, isoText, scaleJson, ScoreBaseline, ScoreIncident, ScoreScale } from './score-json.ts';
+import {
+  alignRange,
+  FacetFields,
+  readChoice,
+  readRange,
+  SCORES_FIELDS,
+  ScorerName,
+  SplitBy,
+  type TimeRange,
+} from './scores-query.ts';
+import { orNull } from '../../schemas/or-null.ts';
+
+/** Numbers of a group of scores. Undefined numbers are null: a mean without a score, a rate without a direction. */
+const ScoreSummary = z
+  .object({
+    n: z.number().describe('Scores.'),
+    effectiveN: z
+      .number()
+      .describe('Equally weighted traces with the same precision; below 30 a mean says little.'),
+    mean: z.number().nullable().describe('Mean of all traffic (Hájek): each score counts with its weight.'),
+    p10: z
+      .number()
+      .nullable()
+      .describe(
+        'Weighted quantile, right within 0.05 % of the range; of a scorer without a range within 1 %.',
+      ),
+    p50: z.number().nullable(),
+    p90: z.number().nullable(),
+    passRate: z
+      .number()
+      .nullable()
+      .describe('Weighted share of the scores that are at least as good as `passAt`.'),
+    weight: z.number().describe('Sum of the weights: traffic that the scores stand for.'),
+    unweighted: z
+      .number()
+      .describe('Scores without a weight. They count as 1 where no score has a weight, else not at all.'),
+  })
+  .openapi('ScoreSummary');
+
+const SeriesPoint = ScoreSummary.extend({
+  bucket: Time.describe('Start of the bucket.'),
+  scorer: z.string(),
+  ...FacetFields,
+}).openapi('SeriesPoint');
+
+const SeriesGroup = ScoreSummary.extend({
+  scorer: z.string(),
+  ...FacetFields,
+  ...ScoreScale,
+  baseline: orNull(ScoreBaseline),
+}).openapi('SeriesGroup');
+
+export const SeriesReply = z
+  .object({
+    items: z
+      .array(SeriesPoint)
+      .describe('Buckets with scores in the order of time; those of one bucket by group.'),
+    next: z.null(),
+    groups: z.array(SeriesGroup).describe('Numbers of the whole range, the largest group first.'),
+    truncatedGroups: z.number().describe('Smaller groups that the reply leaves out.'),
+    bucket: z.string().describe('Length of a bucket.'),
+    since: Time,
+    until: Time,
+    baseline: orNull(ScoreBaseline).describe(
+      'Of all selected scores of the scorer; null without earlier scores.',
+    ),
+    markers: z.array(
+      z.object({
+        service: z.string(),
+        agent: z.string(),
+        version: z.string(),
+        agentVersion: z.string(),
+        at: Time.nullable(),
+      }),
+    ),
+    incidents: z.array(ScoreIncident),
+  })
+  .openapi('ScoreSeries');
+
+const readSeries = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/series',
+  tags: ['aggregates'],
+  summary: 'Scores of a scorer over time, in buckets of whole hours or days.',
+  request: {
+    query: z.strictObject({
+      scorer: ScorerName,
+      ...SCORES_FIELDS,
+      bucket: z
+        .string()
+        .optional()
+        .describe(
+          'Length of a bucket: whole hours up to a day, or whole days. Default: 1h up to 3 days, else 1d.',
+        ),
+      by: SplitBy,
+      passAt: z.coerce
+        .number()
+        .optional()
+        .describe('Score from which a score passes. Default: the middle of the range.'),
+    }),
+  },
+  responses: { 200: describeJson('The series.', SeriesReply), ...PROBLEMS },
+});
+
+/** Creates the route of the series. */
+export function createSeriesRoutes() {
+  return createRouter().openapi(readSeries, async (c) => {
+    const { aggregates, nowMs } = readStorePorts(c.var);
+    const { scorer, source, bucket, by = [], passAt, ...query } = c.req.valid('query');
+    const range = readRange(query, { nowMs: await nowMs(), defaultMs: DAY_MS });
+    const bucketMs = readBucket(bucket, range);
+    const { fromMs, toMs } = alignRange(range, bucketMs);
+    const buckets = (toMs - fromMs) / bucketMs;
+    if (buckets > MAX_BUCKETS) {
+      throw new InvalidInputError(
+        `bucket: the range has ${buckets} buckets, and a reply has ${MAX_BUCKETS} at most; write a longer bucket (1d), or a shorter range`,
+      );
+    }
+    const reading = await aggregates.series({
+      ...readChoice(query),
+      scorer,
+      source,
+      by,
+      passAt,
+      bucketMs,
+      fromMs,
+      toMs,
+    });
+    return c.json(seriesJson(reading, { by, bucketMs, fromMs, toMs }), 200);
+  });
+}
+
+/** Most buckets of a reply. */
+const MAX_BUCKETS = 1_000;
+
+/** Longest range that has buckets of an hour by default, milliseconds. */
+const HOURLY_MS = 3 * DAY_MS;
+
+function readBucket(bucket: string | undefined, { fromMs, toMs }: TimeRange): number {
+  if (bucket === undefined) {
+    return toMs - fromMs <= HOURLY_MS ? HOUR_MS : DAY_MS;
+  }
+  const bucketMs = parseDurationMs(bucket);
+  if (bucketMs === undefined || bucketMs <= 0 || bucketMs % (bucketMs > DAY_MS ? DAY_MS : HOUR_MS) !== 0) {
+    throw new InvalidInputError('bucket: write whole hours up to a day, or whole days: 1h, 6h, 1d, 7d');
+  }
+  return bucketMs;
+}
+
+interface SeriesTerms extends TimeRange {
+  readonly by: readonly AggregateFacet[];
+  readonly bucketMs: number;
+}
+
+function seriesJson(reading: SeriesReading, { by, bucketMs, fromMs, toMs }: SeriesTerms) {
+  return {
+    items: reading.points.map((point) => ({
+      bucket: isoText(point.bucketMs),
+      ...groupJson(point, by),
+      ...summaryJson(point),
+    })),
+    next: null,
+    groups: reading.groups.map((group) => ({
+      ...groupJson(group, by),
+      ...summaryJson(group),
+      ...scaleJson(group),
+      baseline: group.baseline,
+    })),
+    truncatedGroups: reading.truncatedGroups,
+    bucket: bucketMs % DAY_MS === 0 ? `${bucketMs / DAY_MS}d` : `${bucketMs / HOUR_MS}h`,
+    since: isoText(fromMs),
+    until: isoText(toMs),
+    baseline: reading.baseline,
+    markers: reading.markers.map((marker) => {
+      const { service, agent, version, agentVersion, at } = markerJson(marker);
+      return { service, agent, version, agentVersion, at };
+    }),
+    incidents: reading.incidents.map(incidentJson),
+  };
+}
+
+function groupJson({ scorer, values }: SummaryRow, by: readonly AggregateFacet[]) {
+  return {
+    scorer,
+    ...(Object.fromEntries(by.map((facet, index) => [facet, values[index] ?? ''])) as Partial<
+      Record<AggregateFacet, string>
+    >),
+  };
+}
+
+function summaryJson(row: SummaryRow) {
+  const { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate } = row;
+  return { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate };
+}

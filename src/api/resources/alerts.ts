@@ -1,0 +1,98 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { acknowledgedJson, alertJson, type AlertReplies } from '../json/alert-json.ts';
+import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
+import type { StorePorts } from '../ports.ts';
+import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { BUDGET_FIELDS } from '../schemas/budget-fields.ts';
+import { Series, Time } from './series-schema.ts';
+
+export const Alert = z
+  .object({
+    id: z.string(),
+    incidentId: z.string(),
+    status: z.enum(['firing', 'resolved']),
+    alert: z.string(),
+    detector: z.string(),
+    series: Series,
+    startsAt: Time.nullable(),
+    endsAt: Time.nullable(),
+    changeBegan: Time.nullable().describe('Estimated begin of the change.'),
+    before: z.number().nullable(),
+    after: z.number().nullable(),
+    count: z.number().describe('Observations since the change began.'),
+    evidenceLog10: z.number().nullable(),
+    labels: z.record(z.string(), z.string()),
+    annotations: z.record(z.string(), z.string()),
+    worstTraces: z
+      .array(z.object({ traceId: z.string(), scoreId: z.string(), score: z.number() }))
+      .readonly(),
+    segments: z
+      .array(
+        z.object({
+          dimension: z.enum(['model', 'agent_version', 'service_version', 'service', 'agent']),
+          value: z.string(),
+          count: z.number(),
+          mean: z.number(),
+          share: z.number(),
+        }),
+      )
+      .readonly(),
+    serviceVersion: z.string(),
+    agentVersion: z.string(),
+    muted: z.boolean(),
+    budget: z.object({ ...BUDGET_FIELDS, percent: z.number() }).optional(),
+    acknowledgedAt: Time.nullable(),
+  })
+  .openapi('Alert');
+
+const listAlerts = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/alerts',
+  tags: ['alerts'],
+  summary: 'Beginnings and ends of incidents, newest first.',
+  request: { query: z.strictObject({ ...CURSOR_FIELDS, since: FILTER_FIELDS.since }) },
+  responses: { 200: describeJson('A page of alerts.', describePage(Alert)), ...PROBLEMS },
+});
+
+const acknowledge = createRoute({
+  ...secureRoute('admin'),
+  method: 'post',
+  path: '/alerts/{id}/ack',
+  tags: ['alerts'],
+  summary: 'Accepts the change of an incident as normal: its series gets a new reference.',
+  description: 'A write without a body: it needs the header `content-type: application/json` all the same.',
+  request: { query: NoQuery, params: z.strictObject({ id: z.string().min(1).max(1_000) }) },
+  responses: {
+    200: describeJson('The incident.', z.object({ acknowledged: z.string(), alert: z.string() })),
+    ...PROBLEMS,
+  },
+});
+
+/** Creates the routes of alerts. */
+export function createAlertRoutes() {
+  return createRouter()
+    .openapi(listAlerts, async (c) => {
+      const store = readStorePorts(c.var);
+      const replies = await readReplies(store);
+      const { filters, page } = readListQuery(c.req.valid('query'), replies.nowMs);
+      const found = await store.alerts.list(filters, page);
+      return c.json(
+        listJson(found, (event) => alertJson(event, replies)),
+        200,
+      );
+    })
+    .openapi(acknowledge, async (c) => {
+      const { id } = c.req.valid('param');
+      const subjects = [{ kind: 'incident', id }] as const;
+      const { alerts } = await readStorePorts(c.var).openWrites({ action: 'alert.acknowledge', subjects });
+      return c.json(acknowledgedJson(await alerts.acknowledge(id)), 200);
+    });
+}
+
+/** Reads mutes and acknowledgements, for the alerts of a reply. */
+export async function readReplies({ alerts, nowMs }: StorePorts): Promise<AlertReplies> {
+  const [mutes, acknowledged, now] = await Promise.all([alerts.mutes(), alerts.acknowledged(), nowMs()]);
+  return { mutes, acknowledged, nowMs: now };
+}

@@ -1,0 +1,113 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { deployJson } from '../json/deploy-json.ts';
+import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
+import { markerJson } from '../json/marker-json.ts';
+import {
+  createRouter,
+  describeBody,
+  describeJson,
+  PROBLEMS,
+  readStorePorts,
+  secureRoute,
+} from '../router.ts';
+import { Series, Time } from './series-schema.ts';
+
+const name = z.string().min(1).max(1_000);
+const optionalName = z.string().max(1_000).default('');
+
+const Marker = z
+  .object({
+    tenant: z.string(),
+    service: z.string(),
+    agent: z.string().describe("'' for all agents of the service."),
+    version: z.string().describe("Version of the service; '' when only that of the agent is known."),
+    agentVersion: z.string(),
+    origin: z.enum(['seen', 'api']),
+    at: Time.nullable(),
+  })
+  .openapi('Marker');
+
+const NewMarker = z
+  .strictObject({
+    service: name,
+    agent: optionalName,
+    version: optionalName,
+    agentVersion: optionalName,
+    at: z.iso.datetime({ offset: true }).optional().describe('Default: now.'),
+  })
+  .refine(({ version, agentVersion }) => version !== '' || agentVersion !== '', {
+    path: ['version'],
+    error: 'give version (of the service), agentVersion or both',
+  })
+  .openapi('NewMarker');
+
+const Side = z.object({ mean: z.number().nullable(), count: z.number() });
+const Comparison = z
+  .object({
+    service: z.string(),
+    version: z.string(),
+    deployedAt: Time.nullable(),
+    series: Series,
+    verdict: z.enum(['learning', 'worse', 'not_shown']),
+    before: Side,
+    after: Side,
+    evidenceLog10: z.number().nullable(),
+  })
+  .openapi('VersionComparison');
+
+const listMarkers = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/markers',
+  tags: ['markers'],
+  summary: 'First uses of versions, newest first.',
+  request: { query: z.strictObject({ ...CURSOR_FIELDS, since: FILTER_FIELDS.since }) },
+  responses: { 200: describeJson('A page of markers.', describePage(Marker)), ...PROBLEMS },
+});
+
+const recordMarker = createRoute({
+  ...secureRoute('admin'),
+  method: 'post',
+  path: '/markers',
+  tags: ['markers'],
+  summary: 'Announces a version.',
+  request: { query: NoQuery, body: describeBody(NewMarker) },
+  responses: { 201: describeJson('The marker.', Marker), ...PROBLEMS },
+});
+
+const compareVersion = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/markers/compare',
+  tags: ['markers'],
+  summary: 'Effect of a version on each series.',
+  request: { query: z.strictObject({ version: name }) },
+  responses: { 200: describeJson('The series.', describePage(Comparison)), ...PROBLEMS },
+});
+
+/** Creates the routes of deploy markers. */
+export function createMarkerRoutes() {
+  return createRouter()
+    .openapi(listMarkers, async (c) => {
+      const { markers, nowMs } = readStorePorts(c.var);
+      const { filters, page } = readListQuery(c.req.valid('query'), await nowMs());
+      return c.json(listJson(await markers.list(filters, page), markerJson), 200);
+    })
+    .openapi(recordMarker, async (c) => {
+      const store = readStorePorts(c.var);
+      const { service, agent, version, agentVersion, at } = c.req.valid('json');
+      const atMs = at === undefined ? await store.nowMs() : Date.parse(at);
+      const marker = { service, agent, serviceVersion: version, agentVersion, origin: 'api', atMs } as const;
+      const subjects = [{ kind: 'service', id: service }] as const;
+      const { markers } = await store.openWrites({ action: 'marker.record', subjects });
+      return c.json(markerJson(await markers.record(marker)), 201);
+    })
+    .openapi(compareVersion, async (c) => {
+      const compared = await readStorePorts(c.var).markers.compare(c.req.valid('query').version);
+      const items = compared.flatMap(({ deploy, comparisons }) =>
+        comparisons.map((comparison) => deployJson(deploy, comparison)),
+      );
+      return c.json({ items, next: null }, 200);
+    });
+}

@@ -1,0 +1,76 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { FILTER_FIELDS } from '../lists/filters.ts';
+import { monitorJson } from '../json/monitor-json.ts';
+import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { readReplies } from './alerts.ts';
+import { Series, Time } from './series-schema.ts';
+import { orNull } from '../schemas/or-null.ts';
+
+const Finding = z
+  .object({
+    changeBegan: Time.nullable(),
+    before: z.number().nullable().describe('Expected mean or rate since then.'),
+    after: z.number().nullable().describe('Observed mean or rate since then.'),
+    count: z.number().describe('Observations since then.'),
+    evidenceLog10: z.number().nullable(),
+    cut: z.number().optional().describe('`before` and `after` are shares of scores at or below this score.'),
+  })
+  .openapi('Finding');
+
+export const Monitor = z
+  .object({
+    ruleKey: z.string(),
+    group: z.string(),
+    alert: z.string(),
+    detector: z.string(),
+    series: Series,
+    phase: z.enum(['learning', 'ok', 'pending', 'firing', 'recovering', 'no_data', 'scorer_error', 'paused']),
+    since: Time.nullable().describe('Begin of the phase.'),
+    incidentId: z.string().nullable(),
+    finding: orNull(Finding),
+    lacks: z.string().nullable().describe('Missing part of the reference.'),
+    mean: z.number().nullable().describe('Directed mean of the latest bucket.'),
+    baseline: z.number().nullable(),
+    evidenceLog10: z.number().nullable(),
+    scores: z.number(),
+    bucket: Time.nullable().describe('Start of the latest bucket.'),
+    muted: z.boolean(),
+  })
+  .openapi('Monitor');
+
+const listMonitors = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/monitors',
+  tags: ['monitors'],
+  summary: 'States of the configured monitors, in the order of their alerts and series.',
+  request: {
+    query: z.strictObject({
+      ...CURSOR_FIELDS,
+      since: FILTER_FIELDS.since.describe('Earliest begin of the phase: `24h`, or a date and time.'),
+      order: z
+        .enum(['alert', 'firing'])
+        .default('alert')
+        .describe('`firing`: the states that fire first; at most 500, without a cursor.'),
+    }),
+  },
+  responses: { 200: describeJson('A page of states.', describePage(Monitor)), ...PROBLEMS },
+});
+
+/** Creates the routes of monitors. */
+export function createMonitorRoutes() {
+  return createRouter().openapi(listMonitors, async (c) => {
+    const store = readStorePorts(c.var);
+    const replies = await readReplies(store);
+    const { order, ...query } = c.req.valid('query');
+    const { filters, page } = readListQuery(query, replies.nowMs);
+    const toJson = (status: MonitorStatus) => monitorJson(status, replies);
+    if (order === 'firing') {
+      const items = await store.standings.listFiring(filters, page.limit);
+      return c.json({ items: items.map(toJson), next: null }, 200);
+    }
+    return c.json(listJson(await store.standings.list(filters, page), toJson), 200);
+  });
+}

@@ -1,0 +1,82 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { muteJson, unmutedJson } from '../json/alert-json.ts';
+import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { NoQuery } from '../lists/filters.ts';
+import {
+  createRouter,
+  describeBody,
+  describeJson,
+  PROBLEMS,
+  readStorePorts,
+  secureRoute,
+} from '../router.ts';
+import { Time } from './series-schema.ts';
+
+const name = z.string().min(1).max(1_000);
+/** Longest mute, milliseconds. */
+const MAX_MUTE_MS = 3_650 * DAY_MS;
+
+const duration = z
+  .string()
+  .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write a duration: 30m, 2h, 7d' })
+  .refine((text) => (parseDurationMs(text) ?? 0) <= MAX_MUTE_MS, { error: 'must be at most 3650d' })
+  .openapi({ pattern: DURATION_PATTERN.source });
+export const Mute = z
+  .object({ subject: z.string().describe('Name of an alert, or id of an incident.'), until: Time.nullable() })
+  .openapi('Mute');
+
+const listMutes = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/mutes',
+  tags: ['alerts'],
+  summary: 'Mutes that are active, the latest begun first.',
+  request: { query: z.strictObject(CURSOR_FIELDS) },
+  responses: { 200: describeJson('A page of mutes.', describePage(Mute)), ...PROBLEMS },
+});
+
+const mute = createRoute({
+  ...secureRoute('admin'),
+  method: 'post',
+  path: '/mutes',
+  tags: ['alerts'],
+  summary: 'Mutes an alert or an incident for a time.',
+  request: { query: NoQuery, body: describeBody(z.strictObject({ subject: name, for: duration })) },
+  responses: { 201: describeJson('The mute.', Mute), ...PROBLEMS },
+});
+
+const unmute = createRoute({
+  ...secureRoute('admin'),
+  method: 'delete',
+  path: '/mutes',
+  tags: ['alerts'],
+  summary: 'Ends a mute.',
+  request: { query: z.strictObject({ subject: name }) },
+  responses: { 200: describeJson('The subject.', z.object({ unmuted: z.string() })), ...PROBLEMS },
+});
+
+/** Creates the routes of mutes. */
+export function createMuteRoutes() {
+  return createRouter()
+    .openapi(listMutes, async (c) => {
+      const { alerts, nowMs } = readStorePorts(c.var);
+      const { page } = readListQuery(c.req.valid('query'), await nowMs());
+      return c.json(listJson(await alerts.listMutes(page), muteJson), 200);
+    })
+    .openapi(mute, async (c) => {
+      const store = readStorePorts(c.var);
+      const { subject, for: time } = c.req.valid('json');
+      const subjects = [{ kind: 'alert', id: subject }] as const;
+      const { alerts } = await store.openWrites({ action: 'mute.set', subjects });
+      const muted = await alerts.mute(subject, (await store.nowMs()) + durationMs(time));
+      return c.json(muteJson(muted), 201);
+    })
+    .openapi(unmute, async (c) => {
+      const { subject: id } = c.req.valid('query');
+      const subjects = [{ kind: 'alert', id }] as const;
+      const { alerts } = await readStorePorts(c.var).openWrites({ action: 'mute.end', subjects });
+      return c.json(unmutedJson(await alerts.unmute(id)), 200);
+    });
+}

@@ -1,0 +1,156 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { HTTPException } from 'hono/http-exception';
+import type { AuditSubject, PostedScore, ScoreRequest } from '../access/write-ports.ts';
+import { decisionJson } from '../json/decision-json.ts';
+import { NoQuery } from '../lists/filters.ts';
+import { describeProblem } from '../problem.ts';
+import {
+  createRouter,
+  describeBody,
+  describeJson,
+  PROBLEMS,
+  readStorePorts,
+  secureRoute,
+} from '../router.ts';
+import { DecisionItem, ScoreItem } from '../schemas/score-schema.ts';
+import { checkTarget, hexId } from '../schemas/target-fields.ts';
+import { scoreJson } from '../json/score-json.ts';
+
+/** Most scores of a request. */
+const MAX_POSTED = 1_000;
+
+const MAX_NAME = 200;
+const MAX_LABEL = 1_000;
+const MAX_REASON = 100_000;
+const MAX_SCORERS = 100;
+
+const name = z.string().min(1).max(MAX_NAME);
+
+const NewScore = checkTarget(
+  z.strictObject({
+    traceId: hexId(32)
+      .optional()
+      .describe('Required, unless `sessionId` is given: then the score is about the session.'),
+    spanId: hexId(16).optional().describe('Absent: the score is about the whole run.'),
+    sessionId: z.string().min(1).max(MAX_LABEL).optional(),
+    scorer: name,
+    score: z.number(),
+    label: z.string().max(MAX_LABEL).default(''),
+    reason: z.string().max(MAX_REASON).default(''),
+    source: z.enum(['human', 'api']).describe('`human` needs the scope label, `api` the scope admin.'),
+    scoredBy: name.optional().describe('Author. Default: the name of the token.'),
+  }),
+).openapi('NewScore');
+
+const NewScores = z
+  .union([NewScore, z.array(NewScore).min(1).max(MAX_POSTED)])
+  .describe(`One score, or up to ${MAX_POSTED}.`);
+
+const postScores = createRoute({
+  ...secureRoute('label'),
+  method: 'post',
+  path: '/scores',
+  tags: ['scores'],
+  summary:
+    'Stores scores of people and programs. The same trace, target, scorer and author replaces; a trace may come later.',
+  request: { query: NoQuery, body: describeBody(NewScores) },
+  responses: {
+    201: describeJson('The ids, in the order of the scores.', z.object({ ids: z.array(z.guid()) })),
+    ...PROBLEMS,
+  },
+});
+
+const deleteScore = createRoute({
+  ...secureRoute('admin'),
+  method: 'delete',
+  path: '/scores/{scoreId}',
+  tags: ['scores'],
+  summary: 'Deletes a score. It does not come back for the same evidence.',
+  request: { query: NoQuery, params: z.strictObject({ scoreId: z.guid() }) },
+  responses: { 200: describeJson('The id.', z.object({ deleted: z.guid() })), ...PROBLEMS },
+});
+
+const scoreNow = createRoute({
+  ...secureRoute('admin'),
+  method: 'post',
+  path: '/score',
+  tags: ['scores'],
+  summary: 'Runs scorers on a stored trace now.',
+  request: {
+    query: NoQuery,
+    body: describeBody(
+      z.strictObject({
+        traceId: hexId(32),
+        scorers: z.array(name).min(1).max(MAX_SCORERS),
+        write: z.boolean().default(false).describe('true: stores the results.'),
+      }),
+    ),
+  },
+  responses: {
+    200: describeJson(
+      'The results. A scorer without a score has a decision that says why.',
+      z.object({ scores: z.array(ScoreItem), decisions: z.array(DecisionItem) }),
+    ),
+    ...PROBLEMS,
+    504: describeProblem(
+      'The scorers took longer than the limit of a request, and continue. With `write`, their results are stored: `GET /traces/{traceId}` shows them. Without it, nobody gets them.',
+    ),
+  },
+});
+
+/** Creates the routes that change scores. */
+export function createScoreWriteRoutes() {
+  return createRouter()
+    .openapi(postScores, async (c) => {
+      const body = c.req.valid('json');
+      const posted = (Array.isArray(body) ? body : [body]).map(toPosted);
+      const { name: token, scopes } = c.var.sender;
+      if (posted.some(({ source }) => source === 'api') && !scopes.includes('admin')) {
+        const message = `the bearer token ${token} lacks the scope admin, which the source api needs`;
+        throw new HTTPException(403, { message });
+      }
+      const subjects = posted.map(findSubject);
+      const { scores } = await readStorePorts(c.var).openWrites({ action: 'score.post', subjects });
+      return c.json({ ids: [...(await scores.post(posted))] }, 201);
+    })
+    .openapi(deleteScore, async (c) => {
+      const { scoreId } = c.req.valid('param');
+      const subjects = [{ kind: 'score', id: scoreId }] as const;
+      const { scores } = await readStorePorts(c.var).openWrites({ action: 'score.delete', subjects });
+      await scores.delete(scoreId);
+      return c.json({ deleted: scoreId }, 200);
+    })
+    .openapi(scoreNow, async (c) => {
+      const store = readStorePorts(c.var);
+      const request = c.req.valid('json');
+      c.set('afterLimit', describeLateResults(request));
+      const subjects = [{ kind: 'trace', id: request.traceId }] as const;
+      const writes = await store.openWrites({ action: 'trace.score', subjects });
+      const { scores, decisions } = await writes.scores.run(request);
+      const nowMs = await store.nowMs();
+      return c.json(
+        { scores: scores.map(scoreJson), decisions: decisions.map((row) => decisionJson(row, nowMs)) },
+        200,
+      );
+    });
+}
+
+function describeLateResults({ traceId, write }: ScoreRequest): string {
+  const place = `GET /api/v1/traces/${traceId} shows them`;
+  return write
+    ? `the scorers continue, and their results will be stored: ${place}`
+    : `the scorers continue, but nobody gets their results: ask again with "write": true, then ${place}`;
+}
+
+function toPosted({
+  traceId = '',
+  spanId = '',
+  sessionId = '',
+  ...rest
+}: z.output<typeof NewScore>): PostedScore {
+  return { ...rest, traceId, spanId, sessionId };
+}
+
+function findSubject({ traceId, sessionId }: PostedScore): AuditSubject {
+  return traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
+}

@@ -1,0 +1,60 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
+import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { ScoreDetail, ScoreItem } from '../schemas/score-schema.ts';
+import { scoreViewJson } from '../json/score-view-json.ts';
+import { scoreJson } from '../json/score-json.ts';
+
+const listScores = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/scores',
+  tags: ['scores'],
+  summary: 'Score rows, newest first by the start of their run.',
+  request: {
+    query: z.strictObject({
+      ...CURSOR_FIELDS,
+      ...FILTER_FIELDS,
+      order: z
+        .enum(['newest', 'score'])
+        .default('newest')
+        .describe(
+          '`score`: the worst first, by the direction of each scorer; at most 500, without a cursor.',
+        ),
+    }),
+  },
+  responses: { 200: describeJson('A page of scores.', describePage(ScoreItem)), ...PROBLEMS },
+});
+
+const readScore = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/scores/{scoreId}',
+  tags: ['scores'],
+  summary: 'One score, with the evidence of its verdicts and the calls of its judge.',
+  request: {
+    query: NoQuery,
+    params: z.strictObject({ scoreId: z.guid().transform((id) => id.toLowerCase()) }),
+  },
+  responses: { 200: describeJson('The score.', ScoreDetail), ...PROBLEMS },
+});
+
+/** Creates the routes of scores. */
+export function createScoreRoutes() {
+  return createRouter()
+    .openapi(listScores, async (c) => {
+      const { scores, nowMs } = readStorePorts(c.var);
+      const { order, ...query } = c.req.valid('query');
+      const { filters, page } = readListQuery(query, await nowMs());
+      if (order === 'score') {
+        const items = await scores.listWorst(filters, page.limit);
+        return c.json({ items: items.map(scoreJson), next: null }, 200);
+      }
+      return c.json(listJson(await scores.list(filters, page), scoreJson), 200);
+    })
+    .openapi(readScore, async (c) => {
+      const { scores } = readStorePorts(c.var);
+      return c.json(scoreViewJson(await scores.read(c.req.valid('param').scoreId)), 200);
+    });
+}

@@ -1,0 +1,55 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { sessionJson, sessionViewJson } from '../json/session-json.ts';
+import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
+import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { SessionDetail, SessionItem } from '../schemas/session-schema.ts';
+
+const { since, until, service, agent, environment, model, serviceVersion, sessionId, userId } = FILTER_FIELDS;
+
+const listSessions = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/sessions',
+  tags: ['sessions'],
+  summary: 'Sessions, newest first by the start of their first turn.',
+  request: {
+    query: z.strictObject({
+      ...CURSOR_FIELDS,
+      since,
+      until,
+      service,
+      agent,
+      environment,
+      model,
+      serviceVersion,
+      sessionId,
+      userId,
+    }),
+  },
+  responses: { 200: describeJson('A page of sessions.', describePage(SessionItem)), ...PROBLEMS },
+});
+
+const readSession = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/sessions/{sessionId}',
+  tags: ['sessions'],
+  summary: 'One session: its turns in order, with their scores.',
+  request: { query: NoQuery, params: z.strictObject({ sessionId: z.string().min(1).max(10_000) }) },
+  responses: { 200: describeJson('The session.', SessionDetail), ...PROBLEMS },
+});
+
+/** Creates the routes of sessions. */
+export function createSessionRoutes() {
+  return createRouter()
+    .openapi(listSessions, async (c) => {
+      const { sessions, nowMs } = readStorePorts(c.var);
+      const { filters, page } = readListQuery(c.req.valid('query'), await nowMs());
+      return c.json(listJson(await sessions.list(filters, page), sessionJson), 200);
+    })
+    .openapi(readSession, async (c) => {
+      const { sessions } = readStorePorts(c.var);
+      return c.json(sessionViewJson(await sessions.read(c.req.valid('param').sessionId)), 200);
+    });
+}

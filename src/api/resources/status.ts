@@ -1,0 +1,83 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { NoQuery } from '../lists/filters.ts';
+import { BUDGET_FIELDS } from '../schemas/budget-fields.ts';
+import { createRouter, describeJson, PROBLEMS, secureRoute } from '../router.ts';
+import { Time } from './series-schema.ts';
+
+export const Status = z
+  .looseObject({
+    version: z.string(),
+    pid: z.number(),
+    startedAt: Time,
+    roles: z.array(z.string()),
+    otlpHttp: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Address for spans over OTLP/HTTP; null without a collector.'),
+    otlpGrpc: z.string().nullable().optional(),
+    spansPerSecond: z.number().optional().describe('Mean of the last minute.'),
+    scoresPerSecond: z.number().optional(),
+    components: z
+      .array(z.object({ name: z.string(), healthy: z.boolean(), error: z.string().nullable() }))
+      .optional(),
+    store: z
+      .looseObject({
+        kind: z.string(),
+        version: z.string(),
+        bytes: z.number(),
+        rows: z.record(z.string(), z.number()).describe('Rows of the main tables.'),
+      })
+      .optional()
+      .describe('Absent for a token of one tenant, as all that is not about its own rows.'),
+    scoring: z
+      .looseObject({
+        waiting: z.number().describe('Traces that still arrive.'),
+        queued: z.number(),
+        inFlight: z.number(),
+        retries: z.number(),
+        lagMs: z.number().nullable().describe('Time since arrivals were last read.'),
+        oldestWaitMs: z.number().nullable().describe('Age of the oldest trace that waits.'),
+        oldestQueuedMs: z.number().nullable(),
+      })
+      .optional()
+      .describe('Present in a process with the role `scorer`.'),
+    judges: z
+      .array(
+        z.looseObject({
+          judge: z.string().describe("'' for a scorer without a judge."),
+          scorer: z.string(),
+          state: z.enum(['ok', 'failing']),
+          failingSinceMs: z.number().nullable(),
+          kinds: z.record(z.string(), z.number()).describe('Failures by kind.'),
+          lastFailure: z.looseObject({ reason: z.string() }).nullable(),
+        }),
+      )
+      .optional(),
+    jobs: z
+      .array(
+        z.looseObject({ id: z.string(), kind: z.string(), status: z.string(), error: z.string().nullable() }),
+      )
+      .optional()
+      .describe('Jobs that have not ended, the oldest first.'),
+    budgets: z.array(z.object({ ...BUDGET_FIELDS, reservedUsd: z.number() })).optional(),
+    config: z.looseObject({}).optional().describe('The configuration without its secrets.'),
+  })
+  .openapi('Status');
+
+const readStatus = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/status',
+  tags: ['status'],
+  summary: 'State of this process and its store.',
+  request: { query: NoQuery },
+  responses: { 200: describeJson('The state.', Status), ...PROBLEMS },
+});
+
+/** Creates the route of the status. */
+export function createStatusRoutes() {
+  return createRouter().openapi(readStatus, async (c) => {
+    return c.json((await c.var.findPorts(c.var.caller).status()) as z.infer<typeof Status>, 200);
+  });
+}

@@ -1,0 +1,58 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { spanJson } from '../json/span-json.ts';
+import { traceJson } from '../json/trace-json.ts';
+import { traceViewJson } from '../json/trace-view-json.ts';
+import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
+import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { hexId } from '../schemas/target-fields.ts';
+import { SpanItem, TraceDetail, TraceItem } from '../schemas/trace-schema.ts';
+
+const listTraces = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/traces',
+  tags: ['traces'],
+  summary: 'Traces of agents with their scores, newest first by their start.',
+  request: { query: z.strictObject({ ...CURSOR_FIELDS, ...FILTER_FIELDS }) },
+  responses: { 200: describeJson('A page of traces.', describePage(TraceItem)), ...PROBLEMS },
+});
+
+const readTrace = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/traces/{traceId}',
+  tags: ['traces'],
+  summary: 'One trace: its reading, spans, scores and decisions.',
+  request: { query: NoQuery, params: z.strictObject({ traceId: hexId(32) }) },
+  responses: { 200: describeJson('The trace.', TraceDetail), ...PROBLEMS },
+});
+
+const readSpan = createRoute({
+  ...secureRoute('read'),
+  method: 'get',
+  path: '/traces/{traceId}/spans/{spanId}',
+  tags: ['traces'],
+  summary: 'One span whole.',
+  request: { query: NoQuery, params: z.strictObject({ traceId: hexId(32), spanId: hexId(16) }) },
+  responses: { 200: describeJson('The span.', SpanItem), ...PROBLEMS },
+});
+
+/** Creates the routes of traces. */
+export function createTraceRoutes() {
+  return createRouter()
+    .openapi(listTraces, async (c) => {
+      const { traces, nowMs } = readStorePorts(c.var);
+      const { filters, page } = readListQuery(c.req.valid('query'), await nowMs());
+      return c.json(listJson(await traces.list(filters, page), traceJson), 200);
+    })
+    .openapi(readTrace, async (c) => {
+      const { traces } = readStorePorts(c.var);
+      return c.json(traceViewJson(await traces.read(c.req.valid('param').traceId)), 200);
+    })
+    .openapi(readSpan, async (c) => {
+      const { traceId, spanId } = c.req.valid('param');
+      const span = await readStorePorts(c.var).traces.readSpan(traceId, spanId);
+      return c.json({ ...spanJson(span), truncated: false }, 200);
+    });
+}

@@ -1,0 +1,182 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
+import { z } from 'zod';
+import { checkValue } from '../config/index.ts';
+import type { Grant, Refusal, Scope } from '../config/access.ts';
+import { SECOND_MS } from '../domain/durations.ts';
+import { NotFoundError } from '../domain/errors.ts';
+import type { ApiEnv, Caller } from './api-env.ts';
+import type { StorePorts } from './ports.ts';
+import { answerProblem, describeProblem } from './problem.ts';
+
+/** Routes with their schemas. */
+export type ApiRouter = OpenAPIHono<ApiEnv>;
+
+/** Creates a router that refuses invalid input with the words of configuration faults. */
+export function createRouter(): ApiRouter {
+  const router: ApiRouter = new OpenAPIHono<ApiEnv>({
+    defaultHook: (result, c) => {
+      if (!result.success) {
+        const { data, target } = result as unknown as { data: unknown; target: InputTarget };
+        const schema = findSchema(router, routePath(c), { method: c.req.method, target });
+        checkValue(schema, data);
+      }
+    },
+  });
+  return router;
+}
+
+type InputTarget = 'query' | 'param' | 'json';
+
+interface RouteInput {
+  readonly query?: z.ZodType;
+  readonly params?: z.ZodType;
+  readonly body?: { readonly content: { readonly 'application/json': { readonly schema: z.ZodType } } };
+}
+
+function findSchema(
+  routes: ApiRouter,
+  path: string,
+  { method, target }: { readonly method: string; readonly target: InputTarget },
+): z.ZodType {
+  const input = findInput(routes, path, method);
+  const schemas = {
+    query: input?.query,
+    param: input?.params,
+    json: input?.body?.content['application/json'].schema,
+  };
+  const schema = schemas[target];
+  if (schema === undefined) {
+    throw new TypeError(`${method} ${path} has no schema for its ${target}`);
+  }
+  return schema;
+}
+
+function findInput({ openAPIRegistry }: ApiRouter, path: string, method: string): RouteInput | undefined {
+  const name = method === 'HEAD' ? 'get' : method.toLowerCase();
+  const routes = openAPIRegistry.definitions.flatMap((each) => (each.type === 'route' ? [each.route] : []));
+  const route = routes.find(
+    (each) => each.method === name && path.endsWith(each.path.replaceAll(/\{(.+?)\}/gu, ':$1')),
+  );
+  return route?.request as RouteInput | undefined;
+}
+
+/** Filters that make a query smaller, the strongest first. */
+const NARROWING = ['since', 'traceId', 'scorer', 'service', 'agent', 'sessionId', 'userId', 'rule'];
+
+/** Most filters that an advice names. */
+const MAX_NAMED = 3;
+
+/** Lists filters of the route of a request that would make its query smaller. The request may have a longer `since`. */
+export function listFilters(routes: ApiRouter, c: Context): string[] {
+  const path = routePath(c, -1);
+  const query = findInput(routes, path, c.req.method)?.query;
+  const known = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
+  const given = c.req.query();
+  return NARROWING.filter((name) => known.includes(name) && (name === 'since' || !(name in given))).slice(
+    0,
+    MAX_NAMED,
+  );
+}
+
+/** Returns the parts of a route that needs a token with one of some scopes: its security, its check, and its further replies. */
+export function secureRoute(...scopes: readonly [Scope, ...Scope[]]) {
+  return {
+    security: scopes.flatMap((scope) => [{ bearer: [scope] }, { cookie: [scope] }]),
+    middleware: limitRate(requireScope(...scopes)),
+  };
+}
+
+/** Error replies of every route with a token. */
+export const PROBLEMS = {
+  400: describeProblem('The input is wrong: `errors` names each fault.'),
+  401: describeProblem('The bearer token is missing or unknown, or the sign-in has ended.'),
+  403: describeProblem('The token lacks the scope, or the request comes from a foreign page.'),
+  404: describeProblem('There is no such thing, or it belongs to another tenant.'),
+  411: describeProblem('The body came without its length.'),
+  413: describeProblem('The body is larger than the limit.'),
+  429: describeProblem('The token has sent too many requests: try again after `Retry-After`.'),
+  431: describeProblem('The address and the headers are longer than 16 KiB.'),
+  503: describeProblem(
+    'The process starts, its store does not answer, or a query was stopped: `detail` says which filter makes it smaller.',
+  ),
+  504: describeProblem('The request took longer than its limit.'),
+};
+
+/** Creates the check of a sender, which needs one of the scopes and sets the caller. */
+export function requireScope(first: Scope, ...others: readonly Scope[]): MiddlewareHandler<ApiEnv> {
+  return async (c, next) => {
+    let access = await c.var.access.check(c, first);
+    for (const scope of others) {
+      access = 'status' in access ? await c.var.access.check(c, scope) : access;
+    }
+    if ('status' in access) {
+      return answerRefusal(c, access);
+    }
+    c.set('sender', access);
+    c.set('caller', identifyCaller(access));
+    c.header('cache-control', 'no-store');
+    return next();
+  };
+}
+
+/** Returns the caller that a sender is: a token without a tenant may see all tenants. */
+export function identifyCaller({ name, tenant }: Grant): Caller {
+  return { name, tenant: tenant === '' ? undefined : tenant };
+}
+
+/** Answers a request without access. */
+export function answerRefusal(c: Pick<Context, 'body'>, { status, message }: Refusal): Response {
+  return answerProblem(
+    c,
+    { status, title: status === 401 ? 'Unauthorized' : 'Forbidden', detail: message },
+    status === 401 ? { 'www-authenticate': 'Bearer' } : {},
+  );
+}
+
+/** Answers a request that came too early. */
+export function answerTooMany(c: Pick<Context, 'body'>, detail: string, waitMs: number): Response {
+  return answerProblem(
+    c,
+    { status: 429, title: 'Too many requests', detail },
+    { 'retry-after': String(Math.ceil(waitMs / SECOND_MS)) },
+  );
+}
+
+/** Adds the count of requests to the check of a sender. */
+function limitRate(check: MiddlewareHandler<ApiEnv>): MiddlewareHandler<ApiEnv> {
+  return (c, next) =>
+    check(c, async () => {
+      const { name } = c.var.sender;
+      const waitMs = c.var.rate.take(name);
+      if (waitMs > 0) {
+        const sender = name === '' ? 'this process got' : `the token ${name} has sent`;
+        const detail = `${sender} more requests than api.requestsPerMinute allows; wait, or raise this limit`;
+        c.res = answerTooMany(c, detail, waitMs);
+        return;
+      }
+      await next();
+    });
+}
+
+/** Returns the ports of the store for the caller. Throws a `NotFoundError` for a process without a store. */
+export function readStorePorts({ findPorts, caller }: ApiEnv['Variables']): StorePorts {
+  const { store } = findPorts(caller);
+  if (store === null) {
+    throw new NotFoundError(
+      'this process has no store: it forwards spans to Kafka. Ask the process that reads the topics',
+    );
+  }
+  return store;
+}
+
+/** Describes a JSON reply. */
+export function describeJson<Schema extends z.ZodType>(description: string, schema: Schema) {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+/** Describes a JSON body. */
+export function describeBody<Schema extends z.ZodType>(schema: Schema) {
+  return { required: true, content: { 'application/json': { schema } } };
+}

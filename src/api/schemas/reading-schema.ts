@@ -1,0 +1,89 @@
+import { z } from '@hono/zod-openapi';
+import { TARGET_KINDS, type AgentRun } from '../../domain/trace/agent-run.ts';
+import { Time } from '../resources/series-schema.ts';
+import { orNull } from './or-null.ts';
+
+const Count = z.number().nullable();
+
+/** Schema of token counts. */
+export const Usage = z
+  .object({
+    inputTokens: Count,
+    outputTokens: Count,
+    totalTokens: Count,
+    reasoningTokens: Count,
+    cachedInputTokens: Count,
+  })
+  .openapi('Usage');
+
+const Message = z
+  .looseObject({
+    id: z.string(),
+    role: z.enum(['user', 'assistant', 'system', 'signal']),
+    content: z.looseObject({ parts: z.array(z.looseObject({ type: z.string() })).readonly() }),
+  })
+  .openapi('Message');
+
+const SystemMessage = z.looseObject({ role: z.literal('system') }).openapi('SystemMessage');
+
+const NotScorable = z.object({ code: z.string(), detail: z.string() }).openapi('NotScorable');
+
+/** Runs and their sub-runs have the same shape. */
+export const Run: z.ZodType<AgentRun> = z
+  .object({
+    target: z.object({ kind: z.enum(TARGET_KINDS), traceId: z.string(), spanId: z.string() }),
+    conventions: z.array(z.string()).describe('Names of the conventions that read the run, richest first.'),
+    agent: z.string().nullable(),
+    agentVersion: z.string().nullable(),
+    service: z.string().nullable(),
+    serviceVersion: z.string().nullable(),
+    environment: z.string().nullable(),
+    sessionId: z.string().nullable(),
+    userId: z.string().nullable(),
+    models: z.array(z.string()),
+    usage: Usage,
+    startedAt: Time,
+    endedAt: Time,
+    status: z.enum(['ok', 'error']),
+    error: z.object({ type: z.string().nullable(), message: z.string().nullable() }).nullable(),
+    input: z.object({
+      inputMessages: z.array(Message),
+      rememberedMessages: z.array(Message),
+      systemMessages: z.array(SystemMessage),
+      taggedSystemMessages: z.record(z.string(), z.array(SystemMessage)),
+    }),
+    output: z.array(Message),
+    documents: z.array(
+      z.object({ id: z.string().nullable(), content: z.string(), score: z.number().nullable() }),
+    ),
+    context: z.array(z.string()),
+    scorable: z.boolean(),
+    notScorable: orNull(NotScorable),
+    warnings: z.array(z.object({ code: z.string(), spanId: z.string(), detail: z.string() })),
+    get subRuns() {
+      return z.array(Run).describe('Agents called below this run.');
+    },
+  })
+  .openapi('Run') as unknown as z.ZodType<AgentRun>;
+
+/** Schema of a reading: what spanscore understands of the spans of a trace. */
+export const Reading = z
+  .object({
+    traceId: z.string(),
+    spanCount: z.number(),
+    logCount: z.number(),
+    runs: z.array(Run),
+    notScorable: orNull(NotScorable),
+    notUnderstood: z.array(
+      z.object({
+        spanId: z.string(),
+        name: z.string(),
+        service: z.string(),
+        scope: z.string(),
+        reason: z.string(),
+        attributes: z.array(z.string()),
+      }),
+    ),
+    truncated: z.boolean().describe('True when texts were cut.'),
+  })
+  .openapi('Reading');

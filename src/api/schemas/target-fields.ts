@@ -1,0 +1,29 @@
+import { z } from '@hono/zod-openapi';
+
+/** Schema of an id of some hex digits, in any case. */
+export function hexId(digits: number) {
+  return z
+    .string()
+    .regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`), { error: `write ${digits} hex digits` })
+    .transform((id) => id.toLowerCase());
+}
+
+interface GivenTarget {
+  readonly traceId?: string | undefined;
+  readonly spanId?: string | undefined;
+  readonly sessionId?: string | undefined;
+}
+
+/** Adds the checks that a body names a trace or a session, and that a span has its trace. */
+export function checkTarget<Schema extends z.ZodType<GivenTarget>>(schema: Schema): Schema {
+  return schema
+    .refine(({ traceId, sessionId }) => traceId !== undefined || sessionId !== undefined, {
+      path: ['traceId'],
+      error: 'is required: name the trace, or a session with sessionId',
+    })
+    .refine(({ traceId, spanId }) => traceId !== undefined || spanId === undefined, {
+      path: ['traceId'],
+      error: 'is required: a span belongs to a trace',
+    })
+    .openapi({ anyOf: [{ required: ['traceId'] }, { required: ['sessionId'] }] });
+}

@@ -1,0 +1,234 @@
+import type {
+  AggregatePorts,
+  OverviewReading,
+  ScoreBaseline,
+  ScoreIncident,
+  ScoresRequest,
+  SeriesReading,
+  SeriesRequest,
+} from '../../api/resources/aggregates/aggregate-ports.ts';
+import { PREBUILT_SCORERS } from '../../components.ts';
+import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
+import { baselineRange } from '../../domain/baseline-range.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { NotFoundError } from '../../domain/errors.ts';
+import { nearest } from '../../domain/nearest.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
+import type { AlertEvent } from '../../monitors/alert-event.ts';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { SummaryQuery, SummaryRow, SumsRow } from '../../store/contracts/aggregates/aggregate-reads.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { Config } from '../config/index.ts';
+import { compareScores } from './compare-scores.ts';
+import { findMonitorMean, type FacetValues } from './monitor-baselines.ts';
+
+/** Most groups of a series. */
+const MAX_GROUPS = 50;
+
+/** Most states of monitors, alerts and versions that are read for one reply. */
+const MAX_ROWS = 1_000;
+
+export interface AggregateTerms {
+  readonly config: Config;
+  readonly store: Store;
+  /** Absent: all tenants. */
+  readonly tenant: string | undefined;
+  /** Reads the states of monitors of the tenant. */
+  readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
+  /** Counts the eligible targets of each scorer, with their last span since a time. */
+  readonly countEligible: (sinceMs: number) => Promise<ReadonlyMap<string, number>>;
+}
+
+/** Creates the numbers of scores for the callers of a tenant, or of all. */
+export function createAggregatePorts(terms: AggregateTerms): AggregatePorts {
+  const { store, tenant } = terms;
+  return {
+    series: (request) => readSeries(terms, request),
+    distribution: async ({ scorer, reference, ...request }) => {
+      const scorers = await findRows(terms, scorer);
+      const [current, earlier] = await Promise.all([
+        store.aggregateReads.histogram({ ...request, tenant, scorers }),
+        store.aggregateReads.histogram({ ...request, tenant, scorers, ...reference }),
+      ]);
+      return { current, reference: earlier };
+    },
+    overview: (request) => readOverview(terms, request),
+    compare: async ({ left, right, ...request }) => {
+      await Promise.all([findRows(terms, left.scorer), findRows(terms, right.scorer)]);
+      return compareScores(store, { ...request, tenant, left, right });
+    },
+  };
+}
+
+/** Names the score rows of a scorer. Throws a `NotFoundError` for a name that is neither configured nor stored. */
+async function findRows({ config, store, tenant }: AggregateTerms, name: string): Promise<string[]> {
+  const configured = new Set([
+    ...PREBUILT_SCORERS.map((scorer) => scorer.name),
+    ...Object.keys(config.scorers),
+  ]);
+  const stored = await store.aggregateReads.scorerNames(tenant);
+  if (!configured.has(name) && !stored.includes(name)) {
+    const meant = nearest(name, [...configured, ...stored]);
+    throw new NotFoundError(
+      `there is no scorer ${name}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    );
+  }
+  return [...new Set([name, ...stored])].filter(
+    (row) => row === name || findRowScorer(row, configured) === name,
+  );
+}
+
+async function readSeries(terms: AggregateTerms, request: SeriesRequest): Promise<SeriesReading> {
+  const { store, tenant } = terms;
+  const { scorer, bucketMs, by, ...filter } = request;
+  const scorers = await findRows(terms, scorer);
+  const base: SummaryQuery = { ...filter, tenant, scorers, by: [] };
+  const top = by.length === 0 ? undefined : await store.aggregateReads.topGroups({ ...base, by }, MAX_GROUPS);
+  const split: SummaryQuery = { ...base, by, groups: top?.groups };
+  const history = baselineRange(filter.fromMs);
+  const [points, groups, earlier, earlierTotals, statuses, incidents, markers] = await Promise.all([
+    store.aggregateReads.summarise({ ...split, bucketMs }),
+    store.aggregateReads.summarise(split),
+    store.aggregateReads.summarise({ ...split, ...history }),
+    by.length === 0 ? undefined : store.aggregateReads.summarise({ ...base, ...history }),
+    terms.readStatuses(MAX_ROWS),
+    readIncidents(terms, { scorers, ...filter }),
+    store.markers.list({ tenant, sinceMs: filter.fromMs }, { limit: MAX_ROWS }),
+  ]);
+  const totals = earlierTotals ?? earlier;
+  const [total] = totals;
+  return {
+    points,
+    groups: groups
+      .toSorted((a, b) => b.n - a.n)
+      .map((group) => ({
+        ...group,
+        baseline: buildBaseline(statuses, {
+          chosen: { ...filter, ...groupFacets(by, group.values) },
+          earlier: earlier.find((each) => isSameGroup(each, group)),
+          now: group,
+        }),
+      })),
+    truncatedGroups: Math.max(0, (top?.count ?? 0) - MAX_GROUPS),
+    baseline:
+      total === undefined || totals.length > 1
+        ? null
+        : buildBaseline(statuses, { chosen: filter, earlier: total, now: total }),
+    markers: markers.items.filter(
+      ({ atMs, service, agent }) =>
+        atMs < filter.toMs &&
+        (filter.service === undefined || filter.service.includes(service)) &&
+        (filter.agent === undefined || agent === '' || filter.agent.includes(agent)),
+    ),
+    incidents,
+  };
+}
+
+function groupFacets(by: readonly AggregateFacet[], values: readonly string[]): FacetValues {
+  return Object.fromEntries(by.map((facet, index) => [facet, [values[index] ?? '']]));
+}
+
+function isSameGroup(a: SummaryRow, b: SummaryRow): boolean {
+  return JSON.stringify([a.scorer, a.values]) === JSON.stringify([b.scorer, b.values]);
+}
+
+/** Builds a baseline from earlier scores; its mean is that of a monitor, where one has a reference. */
+function buildBaseline(
+  statuses: readonly MonitorStatus[],
+  {
+    chosen,
+    earlier,
+    now,
+  }: {
+    readonly chosen: FacetValues & Pick<ScoresRequest, 'source'>;
+    readonly earlier: SummaryRow | undefined;
+    readonly now: SumsRow;
+  },
+): ScoreBaseline | null {
+  const monitored =
+    chosen.source === 'live' ? findMonitorMean(statuses, now.scorer, { facets: chosen, scale: now }) : null;
+  const mean = monitored ?? earlier?.mean ?? null;
+  if (mean === null) {
+    return null;
+  }
+  return {
+    mean,
+    p10: earlier?.p10 ?? null,
+    p90: earlier?.p90 ?? null,
+    n: earlier?.n ?? 0,
+    from: monitored === null ? 'history' : 'monitor',
+  };
+}
+
+/** Reads the incidents of scorers that overlap a range, newest first. */
+async function readIncidents(
+  { store, tenant }: AggregateTerms,
+  { scorers, fromMs, toMs, agent, environment }: ScoresRequest & { readonly scorers: readonly string[] },
+): Promise<ScoreIncident[]> {
+  const [open, recent] = await Promise.all([
+    readOpenIncidents(store, tenant),
+    store.alerts.list({ tenant, sinceMs: fromMs }, { limit: MAX_ROWS }),
+  ]);
+  const found = new Map(open.map((incident) => [incident.incidentId, incident]));
+  for (const event of recent.items.filter(({ status }) => status === 'resolved')) {
+    found.set(event.incidentId, toIncident(event));
+  }
+  return [...found.values()]
+    .filter(
+      (incident) =>
+        scorers.includes(incident.scorer) &&
+        incident.startsAtMs < toMs &&
+        (agent === undefined || agent.includes(incident.agent)) &&
+        (environment === undefined || environment.includes(incident.environment)),
+    )
+    .toSorted((a, b) => b.startsAtMs - a.startsAtMs);
+}
+
+/** Reads the open incidents on scores, newest first. */
+async function readOpenIncidents(store: Store, tenant: string | undefined): Promise<ScoreIncident[]> {
+  const open = await store.alerts.open();
+  return open
+    .filter(({ series }) => series.scorer !== '' && (tenant === undefined || series.tenant === tenant))
+    .map(toIncident)
+    .toSorted((a, b) => b.startsAtMs - a.startsAtMs);
+}
+
+function toIncident({ incidentId, alert, series, startsAtMs, endsAtMs }: AlertEvent): ScoreIncident {
+  const { scorer, agent, environment } = series;
+  return { incidentId, alert, scorer, agent, environment, startsAtMs, endsAtMs };
+}
+
+async function readOverview(
+  terms: AggregateTerms,
+  { bucketMs, ...filter }: ScoresRequest & { readonly bucketMs: number },
+) {
+  const { store, tenant } = terms;
+  const base: SummaryQuery = { ...filter, tenant, by: [] };
+  const [points, totals, earlier, statuses, incidents, eligible] = await Promise.all([
+    store.aggregateReads.sum({ ...base, bucketMs }),
+    store.aggregateReads.sum(base),
+    store.aggregateReads.summarise({ ...base, ...baselineRange(filter.fromMs) }),
+    terms.readStatuses(MAX_ROWS),
+    readOpenIncidents(store, tenant),
+    filter.toMs - filter.fromMs > DAY_MS ? null : terms.countEligible(filter.fromMs),
+  ]);
+  const scorers = totals.map((total): OverviewReading => {
+    const { scorer, scoreMin, scoreMax, higherIsBetter } = total;
+    return {
+      scorer,
+      scoreMin,
+      scoreMax,
+      higherIsBetter,
+      points: points.filter((each) => each.scorer === scorer),
+      total,
+      eligible: eligible && (eligible.get(findRowScorer(scorer, eligible.keys()) ?? scorer) ?? 0),
+      baseline: buildBaseline(statuses, {
+        chosen: filter,
+        earlier: earlier.find((each) => each.scorer === scorer),
+        now: total,
+      }),
+      incident: incidents.find((each) => each.scorer === scorer) ?? null,
+    };
+  });
+  return { scorers, incidents };
+}

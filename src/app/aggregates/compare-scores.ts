@@ -1,0 +1,103 @@
+import type {
+  ComparedSide,
+  CompareReading,
+  ScoresRequest,
+} from '../../api/resources/aggregates/aggregate-ports.ts';
+import { PASS_AT } from '../../domain/agreement/directed-score.ts';
+import { computeAgreement, countAnswers } from '../../domain/agreement/kappa.ts';
+import { computeSpearman } from '../../domain/agreement/spearman.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import type { AggregateReads, SummaryQuery } from '../../store/contracts/aggregates/aggregate-reads.ts';
+import type { ComparedScores } from '../../store/contracts/aggregates/compared-scores.ts';
+import type { Store } from '../../store/contracts/store.ts';
+
+/** Most scores of a side that are compared: the newest ones. */
+const MAX_COMPARED = 10_000;
+
+/** Most traces of disagreements in a reply. */
+const MAX_DISAGREEMENTS = 100;
+
+/** Longest range that is searched hour by hour, milliseconds; longer ones day by day. */
+const HOURLY_MS = 3 * DAY_MS;
+
+type CompareRequest = Omit<ScoresRequest, 'source'> & {
+  readonly tenant: string | undefined;
+  readonly left: ComparedSide;
+  readonly right: ComparedSide;
+};
+
+/** Compares the scores that two sides gave to the same targets: the newest ones, when there are many. */
+export async function compareScores(
+  { aggregateReads, comparedScores }: Pick<Store, 'aggregateReads' | 'comparedScores'>,
+  { left, right, ...request }: CompareRequest,
+): Promise<CompareReading> {
+  const sides = [left, right];
+  // People's scores are few and limit what is read of the others.
+  const limiting = sides.some(({ isHuman }) => isHuman) ? sides.filter(({ isHuman }) => isHuman) : sides;
+  const starts = await Promise.all(limiting.map((side) => findStart(aggregateReads, request, side)));
+  const fromMs = Math.max(request.fromMs, ...starts);
+  const pairs = await comparedScores.pairs({
+    ...request,
+    fromMs,
+    left: await withDirection(aggregateReads, request, left),
+    right: await withDirection(aggregateReads, request, right),
+    limit: MAX_COMPARED,
+  });
+  const confusion = countAnswers(pairs);
+  return {
+    fromMs,
+    ...computeAgreement(confusion),
+    confusion,
+    spearman: computeSpearman(pairs.map((pair) => [pair.left, pair.right])),
+    disagreements: pairs
+      .filter((pair) => pair.left >= PASS_AT !== pair.right >= PASS_AT)
+      .slice(0, MAX_DISAGREEMENTS)
+      .map(({ traceId }) => traceId),
+  };
+}
+
+/** Finds the time from which a side has no more scores than are compared, or has one bucket. */
+async function findStart(
+  reads: AggregateReads,
+  request: Omit<CompareRequest, 'left' | 'right'>,
+  { scorer, fingerprint, isHuman }: ComparedSide,
+): Promise<number> {
+  const bucketMs = request.toMs - request.fromMs > HOURLY_MS ? DAY_MS : HOUR_MS;
+  const query: SummaryQuery = {
+    ...request,
+    scorers: [scorer],
+    ...(fingerprint === undefined ? {} : { fingerprint: [fingerprint] }),
+    source: isHuman ? 'human' : 'live',
+    by: [],
+    bucketMs,
+  };
+  const buckets = await reads.sum(query);
+  let scores = 0;
+  for (const { bucketMs: startMs, n } of buckets.toReversed()) {
+    scores += n;
+    if (scores > MAX_COMPARED && scores > n) {
+      return startMs + bucketMs;
+    }
+  }
+  return request.fromMs;
+}
+
+/** Adds the direction of scores that have none: people score on the scale of the scorer of that name. */
+async function withDirection(
+  reads: AggregateReads,
+  { tenant, fromMs, toMs }: Omit<CompareRequest, 'left' | 'right'>,
+  side: ComparedSide,
+): Promise<ComparedScores> {
+  if (!side.isHuman) {
+    return { ...side, higherIsBetter: true };
+  }
+  const [scale] = await reads.sum({
+    tenant,
+    fromMs,
+    toMs,
+    scorers: [side.scorer],
+    source: 'live',
+    by: [],
+  });
+  return { ...side, higherIsBetter: scale?.higherIsBetter ?? true };
+}

@@ -1,0 +1,157 @@
+import type { PostedScore } from '../../api/access/write-ports.ts';
+import type { Caller } from '../../api/api-env.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
+import { computeAuthorFingerprint, computeScoreId } from '../../domain/identity.ts';
+import type { Score } from '../../domain/score.ts';
+import { buildSessionTargetId } from '../../domain/session-target.ts';
+import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
+import type { PurgedTraces } from '../../store/contracts/purge.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import { joinTraceKey } from '../../store/contracts/stores.ts';
+import type { Config } from '../config/index.ts';
+
+export interface PostDeps {
+  readonly store: Pick<Store, 'scores' | 'runs' | 'spans'>;
+  readonly purged: PurgedTraces;
+  readonly scorers: Config['scorers'];
+}
+
+/** Returns the author of scores that come without `scoredBy`: the name of the token, if there is one. */
+export function nameAuthor({ name }: Pick<Caller, 'name'>): string {
+  return name || 'anonymous';
+}
+
+/**
+ * Stores scores of people and programs. A later score of the same target, scorer and author replaces the earlier one. A score whose
+ * run is not known yet gets the facts of the run when the trace is read. Returns the ids in the order of the scores. Throws an
+ * `InvalidInputError` for a purged trace.
+ */
+export async function postScores(
+  { store, purged, scorers }: PostDeps,
+  caller: Caller,
+  posted: readonly PostedScore[],
+): Promise<string[]> {
+  const { tenant = '' } = caller;
+  await purged.renew();
+  refusePurged(posted, tenant, purged);
+  const nowMs = await store.spans.nowMs();
+  const rows = posted.map((each) =>
+    buildPostedRow(each, { author: nameAuthor(caller), tenant, nowMs, scorers }),
+  );
+  // Of two scores with one id, the later one counts.
+  const byId = new Map(rows.map((row) => [row.scoreId, row]));
+  const formers = await store.scores.byIds([...byId.keys()]);
+  const current = [...byId.values()].map((row) => replaceFormer(row, formers.get(row.scoreId)));
+  const joined = await join(store, current);
+  await store.scores.write(joined);
+  // A run that was stored meanwhile did not see the scores.
+  const late = joined.filter(isUnjoined);
+  await store.scores.write(joinPostedScores(late, await readRuns(store, late)));
+  return rows.map(({ scoreId }) => scoreId);
+}
+
+function refusePurged(posted: readonly PostedScore[], tenant: string, purged: PurgedTraces): void {
+  const faults = posted.flatMap(({ traceId }, index) =>
+    traceId !== '' && purged.has({ tenant, traceId })
+      ? [{ path: `[${index}].traceId`, message: `the trace ${traceId} was purged` }]
+      : [],
+  );
+  if (faults.length > 0) {
+    const message = faults.map((fault) => `${fault.path}: ${fault.message}`).join('; ');
+    throw new InvalidInputError(message, { errors: faults });
+  }
+}
+
+interface PostTerms {
+  readonly author: string;
+  readonly tenant: string;
+  readonly nowMs: number;
+  readonly scorers: Config['scorers'];
+}
+
+function buildPostedRow(posted: PostedScore, { author, tenant, nowMs, scorers }: PostTerms): Score {
+  const { traceId, spanId, sessionId, scorer, source } = posted;
+  const scoredBy = posted.scoredBy ?? author;
+  const fingerprint = computeAuthorFingerprint(source, scoredBy);
+  const ofSession = traceId === '';
+  const target = ofSession ? 'session' : spanId === '' ? 'trace' : 'agent';
+  const targetId = ofSession
+    ? buildSessionTargetId(sessionId)
+    : spanId === ''
+      ? traceId
+      : `${traceId}/${spanId}`;
+  const [scoreMin, scoreMax] = scorers[scorer]?.range ?? [null, null];
+  return {
+    // Whether a span is an agent or a model call is known when its trace is read. It does not change the id.
+    scoreId: computeScoreId({ tenant, target, targetId, scorer, fingerprint }),
+    tenant,
+    traceId,
+    spanId,
+    target,
+    targetId,
+    sessionId,
+    scorer,
+    scorerVersion: '',
+    fingerprint,
+    judgeModel: '',
+    promptVersion: '',
+    score: posted.score,
+    label: posted.label,
+    higherIsBetter: scorers[scorer]?.higherIsBetter ?? null,
+    scoreMin,
+    scoreMax,
+    reason: posted.reason,
+    verdicts: [],
+    serviceName: '',
+    serviceVersion: '',
+    agent: '',
+    agentVersion: '',
+    environment: '',
+    model: '',
+    userId: '',
+    traceTimestamp: nowMs,
+    scoredAt: nowMs,
+    inputTokens: null,
+    outputTokens: null,
+    costUsd: null,
+    judgeCalls: 0,
+    durationMs: 0,
+    redactions: 0,
+    stratum: 'none',
+    inclusionProbability: 1,
+    weight: null,
+    revision: 1,
+    completeness: 'partial',
+    source,
+    scoredBy,
+    evidenceHash: '',
+    day: new Date(nowMs).toISOString().slice(0, 10),
+    evidenceUntil: nowMs,
+    isDeleted: false,
+  };
+}
+
+/** Gives a row the place of the row that it replaces, and a later version. */
+function replaceFormer(row: Score, former: Score | undefined): Score {
+  return former === undefined
+    ? row
+    : {
+        ...row,
+        day: former.day,
+        revision: former.revision + 1,
+        evidenceUntil: Math.max(row.evidenceUntil, former.evidenceUntil + 1),
+      };
+}
+
+async function join(store: Pick<Store, 'runs'>, scores: readonly Score[]): Promise<Score[]> {
+  const runs = await readRuns(store, scores);
+  return scores.map((score) => joinPostedScore(score, runs) ?? score);
+}
+
+async function readRuns({ runs }: Pick<Store, 'runs'>, scores: readonly Score[]) {
+  const keys = new Map(
+    scores.filter(({ traceId }) => traceId !== '').map((score) => [joinTraceKey(score), score]),
+  );
+  const found = keys.size === 0 ? [] : (await runs.ofTraces([...keys.values()])).values();
+  return [...found].flat();
+}

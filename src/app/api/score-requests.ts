@@ -1,0 +1,48 @@
+import type { ScoredNow, ScoreRequest } from '../../api/access/write-ports.ts';
+import type { Caller } from '../../api/api-env.ts';
+import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { Config } from '../config/index.ts';
+import { listRulesNow, scoreTracesNow } from '../scoring/score-now.ts';
+import { describeUnknownScorer, listConfiguredScorers } from '../scoring/scorer-names.ts';
+import type { ScoringOnDemand } from './scoring-on-demand.ts';
+
+/** Scores a trace that a caller names. Throws an `InvalidInputError` for scorers that cannot run, and a `NotFoundError` for an unknown trace. */
+export async function scoreNow(
+  {
+    config,
+    store,
+    onDemand,
+  }: { readonly config: Config; readonly store: Store; readonly onDemand: ScoringOnDemand },
+  { tenant }: Caller,
+  { traceId, scorers, write }: ScoreRequest,
+): Promise<ScoredNow> {
+  const known = listConfiguredScorers(config);
+  const unknown = scorers.find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    throw new InvalidInputError(`scorers: ${describeUnknownScorer(unknown, known)}`);
+  }
+  const keys = (await store.spans.findTrace(traceId)).filter(
+    (found) => tenant === undefined || found.tenant === tenant,
+  );
+  if (keys.length === 0) {
+    throw new NotFoundError(`trace ${traceId} is not in the store`);
+  }
+  try {
+    const { kit, scoring } = await onDemand.load();
+    const rules = await listRulesNow(kit, scorers, false);
+    const outcomes = await scoreTracesNow(scoring, keys, rules, { write });
+    const broken = outcomes.find(({ error }) => error !== null);
+    if (broken?.error) {
+      throw broken.error;
+    }
+    return {
+      scores: outcomes.flatMap(({ scores }) => scores),
+      decisions: outcomes.flatMap(({ decisions }) => decisions),
+    };
+  } catch (error) {
+    throw error instanceof ConfigError
+      ? new InvalidInputError(`scorers: ${error.message}`, {}, error)
+      : error;
+  }
+}

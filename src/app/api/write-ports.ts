@@ -1,0 +1,75 @@
+import type { AuditedWrite, WritePorts } from '../../api/access/write-ports.ts';
+import type { Caller } from '../../api/api-env.ts';
+import { NotFoundError } from '../../domain/errors.ts';
+import { NOTHING_PURGED, type PurgedTraces } from '../../store/contracts/purge.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { Config } from '../config/index.ts';
+import { acknowledgeIncident, muteSubject, unmuteSubject } from '../monitors/alert-replies.ts';
+import { storeLabel } from '../labels/store-label.ts';
+import { loadPurgeKey } from '../jobs/purges.ts';
+import { createWriteRecorder } from './audit.ts';
+import { createBackfillWrites } from './backfill-requests.ts';
+import { deleteScore } from './delete-score.ts';
+import { postScores } from './posted-scores.ts';
+import { startPurge } from './purge-requests.ts';
+import { scoreNow } from './score-requests.ts';
+import type { ScoringOnDemand } from './scoring-on-demand.ts';
+
+/** Stores the audit row of a write, then returns the ports of writes for its caller. */
+export type OpenWrites = (caller: Caller, write: AuditedWrite) => Promise<WritePorts>;
+
+/** Parts of a process that writes need. */
+export interface WriteParts {
+  readonly store: Store;
+  /** Default: nothing is purged. */
+  readonly purged?: PurgedTraces;
+  /** Default: no scorers. */
+  readonly onDemand?: ScoringOnDemand;
+  /** Aborted when the process stops. Default: never. */
+  readonly stopping?: AbortSignal;
+}
+
+const NO_SCORING: ScoringOnDemand = {
+  load: () => Promise.reject(new NotFoundError('this process runs no scorers')),
+  stop: async () => undefined,
+};
+
+/**
+ * Creates the ports of writes. Nobody gets them without an audit row.
+ * @param names names of the alerts of the configuration
+ */
+export function createWriteOpener(
+  config: Config,
+  { store, purged = NOTHING_PURGED, onDemand = NO_SCORING }: WriteParts,
+  names: readonly string[],
+): OpenWrites {
+  const { alerts, markers, spans } = store;
+  const recordWrite = createWriteRecorder(store.audit, loadPurgeKey(config.store));
+  return async (caller, write) => {
+    const { tenant } = caller;
+    await recordWrite(caller, write);
+    return {
+      alerts: {
+        acknowledge: (incident) => acknowledgeIncident(alerts, incident, tenant),
+        mute: async (subject, untilMs) =>
+          muteSubject(alerts, { subject, untilMs, tenant }, { names, nowMs: await spans.nowMs() }),
+        unmute: (subject) => unmuteSubject(alerts, subject, tenant),
+      },
+      markers: {
+        record: async (marker) => {
+          const own = { ...marker, tenant: tenant ?? '' };
+          await markers.record(own);
+          return own;
+        },
+      },
+      scores: {
+        post: (scores) => postScores({ store, purged, scorers: config.scorers }, caller, scores),
+        delete: (scoreId) => deleteScore(store, caller, scoreId),
+        run: (request) => scoreNow({ config, store, onDemand }, caller, request),
+      },
+      labels: { store: (label) => storeLabel({ store, purged, scorers: config.scorers }, caller, label) },
+      purges: { start: (request) => startPurge(config, store, caller, request) },
+      backfills: createBackfillWrites({ config, jobs: store.jobs, onDemand }, caller),
+    };
+  };
+}

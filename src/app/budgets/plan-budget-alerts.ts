@@ -1,0 +1,116 @@
+import {
+  type AlertBudget,
+  type AlertEvent,
+  BUDGET_ALERT,
+  computeAlertEventId,
+  computeBudgetIncidentId,
+} from '../../monitors/alert-event.ts';
+import { buildEndEvent } from '../../monitors/build-alert-event.ts';
+import type { BudgetCap } from '../../domain/money/budget.ts';
+import type { SpentCap } from '../../scoring/budget/budget-ask.ts';
+import { computeBudgetRest } from '../../scoring/budget/budget-rest.ts';
+import type { BudgetMoment, CapState } from './budget-watch.ts';
+
+/** Percentage of a cap whose rest pays for no further call. */
+const ALL = 100;
+
+/** Percentages from which an alert is a warning, and an error; below, it is information. */
+const WARNING_FROM = 80;
+
+export interface BudgetAlertFacts extends BudgetMoment {
+  /** Caps that refuse further calls of this process, which may be before the whole cap is spent. */
+  readonly spent: readonly SpentCap[];
+  /** Beginnings of the open incidents of budgets. */
+  readonly open: readonly AlertEvent[];
+}
+
+/**
+ * Plans the events of budgets: for each cap the beginning at the highest percentage that is reached, and the ends of open incidents whose
+ * period is over, or whose cap or percentage is not configured any more. The same facts give the same ids.
+ */
+export function planBudgetAlerts(facts: BudgetAlertFacts, percents: readonly number[]): AlertEvent[] {
+  const begins = facts.caps.flatMap((cap) => {
+    const percent = findReached(cap, facts, percents);
+    return percent === undefined ? [] : [buildBegin(cap, percent, facts.nowMs)];
+  });
+  return [...listEnds(facts, percents), ...begins];
+}
+
+/** Returns the highest percentage that is reached: lower ones need no message of their own. Undefined when a higher one was told. */
+function findReached(
+  cap: CapState,
+  facts: BudgetAlertFacts,
+  percents: readonly number[],
+): number | undefined {
+  const isOfPeriod = (other: BudgetCap & { renewsAtMs: number }) =>
+    isSameCap(other, cap) && other.renewsAtMs === cap.renewsAtMs;
+  const isSpent =
+    computeBudgetRest([cap], 0, facts.nowMs).spent !== undefined ||
+    facts.spent.some((each) => isOfPeriod({ ...each.cap, renewsAtMs: each.renewsAtMs }));
+  const part = isSpent ? ALL : (cap.spentUsd / cap.capUsd) * ALL;
+  const told = facts.open.flatMap(({ budget }) =>
+    budget !== undefined && isOfPeriod(budget) ? [budget.percent] : [],
+  );
+  const reached = Math.max(...percents.filter((percent) => part >= percent));
+  return reached > Math.max(0, ...told) ? reached : undefined;
+}
+
+function isSameCap(one: BudgetCap, other: BudgetCap): boolean {
+  return (
+    one.scope.kind === other.scope.kind &&
+    one.scope.name === other.scope.name &&
+    one.period === other.period &&
+    one.capUsd === other.capUsd
+  );
+}
+
+function listEnds({ open, caps, nowMs }: BudgetAlertFacts, percents: readonly number[]): AlertEvent[] {
+  return open.flatMap((event) => {
+    const { budget } = event;
+    if (budget === undefined) {
+      return [];
+    }
+    if (budget.renewsAtMs <= nowMs) {
+      return [buildEndEvent(event, budget.renewsAtMs)];
+    }
+    const isConfigured = percents.includes(budget.percent) && caps.some((cap) => isSameCap(cap, budget));
+    return isConfigured ? [] : [buildEndEvent(event, nowMs)];
+  });
+}
+
+function buildBegin(
+  { scope, period, capUsd, spentUsd, renewsAtMs }: CapState,
+  percent: number,
+  nowMs: number,
+): AlertEvent {
+  const budget: AlertBudget = { scope, period, capUsd, percent, spentUsd, renewsAtMs };
+  const incidentId = computeBudgetIncidentId(budget);
+  const tenant = scope.kind === 'tenant' ? scope.name : '';
+  return {
+    id: computeAlertEventId(incidentId, 'firing'),
+    incidentId,
+    status: 'firing',
+    alert: BUDGET_ALERT,
+    detector: 'budget',
+    series: { tenant, scorer: '', fingerprint: '', agent: '', environment: '' },
+    startsAtMs: nowMs,
+    endsAtMs: null,
+    changeBeganMs: nowMs,
+    before: null,
+    after: null,
+    count: 0,
+    evidenceLog10: null,
+    labels: {
+      severity: percent < WARNING_FROM ? 'info' : percent < ALL ? 'warning' : 'error',
+      budget: `${scope.kind} ${scope.name}`.trimEnd(),
+      budget_period: period,
+      budget_percent: String(percent),
+    },
+    annotations: {},
+    worstTraces: [],
+    segments: [],
+    serviceVersion: '',
+    agentVersion: '',
+    budget,
+  };
+}

@@ -1,0 +1,174 @@
+import type { AskedBackfill } from '../../api/access/write-ports.ts';
+import { backfillJson } from '../../api/json/backfill-json.ts';
+import type { JobJson } from '../../api/json/job-json.ts';
+import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
+import type { BackfillReport } from '../../backfill/backfill-report.ts';
+import { describeRules, type BackfillRule, type BackfillSpec } from '../../backfill/backfill-spec.ts';
+import { previewBackfill, type PreviewedBackfill } from '../../backfill/preview-backfill.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
+import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
+import type { JobKind } from '../../jobs/job-kind.ts';
+import type { Scoring } from '../../scoring/scoring.ts';
+import type { PreparedRule, Where } from '../../scoring/select/rule.ts';
+import type { Job } from '../../store/contracts/jobs.ts';
+import type { Config } from '../config/index.ts';
+import { readWhere } from '../scoring/configured-rule.ts';
+import { sessionSettings } from '../scoring/configured-scoring.ts';
+import type { ScorerKit } from '../scoring/scorer-kit.ts';
+import { describeUnknownScorer, listConfiguredScorers } from '../scoring/scorer-names.ts';
+
+/** Part of the places of judges for a backfill beside live scoring, when it names none. */
+const SHARE_BESIDE_LIVE = 0.3;
+
+/** Name of the rule of a backfill by scorers. */
+const OWN_RULE = 'scorers';
+
+/** Parts of a process that plan and run backfills. */
+export interface BackfillParts {
+  readonly config: Config;
+  readonly kit: ScorerKit;
+}
+
+/**
+ * Makes the specification of a backfill: its rules, options and fingerprints stay as they are now. Throws an `InvalidInputError` for a
+ * request that cannot be met, and a `ConfigError` for scorers that cannot be used.
+ */
+export async function planBackfill(parts: BackfillParts, request: AskedBackfill): Promise<BackfillSpec> {
+  const { fromMs, toMs, rescore, limits } = request;
+  const { tracesPerSecond, maxCostUsd, concurrency, judgeShare } = limits;
+  if (!(fromMs < toMs)) {
+    throw new InvalidInputError('to: must be after from');
+  }
+  const where = request.where === undefined ? null : readConditions(request.where);
+  const rules = await chooseRules(parts, request);
+  if (where !== null && rules.some(({ target }) => target === 'session')) {
+    throw new InvalidInputError(
+      'where: rules on sessions cannot be used with it; name other rules or scorers',
+    );
+  }
+  if (maxCostUsd !== undefined) {
+    rejectUnpriced(rules, parts.config);
+  }
+  return {
+    from: new Date(fromMs).toISOString(),
+    to: new Date(toMs).toISOString(),
+    where,
+    rules: describeRules(rules),
+    rescore: rescore ?? false,
+    tracesPerSecond: tracesPerSecond ?? null,
+    maxCostUsd: maxCostUsd ?? null,
+    concurrency: concurrency ?? null,
+    judgeShare: judgeShare ?? null,
+  };
+}
+
+/**
+ * Creates the kind of job that runs backfills with the scorers of the configuration.
+ * @param isBesideLive true in a process that scores live traffic, too
+ */
+export function configureBackfillKind(
+  { config, kit }: BackfillParts,
+  scoring: Scoring,
+  { isBesideLive }: { readonly isBesideLive: boolean },
+): JobKind {
+  return backfillKind({
+    scoring,
+    bindRule: (rule) => bindRule(kit, rule),
+    liveRules: kit.rules,
+    sessions: sessionSettings(config),
+    judgeShare: isBesideLive ? SHARE_BESIDE_LIVE : 1,
+  });
+}
+
+/** Backfill that was only looked at, as JSON: in the shape of its job. */
+export interface BackfillPreview extends JobJson, BackfillReport {
+  readonly dryRun: true;
+}
+
+/** Says what a backfill would do, and stores nothing. Throws `AppError` when the store cannot be read. */
+export async function previewConfigured(
+  { config, kit }: BackfillParts,
+  scoring: Scoring,
+  previewed: PreviewedBackfill,
+): Promise<BackfillPreview> {
+  const { spec, tenant } = previewed;
+  const rules = await Promise.all(spec.rules.map((rule) => bindRule(kit, rule)));
+  const work = { scoring, rules, liveRules: kit.rules, sessions: sessionSettings(config) };
+  const createdAtMs = await scoring.stores.spans.nowMs();
+  const report = await previewBackfill(work, previewed);
+  const job: Job = {
+    id: '',
+    kind: BACKFILL,
+    tenant,
+    spec: { ...spec },
+    status: 'done',
+    checkpoint: null,
+    report: {},
+    costUsd: 0,
+    owner: '',
+    error: '',
+    left: '',
+    createdAtMs,
+    startedAtMs: null,
+    finishedAtMs: null,
+    version: 0,
+  };
+  return { ...backfillJson(job), ...report, dryRun: true };
+}
+
+/** Prepares a rule as it was when the backfill was made. The budget is the present one. */
+export async function bindRule(
+  kit: ScorerKit,
+  { name, target, where, sample, scorers }: BackfillRule,
+): Promise<PreparedRule> {
+  const prepared = await kit.prepareOwnRule(name, Object.keys(scorers), target);
+  const budget = kit.rules.find((rule) => rule.name === name)?.budget;
+  return { ...prepared, sample, budget, ...(where === null ? {} : { where }) };
+}
+
+async function chooseRules({ config, kit }: BackfillParts, request: AskedBackfill): Promise<PreparedRule[]> {
+  const { rules: names, scorers, sample } = request;
+  if (names !== undefined && scorers !== undefined) {
+    throw new InvalidInputError('rule: cannot be used with scorer; give one of them');
+  }
+  const known = listConfiguredScorers(config);
+  const unknown = scorers?.find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    throw new InvalidInputError(`scorer: ${describeUnknownScorer(unknown, known)}`);
+  }
+  const chosen =
+    scorers === undefined
+      ? kit.rules.filter(({ name }) => names?.includes(name) ?? true)
+      : [await kit.prepareOwnRule(OWN_RULE, scorers)];
+  const missing = names?.find((name) => !chosen.some((rule) => rule.name === name));
+  if (missing !== undefined) {
+    const all = kit.rules.map(({ name }) => name).join(', ');
+    throw new InvalidInputError(
+      `rule: there is no rule ${missing}; the rules are ${all === '' ? 'none' : all}`,
+    );
+  }
+  if (chosen.length === 0) {
+    throw new InvalidInputError('no rules are configured: name scorers with --scorer');
+  }
+  return sample === undefined
+    ? chosen
+    : chosen.map((rule) => ({ ...rule, sample: { rate: sample, always: [] } }));
+}
+
+function readConditions(value: unknown): Where {
+  const where = readWhere(value);
+  if (where.tokens !== undefined || where.not?.tokens !== undefined) {
+    throw new InvalidInputError(
+      'where: tokens are known only after a trace is read; put this condition into a rule',
+    );
+  }
+  return where;
+}
+
+function rejectUnpriced(rules: readonly PreparedRule[], { judges: { prices } }: Config): void {
+  const judges = rules.flatMap(({ scorers }) => scorers.flatMap(({ judgeModel }) => judgeModel.split(',')));
+  const unpriced = judges.find((judge) => judge !== '' && findPrice(judge, prices) === undefined);
+  if (unpriced !== undefined) {
+    throw new InvalidInputError(`maxCostUsd: ${unpricedBudget(unpriced)}`);
+  }
+}

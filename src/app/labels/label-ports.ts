@@ -1,0 +1,67 @@
+import type { Caller } from '../../api/api-env.ts';
+import type { LabelPorts, LabelQueueView } from '../../api/resources/label-ports.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
+import { MIB } from '../../domain/byte-sizes.ts';
+import { readAgreement } from '../../labels/read-agreement.ts';
+import { readQueue } from '../../labels/read-queue.ts';
+import { listTargets, MAX_MODEL_CALLS } from '../../scoring/select/targets.ts';
+import type { LabelTarget } from '../../store/contracts/labels/label-store.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import { nameAuthor } from '../api/posted-scores.ts';
+import { readJoinedTraces } from '../scoring/joined-traces.ts';
+import { createTurnReader } from '../read-in-turns.ts';
+
+/** Most content of a queue, characters of JSON: the queue ends with the item that exceeds it. */
+const MAX_CONTENT = 8 * MIB;
+
+const readTrace = createTurnReader();
+
+/** Creates the queues for the reviewers of a tenant, or of all, and the agreement of scorers with them. */
+export function createLabelPorts(
+  store: Pick<Store, 'labels' | 'comparedScores' | 'spans'>,
+  caller: Caller,
+): LabelPorts {
+  return {
+    queue: async ({ reviewer = nameAuthor(caller), ...request }) => {
+      const nowMs = await store.spans.nowMs();
+      const { targets, ...counts } = await readQueue(store.labels, caller.tenant, {
+        ...request,
+        reviewer,
+        nowMs,
+      });
+      return { reviewer, ...counts, items: await readItems(store, targets) };
+    },
+    agreement: (request) => readAgreement(store, { ...request, tenant: caller.tenant }),
+  };
+}
+
+async function readItems(store: Pick<Store, 'spans'>, targets: readonly LabelTarget[]) {
+  const items: LabelQueueView['items'][number][] = [];
+  let content = 0;
+  for (const target of targets) {
+    const run = await readRun(store, target);
+    content += JSON.stringify(run).length;
+    items.push({ target, run });
+    if (content > MAX_CONTENT) {
+      break;
+    }
+  }
+  return items;
+}
+
+/** Reads the run of a target; null for a session, and when its spans are gone. */
+async function readRun(
+  { spans }: Pick<Store, 'spans'>,
+  { tenant, target, targetId, traceId }: LabelTarget,
+): Promise<AgentRun | null> {
+  const found = traceId === '' ? [] : await spans.findTrace(traceId);
+  const [data] = await readJoinedTraces(
+    spans,
+    found.filter((each) => each.tenant === tenant),
+  );
+  if (data === undefined) {
+    return null;
+  }
+  const reading = await readTrace(data, { modelCalls: target === 'model-call' ? MAX_MODEL_CALLS : 0 });
+  return listTargets(reading, target).find((each) => each.targetId === targetId)?.run ?? null;
+}

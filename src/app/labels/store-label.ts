@@ -1,0 +1,78 @@
+import type { GivenLabel, LabelView } from '../../api/access/write-ports.ts';
+import type { Caller } from '../../api/api-env.ts';
+import { directScore, PASS_AT } from '../../domain/agreement/directed-score.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
+import type { Score } from '../../domain/score.ts';
+import { buildSessionTargetId } from '../../domain/session-target.ts';
+import type { ListStore } from '../../store/contracts/lists.ts';
+import { nameAuthor, postScores, type PostDeps } from '../api/posted-scores.ts';
+
+/** Most scores of a target that are read. */
+const MAX_SCORES = 500;
+
+/** Stores that a label needs. */
+export type LabelDeps = PostDeps & { readonly store: PostDeps['store'] & { readonly lists: ListStore } };
+
+/**
+ * Stores a label as a score of a person, and returns the scores of the scorer on the same target. Throws an `InvalidInputError` for a
+ * target that several tenants have, and for an answer without a known scale.
+ */
+export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLabel): Promise<LabelView> {
+  const { answer, note, reviewer = nameAuthor(caller), ...target } = given;
+  const scores = await readScores(deps.store.lists, caller, given);
+  const [newest] = scores;
+  const tenants = new Set(scores.map(({ tenant }) => tenant));
+  if (tenants.size > 1) {
+    throw new InvalidInputError(
+      `${given.traceId === '' ? 'sessionId' : 'traceId'}: ${tenants.size} tenants have this id; use a token of one of them`,
+    );
+  }
+  const score = typeof answer === 'number' ? answer : findEnd(given.scorer, newest, answer);
+  const posted = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
+  const author = { ...caller, tenant: caller.tenant ?? newest?.tenant };
+  const [scoreId = ''] = await postScores(deps, author, [posted]);
+  return { scoreId, reviewer, score, agrees: newest === undefined ? null : isAgreed(score, newest), scores };
+}
+
+/** Reads the scores of the scorer on a target, the last scored first. */
+async function readScores(
+  lists: ListStore,
+  { tenant }: Caller,
+  { traceId, spanId, sessionId, scorer }: GivenLabel,
+): Promise<Score[]> {
+  const isOfSession = traceId === '';
+  const { items } = await lists.scores(
+    {
+      tenant,
+      scorer: [scorer],
+      source: ['live', 'backfill'],
+      ...(isOfSession ? { sessionId: [sessionId] } : { traceId: [traceId] }),
+    },
+    { limit: MAX_SCORES },
+  );
+  const targetId = isOfSession
+    ? buildSessionTargetId(sessionId)
+    : spanId === ''
+      ? traceId
+      : `${traceId}/${spanId}`;
+  return items
+    .filter((each) => each.targetId === targetId && (each.target === 'session') === isOfSession)
+    .toSorted((a, b) => b.scoredAt - a.scoredAt);
+}
+
+/** Returns the best or the worst value of the scale of a score. */
+function findEnd(scorer: string, score: Score | undefined, passes: boolean): number {
+  const { scoreMin = null, scoreMax = null, higherIsBetter = null } = score ?? {};
+  if (scoreMin === null || scoreMax === null || higherIsBetter === null) {
+    const reason =
+      score === undefined
+        ? `${scorer} has no score on this target, so its range is not known`
+        : `${scorer} has no range or no direction`;
+    throw new InvalidInputError(`passes: ${reason}; send score instead`);
+  }
+  return passes === higherIsBetter ? scoreMax : scoreMin;
+}
+
+function isAgreed(label: number, score: Score): boolean {
+  return directScore(label, score) >= PASS_AT === directScore(score.score, score) >= PASS_AT;
+}

@@ -1,0 +1,163 @@
+import type { ConfigurationPorts, JudgeState, RuleView, ScorerView } from '../../api/lists/read-ports.ts';
+import { PREBUILT_SCORERS } from '../../components.ts';
+import { isLiveRule } from '../../domain/decision.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
+import type { PreparedRule, PreparedScorer } from '../../scoring/select/rule.ts';
+import { computeRuleVersion } from '../../scoring/select/rule.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { RuleVersion } from '../../store/contracts/stores.ts';
+import { countCoverage } from '../aggregates/count-coverage.ts';
+import { createBudgetWatch } from '../budgets/budget-watch.ts';
+import type { Config } from '../config/index.ts';
+import { listConfiguredScorers } from '../scoring/scorer-names.ts';
+
+/** Configuration of this process, and what it knows only when it scores. */
+export interface ConfigurationSource {
+  readonly config: Config;
+  readonly store: Store;
+  readonly runRules: readonly PreparedRule[] | undefined;
+  /** Breaker and cache of a judge in this process; undefined in a process that scores nothing. */
+  readonly judgeState: ((judge: string) => JudgeState) | undefined;
+}
+
+/** Creates the ports of what is configured, with the counts of one tenant, or of all. */
+export function createConfigurationPorts(
+  { config, store, runRules, judgeState }: ConfigurationSource,
+  tenant: string | undefined,
+): ConfigurationPorts {
+  const watch = createBudgetWatch(config, store);
+  return {
+    scorers: async () => {
+      const versions = await store.ruleVersions.list();
+      const stored = await store.scorerNames();
+      return listScorerNames(config).map((name) => viewScorer(name, { config, runRules, versions, stored }));
+    },
+    rules: async () => {
+      const [versions, nowMs] = await Promise.all([store.ruleVersions.list(), store.spans.nowMs()]);
+      const sinceMs = nowMs - DAY_MS;
+      const { decided } = await countCoverage(store, { sinceMs, nowMs, byService: false, tenant }, runRules);
+      return config.rules.map((rule): RuleView => {
+        const own = versions.filter((each) => each.rule === rule.name);
+        const counted = decided.filter((row) => row.rule === rule.name && isLiveRule(row.rule));
+        const eligible = counted.filter(({ status }) => status !== 'filtered');
+        const prepared = runRules?.find(({ name }) => name === rule.name);
+        return {
+          rule,
+          version: prepared === undefined ? findNewest(own)?.version : computeRuleVersion(prepared),
+          versions: own.toSorted((a, b) => b.activeFromMs - a.activeFromMs),
+          sinceMs,
+          eligible: sumDecisions(eligible),
+          scored: sumDecisions(eligible.filter(({ status }) => status === 'scored')),
+        };
+      });
+    },
+    judges: async (sinceMs) => {
+      const [use, { caps }] = await Promise.all([store.judgeUse.since({ tenant, sinceMs }), watch.read()]);
+      const configured = listScorerNames(config).flatMap((name) => readJudge(name, config, runRules) ?? []);
+      const judges = [...new Set([...configured, ...use.map(({ judge }) => judge)])].toSorted();
+      return {
+        judges: judges.map((judge) => ({
+          judge,
+          use: use.filter((each) => each.judge === judge),
+          state: judgeState?.(judge),
+        })),
+        caps: caps.filter(
+          ({ scope }) => tenant === undefined || (scope.kind === 'tenant' && scope.name === tenant),
+        ),
+      };
+    },
+  };
+}
+
+/** Lists the scorers that rules name or that have an entry. */
+function listScorerNames({ rules, scorers }: Pick<Config, 'rules' | 'scorers'>): string[] {
+  return [...new Set([...rules.flatMap((rule) => rule.scorers), ...Object.keys(scorers)])].toSorted();
+}
+
+interface ScorerTerms {
+  readonly config: Config;
+  readonly runRules: readonly PreparedRule[] | undefined;
+  readonly versions: readonly RuleVersion[];
+  /** Names of stored score rows. */
+  readonly stored: readonly string[];
+}
+
+function viewScorer(name: string, { config, runRules, versions, stored }: ScorerTerms): ScorerView {
+  const { entry, prebuilt } = findEntry(name, config);
+  const configured = listConfiguredScorers(config);
+  const rows = stored.filter((row) => findRowScorer(row, configured) === name);
+  const using = versions.filter((version) => readScorers(version).includes(name));
+  return {
+    scorer: name,
+    use: prebuilt?.name ?? null,
+    module: entry?.module ?? null,
+    kind: prebuilt === undefined ? 'own' : prebuilt.needsJudge ? 'judge' : 'code',
+    judge: readJudge(name, config, runRules) ?? null,
+    ...viewBound(entry, findBound(name, runRules)),
+    rows: rows.length > 0 ? rows : (prebuilt?.rows ?? [name]),
+    rules: config.rules.filter(({ scorers }) => scorers.includes(name)).map((rule) => rule.name),
+    activeFromMs: using.length === 0 ? null : Math.min(...using.map(({ activeFromMs }) => activeFromMs)),
+  };
+}
+
+/** Views what the loaded scorer declares, else its entry. */
+function viewBound(entry: Config['scorers'][string] | undefined, bound: PreparedScorer | undefined) {
+  const { range, higherIsBetter } = { ...entry, ...withoutAbsent(bound?.scorer) };
+  const [scoreMin, scoreMax] = range ?? [null, null];
+  return {
+    version: bound?.scorer.version ?? null,
+    fingerprint: bound?.fingerprint ?? null,
+    higherIsBetter: higherIsBetter ?? null,
+    scoreMin,
+    scoreMax,
+  };
+}
+
+function withoutAbsent({
+  range,
+  higherIsBetter,
+}: Partial<Pick<PreparedScorer['scorer'], 'range' | 'higherIsBetter'>> = {}) {
+  return { ...(range ? { range } : {}), ...(typeof higherIsBetter === 'boolean' ? { higherIsBetter } : {}) };
+}
+
+function findEntry(name: string, { scorers }: Pick<Config, 'scorers'>) {
+  const entry = Object.hasOwn(scorers, name) ? scorers[name] : undefined;
+  const prebuilt =
+    entry?.module === undefined
+      ? PREBUILT_SCORERS.find((scorer) => scorer.name === (entry?.use ?? name))
+      : undefined;
+  return { entry, prebuilt };
+}
+
+function findBound(name: string, rules: readonly PreparedRule[] | undefined): PreparedScorer | undefined {
+  return rules?.flatMap(({ scorers }) => scorers).find((scorer) => scorer.name === name);
+}
+
+/** Returns the judge that a scorer asks: `provider/model`; undefined for none, and for one that a module keeps to itself. */
+function readJudge(
+  name: string,
+  config: Config,
+  rules: readonly PreparedRule[] | undefined,
+): string | undefined {
+  const { entry, prebuilt } = findEntry(name, config);
+  const bound = findBound(name, rules)?.judgeModel ?? '';
+  return bound !== ''
+    ? bound
+    : prebuilt?.needsJudge === false
+      ? undefined
+      : (entry?.judge ?? config.judges.default);
+}
+
+function readScorers({ definition }: RuleVersion): readonly unknown[] {
+  const { scorers } = (definition ?? {}) as { readonly scorers?: unknown };
+  return Array.isArray(scorers) ? scorers : [];
+}
+
+function findNewest(versions: readonly RuleVersion[]): RuleVersion | undefined {
+  return versions.toSorted((a, b) => b.activeFromMs - a.activeFromMs)[0];
+}
+
+function sumDecisions(rows: readonly { readonly decisions: number }[]): number {
+  return rows.reduce((sum, { decisions }) => sum + decisions, 0);
+}

@@ -1,0 +1,128 @@
+import { durationMs, type Config } from '../config/index.ts';
+import { createReplyCache } from '../../judge/reply-cache.ts';
+import type { CatchUpTerms } from '../../scoring/live/catch-up.ts';
+import { shareLookups } from '../../scoring/read/shared-lookups.ts';
+import type { TraceReader } from '../../scoring/read/read-context.ts';
+import type { CommitPace } from '../../scoring/record/group-commit.ts';
+import { createScoring, type Scoring } from '../../scoring/scoring.ts';
+import type { ScoringStores } from '../../scoring/scoring-stores.ts';
+import { rememberClock } from '../../scoring/store-clock.ts';
+import type { SessionSettings } from '../../scoring/sessions/session-readiness.ts';
+import type { WatchedTraces } from '../../purge/purged-traces.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { JOINER } from './joined-traces.ts';
+import type { ScorerKit } from './scorer-kit.ts';
+
+export interface ConfiguredScoringOptions {
+  readonly config: Config;
+  readonly kit: ScorerKit;
+  readonly stores: ScoringStores;
+  readonly readTrace: TraceReader;
+  readonly log: Log;
+  /** Purges of this store: what is remembered of purged traces is forgotten. Absent: spans come from files. */
+  readonly purged?: WatchedTraces;
+  /** True for live scoring: its rows wait longer for others. */
+  readonly isStream?: boolean;
+  /** Aborts judge calls; attempts under way stay without a decision. */
+  readonly signal?: AbortSignal;
+}
+
+/** Limits of cached judge replies, so that a repeated question (a retry, a second rule) costs nothing. */
+const REPLY_CACHE = { maxEntries: 10_000, maxChars: 32 * 1024 * 1024 };
+
+/** Time limit of a scorer: three slow questions with all waits for the provider take less; beyond it the scorer hangs. */
+const SCORER_TIMEOUT_MS = 5 * 60_000;
+
+/** Calls to a provider at the same time when its entry sets no limit; also for `openai`, which needs no entry. */
+const DEFAULT_CONCURRENCY = 16;
+
+/**
+ * Judged runs at a time for each call that the providers allow: while some runs read and write rows, others use the calls. Each
+ * provider limits its calls by itself.
+ */
+const RUNS_PER_CALL = 2;
+
+/**
+ * Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after half a second. Rows of judges wait 1 s: a
+ * kill loses what the judge was paid for.
+ */
+const STEADY_PACE: CommitPace = {
+  everyMs: 2_000,
+  urgentEveryMs: 1_000,
+  busyEveryMs: 500,
+  manyItems: 100,
+  gatherMs: 50,
+};
+
+/** Pace of a command, for which somebody waits. */
+const COMMAND_PACE: CommitPace = {
+  everyMs: 250,
+  urgentEveryMs: 250,
+  busyEveryMs: 0,
+  manyItems: 900,
+  gatherMs: 50,
+};
+
+/** Time for which look-ups before judge calls wait for others, milliseconds. */
+const LOOKUP_WAIT_MS = 50;
+
+/** Returns the number of judge calls at a time: the sum over all providers. */
+function sumJudgeConcurrency(config: Config): number {
+  const providers = Object.values(config.judges.providers);
+  const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? DEFAULT_CONCURRENCY), 0);
+  return sum === 0 ? DEFAULT_CONCURRENCY : sum;
+}
+
+/** Returns the times that sessions are waited for. */
+export function sessionSettings({ readiness: { session } }: Config): SessionSettings {
+  return {
+    idleMs: durationMs(session.idle),
+    maxAgeMs: durationMs(session.maxAge),
+    rescores: session.rescores,
+  };
+}
+
+/** Returns the terms of the catch-up: never longer than spans are stored. */
+export function configureCatchUp({ scoring, store }: Config): CatchUpTerms {
+  const maxAgeMs = Math.min(durationMs(scoring.catchUp), durationMs(store.retention.spans));
+  return { maxAgeMs, order: scoring.catchUpOrder };
+}
+
+/** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */
+export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring {
+  const { config, stores, purged } = deps;
+  const cache = config.judges.reuse ? createReplyCache(REPLY_CACHE) : undefined;
+  const scoring = createScoring(
+    {
+      stores: shareLookups({ ...stores, spans: rememberClock(stores.spans, () => performance.now()) }),
+      readTrace: deps.readTrace,
+      joiner: JOINER,
+      log: deps.log,
+      judgeScope: {
+        judges: deps.kit.judges,
+        cache,
+      },
+      redaction: config.redaction,
+      prices: config.judges.prices,
+      signal: deps.signal,
+      purged,
+    },
+    {
+      decisionWaitMs: durationMs(config.readiness.decisionWait),
+      maxWaitMs: durationMs(config.readiness.maxWait),
+      scorerTimeoutMs: SCORER_TIMEOUT_MS,
+      judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
+      newestShare: config.scoring.newestShare,
+      maxTracesInMemory: config.scoring.maxTracesInMemory,
+      commitPace: deps.isStream === true ? STEADY_PACE : COMMAND_PACE,
+      lookupWaitMs: LOOKUP_WAIT_MS,
+      judgeAttempts: config.judges.attempts,
+      budgets: config.budgets,
+    },
+  );
+  purged?.onPurge(() => {
+    cache?.clear();
+    scoring.joining?.cache.clear();
+  });
+  return scoring;
+}

@@ -1,0 +1,215 @@
+import { durationDays, durationMs, type Config } from '../config/index.ts';
+import { checkDataDirectory, createDataDirectory } from '../../config/data-directory.ts';
+import { NotFoundError } from '../../domain/errors.ts';
+import type { EmbeddedEngine, EmbeddedEngineOptions } from '../../store/embedded/engine.ts';
+import type { ReaderAccount } from '../../store/embedded/readers/reader-account.ts';
+import type { ForeignTables } from '../../store/foreign/foreign-schema.ts';
+import { readableTables } from '../../store/schema/readable-tables.ts';
+import type { StoreOptions } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
+
+/** Connection to the configured store. */
+export interface StoreConnection {
+  readonly options: Omit<StoreOptions, 'migrate' | 'log'>;
+  /** Kind of store for people: `server`, `running serve (pid 7)`, `embedded engine`. */
+  readonly kind: string;
+  /** Embedded engine that this process hosts; undefined when the store is a server or belongs to another process. */
+  readonly engine?: EmbeddedEngine;
+  /** Stops the embedded engine if it was started for this connection. */
+  release(): Promise<void>;
+  /** True once the process that owns the engine has ended; undefined when no other process owns the store. */
+  isLost?(): boolean;
+}
+
+export interface ConnectOptions {
+  /** True for a command on existing data: it creates nothing. Throws a `NotFoundError` when there is no store. */
+  readonly existing?: boolean;
+}
+
+/** Command that needs the store. */
+export interface StoreUser extends ConnectOptions {
+  /** Name of the command: `serve`, `backfill`, … */
+  readonly command: string;
+  /** Ends the wait for another process. */
+  readonly signal?: AbortSignal;
+  /** Called once when a `serve` waits for the engine of this command. */
+  readonly onWanted?: () => void;
+}
+
+/**
+ * Connects a command: to a server by its URL, else to the engine of another process on the directory, else to its own
+ * engine.
+ */
+export async function connectStore(
+  config: Config,
+  log: Log,
+  user: StoreUser = { command: 'command' },
+): Promise<StoreConnection> {
+  const { dataDir, url } = config.store;
+  if (url !== undefined) {
+    return serverConnection(config, url);
+  }
+  const serve = await findServe(dataDir, log);
+  if (serve !== undefined) {
+    return sharedConnection(config, serve);
+  }
+  if (user.existing === true) {
+    await requireEngineFiles(dataDir);
+  } else {
+    await createDataDirectory(dataDir);
+  }
+  const { findRunningEngine, startOrFindEngine } = await import('../../store/embedded/engine.ts');
+  const outcome = await startOrFindEngine(engineOptions(config, log, user), async ({ record }) => {
+    if (record?.state !== 'serving') {
+      return undefined;
+    }
+    const found = await readAnsweringServe(dataDir);
+    if (found !== undefined) {
+      return sharedConnection(config, found);
+    }
+    const address = await findRunningEngine(dataDir);
+    return address === undefined
+      ? undefined
+      : {
+          options: storeOptions(config, address),
+          kind: `engine of process ${record.pid}`,
+          release: closeNothing,
+        };
+  });
+  if ('instead' in outcome) {
+    return outcome.instead;
+  }
+  outcome.engine.mark('serving');
+  return ownConnection(config, outcome.engine);
+}
+
+/** Connects `serve`: to a server by its URL, else to its own engine, never to the engine of another process. */
+export async function connectOwnStore(
+  config: Config,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<StoreConnection> {
+  const { url } = config.store;
+  if (url !== undefined) {
+    return serverConnection(config, url);
+  }
+  const { startEmbeddedEngine } = await import('../../store/embedded/engine.ts');
+  const user = { command: 'serve', ...(signal === undefined ? {} : { signal }) };
+  return ownConnection(config, await startEmbeddedEngine(engineOptions(config, log, user)));
+}
+
+/** Connects `serve` without the role `store`: to a server by its URL, else to the store of the `serve` with this role. */
+export async function connectLentStore(
+  config: Config,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<StoreConnection> {
+  const { dataDir, url } = config.store;
+  return url === undefined
+    ? sharedConnection(config, await waitForServe(dataDir, log, signal))
+    : serverConnection(config, url);
+}
+
+async function closeNothing(): Promise<void> {
+  // The store belongs to another process.
+}
+
+function storeOptions(
+  { store, scoring }: Config,
+  { url, username, password }: { url: string; username: string; password: string },
+): StoreConnection['options'] {
+  const retention = {
+    spansDays: durationDays(store.retention.spans),
+    scoresDays: durationDays(store.retention.scores),
+    catchUpDays: durationDays(scoring.catchUp),
+  };
+  const foreignSpans = findForeignTables(store);
+  return { url, username, password, database: store.database, retention, foreignSpans };
+}
+
+function serverConnection(config: Config, url: string): StoreConnection {
+  const { username, password } = config.store;
+  return {
+    options: storeOptions(config, { url, username, password }),
+    kind: 'server',
+    release: closeNothing,
+  };
+}
+
+function sharedConnection(config: Config, { pid, clickhouse }: StoringServe): StoreConnection {
+  return {
+    options: { ...storeOptions(config, clickhouse), database: clickhouse.database },
+    kind: `running serve (pid ${pid})`,
+    release: closeNothing,
+    isLost: () => hasLeft(config.store.dataDir, pid),
+  };
+}
+
+function ownConnection(config: Config, engine: EmbeddedEngine): StoreConnection {
+  return {
+    options: storeOptions(config, engine),
+    kind: 'embedded engine',
+    engine,
+    release: async () => engine.stop(),
+  };
+}
+
+async function requireEngineFiles(dataDir: string): Promise<void> {
+  await checkDataDirectory(dataDir);
+  const { hasEngineFiles } = await import('../../store/embedded/engine-folder.ts');
+  if (!hasEngineFiles(dataDir)) {
+    throw new NotFoundError(
+      `there is no store in ${dataDir}: spanscore serve creates one; or name another data directory with --data-dir, or a server with --store-url`,
+    );
+  }
+}
+
+function engineOptions({ store }: Config, log: Log, user: StoreUser): EmbeddedEngineOptions {
+  const { dataDir, username, password, port } = store;
+  const { command, signal, onWanted } = user;
+  return {
+    command,
+    ...(signal === undefined ? {} : { signal }),
+    ...(onWanted === undefined ? {} : { onWanted }),
+    dataDir,
+    log: engineLog(log),
+    username,
+    ...(password === '' ? {} : { password }),
+    ...(port === undefined ? {} : { port }),
+    readers: readerAccounts(store),
+  };
+}
+
+/**
+ * Returns the SQL readers with the tables that each may read. A reader of one tenant gets only tables whose rows have a
+ * tenant.
+ */
+function readerAccounts({ readers, database }: Config['store']): ReaderAccount[] {
+  return readers.map(({ username, password, tenant }) => ({
+    username,
+    password,
+    database,
+    tables: readableTables()
+      .filter(({ hasTenant }) => hasTenant || tenant === undefined)
+      .map(({ name }) => name),
+    ...(tenant === undefined ? {} : { tenant }),
+  }));
+}
+
+/**
+ * Returns the foreign tables from the configuration, undefined without any. A table without a database name belongs to
+ * `store.database`.
+ */
+function findForeignTables({ spans }: Config['store']): ForeignTables | undefined {
+  return spans === undefined
+    ? undefined
+    : { traces: spans.table, logs: spans.logs, lookbackMs: durationMs(spans.lookback) };
+}
+
+/** Adapts the log to the engine, which passes the fields as the first argument. */
+function engineLog(log: Log) {
+  const at = (level: 'info' | 'warn' | 'error') => (fields: Record<string, unknown>, message: string) =>
+    log[level](message, fields);
+  return { info: at('info'), warn: at('warn'), error: at('error') };
+}

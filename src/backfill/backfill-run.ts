@@ -1,0 +1,308 @@
+import { SECOND_MS } from '../domain/durations.ts';
+import { isRecord } from '../domain/unknown-values.ts';
+import { sleep } from '../domain/waits.ts';
+import type { JobRun } from '../jobs/job-kind.ts';
+import type { Scoring } from '../scoring/scoring.ts';
+import { backfillMode } from '../scoring/scoring-mode.ts';
+import type { PreparedRule } from '../scoring/select/rule.ts';
+import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
+import type { Job, JobProgress } from '../store/contracts/jobs.ts';
+import type { EndedSession } from '../store/contracts/sessions.ts';
+import {
+  addCounts,
+  EMPTY_REPORT,
+  sumReasons,
+  type BackfillReport,
+  type PairCounts,
+} from './backfill-report.ts';
+import {
+  computeBackfillId,
+  readBackfillSpec,
+  readRange,
+  renameRules,
+  type BackfillRange,
+  type BackfillSpec,
+} from './backfill-spec.ts';
+import { CostCap } from './cost-cap.ts';
+import { ProgressRate } from './progress-rate.ts';
+import { countPairs, RETRY_WAITS_MS, scorePage } from './score-page.ts';
+import {
+  countTargets,
+  countTraces,
+  MAX_PAGE,
+  readLive,
+  selectBackfill,
+  type Selecting,
+  type SelectedTargets,
+  type TracePlace,
+} from './select-backfill.ts';
+import { selectSessions } from './select-sessions.ts';
+import { shareStock } from './share-stock.ts';
+import { createSessionTargets, createTraceTargets, type BackfillTargets } from './targets.ts';
+
+/** Most traces of a page whose scorers ask a judge: a page begins anew after an interruption. */
+const JUDGED_PAGE = 100;
+
+/** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
+const PAGES_AT_ONCE = 2;
+
+/** Time that a backfill with `rescore` waits after its begin, milliseconds: scores of before are then told from its own. */
+const SETTLE_MS = 1_000;
+
+/** Interval in which the progress within a page is stored, milliseconds. */
+const SAVE_EVERY_MS = 2_000;
+
+/** Needs of the work of one backfill. */
+export interface BackfillWork {
+  readonly scoring: Scoring;
+  /** Rules of the specification, with the scorers of the configuration. */
+  readonly rules: readonly PreparedRule[];
+  /** Rules of live scoring. Traces and sessions that live scoring has yet to decide are left to it. */
+  readonly liveRules: readonly PreparedRule[];
+  readonly sessions: SessionSettings;
+  /** Part of the places of judges for a backfill that names none: above 0 and at most 1. */
+  readonly judgeShare: number;
+  /** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. Default 1,000. */
+  readonly settleMs?: number | undefined;
+  /** Waits before scorers that wait for their judge are tried again, milliseconds. Default 1, 3 and 9 s. */
+  readonly retryWaitsMs?: readonly number[] | undefined;
+}
+
+/** Place of a backfill. */
+interface Checkpoint {
+  /** Begin of the job by the store's clock, Unix milliseconds: later decisions are results of it. */
+  readonly begunMs: number;
+  readonly phase: 'traces' | 'sessions' | 'done';
+  /** Last trace, and last session, of the pages that are done. */
+  readonly afterTrace: TracePlace | null;
+  readonly afterSession: EndedSession | null;
+  /** Number of traces in the range. */
+  readonly listed: number;
+  /** Counts of the pages that are done. */
+  readonly counts: BackfillReport;
+}
+
+/** One lease of a backfill: continues from the stored place to the end. */
+export class BackfillRun {
+  readonly #work: BackfillWork;
+  readonly #spec: BackfillSpec;
+  readonly #range: BackfillRange;
+  readonly #run: JobRun;
+  readonly #rules: readonly PreparedRule[];
+  readonly #rate: ProgressRate;
+  readonly #cap: CostCap | null;
+  /** Counts of the pages under way: for the progress, until the counts of the whole page take their place. */
+  readonly #open = new Set<{ counts: BackfillReport }>();
+  #checkpoint: Checkpoint;
+  #costUsd: number;
+
+  constructor(work: BackfillWork, job: Job, run: JobRun) {
+    this.#work = work;
+    this.#run = run;
+    this.#spec = readBackfillSpec(job.spec);
+    this.#range = readRange(this.#spec, job.tenant);
+    this.#rules = renameRules(computeBackfillId(this.#spec, job.tenant), work.rules);
+    this.#rate = new ProgressRate(work.scoring.monotonicMs);
+    const { maxCostUsd } = this.#spec;
+    this.#cap = maxCostUsd === null ? null : new CostCap(maxCostUsd, job.costUsd);
+    this.#costUsd = job.costUsd;
+    this.#checkpoint = isRecord(job.checkpoint)
+      ? (job.checkpoint as unknown as Checkpoint)
+      : {
+          begunMs: 0,
+          phase: 'traces',
+          afterTrace: null,
+          afterSession: null,
+          listed: 0,
+          counts: { ...EMPTY_REPORT, maxCostUsd },
+        };
+  }
+
+  /** Scores what is left. Returns the last progress. Throws what `JobRun.check` throws, and what the store throws. */
+  async finish(): Promise<JobProgress> {
+    const saver = setInterval(() => void this.#save().catch(() => undefined), SAVE_EVERY_MS);
+    try {
+      if (this.#checkpoint.begunMs === 0) {
+        await this.#begin();
+      }
+      const scoring = this.#limitScoring();
+      const selecting = await this.#startSelection();
+      if (this.#checkpoint.phase === 'traces') {
+        await this.#scoreTraces(scoring, selecting);
+        await this.#advance({ phase: 'sessions' });
+      }
+      if (this.#checkpoint.phase === 'sessions') {
+        await this.#scoreSessions(scoring, selecting);
+        await this.#advance({ phase: 'done' });
+      }
+      return this.#progress();
+    } finally {
+      clearInterval(saver);
+      await this.#work.scoring.budget.giveBack();
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { scoring, settleMs = SETTLE_MS } = this.#work;
+    const marginMs = this.#spec.rescore ? settleMs : 0;
+    const begunMs = (await scoring.stores.spans.nowMs()) + marginMs;
+    const listed = await countTraces(scoring.stores, this.#range, this.#run.signal);
+    await sleep(2 * marginMs, this.#run.signal);
+    await this.#advance({ begunMs, listed });
+  }
+
+  /** Adds the limits of the backfill to those of the process, and ends with the lease of the job. */
+  #limitScoring(): Scoring {
+    const { scoring, judgeShare } = this.#work;
+    const { concurrency, rescore } = this.#spec;
+    const { judgeScope, signal, judgeStock, traceConcurrency } = scoring;
+    const check = () => this.#run.check();
+    return {
+      ...scoring,
+      claims: { claim: (key) => ({ key, owns: () => true, check }) },
+      budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,
+      judgeStock: shareStock(judgeStock, this.#spec.judgeShare ?? judgeShare),
+      traceConcurrency: concurrency ?? traceConcurrency,
+      judgeScope: {
+        ...judgeScope,
+        ...(rescore ? { cache: undefined } : {}),
+        onCall: (call) => {
+          this.#costUsd += call.cost ?? 0;
+          judgeScope.onCall?.(call);
+        },
+      },
+      signal: AbortSignal.any([this.#run.signal, ...(signal === undefined ? [] : [signal])]),
+    };
+  }
+
+  async #startSelection(): Promise<Selecting> {
+    const { scoring, liveRules, sessions } = this.#work;
+    const { begunMs } = this.#checkpoint;
+    const redo = this.#spec.rescore ? { sinceMs: begunMs, selects: () => true } : null;
+    return {
+      mode: backfillMode(this.#rules, redo),
+      live: await readLive(scoring, liveRules),
+      readiness: scoring.readiness,
+      sessions,
+    };
+  }
+
+  async #scoreTraces(scoring: Scoring, selecting: Selecting): Promise<void> {
+    const targets = createTraceTargets(scoring, selecting.mode);
+    const { concurrency, tracesPerSecond } = this.#spec;
+    const isJudged = this.#rules.some(({ scorers }) => scorers.some((each) => each.isJudged));
+    const limits = [concurrency, tracesPerSecond].flatMap((most) => most ?? []);
+    const limit = Math.max(1, Math.floor(Math.min(isJudged ? JUDGED_PAGE : MAX_PAGE, ...limits)));
+    const { afterTrace: after } = this.#checkpoint;
+    const pages = selectBackfill(scoring, this.#range, selecting, { after, limit });
+    const underWay: PageUnderWay[] = [];
+    try {
+      for await (const page of pages) {
+        const settle = this.#startPage(targets, page, { matched: countTargets(page), sessions: 0 });
+        underWay.push({ settle, place: { afterTrace: page.after } });
+        if (underWay.length >= (concurrency === null ? PAGES_AT_ONCE : 1)) {
+          await this.#settleFirst(underWay);
+        }
+        if (tracesPerSecond !== null) {
+          await sleep((page.taken.length * SECOND_MS) / tracesPerSecond, this.#run.signal);
+        }
+        await this.#run.check();
+      }
+      while (underWay.length > 0) {
+        await this.#settleFirst(underWay);
+      }
+    } finally {
+      // After an error, the other pages still write rows.
+      await Promise.allSettled(underWay.map(({ settle }) => settle));
+    }
+  }
+
+  async #scoreSessions(scoring: Scoring, selecting: Selecting): Promise<void> {
+    const targets = createSessionTargets(scoring, selecting.mode, selecting.sessions);
+    const { afterSession } = this.#checkpoint;
+    for await (const page of selectSessions(scoring, this.#range, selecting, afterSession)) {
+      const settle = this.#startPage(targets, page, { matched: 0, sessions: countTargets(page) });
+      await this.#settleFirst([{ settle, place: { afterSession: page.after } }]);
+    }
+  }
+
+  /** Starts to score a page. The result adds its counts to the report. */
+  #startPage<Key>(
+    targets: BackfillTargets<Key>,
+    page: SelectedTargets<Key>,
+    counted: Pick<BackfillReport, 'matched' | 'sessions'>,
+  ): Promise<() => void> {
+    const open = { counts: EMPTY_REPORT };
+    this.#open.add(open);
+    const scoring = scorePage(targets, page, {
+      begunMs: this.#checkpoint.begunMs,
+      isSpent: () => this.#cap?.isSpent ?? false,
+      check: () => this.#run.check(),
+      signal: this.#run.signal,
+      retryWaitsMs: this.#work.retryWaitsMs ?? RETRY_WAITS_MS,
+      onPairs: (pairs) => {
+        open.counts = addCounts(open.counts, pairs);
+      },
+    });
+    const scored = scoring.then((pairs) => () => {
+      this.#open.delete(open);
+      this.#addPage(pairs, counted);
+    });
+    // A page may fail while the page before it is awaited: the error is thrown when this page is.
+    scored.catch(() => this.#open.delete(open));
+    return scored;
+  }
+
+  #addPage(pairs: PairCounts, { matched, sessions }: Pick<BackfillReport, 'matched' | 'sessions'>): void {
+    const sum = addCounts(this.#checkpoint.counts, pairs);
+    const counts = { ...sum, matched: sum.matched + matched, sessions: sum.sessions + sessions };
+    this.#checkpoint = { ...this.#checkpoint, counts };
+  }
+
+  /** Waits for the first page. Pages end in the order of their places, so that a checkpoint leaves out none. */
+  async #settleFirst(underWay: PageUnderWay[]): Promise<void> {
+    const [first] = underWay;
+    const add = await first?.settle;
+    underWay.shift();
+    add?.();
+    await this.#advance(first?.place ?? {});
+  }
+
+  async #advance(change: Partial<Checkpoint>): Promise<void> {
+    this.#checkpoint = { ...this.#checkpoint, ...change };
+    await this.#save();
+  }
+
+  #save(): Promise<void> {
+    return this.#run.save(this.#progress());
+  }
+
+  #progress(): JobProgress {
+    const counts = [...this.#open].reduce(
+      (sum, open) => addCounts(sum, open.counts),
+      this.#checkpoint.counts,
+    );
+    const done = counts.scored + sumReasons(counts.skipped) + sumReasons(counts.failed);
+    const remaining = this.#estimateRemaining(done);
+    const perSecond = this.#rate.measure(done);
+    const report: BackfillReport = {
+      ...counts,
+      remaining,
+      perSecond,
+      etaSeconds: perSecond === null ? null : Math.ceil(remaining / perSecond),
+    };
+    return { checkpoint: this.#checkpoint, report: { ...report }, costUsd: this.#costUsd };
+  }
+
+  /** Estimates the pairs that are left: one for each scorer and trace. */
+  #estimateRemaining(done: number): number {
+    const { phase, listed } = this.#checkpoint;
+    const pairs = countPairs(this.#rules.filter(({ target }) => target !== 'session'));
+    return phase === 'traces' ? Math.max(0, listed * pairs - done) : 0;
+  }
+}
+
+interface PageUnderWay {
+  readonly settle: Promise<() => void>;
+  readonly place: Partial<Checkpoint>;
+}

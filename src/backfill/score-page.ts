@@ -1,0 +1,186 @@
+import type { Decision } from '../domain/decision.ts';
+import { AppError } from '../domain/errors.ts';
+import { sleep } from '../domain/waits.ts';
+import { readReasonCode } from '../scoring/attempt/attempt-failure.ts';
+import type { PreparedRule } from '../scoring/select/rule.ts';
+import type { TraceOutcome } from '../scoring/trace-task.ts';
+import { addSkipped, countRows, SKIPPED, type PairCounts } from './backfill-report.ts';
+import type { SelectedTargets } from './select-backfill.ts';
+import { nameScore, type BackfillTargets } from './targets.ts';
+
+/** Default of `retryWaitsMs`. */
+export const RETRY_WAITS_MS: readonly number[] = [1_000, 3_000, 9_000];
+
+export interface PageTerms {
+  /** Begin of the job by the store's clock, Unix milliseconds. */
+  readonly begunMs: number;
+  /** Returns true when the money of the backfill is spent. */
+  readonly isSpent: () => boolean;
+  /** Throws when this process must not write for the job any more. */
+  readonly check: () => Promise<void>;
+  readonly signal: AbortSignal;
+  /** Waits before scorers that wait for their judge are tried again, milliseconds. */
+  readonly retryWaitsMs: readonly number[];
+  /** Called with the pairs of each target as soon as it is done. */
+  readonly onPairs: (pairs: PairCounts) => void;
+}
+
+/**
+ * Scores the targets of a page, and counts all its pairs from the stored decisions. So the counts are exact after an interruption,
+ * too. Throws a retryable `AppError` while a scorer cannot reach its judge at all, and what `check` throws.
+ */
+export async function scorePage<Key>(
+  targets: BackfillTargets<Key>,
+  { taken, decisions, leftToLive }: SelectedTargets<Key>,
+  terms: PageTerms,
+): Promise<PairCounts> {
+  const pairs = countPairs(targets.rules);
+  const isRefused =
+    terms.isSpent() && targets.rules.every(({ scorers }) => scorers.every((each) => each.isJudged));
+  const outcomes = isRefused ? new Map<string, TraceOutcome>() : await scoreTargets(targets, taken, terms);
+  const scoredKeys = taken.filter((key) => isDecided(outcomes.get(targets.name(key))));
+  const rows = [...decisions, ...(await readRows(targets, scoredKeys, outcomes))];
+  const newScores = await findNewScores(targets, rows, outcomes, terms);
+  const countTerms = {
+    rules: targets.rules,
+    begunMs: terms.begunMs,
+    isSpent: terms.isSpent(),
+    isNewScore: (row: Decision) => newScores.has(nameScore(row)),
+  };
+  const undecided = taken
+    .filter((key) => !scoredKeys.includes(key))
+    .map((key) => outcomes.get(targets.name(key)));
+  return [
+    [SKIPPED.arriving, leftToLive.arriving],
+    [SKIPPED.leftToLive, leftToLive.owed],
+    ...undecided.map((outcome) => [explainUndecided(outcome, isRefused), 1] as const),
+  ].reduce(
+    (counts, [code, count]) => addSkipped(counts, code as string, pairs * (count as number)),
+    countRows(rows, countTerms),
+  );
+}
+
+/** Counts the scorers of rules. */
+export function countPairs(rules: readonly PreparedRule[]): number {
+  return rules.reduce((sum, { scorers }) => sum + scorers.length, 0);
+}
+
+function isDecided(outcome: TraceOutcome | undefined): boolean {
+  return outcome !== undefined && outcome.waitUntilMs === null && outcome.activity !== null;
+}
+
+function explainUndecided(outcome: TraceOutcome | undefined, isRefused: boolean): string {
+  return isRefused ? SKIPPED.maxCost : outcome?.waitUntilMs == null ? SKIPPED.gone : SKIPPED.arriving;
+}
+
+/** Scores targets, and again those whose scorers wait for their judge. */
+async function scoreTargets<Key>(
+  targets: BackfillTargets<Key>,
+  taken: readonly Key[],
+  terms: PageTerms,
+): Promise<Map<string, TraceOutcome>> {
+  const outcomes = new Map<string, TraceOutcome>();
+  let keys = taken;
+  for (const waitMs of [0, ...terms.retryWaitsMs]) {
+    if (waitMs > 0) {
+      await sleep(waitMs, terms.signal);
+    }
+    await targets.score(keys, (name, outcome) => {
+      outcomes.set(name, outcome);
+      terms.onPairs(countOutcome(targets.rules, outcome, terms));
+    });
+    await terms.check();
+    keys = taken.filter((key) => isWaiting(outcomes.get(targets.name(key)), terms));
+    if (keys.length === 0) {
+      break;
+    }
+    rejectAway(
+      keys.flatMap((key) => outcomes.get(targets.name(key)) ?? []),
+      [...outcomes.values()],
+    );
+  }
+  const broken = [...outcomes.values()].find(({ error }) => error !== null)?.error;
+  if (broken) {
+    throw broken;
+  }
+  return outcomes;
+}
+
+function countOutcome(rules: readonly PreparedRule[], outcome: TraceOutcome, terms: PageTerms): PairCounts {
+  const names = new Set(outcome.scores.map(nameScore));
+  return countRows(outcome.decisions, {
+    rules,
+    begunMs: terms.begunMs,
+    isSpent: terms.isSpent(),
+    isNewScore: (row) => names.has(nameScore(row)),
+  });
+}
+
+/** Returns true for a target whose pass broke off, or with a scorer that waits for something else than money of the backfill. */
+function isWaiting(outcome: TraceOutcome | undefined, { isSpent }: PageTerms): boolean {
+  return (
+    outcome !== undefined &&
+    (outcome.error !== null ||
+      outcome.decisions.some(
+        (row) =>
+          row.status === 'deferred' && !(isSpent() && readReasonCode(row.reason) === 'budget_exhausted'),
+      ))
+  );
+}
+
+/** Throws when a scorer waits on several targets and has scored none: its judge is away, and the job waits for it. */
+function rejectAway(waiting: readonly TraceOutcome[], all: readonly TraceOutcome[]): void {
+  const scored = new Set(all.flatMap(({ scores }) => scores.map(({ fingerprint }) => fingerprint)));
+  const deferred = waiting.flatMap(({ decisions }) =>
+    decisions.filter(({ status }) => status === 'deferred'),
+  );
+  const away = [...Map.groupBy(deferred, ({ fingerprint }) => fingerprint)].find(
+    ([fingerprint, rows]) => rows.length > 1 && !scored.has(fingerprint),
+  );
+  const [row] = away?.[1] ?? [];
+  if (row !== undefined) {
+    throw new AppError(`the scorer ${row.scorer} waits: ${row.reason}`, {
+      code: 'judge_unavailable',
+      stage: 'judge',
+      retryable: true,
+    });
+  }
+}
+
+/** Reads the decisions of the rules. A scorer that failed in a rescore leaves the stored row of before. */
+async function readRows<Key>(
+  targets: BackfillTargets<Key>,
+  keys: readonly Key[],
+  outcomes: ReadonlyMap<string, TraceOutcome>,
+): Promise<Decision[]> {
+  const names = new Set(targets.rules.map(({ name }) => name));
+  const stored = keys.length === 0 ? [] : await targets.readRows(keys);
+  const ofKeys = new Set(keys.map((key) => targets.name(key)));
+  const now = keys.flatMap((key) => outcomes.get(targets.name(key))?.decisions ?? []);
+  const rows = [...stored, ...now].filter((row) => names.has(row.rule) && ofKeys.has(targets.nameOfRow(row)));
+  return [...new Map(rows.map((row) => [nameCell(row), row])).values()];
+}
+
+function nameCell({ tenant, traceId, targetId, rule, scorer }: Decision): string {
+  return JSON.stringify([tenant, traceId, targetId, rule, scorer]);
+}
+
+/** Finds the scores that this job has computed, also in a pass that was interrupted before its decisions were stored. */
+async function findNewScores<Key>(
+  targets: BackfillTargets<Key>,
+  rows: readonly Decision[],
+  outcomes: ReadonlyMap<string, TraceOutcome>,
+  { begunMs }: PageTerms,
+): Promise<ReadonlySet<string>> {
+  const found = new Set([...outcomes.values()].flatMap(({ scores }) => scores.map(nameScore)));
+  const unclear = rows.filter(
+    (row) => row.status === 'scored' && row.decidedAt >= begunMs && !found.has(nameScore(row)),
+  );
+  const stored = unclear.length === 0 ? [] : await targets.readScores(unclear);
+  for (const score of stored.filter(
+    ({ scoredAt, source }) => scoredAt >= begunMs && targets.isOurs(source),
+  )) {
+    found.add(nameScore(score));
+  }
+  return found;
+}

@@ -1,0 +1,123 @@
+import type { Decision } from '../domain/decision.ts';
+import { buildSessionTargetId } from '../domain/session-target.ts';
+import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
+import type { ScoringMode } from '../scoring/scoring-mode.ts';
+import { computeSessionWait, type SessionSettings } from '../scoring/sessions/session-readiness.ts';
+import type { EndedSession, SessionKey } from '../store/contracts/sessions.ts';
+import type { BackfillRange } from './backfill-spec.ts';
+import {
+  EMPTY_SELECTION,
+  type BackfillContext,
+  type Live,
+  type Selecting,
+  type SelectedTargets,
+} from './select-backfill.ts';
+
+/** Sessions of one page. */
+const PAGE = 200;
+
+/** One page of the sessions of a backfill. */
+export interface SessionPage extends SelectedTargets<SessionKey> {
+  /** Last session that was listed. */
+  readonly after: EndedSession;
+}
+
+/**
+ * Selects the sessions of a backfill whose last turn lies in its range, page by page. A session is known by the runs that were
+ * read. Throws `AppError` when the store cannot be read.
+ */
+export async function* selectSessions(
+  { stores }: BackfillContext,
+  range: BackfillRange,
+  selecting: Selecting,
+  first: EndedSession | null,
+): AsyncGenerator<SessionPage> {
+  const { mode } = selecting;
+  let after = first ?? undefined;
+  while (mode.sessionRules.length > 0) {
+    const { tenant, fromMs, toMs } = range;
+    const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit: PAGE });
+    after = listed.at(-1);
+    if (after === undefined) {
+      return;
+    }
+    const nowMs = await stores.spans.nowMs();
+    let page: SelectedTargets<SessionKey> = EMPTY_SELECTION;
+    for (const [ofTenant, sessions] of Map.groupBy(listed, (session) => session.tenant)) {
+      const ids = sessions.map(({ sessionId }) => buildSessionTargetId(sessionId));
+      const rows = Map.groupBy(await stores.sessions.decisions(ofTenant, ids), (row) => row.targetId);
+      for (const session of sessions) {
+        const decisions = rows.get(buildSessionTargetId(session.sessionId)) ?? [];
+        page = addSession(page, { session, decisions, nowMs }, selecting);
+      }
+    }
+    yield { ...page, after };
+  }
+}
+
+interface KnownSession {
+  readonly session: EndedSession;
+  readonly decisions: readonly Decision[];
+  readonly nowMs: number;
+}
+
+function addSession(
+  page: SelectedTargets<SessionKey>,
+  known: KnownSession,
+  { mode, live, sessions: settings }: Selecting,
+): SelectedTargets<SessionKey> {
+  const { session, decisions, nowMs } = known;
+  const { leftToLive } = page;
+  const names = new Set(mode.sessionRules.map((rule) => rule.name));
+  const prior = decisions.filter((row) => names.has(row.rule));
+  if (computeSessionWait(session, prior, nowMs, settings) !== null) {
+    return { ...page, leftToLive: { ...leftToLive, arriving: leftToLive.arriving + 1 } };
+  }
+  if (isOwed(known, mode, live, settings)) {
+    return { ...page, leftToLive: { ...leftToLive, owed: leftToLive.owed + 1 } };
+  }
+  const isDecided =
+    mode.redo === null &&
+    mode.sessionRules.every((rule) =>
+      isFinal(
+        prior.filter((row) => row.rule === rule.name),
+        session,
+      ),
+    );
+  if (isDecided) {
+    return { ...page, decided: page.decided + 1, decisions: [...page.decisions, ...prior] };
+  }
+  const { tenant, sessionId } = session;
+  return { ...page, taken: [...page.taken, { tenant, sessionId }] };
+}
+
+/** Returns true when a live rule has yet to decide the session with a scorer of the backfill, and its sweep still finds it. */
+function isOwed(
+  { session, decisions, nowMs }: KnownSession,
+  mode: ScoringMode,
+  live: Live,
+  settings: SessionSettings,
+): boolean {
+  const sweepBackMs = Math.max(SWEEP_BACK_MS, 2 * settings.maxAgeMs);
+  const ours = new Set(mode.sessionRules.flatMap((rule) => rule.scorers.map(({ name }) => name)));
+  return (
+    session.lastArrivalMs >= nowMs - sweepBackMs &&
+    live.rules.some(
+      (rule) =>
+        rule.target === 'session' &&
+        rule.scorers.some(({ name }) => ours.has(name)) &&
+        live.history.inForce(rule, session.lastArrivalMs) !== null &&
+        !isFinal(
+          decisions.filter((row) => row.rule === rule.name),
+          session,
+        ),
+    )
+  );
+}
+
+/** Returns true for rows that are final and have seen the latest turn. */
+function isFinal(rows: readonly Decision[], { lastArrivalMs }: EndedSession): boolean {
+  return (
+    rows.length > 0 && rows.every((row) => row.status !== 'deferred' && row.evidenceUntil >= lastArrivalMs)
+  );
+}

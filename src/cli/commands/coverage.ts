@@ -1,0 +1,125 @@
+import { Option } from 'commander';
+import {
+  COVERAGE_GROUPS,
+  coverageLines,
+  type CoverageGroup,
+  type CoverageLine,
+} from '../../api/json/coverage-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { parseMoment } from '../arguments.ts';
+import { cleanLine } from '../show/clean-text.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { table } from '../show/output.ts';
+
+interface CoverageOptions {
+  readonly since?: number;
+  readonly by?: CoverageGroup;
+}
+
+/** Range without `--since`. */
+const DEFAULT_RANGE_MS = DAY_MS;
+
+export const registerCoverage: RegisterCommand = (program, bind) => {
+  program
+    .command('coverage')
+    .description(
+      'Count what the rules decided: eligible, sampled, scored, not applicable, deferred, failed. Each scorer of a rule counts once for each target.',
+    )
+    .addOption(
+      new Option(
+        '--since <when>',
+        'targets whose last span arrived since 1h, 7d, or a date and time (default: 24h)',
+      ).argParser(parseMoment),
+    )
+    .addOption(new Option('--by <group>', 'one line for each value').choices([...COVERAGE_GROUPS]))
+    .addHelpText(
+      'before',
+      examples(
+        ['the last 24 hours', 'spanscore coverage'],
+        ['a week, scorer by scorer', 'spanscore coverage --since 7d --by scorer'],
+        ['what failed and why, for a script', 'spanscore coverage --by reason --json'],
+      ),
+    )
+    .action(bind(coverage));
+};
+
+async function coverage(context: CommandContext, options: CoverageOptions): Promise<ExitCode> {
+  const { config } = await context.loadConfig();
+  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { countCoverage } = await import('../../app/aggregates/count-coverage.ts');
+  const { rules } = await loadScorerKit(config, context);
+  const { store } = await context.openApp();
+  const nowMs = await store.spans.nowMs();
+  const { decided, waiting, sinceMs } = await countCoverage(
+    store,
+    { sinceMs: options.since ?? nowMs - DEFAULT_RANGE_MS, nowMs, byService: options.by === 'service' },
+    rules,
+  );
+  const lines = coverageLines(decided, waiting, { by: options.by, sinceMs });
+  context.out.talk(`targets whose last span arrived since ${isoTime(sinceMs)}`);
+  if (lines.length === 0) {
+    context.out.talk('nothing was decided in this time; for a longer one: --since 30d');
+  }
+  if (!context.out.json) {
+    await context.out.text(showCoverage(lines, options.by));
+    return EXIT.done;
+  }
+  for (const line of lines) {
+    await context.out.item(line, () => '');
+  }
+  return EXIT.done;
+}
+
+const COLUMNS = [
+  ['ELIGIBLE', 'eligible'],
+  ['SAMPLED', 'sampled'],
+  ['SCORED', 'scored'],
+  ['NOT APPLICABLE', 'notApplicable'],
+  ['DEFERRED', 'deferred'],
+  ['FAILED', 'failed'],
+  ['SAMPLED OUT', 'sampledOut'],
+  ['FILTERED', 'filtered'],
+] as const satisfies readonly (readonly [string, keyof CoverageLine])[];
+
+/** Formats a coverage as a table; the total with a list of its reasons. */
+export function showCoverage(lines: readonly CoverageLine[], by: CoverageGroup | undefined): string {
+  const counts = table(
+    [
+      ...(by === undefined ? [] : by === 'reason' ? ['STATUS', 'REASON'] : [by.toUpperCase()]),
+      ...COLUMNS.map(([header]) => header),
+      ...(hasWaiting(by) ? ['WAITING'] : []),
+    ],
+    lines.map((line) => [
+      ...showGroup(line, by),
+      ...[line.eligible, line.sampled, line.scored, line.notApplicable, line.deferred, line.failed].map(
+        String,
+      ),
+      ...[line.sampledOut, line.filtered].map(String),
+      ...(hasWaiting(by) ? [String(line.waiting ?? 0)] : []),
+    ]),
+  );
+  const reasons = by === undefined ? lines.flatMap(listReasons) : [];
+  return reasons.length === 0 ? counts : `${counts}\n\n${table(['STATUS', 'REASON', 'NUMBER'], reasons)}`;
+}
+
+function hasWaiting(by: CoverageGroup | undefined): boolean {
+  return by !== 'reason' && by !== 'service';
+}
+
+function showGroup(line: CoverageLine, by: CoverageGroup | undefined): string[] {
+  if (by === undefined) {
+    return [];
+  }
+  const name = cleanLine(line[by] ?? (by === 'reason' ? '-' : 'unknown'), 60);
+  return by === 'reason' ? [line.status ?? '', name] : [name];
+}
+
+function listReasons({ reasons }: CoverageLine): string[][] {
+  return Object.entries(reasons).flatMap(([status, codes]) =>
+    Object.entries(codes)
+      .toSorted(([, a], [, b]) => b - a)
+      .map(([code, number]) => [status, cleanLine(code, 60), String(number)]),
+  );
+}

@@ -1,0 +1,285 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { agreementJson } from '../../api/json/agreement-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
+import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { formatCount } from '../../domain/plural.ts';
+import type { Score } from '../../domain/score.ts';
+import { MIN_LABELS } from '../../labels/measure-agreement.ts';
+import type { ListKey } from '../../store/contracts/lists.ts';
+import { parseMoment } from '../arguments.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import {
+  CSV_HEAD,
+  type ExportedLabel,
+  formatCsv,
+  formatNdjson,
+  guessFormat,
+  LABEL_FORMATS,
+  type LabelFormat,
+  parseLabels,
+  readLabelText,
+} from '../input/label-file.ts';
+import { cleanLine } from '../show/clean-text.ts';
+import { table } from '../show/output.ts';
+
+interface ImportOptions {
+  readonly format?: LabelFormat;
+  readonly reviewer?: string;
+  readonly tenant: string;
+}
+
+interface ExportOptions {
+  readonly scorer?: string;
+  readonly since?: number;
+  readonly format: LabelFormat;
+  readonly out?: string;
+}
+
+interface AgreementOptions {
+  readonly scorer: string;
+  readonly since?: number;
+}
+
+/** Labels that are read at a time. */
+const PAGE = 500;
+
+/** Range of `agreement` without `--since`. */
+const DEFAULT_RANGE_MS = 30 * DAY_MS;
+
+/** Digits of a fingerprint that tell the versions of a scorer apart. */
+const FINGERPRINT_DIGITS = 8;
+
+export const registerLabels: RegisterCommand = (program, bind) => {
+  const labels = program
+    .command('labels')
+    .description('Labels: scores of people. Import and export them, and compare them with a scorer.')
+    .addHelpText(
+      'before',
+      examples(
+        ['store the labels of a file', 'spanscore labels import labels.csv --reviewer ann'],
+        ['all labels of this month', 'spanscore labels export --since 30d --out labels.csv'],
+        ['how often people agree with a scorer', 'spanscore labels agreement --scorer hallucination'],
+      ),
+    );
+  labels
+    .command('import')
+    .description(
+      'Store the labels of a file. Fields: traceId (or sessionId), spanId, scorer, score (or passes), label, note, reviewer, tenant. A bad line is named, and the others are stored.',
+    )
+    .argument('<file>', 'CSV with a head, or lines of JSON; - is stdin')
+    .addOption(
+      new Option('--format <format>', 'format of the file (default: by its name)').choices(LABEL_FORMATS),
+    )
+    .option('--reviewer <name>', 'author of lines without a reviewer')
+    .option('--tenant <name>', 'tenant of lines without one', '')
+    .action(bind(importFile));
+  labels
+    .command('export')
+    .description('Print labels, newest run first.')
+    .option('--scorer <name>', 'only labels for this scorer')
+    .addOption(
+      new Option('--since <when>', 'runs that began since 1h, 7d, or a date and time').argParser(parseMoment),
+    )
+    .addOption(new Option('--format <format>', 'format of the lines').choices(LABEL_FORMATS).default('csv'))
+    .option('--out <file>', 'write to this file')
+    .action(bind(exportLabels));
+  labels
+    .command('agreement')
+    .description(
+      `Compare each version of a scorer with people: Cohen's kappa with its 95 % interval, confusion, sensitivity and specificity with theirs, and from ${MIN_LABELS} labels on the corrected pass rate.`,
+    )
+    .requiredOption('--scorer <name>', 'name of the score rows')
+    .addOption(
+      new Option(
+        '--since <when>',
+        'runs that began since 1h, 7d, or a date and time (default: 30d)',
+      ).argParser(parseMoment),
+    )
+    .action(bind(agreement));
+};
+
+async function importFile(context: CommandContext, file: string, options: ImportOptions): Promise<ExitCode> {
+  const content = await readLabelText(file, context);
+  const lines = parseLabels(content, options.format ?? guessFormat(file, content));
+  const { config, store, purged } = await context.openApp();
+  const { importLabels } = await import('../../app/labels/import-labels.ts');
+  const { createWriteRecorder } = await import('../../app/api/audit.ts');
+  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
+  const named = lines.map((each) =>
+    'fault' in each || each.label.reviewer !== undefined || options.reviewer !== undefined
+      ? each
+      : { line: each.line, fault: 'reviewer: is required; name one with --reviewer' },
+  );
+  const found = named.flatMap((each) => ('fault' in each ? [] : [each]));
+  const refused = await importLabels(
+    {
+      store,
+      purged,
+      scorers: config.scorers,
+      recordWrite: createWriteRecorder(store.audit, loadPurgeKey(config.store)),
+    },
+    found.map(({ line, tenant = options.tenant, label }) => {
+      const { traceId = '', spanId = '', sessionId = '', passes, score, note, ...rest } = label;
+      const { reviewer = options.reviewer ?? '', scorer, label: text } = rest;
+      const target = { traceId, spanId, sessionId, scorer, label: text };
+      return { line, tenant, reviewer, target, note, answer: passes ?? score ?? false };
+    }),
+  );
+  const faults = [...named.flatMap((each) => ('fault' in each ? [each] : [])), ...refused].toSorted(
+    (a, b) => a.line - b.line,
+  );
+  for (const { line, fault } of faults) {
+    context.out.talk(`${file}:${line}: ${cleanLine(fault, 500)}`);
+  }
+  const stored = found.length - refused.length;
+  await context.out.document({ stored, refused: faults }, () => {
+    const rest = faults.length === 0 ? '' : `, ${formatCount(faults.length, 'line')} refused`;
+    return `${formatCount(stored, 'label')} stored${rest}`;
+  });
+  return faults.length === 0 ? EXIT.done : EXIT.someFailed;
+}
+
+async function exportLabels(context: CommandContext, options: ExportOptions): Promise<ExitCode> {
+  const { store } = await context.openApp();
+  const format = context.out.json ? 'ndjson' : options.format;
+  const sink = openSink(context, options.out, format);
+  let count = 0;
+  if (format === 'csv') {
+    await sink.write(CSV_HEAD);
+  }
+  const filters = {
+    source: ['human'] as const,
+    ...(options.scorer === undefined ? {} : { scorer: [options.scorer] }),
+    ...(options.since === undefined ? {} : { sinceMs: options.since }),
+  };
+  for (let after: ListKey | null | undefined; after !== null;) {
+    const page = await store.lists.scores(filters, { limit: PAGE, after });
+    for (const score of page.items) {
+      const label = toExported(score);
+      await sink.write(format === 'csv' ? formatCsv(label) : formatNdjson(label));
+      count += 1;
+    }
+    after = page.next;
+  }
+  await sink.end();
+  context.out.talk(`${formatCount(count, 'label')} exported`);
+  return EXIT.done;
+}
+
+/** Receiver of the lines of an export. */
+interface LineSink {
+  write(line: string): Promise<void>;
+  end(): Promise<void>;
+}
+
+function openSink({ out, cwd }: CommandContext, file: string | undefined, format: LabelFormat): LineSink {
+  if (file === undefined) {
+    const write = async (line: string) => (out.json ? out.item(JSON.parse(line), () => '') : out.text(line));
+    return { write, end: async () => undefined };
+  }
+  const path = resolve(cwd, file);
+  const stream = createWriteStream(path);
+  const failed = once(stream, 'error').then(([cause]) => {
+    throw new InvalidInputError(`${path} cannot be written as ${format}: ${readErrorMessage(cause)}`);
+  });
+  failed.catch(() => undefined);
+  return {
+    write: async (line) => {
+      if (!stream.write(`${line}\n`)) {
+        await Promise.race([once(stream, 'drain'), failed]);
+      }
+    },
+    end: async () => {
+      stream.end();
+      await Promise.race([once(stream, 'close'), failed]);
+    },
+  };
+}
+
+function toExported(score: Score): ExportedLabel {
+  const { tenant, traceId, sessionId, scorer, label, reason, scoredBy, scoredAt } = score;
+  return {
+    tenant,
+    traceId,
+    spanId: score.targetId === traceId || traceId === '' ? '' : score.spanId,
+    sessionId: traceId === '' ? sessionId : '',
+    scorer,
+    score: score.score,
+    label,
+    note: reason,
+    reviewer: scoredBy,
+    labelledAt: isoTime(scoredAt) ?? '',
+  };
+}
+
+async function agreement(context: CommandContext, options: AgreementOptions): Promise<ExitCode> {
+  const { store } = await context.openApp();
+  const { readAgreement } = await import('../../labels/read-agreement.ts');
+  const nowMs = await store.spans.nowMs();
+  const sinceMs = options.since ?? nowMs - DEFAULT_RANGE_MS;
+  const { scorer } = options;
+  const reading = await readAgreement(store, { scorer, sinceMs, nowMs });
+  if (reading.versions.length === 0) {
+    context.out.talk(
+      `no run since ${isoTime(sinceMs)} has both a score of ${scorer} and a label for it; label some: GET /api/v1/labels/queue?scorer=${scorer}, or spanscore labels import`,
+    );
+  }
+  const document = agreementJson({ scorer, sinceMs, untilMs: nowMs, reading });
+  await context.out.document(document, () => showAgreement(reading));
+  return EXIT.done;
+}
+
+function showAgreement({ versions, reviewers }: AgreementReading): string {
+  const ofVersions = versions.map((version) => {
+    const { confusion, corrected } = version;
+    return [
+      version.fingerprint.slice(0, FINGERPRINT_DIGITS),
+      cleanLine(version.judgeModel || '-', 40),
+      String(version.n),
+      showInterval(version.kappa, version.kappaLow, version.kappaHigh),
+      String(confusion.bothPass),
+      String(confusion.leftPasses),
+      String(confusion.rightPasses),
+      String(confusion.bothFail),
+      showInterval(version.sensitivity, version.sensitivityLow, version.sensitivityHigh),
+      showInterval(version.specificity, version.specificityLow, version.specificityHigh),
+      showShare(version.passRate),
+      corrected === null ? '-' : showInterval(corrected.share, corrected.low, corrected.high),
+    ];
+  });
+  const head = [
+    'VERSION',
+    'JUDGE',
+    'LABELS',
+    'KAPPA',
+    'BOTH PASS',
+    'ONLY SCORER',
+    'ONLY PEOPLE',
+    'BOTH FAIL',
+  ];
+  const rates = ['SENSITIVITY', 'SPECIFICITY', 'PASS RATE', 'CORRECTED'];
+  const people = reviewers.map(({ left, right, n, kappa, kappaLow, kappaHigh }) => [
+    cleanLine(left, 40),
+    cleanLine(right, 40),
+    String(n),
+    showInterval(kappa, kappaLow, kappaHigh),
+  ]);
+  return [
+    ...(ofVersions.length === 0 ? [] : [table([...head, ...rates], ofVersions)]),
+    ...(people.length === 0 ? [] : [table(['REVIEWER', 'REVIEWER', 'LABELS', 'KAPPA'], people)]),
+  ].join('\n\n');
+}
+
+function showShare(share: number | null): string {
+  return share === null ? '-' : share.toFixed(2);
+}
+
+function showInterval(value: number | null, low: number | null, high: number | null): string {
+  return value === null ? '-' : `${showShare(value)} (${showShare(low)} to ${showShare(high)})`;
+}

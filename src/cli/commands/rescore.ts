@@ -1,0 +1,141 @@
+import { Option } from 'commander';
+import { jobJson } from '../../api/json/job-json.ts';
+import { isoTime } from '../../api/json/time-json.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
+import { formatCount } from '../../domain/plural.ts';
+import { readReport, type ReasonCounts } from '../../rescore/rescore-report.ts';
+import type { Job } from '../../store/contracts/jobs.ts';
+import { parseMoment } from '../arguments.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { requireScorers } from '../input/scorer-names.ts';
+import { finishJob, runAttached } from '../jobs/run-job.ts';
+import { showReasons } from '../show/show-reasons.ts';
+
+interface RescoreOptions {
+  readonly failed?: boolean;
+  readonly scorer?: string;
+  readonly since?: number;
+  readonly detach?: boolean;
+}
+
+export const registerRescore: RegisterCommand = (program, bind) => {
+  program
+    .command('rescore')
+    .description(
+      'Run scorers again: those that failed, or one scorer on all that it has scored. The judge is asked again. A killed rescore continues in serve, or when the command runs again.',
+    )
+    .option('--failed', 'run the scorers of failed decisions again')
+    .option('--scorer <name>', 'run this scorer again on all that it has scored, as it is configured now')
+    .addOption(
+      new Option(
+        '--since <when>',
+        'only targets whose last span arrived since 1h, 7d, or a date and time (default: all)',
+      ).argParser(parseMoment),
+    )
+    .option('--detach', 'only create the job: a running serve does the work')
+    .addHelpText(
+      'before',
+      examples(
+        ['what failed in the last day', 'spanscore rescore --failed --since 24h'],
+        ['a week, by a changed scorer', 'spanscore rescore --scorer faithfulness --since 7d'],
+      ),
+    )
+    .action(bind(rescore, { stopsItself: true }));
+};
+
+async function rescore(context: CommandContext, options: RescoreOptions): Promise<ExitCode> {
+  const { scorer, since } = options;
+  if ((options.failed === true) === (scorer !== undefined)) {
+    throw new UsageError('name either --failed, or a scorer with --scorer');
+  }
+  const { config } = await context.loadConfig();
+  requireScorers(scorer === undefined ? [] : [scorer], config);
+  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { createConfiguredScoring, sessionSettings } =
+    await import('../../app/scoring/configured-scoring.ts');
+  const { RESCORE, rescoreKind } = await import('../../rescore/rescore-job.ts');
+  const { buildRescoreSpec } = await import('../../rescore/rescore-spec.ts');
+  const { openJob } = await import('../../jobs/follow-job.ts');
+  const kit = await loadScorerKit(config, context);
+  const { rules } = kit;
+  if (!rules.some(({ scorers }) => scorer === undefined || scorers.some(({ name }) => name === scorer))) {
+    const what = scorer === undefined ? 'no rules are' : `no rule with the scorer ${scorer} is`;
+    throw new InvalidInputError(`${what} configured: only scorers of rules run again`);
+  }
+  const { store, purged, readTrace } = await context.openApp();
+  const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };
+  const id = await openJob(store.jobs, { kind: RESCORE, tenant: '', spec });
+  if (options.detach === true) {
+    const job = await store.jobs.find(id);
+    await context.out.document(job === undefined ? { id } : jobJson(job), () => `job ${id}`);
+    context.out.talk(`a running serve does it; to do it here: ${commandLine(options)}`);
+    return EXIT.done;
+  }
+  const scoring = createConfiguredScoring({
+    config,
+    kit,
+    stores: store,
+    readTrace,
+    log: context.log,
+    purged,
+  });
+  const kind = rescoreKind({ scoring, repairs: store.repairs, rules, sessions: sessionSettings(config) });
+  return finish(
+    context,
+    options,
+    await runAttached(context, { store, id, kinds: [kind], show, toJson: jobJson }),
+  );
+}
+
+async function finish(context: CommandContext, options: RescoreOptions, job: Job): Promise<ExitCode> {
+  const { failed, skipped } = readReport(job.report);
+  const code = await finishJob(context, job, {
+    show,
+    isIncomplete: Object.keys(failed).length > 0,
+    farewell: `stopped here; a running serve with this configuration continues, or: ${commandLine(options)}`,
+  });
+  if (job.status === 'done') {
+    explainSkipped(context, { ...skipped, ...failed });
+  }
+  return code;
+}
+
+/** Reasons for which decisions cannot be repaired, and what helps. */
+const ADVICE: Readonly<Record<string, string>> = {
+  evidence_gone: 'the spans are no longer stored (store.retention.spans), so nothing can be scored',
+  rule_removed: 'the configuration no longer has the scorer in that rule',
+  arriving: 'spans still arrive; live scoring decides these traces',
+};
+
+function explainSkipped({ out }: CommandContext, reasons: ReasonCounts): void {
+  for (const [code, advice] of Object.entries(ADVICE)) {
+    if (reasons[code] !== undefined) {
+      out.talk(`${code}: ${advice}`);
+    }
+  }
+}
+
+function show(job: Job): string {
+  if (job.status === 'queued' && job.checkpoint === null) {
+    return `rescore ${job.id}: waits for a process that runs it`;
+  }
+  const { matched, scored, notApplicable, uncounted, remaining, ...reasons } = readReport(job.report);
+  const parts = [
+    `${formatCount(matched, 'trace')} looked at`,
+    `${scored} scored`,
+    ...(notApplicable > 0 ? [`${notApplicable} not applicable`] : []),
+    ...(['failed', 'deferred', 'skipped'] as const).flatMap((kind) => showReasons(kind, reasons[kind])),
+    ...(uncounted > 0 ? [`${uncounted} done before an interruption`] : []),
+    ...(job.status === 'done' ? [] : [`${remaining} left`]),
+    ...(job.costUsd > 0 ? [`${job.costUsd.toFixed(4)} USD`] : []),
+    ...(job.error === '' ? [] : [`waits: ${job.error}`]),
+  ];
+  return `rescore ${job.id}: ${parts.join(' · ')}`;
+}
+
+/** Returns the command that continues the same job. Its time is fixed, because `7d` would mean another time later. */
+function commandLine({ scorer, since }: RescoreOptions): string {
+  const what = scorer === undefined ? '--failed' : `--scorer ${scorer}`;
+  return `spanscore rescore ${what}${since === undefined ? '' : ` --since ${isoTime(since)}`}`;
+}

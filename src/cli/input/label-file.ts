@@ -1,0 +1,166 @@
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import { parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { NewLabel } from '../../api/schemas/label-schema.ts';
+import { checkValue } from '../../config/index.ts';
+import { MIB } from '../../domain/byte-sizes.ts';
+import { InvalidInputError, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
+import type { CommandContext } from '../command.ts';
+
+/** Formats of files of labels. */
+export const LABEL_FORMATS = ['csv', 'ndjson'] as const;
+export type LabelFormat = (typeof LABEL_FORMATS)[number];
+
+/** Largest file of labels, bytes: it is read as a whole. */
+const MAX_FILE = 64 * MIB;
+
+/** Label of a file. */
+export interface FileLabel {
+  /** Undefined for the tenant of the command. */
+  readonly tenant: string | undefined;
+  readonly label: z.output<typeof NewLabel>;
+}
+
+/** Line of a file: a label, or the reason why it is none. */
+export type LabelLine = { readonly line: number } & (FileLabel | { readonly fault: string });
+
+/** Reads the text of a file (`-`: stdin). Throws a `NotFoundError` for no file, and an `InvalidInputError` for one that is too large. */
+export async function readLabelText(
+  name: string,
+  { cwd, stdin }: Pick<CommandContext, 'cwd' | 'stdin'>,
+): Promise<string> {
+  if (name === '-') {
+    return readText(stdin);
+  }
+  const path = resolve(cwd, name);
+  const info = await stat(path).catch((cause: unknown) => {
+    throw new NotFoundError(`${path} cannot be read: ${readErrorMessage(cause)}`);
+  });
+  if (!info.isFile() || info.size > MAX_FILE) {
+    throw new InvalidInputError(
+      info.isFile() ? `${path} is larger than ${MAX_FILE / MIB} MiB; split it` : `${path} is not a file`,
+    );
+  }
+  return readFile(path, 'utf8');
+}
+
+/** Guesses the format of a file by its name, then by its first character. */
+export function guessFormat(name: string, text: string): LabelFormat {
+  if (/\.csv$/iu.test(name)) {
+    return 'csv';
+  }
+  return /\.(ndjson|jsonl)$/iu.test(name) || text.trimStart().startsWith('{') ? 'ndjson' : 'csv';
+}
+
+/** Parses the lines of a file. A line that is no label comes with its fault, and the others come all the same. */
+export function parseLabels(text: string, format: LabelFormat): LabelLine[] {
+  return format === 'csv' ? parseCsv(text) : parseNdjson(text);
+}
+
+function parseNdjson(text: string): LabelLine[] {
+  return text.split('\n').flatMap((content, index): LabelLine[] => {
+    if (content.trim() === '') {
+      return [];
+    }
+    const line = index + 1;
+    try {
+      return [{ line, ...checkLine(JSON.parse(content)) }];
+    } catch (error) {
+      return [{ line, fault: readErrorMessage(error) }];
+    }
+  });
+}
+
+function parseCsv(text: string): LabelLine[] {
+  const broken: LabelLine[] = [];
+  const records = parse(text, {
+    bom: true,
+    columns: true,
+    info: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    on_skip: (error) => {
+      broken.push({ line: Number(error?.['lines'] ?? 0), fault: readErrorMessage(error) });
+      return undefined;
+    },
+  }) as unknown as { record: Record<string, string>; info: { lines: number } }[];
+  const read = records.map(({ record, info: { lines: line } }): LabelLine => {
+    try {
+      return { line, ...checkLine(convertCells(record)) };
+    } catch (error) {
+      return { line, fault: readErrorMessage(error) };
+    }
+  });
+  return [...read, ...broken].toSorted((a, b) => a.line - b.line);
+}
+
+/** Converts the cells of a record: an empty cell is absent. */
+function convertCells(record: Readonly<Record<string, string>>): Record<string, unknown> {
+  const filled = Object.entries(record).filter(([, cell]) => cell !== '');
+  return Object.fromEntries(filled.map(([name, cell]) => [name, convertCell(name, cell)]));
+}
+
+function convertCell(name: string, cell: string): unknown {
+  if (name === 'score') {
+    return Number.isNaN(Number(cell)) ? cell : Number(cell);
+  }
+  if (name === 'passes') {
+    return { true: true, false: false }[cell.toLowerCase()] ?? cell;
+  }
+  return cell.replace(ESCAPED, '');
+}
+
+/** Start of a cell that a spreadsheet would compute, behind the sign that prevents it. */
+const ESCAPED = /^'(?=['=+\-@\t\r])/u;
+
+/** Start of a cell that needs such a sign. */
+const COMPUTED = /^['=+\-@\t\r]/u;
+
+function checkLine(value: unknown): FileLabel {
+  const record = checkValue(FileFields, value);
+  const { tenant, labelledAt: _, ...label } = record;
+  return { tenant, label: checkValue(NewLabel, label) };
+}
+
+/** Fields of a line beside those of a label. The time of a label is that of its import. */
+const FileFields = z.looseObject({ tenant: z.string().optional(), labelledAt: z.string().optional() });
+
+/** Columns of an exported file. */
+const COLUMNS = [
+  'tenant',
+  'traceId',
+  'spanId',
+  'sessionId',
+  'scorer',
+  'score',
+  'label',
+  'note',
+  'reviewer',
+  'labelledAt',
+] as const;
+
+/** Label as a line of an exported file; absent fields are empty. */
+export type ExportedLabel = Readonly<Record<(typeof COLUMNS)[number], string | number>>;
+
+/** Head of an exported CSV file. */
+export const CSV_HEAD = COLUMNS.join(',');
+
+/** Formats a label as a line of CSV. No spreadsheet computes a cell of it. */
+export function formatCsv(label: ExportedLabel): string {
+  return COLUMNS.map((name) => formatCell(label[name])).join(',');
+}
+
+function formatCell(cell: string | number): string {
+  if (typeof cell === 'number') {
+    return String(cell);
+  }
+  const safe = COMPUTED.test(cell) ? `'${cell}` : cell;
+  return /[",\r\n]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Formats a label as a line of JSON, without its empty fields. */
+export function formatNdjson(label: ExportedLabel): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(label).filter(([, value]) => value !== '')));
+}

@@ -1,0 +1,83 @@
+import { AppError } from '../../domain/errors.ts';
+import { followJob } from '../../jobs/follow-job.ts';
+import type { JobKind } from '../../jobs/job-kind.ts';
+import { startJobRunner } from '../../jobs/job-runner.ts';
+import type { Job } from '../../store/contracts/jobs.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+
+/** Interval in which the runner of a command looks at its job, milliseconds. */
+const LOOK_EVERY_MS = 500;
+
+export interface AttachedJob {
+  readonly store: Store;
+  readonly id: string;
+  readonly kinds: readonly JobKind[];
+  /** Formats the state of the job on one line. */
+  readonly show: (job: Job) => string;
+  /** Formats the job as JSON for `--json`. Absent for a command that prints one document at its end. */
+  readonly toJson?: (job: Job) => object;
+}
+
+/**
+ * Runs a job in this process, unless another one has its lease, and prints each change: on stdout with `--json`, else on stderr. Returns
+ * the job when it has ended, or is paused, or the command is interrupted. Throws the error of a job that failed.
+ */
+export async function runAttached(
+  { out, log, signal }: Pick<CommandContext, 'out' | 'log' | 'signal'>,
+  { store, id, kinds, show, toJson }: AttachedJob,
+): Promise<Job> {
+  const { jobs, duties, spans } = store;
+  const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds, log };
+  const runner = startJobRunner(deps, { only: id, lookEveryMs: LOOK_EVERY_MS });
+  const shown: Promise<void>[] = [];
+  try {
+    const onChange = (job: Job) => {
+      if (!out.json && job.status !== 'done') {
+        out.progress(show(job));
+      } else if (out.json && toJson !== undefined) {
+        shown.push(out.item(toJson(job), () => ''));
+      }
+    };
+    const job = await followJob(jobs, id, { onChange, signal });
+    await Promise.all(shown);
+    if (job.status === 'failed') {
+      throw new AppError(`job ${id} failed: ${job.error}`, {
+        code: 'bug',
+        stage: 'store',
+        retryable: false,
+      });
+    }
+    return job;
+  } finally {
+    await runner.stop();
+  }
+}
+
+export interface EndedJob {
+  /** Formats the state of the job on one line. */
+  readonly show: (job: Job) => string;
+  /** True for a job that is done, but with failures. */
+  readonly isIncomplete: boolean;
+  /** Says how a job that the command has left continues. */
+  readonly farewell: string;
+}
+
+/** Prints the end of a job that this command has followed. Returns the exit code. */
+export async function finishJob(
+  { out }: Pick<CommandContext, 'out'>,
+  job: Job,
+  { show, isIncomplete, farewell }: EndedJob,
+): Promise<ExitCode> {
+  if (job.status === 'done') {
+    await out.text(show(job));
+    return isIncomplete ? EXIT.someFailed : EXIT.done;
+  }
+  if (job.status === 'cancelled' || job.status === 'paused') {
+    out.talk(`job ${job.id} is ${job.status}`);
+    return EXIT.failed;
+  }
+  out.talk(farewell);
+  return EXIT.interrupted;
+}

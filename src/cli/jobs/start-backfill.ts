@@ -1,0 +1,134 @@
+import { backfillJson } from '../../api/json/backfill-json.ts';
+import { formatAll } from '../../domain/plural.ts';
+import type { Job } from '../../store/contracts/jobs.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { writeConditions, type WrittenConditions } from '../input/backfill-options.ts';
+import { requireScorers } from '../input/scorer-names.ts';
+import { showBackfill } from '../show/show-backfill.ts';
+import { finishJob, runAttached } from './run-job.ts';
+
+/** Options of `backfill`. */
+export interface BackfillOptions {
+  readonly from?: number;
+  readonly to?: number;
+  readonly rule?: string[];
+  readonly scorer?: string[];
+  readonly where?: WrittenConditions;
+  readonly sample?: number;
+  readonly rate?: number;
+  readonly maxCost?: number;
+  readonly concurrency?: number;
+  readonly judgeShare?: number;
+  readonly rescore?: boolean;
+  readonly dryRun?: boolean;
+  readonly detach?: boolean;
+}
+
+/** Starts a backfill, or continues the open one with the same specification. */
+export async function startBackfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
+  const { from, to = Date.now(), scorer, dryRun, detach } = options;
+  if (from === undefined) {
+    throw new UsageError("required option '--from <when>' is not given");
+  }
+  const { config } = await context.loadConfig();
+  requireScorers(scorer ?? [], config);
+  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { planBackfill } = await import('../../app/jobs/backfills.ts');
+  const kit = await loadScorerKit(config, context);
+  const spec = await planBackfill(
+    { config, kit },
+    {
+      fromMs: from,
+      toMs: to,
+      rules: options.rule,
+      scorers: scorer,
+      where: options.where === undefined ? undefined : writeConditions(options.where),
+      sample: options.sample,
+      rescore: options.rescore,
+      limits: {
+        tracesPerSecond: options.rate,
+        maxCostUsd: options.maxCost,
+        concurrency: options.concurrency,
+        judgeShare: options.judgeShare,
+      },
+    },
+  );
+  if (dryRun === true) {
+    const { previewHere } = await import('./preview-backfill.ts');
+    return previewHere(context, kit, spec);
+  }
+  const { store } = await context.openApp();
+  const { BACKFILL } = await import('../../backfill/backfill-job.ts');
+  const { openJob } = await import('../../jobs/follow-job.ts');
+  if (detach === true) {
+    await requireLiveScorer(context);
+  }
+  const id = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } });
+  if (detach === true) {
+    const { findBackfill } = await import('../../app/jobs/backfill-jobs.ts');
+    const job = await findBackfill(store.jobs, id);
+    await context.out.document(backfillJson(job), () => `backfill ${id}`);
+    context.out.talk(`a running serve does it; to see how far it is: spanscore backfill show ${id}`);
+    return EXIT.done;
+  }
+  return attachBackfill(context, id);
+}
+
+/** Throws `store_unavailable` when no process would run a job. */
+async function requireLiveScorer(context: CommandContext): Promise<void> {
+  const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
+  const { StoreUnavailableError } = await import('../../domain/errors.ts');
+  const { store } = await context.openApp();
+  if (!(await hasLiveScorer(store.duties))) {
+    throw new StoreUnavailableError(
+      'no process with the role scorer runs on this store, so nobody would do the work: start spanscore serve, or leave out --detach',
+    );
+  }
+}
+
+/** Follows a backfill to its end, and runs it here unless another process has it. */
+export async function attachBackfill(context: CommandContext, id: string): Promise<ExitCode> {
+  const { config } = await context.loadConfig();
+  const { store, purged, readTrace } = await context.openApp();
+  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
+  const { configureBackfillKind } = await import('../../app/jobs/backfills.ts');
+  const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
+  const { readBackfillReport, SKIPPED } = await import('../../backfill/backfill-report.ts');
+  const { log } = context;
+  const kit = await loadScorerKit(config, context);
+  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, purged });
+  const isBesideLive = await hasLiveScorer(store.duties);
+  const kind = configureBackfillKind({ config, kit }, scoring, { isBesideLive });
+  const job = await runAttached(context, {
+    store,
+    id,
+    kinds: [kind],
+    show: showBackfill,
+    toJson: backfillJson,
+  });
+  const { skipped, failed } = readBackfillReport(job.report);
+  const code = await finishJob(context, job, {
+    show: showBackfill,
+    isIncomplete: Object.keys(failed).length > 0 || skipped[SKIPPED.maxCost] !== undefined,
+    farewell: (await hasLiveScorer(store.duties))
+      ? `detached: a running serve with this configuration continues it; to stop it: spanscore backfill pause ${id}`
+      : `stopped here; the next serve continues it, or: spanscore backfill resume ${id}`,
+  });
+  if (code === EXIT.done) {
+    explainNothing(context, job);
+  }
+  return code;
+}
+
+/** Prints the reason when a backfill scored nothing. */
+function explainNothing({ out }: CommandContext, { report }: Job): void {
+  const { matched, scored, skipped } = report as { matched: number; scored: number; skipped: object };
+  if (matched === 0) {
+    out.talk('no trace of an agent or a model began in this time; to list traces: spanscore traces');
+  } else if (scored === 0 && Object.keys(skipped).every((code) => code === 'already_scored')) {
+    const verb = matched === 1 ? 'was' : 'were';
+    out.talk(`${formatAll(matched, 'trace')} ${verb} scored already: nothing was left to score`);
+  }
+}

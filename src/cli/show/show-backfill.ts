@@ -1,0 +1,59 @@
+import { readBackfillReport } from '../../backfill/backfill-report.ts';
+import { formatCount } from '../../domain/plural.ts';
+import { OPEN_STATUSES, type Job } from '../../store/contracts/jobs.ts';
+import { showReasons } from './show-reasons.ts';
+
+/** Formats the state of a backfill on one line. */
+export function showBackfill(job: Job): string {
+  return `backfill ${job.id}: ${showState(job)}`;
+}
+
+function showState(job: Job): string {
+  const { status, checkpoint, left, error, costUsd } = job;
+  if (status === 'queued' && checkpoint === null) {
+    return `waits for a process that runs it${left === '' ? '' : ` (${left})`}`;
+  }
+  const isOpen = OPEN_STATUSES.includes(status);
+  return [
+    ...(status === 'running' || status === 'done' ? [] : [status]),
+    ...showCounts(job.report),
+    ...(isOpen ? showRest(job) : []),
+    ...(costUsd > 0 ? [`${costUsd.toFixed(4)} USD`] : []),
+    ...(isOpen && error !== '' ? [`waits: ${error}`] : []),
+  ].join(' · ');
+}
+
+/** Lists what is left, and how fast a running backfill is. */
+function showRest({ status, report }: Job): string[] {
+  const { perSecond, etaSeconds, remaining } = readBackfillReport(report);
+  if (remaining === 0) {
+    return [];
+  }
+  const isFast = status === 'running' && perSecond !== null && etaSeconds !== null;
+  return [
+    `${remaining} left`,
+    ...(isFast ? [`${perSecond.toFixed(1)}/s`, `${showSpell(etaSeconds)} to go`] : []),
+  ];
+}
+
+/** Lists the counts of a backfill for people. */
+export function showCounts(report: unknown): string[] {
+  const { matched, sessions, scored, skipped, failed } = readBackfillReport(report);
+  return [
+    formatCount(matched, 'trace'),
+    ...(sessions > 0 ? [formatCount(sessions, 'session')] : []),
+    `${scored} scored`,
+    ...showReasons('skipped', skipped),
+    ...showReasons('failed', failed),
+  ];
+}
+
+/** Formats a time like `40 s`, `12 min` or `3.5 h`. */
+function showSpell(seconds: number): string {
+  const minutes = seconds / 60;
+  return minutes < 2
+    ? `${seconds} s`
+    : minutes < 120
+      ? `${Math.round(minutes)} min`
+      : `${(minutes / 60).toFixed(1)} h`;
+}

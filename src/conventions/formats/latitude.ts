@@ -1,0 +1,74 @@
+import type { ContentSwitch } from '../advice/content-switch.ts';
+import { readText } from '../attributes.ts';
+import { parseValue } from '../json.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { transferTool } from './openai-agents.ts';
+
+/** Settings that make its emitters send content. */
+const SWITCHES: readonly ContentSwitch[] = [
+  {
+    emitter: 'Latitude',
+    scopes: ['so.latitude.*'],
+    conventions: ['latitude'],
+    setting:
+      'in Latitude name no attribute with content in redact of LatitudeSpanProcessor, and leave traceIncludeSensitiveData of the OpenAI Agents SDK at true',
+    sendsByDefault: true,
+    source: 'recorded: @latitude-data/telemetry 3.6.0',
+  },
+];
+
+/** Latitude’s spans of the OpenAI Agents SDK. Its model calls are `otel-genai`. */
+export const latitude: Convention = {
+  name: 'latitude',
+  detect,
+  read,
+  signals: { keyPrefixes: ['latitude.', 'openai.agents.'], scopePrefixes: ['so.latitude.'] },
+  switches: SWITCHES,
+};
+
+const KIND = 'latitude.span.kind';
+
+const KIND_ROLES = new Map<string, SpanRole>([
+  ['agents.agent', 'agent'],
+  ['agents.function', 'tool'],
+  ['agents.handoff', 'tool'],
+  ['agents.trace', 'workflow'],
+  ['agents.task', 'container'],
+  ['agents.turn', 'container'],
+  ['agents.guardrail', 'container'],
+  ['agents.mcp_tools', 'container'],
+  ['agents.custom', 'container'],
+  ['agents.speech_group', 'container'],
+  ['agents.speech', 'other'],
+  ['agents.transcription', 'other'],
+]);
+
+function detect({ span }: SpanView): boolean {
+  return span.attributes.has(KIND);
+}
+
+function read({ span: { attributes } }: SpanView): SpanFacts {
+  const kind = readText(attributes, KIND) ?? '';
+  const shared: SpanFacts = {
+    role: KIND_ROLES.get(kind),
+    session: readText(attributes, 'session.id', 'openai.agents.group_id'),
+  };
+  if (kind === 'agents.agent') {
+    return { ...shared, agent: readText(attributes, 'openai.agents.name') };
+  }
+  if (kind === 'agents.handoff') {
+    return { ...shared, ...transferTool(readText(attributes, 'openai.agents.handoff.to')) };
+  }
+  return kind === 'agents.function' ? { ...shared, ...toolFacts(attributes) } : shared;
+}
+
+function toolFacts(attributes: SpanView['span']['attributes']): SpanFacts {
+  const [input, output] = ['input', 'output'].map((side) =>
+    readText(attributes, `openai.agents.function.${side}`),
+  );
+  return {
+    toolName: readText(attributes, 'openai.agents.function.name'),
+    ...(input === undefined ? {} : { toolArgs: parseValue(input) }),
+    ...(output === undefined ? {} : { toolResult: parseValue(output) }),
+  };
+}

@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import type { Alert } from '../api/resources/alerts.ts';
+import type { CompareReply } from '../api/resources/aggregates/compare.ts';
+import type { Coverage } from '../api/resources/aggregates/coverage.ts';
+import type { DistributionReply } from '../api/resources/aggregates/distribution.ts';
+import type { OverviewReply } from '../api/resources/aggregates/overview.ts';
+import type { SeriesReply } from '../api/resources/aggregates/series.ts';
+import type { Monitor } from '../api/resources/monitors.ts';
+import type { Mute } from '../api/resources/mutes.ts';
+import type { Status } from '../api/resources/status.ts';
+import type { SignIn } from '../api/resources/sign-in.ts';
+import type { Backfill } from '../api/schemas/backfill-schema.ts';
+import type { JudgePage, RuleItem, ScorerItem } from '../api/schemas/configured-schema.ts';
+import type { ScorerAgreement } from '../api/schemas/agreement-schema.ts';
+import type { LabelQueue, NewLabel, StoredLabel } from '../api/schemas/label-schema.ts';
+import type { ScoreDetail, ScoreItem } from '../api/schemas/score-schema.ts';
+import type { SessionDetail } from '../api/schemas/session-schema.ts';
+import type { SpanItem, TraceDetail, TraceItem } from '../api/schemas/trace-schema.ts';
+
+/** Page of a list. */
+interface Page<Schema extends z.ZodType> {
+  readonly items: z.output<Schema>[];
+  readonly next: string | null;
+}
+
+/** Replies of the routes that the dashboard reads, by their path. The schemas are those with which the server checks itself. */
+export interface Replies {
+  '/alerts': Page<typeof Alert>;
+  '/backfills': Page<typeof Backfill>;
+  '/backfills/{id}': z.output<typeof Backfill>;
+  '/compare': z.output<typeof CompareReply>;
+  '/coverage': Page<typeof Coverage>;
+  '/distribution': z.output<typeof DistributionReply>;
+  '/judges': z.output<typeof JudgePage>;
+  '/monitors': Page<typeof Monitor>;
+  '/labels/queue': z.output<typeof LabelQueue>;
+  '/labels/agreement': z.output<typeof ScorerAgreement>;
+  '/mutes': Page<typeof Mute>;
+  '/overview': z.output<typeof OverviewReply>;
+  '/rules': Page<typeof RuleItem>;
+  '/scorers': Page<typeof ScorerItem>;
+  '/scores': Page<typeof ScoreItem>;
+  '/scores/{scoreId}': z.output<typeof ScoreDetail>;
+  '/series': z.output<typeof SeriesReply>;
+  '/session': z.output<typeof SignIn>;
+  '/sessions/{sessionId}': z.output<typeof SessionDetail>;
+  '/status': z.output<typeof Status>;
+  '/traces': Page<typeof TraceItem>;
+  '/traces/{traceId}': z.output<typeof TraceDetail>;
+  '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;
+}
+
+export type ReadPath = keyof Replies;
+
+/** Item of a list. */
+export type Item<Path extends ReadPath> = Replies[Path] extends { readonly items: readonly (infer One)[] }
+  ? One
+  : never;
+
+/** Routes to which the dashboard writes, by method and path: their bodies and their replies. */
+export interface Writes {
+  'POST /alerts/{id}/ack': Write<undefined>;
+  'POST /mutes': Write<{ readonly subject: string; readonly for: string }>;
+  'DELETE /mutes': Write<undefined>;
+  'POST /backfills/{id}/pause': Write<undefined, z.output<typeof Backfill>>;
+  'POST /backfills/{id}/resume': Write<undefined, z.output<typeof Backfill>>;
+  'POST /backfills/{id}/cancel': Write<undefined, z.output<typeof Backfill>>;
+  'POST /session': Write<{ readonly token: string }>;
+  'DELETE /session': Write<undefined>;
+  'POST /labels': Write<z.input<typeof NewLabel>, z.output<typeof StoredLabel>>;
+}
+
+interface Write<Body, Reply = unknown> {
+  readonly body: Body;
+  readonly reply: Reply;
+}

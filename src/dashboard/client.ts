@@ -1,0 +1,84 @@
+import type { ReadPath, Replies, Writes } from './api-types.ts';
+import { fillPath, type Query } from './view-models/fill-path.ts';
+import type { Problem } from './view-models/problem.ts';
+
+/** Path of all routes of the API. */
+export const PREFIX = '/api/v1';
+
+/** Longest wait for a reply, milliseconds; the server gives up after 30 s. */
+const REPLY_LIMIT_MS = 40_000;
+
+/** Refusal of a request, or no reply. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.detail);
+    this.problem = problem;
+  }
+}
+
+interface Request {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Query;
+  readonly signal?: AbortSignal;
+}
+
+/** Asks a route for its JSON. Throws a `ProblemError`. */
+export async function read<Path extends ReadPath>(path: Path, request: Request = {}): Promise<Replies[Path]> {
+  return (await ask('GET', path, request)) as Replies[Path];
+}
+
+/** Sends JSON to a route. Throws a `ProblemError`. */
+export async function write<Route extends keyof Writes>(
+  route: Route,
+  body: Writes[Route]['body'],
+  request: Request = {},
+): Promise<Writes[Route]['reply']> {
+  const [method = '', path = ''] = route.split(' ');
+  return ask(method, path, { ...request, body });
+}
+
+async function ask(
+  method: string,
+  path: string,
+  { params, query, signal, body }: Request & { readonly body?: unknown },
+): Promise<unknown> {
+  const limit = AbortSignal.timeout(REPLY_LIMIT_MS);
+  const reply = await fetch(PREFIX + fillPath(path, params, query), {
+    method,
+    signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    ...(method === 'GET'
+      ? {}
+      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
+  }).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    throw new ProblemError(describeSilence(error));
+  });
+  const content: unknown = await reply.json().catch(() => undefined);
+  if (!reply.ok) {
+    throw new ProblemError(readProblem(reply, content));
+  }
+  return content;
+}
+
+function describeSilence(error: unknown): Problem {
+  const reason =
+    error instanceof DOMException && error.name === 'TimeoutError'
+      ? 'it did not answer in time'
+      : 'it cannot be reached';
+  const detail = `${reason}; check that spanscore serve runs, then try again`;
+  return { status: 0, title: 'No answer from spanscore', detail, errors: [], retryAfterS: undefined };
+}
+
+function readProblem(reply: Response, content: unknown): Problem {
+  const { title, detail, errors } = (content ?? {}) as Partial<Problem>;
+  const retryAfter = Number(reply.headers.get('retry-after') ?? Number.NaN);
+  return {
+    status: reply.status,
+    title: title ?? `HTTP ${reply.status}`,
+    detail: detail ?? 'the answer has no explanation; the log of spanscore may have one',
+    errors: errors ?? [],
+    retryAfterS: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  };
+}

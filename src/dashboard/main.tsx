@@ -1,0 +1,14 @@
+import './theme.css';
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { startKeyboard } from './keyboard.ts';
+import { startRouter } from './router.ts';
+import { startTheme } from './theme.ts';
+
+startTheme();
+startRouter();
+startKeyboard();
+const root = document.querySelector('#app');
+if (root !== null) {
+  render(<App />, root);
+}

@@ -1,0 +1,134 @@
+import type { ComponentChildren } from 'preact';
+import { read } from '../client.ts';
+import { Facts } from '../parts/facts.tsx';
+import { Loaded } from '../parts/loaded.tsx';
+import { Page } from '../parts/page.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { LongText, Text } from '../parts/text.tsx';
+import { useResource } from '../resource.ts';
+import { budgetName } from '../view-models/budget-name.ts';
+import { formatUsd } from '../view-models/format.ts';
+import {
+  listProcessFacts,
+  listQueueFacts,
+  listStoreFacts,
+  type Status as Reply,
+} from '../view-models/status-facts.ts';
+import { showValue } from '../view-models/visible-text.ts';
+
+/** State of spanscore: version, store, queues, components, configuration without secrets. */
+export function Status() {
+  const status = useResource('status', (signal) => read('/status', { signal }));
+  return (
+    <Page title="Status">
+      <p class="choices">
+        <button type="button" onClick={status.reload}>
+          Refresh
+        </button>
+      </p>
+      <Loaded of={status} what="the status">
+        {(data) => <Parts status={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+/** A caller of one tenant sees fewer parts, and so does a process with few roles. */
+function Parts({ status }: { readonly status: Reply }) {
+  const { components, scoring, store, judges, jobs, budgets, config } = status;
+  return (
+    <>
+      <Facts facts={listProcessFacts(status)} />
+      {components !== undefined && (
+        <Table caption="Components" columns={COMPONENTS} rows={components} keyOf={({ name }) => name} />
+      )}
+      {scoring !== undefined && (
+        <Section name="Scoring">
+          <Facts facts={listQueueFacts(scoring)} />
+        </Section>
+      )}
+      {store !== undefined && (
+        <Section name="Store">
+          <Facts facts={listStoreFacts(store)} />
+        </Section>
+      )}
+      {judges !== undefined && judges.length > 0 && (
+        <Table
+          caption="Scorers and their judges"
+          columns={JUDGES}
+          rows={judges}
+          keyOf={({ judge, scorer }) => JSON.stringify([judge, scorer])}
+        />
+      )}
+      {jobs !== undefined && jobs.length > 0 && (
+        <Table caption="Open jobs" columns={JOBS} rows={jobs} keyOf={({ id }) => id} />
+      )}
+      {budgets !== undefined && budgets.length > 0 && (
+        <Table caption="Budgets" columns={BUDGETS} rows={budgets} keyOf={budgetName} />
+      )}
+      {config !== undefined && (
+        <Section name="Configuration">
+          <LongText of={showValue(config)} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Section({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <section aria-label={name}>
+      <h2>{name}</h2>
+      {children}
+    </section>
+  );
+}
+
+type Rows<Part extends keyof Reply> = NonNullable<Reply[Part]> extends readonly (infer Row)[] ? Row : never;
+
+const COMPONENTS: readonly Column<Rows<'components'>>[] = [
+  { name: 'Component', cell: ({ name }) => <Text of={name} /> },
+  {
+    name: 'Health',
+    cell: ({ healthy }) => <span class={healthy ? 'good' : 'bad'}>{healthy ? '✓ works' : '✗ fails'}</span>,
+  },
+  { name: 'Reason', cell: ({ error }) => <Text of={error ?? '–'} /> },
+];
+
+const JUDGES: readonly Column<Rows<'judges'>>[] = [
+  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
+  { name: 'Judge', cell: ({ judge }) => <Text of={judge || 'no judge'} /> },
+  {
+    name: 'State',
+    cell: ({ state }) => (
+      <span class={state === 'ok' ? 'good' : 'bad'}>{state === 'ok' ? '✓ works' : '✗ fails'}</span>
+    ),
+  },
+  {
+    name: 'Failures',
+    cell: ({ kinds }) => (
+      <Text
+        of={
+          Object.entries(kinds)
+            .map(([kind, count]) => `${kind}: ${count}`)
+            .join(', ') || 'none'
+        }
+      />
+    ),
+  },
+  { name: 'Last failure', cell: ({ lastFailure }) => <Text of={lastFailure?.reason ?? '–'} /> },
+];
+
+const JOBS: readonly Column<Rows<'jobs'>>[] = [
+  { name: 'Job', cell: ({ id }) => <code>{id}</code> },
+  { name: 'Kind', cell: ({ kind }) => <Text of={kind} /> },
+  { name: 'Status', cell: ({ status }) => <Text of={status} /> },
+  { name: 'Error', cell: ({ error }) => <Text of={error ?? '–'} /> },
+];
+
+const BUDGETS: readonly Column<Rows<'budgets'>>[] = [
+  { name: 'Budget', cell: (budget) => <Text of={budgetName(budget)} /> },
+  { name: 'Spent', cell: ({ spentUsd }) => formatUsd(spentUsd), isNumber: true },
+  { name: 'Reserved', cell: ({ reservedUsd }) => formatUsd(reservedUsd), isNumber: true },
+  { name: 'Cap', cell: ({ capUsd }) => formatUsd(capUsd), isNumber: true },
+];

@@ -1,0 +1,161 @@
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
+import { read } from '../client.ts';
+import { Decisions, ReadingNotes } from '../parts/decisions.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { Findings } from '../parts/findings.tsx';
+import { Loaded } from '../parts/loaded.tsx';
+import { RunMessages } from '../parts/messages.tsx';
+import { Page } from '../parts/page.tsx';
+import { RawSpan } from '../parts/raw-span.tsx';
+import { StepSummary } from '../parts/step-summary.tsx';
+import { Tabs } from '../parts/tabs.tsx';
+import { Text, Time } from '../parts/text.tsx';
+import { Waterfall } from '../parts/waterfall.tsx';
+import { useResource } from '../resource.ts';
+import { adjustQuery, place, query } from '../router.ts';
+import { fillPath } from '../view-models/fill-path.ts';
+import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
+import { STATES } from '../view-models/trace-list.ts';
+import { buildWaterfall, type TraceDetail } from '../view-models/waterfall.ts';
+
+const TABS = [
+  { name: 'messages', title: 'Messages' },
+  { name: 'findings', title: 'Findings' },
+  { name: 'decisions', title: 'Decisions' },
+  { name: 'raw', title: 'Raw' },
+] as const;
+type Tab = (typeof TABS)[number]['name'];
+
+/** One trace: its steps, its messages, what the scorers found, why it was scored, and its spans as they are. */
+export function Trace() {
+  const traceId = place.value?.params['traceId'] ?? '';
+  const trace = useResource(`trace ${traceId}`, (signal) =>
+    read('/traces/{traceId}', { params: { traceId }, signal }),
+  );
+  return (
+    <Page title={`Trace ${traceId.slice(0, 8)}`}>
+      <p>
+        <code>{traceId}</code>
+      </p>
+      <Loaded of={trace} what="the trace">
+        {(data) => <Detail trace={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Detail({ trace }: { readonly trace: TraceDetail }) {
+  const rows = useMemo(() => buildWaterfall(trace), [trace]);
+  const asked = query.value.get('span') ?? '';
+  const selected = rows.some(({ span }) => span.spanId === asked) ? asked : (rows[0]?.span.spanId ?? '');
+  const claim = query.value.get('claim') ?? '';
+  const tab: Tab = TABS.find(({ name }) => name === query.value.get('tab'))?.name ?? 'messages';
+  const step = rows.find(({ span }) => span.spanId === selected);
+  return (
+    <>
+      <TraceFacts trace={trace} />
+      <div class="trace">
+        <section aria-labelledby="steps">
+          <h2 id="steps">Steps</h2>
+          {rows.length === 0 ? (
+            <p>The spans of this trace are not stored any more. Its scores and decisions are.</p>
+          ) : (
+            <Waterfall rows={rows} selected={selected} onSelect={(spanId) => adjustQuery({ span: spanId })} />
+          )}
+          {step !== undefined && (
+            <StepSummary
+              row={step}
+              scores={trace.scores}
+              onSelect={({ id }) => adjustQuery({ tab: 'findings', claim: id })}
+            />
+          )}
+        </section>
+        <section aria-label="Details">
+          <Tabs label="Details" tabs={TABS} selected={tab} onSelect={(name) => adjustQuery({ tab: name })}>
+            {tab === 'messages' && <TraceMessages trace={trace} />}
+            {tab === 'findings' && (
+              <Findings
+                trace={trace}
+                selected={claim}
+                onSelect={({ id, spanId }) =>
+                  adjustQuery({ claim: id, span: spanId === '' ? selected : spanId })
+                }
+              />
+            )}
+            {tab === 'decisions' && (
+              <>
+                <Decisions decisions={trace.decisions} />
+                <ReadingNotes reading={trace.reading} />
+              </>
+            )}
+            {tab === 'raw' && <RawSpan traceId={trace.traceId} spanId={selected} />}
+          </Tabs>
+        </section>
+      </div>
+    </>
+  );
+}
+
+function TraceMessages({ trace: { reading } }: { readonly trace: TraceDetail }) {
+  if (reading === null || reading.runs.length === 0) {
+    return <ReadingNotes reading={reading} />;
+  }
+  return (
+    <>
+      {reading.truncated && <p class="note">Long texts are cut. The tab Raw has each span whole.</p>}
+      {reading.runs.map((run) => (
+        <RunMessages key={run.target.spanId} run={run} />
+      ))}
+    </>
+  );
+}
+
+function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
+  const { state, reading, joinedWith } = trace;
+  const run = reading?.runs[0];
+  const others = joinedWith.map((traceId) => (
+    <a key={traceId} href={fillPath('/traces/:traceId', { traceId })}>
+      <code>{traceId.slice(0, 8)}</code>{' '}
+    </a>
+  ));
+  return (
+    <Facts
+      facts={[
+        ['State', `${STATES[state].sign} ${STATES[state].words}`],
+        ...(run === undefined ? [] : listRunFacts(run)),
+        ['Cost of scoring', formatUsd(sumCost(trace))],
+        ...(joinedWith.length === 0 ? [] : [['Other traces of the run', others] as const]),
+      ]}
+    />
+  );
+}
+
+function listRunFacts(run: AgentRun): (readonly [name: string, value: ComponentChildren])[] {
+  const { service, serviceVersion, environment, startedAt, endedAt, usage, sessionId } = run;
+  const text = (value: string) => <Text of={value === '' ? 'not known' : value} />;
+  const session = sessionId !== null && (
+    <a href={fillPath('/sessions/:sessionId', { sessionId })}>
+      <Text of={sessionId} />
+    </a>
+  );
+  return [
+    ['Agent', text(run.agent ?? '')],
+    ['Service', text([service, serviceVersion, environment].filter(Boolean).join(' · '))],
+    [
+      'Started (UTC)',
+      <>
+        <Time at={startedAt} />, {formatDuration(Date.parse(endedAt) - Date.parse(startedAt))}
+      </>,
+    ],
+    ['Models', text(run.models.join(', '))],
+    ['Tokens', usage.totalTokens === null ? 'not known' : formatNumber(usage.totalTokens)],
+    ...(session === false ? [] : [['Session', session] as const]),
+  ];
+}
+
+function sumCost({ scores }: TraceDetail): number | null {
+  const costs = scores.flatMap(({ costUsd }) => (costUsd === null ? [] : [costUsd]));
+  return costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0);
+}

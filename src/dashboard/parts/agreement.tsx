@@ -1,0 +1,109 @@
+import { read } from '../client.ts';
+import type { Replies } from '../api-types.ts';
+import { useResource } from '../resource.ts';
+import { formatInterval } from '../view-models/comparison.ts';
+import { formatNumber, formatPercent } from '../view-models/format.ts';
+import { Loaded } from './loaded.tsx';
+import { Table, type Column } from './table.tsx';
+import { Text } from './text.tsx';
+
+type Agreement = Replies['/labels/agreement'];
+type Version = Agreement['versions'][number];
+type Reviewers = Agreement['reviewers'][number];
+
+const FINGERPRINT_DIGITS = 8;
+
+const VERSIONS: readonly Column<Version>[] = [
+  {
+    name: 'Version',
+    cell: ({ fingerprint }) => <code title={fingerprint}>{fingerprint.slice(0, FINGERPRINT_DIGITS)}</code>,
+  },
+  { name: 'Judge', cell: ({ judgeModel }) => <Text of={judgeModel || 'no judge'} /> },
+  { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
+  {
+    name: 'Kappa',
+    isNumber: true,
+    cell: ({ kappa, kappaLow, kappaHigh }) => formatInterval(kappa, kappaLow, kappaHigh),
+  },
+  {
+    name: 'Sensitivity',
+    isNumber: true,
+    cell: ({ sensitivity, sensitivityLow, sensitivityHigh }) =>
+      formatInterval(sensitivity, sensitivityLow, sensitivityHigh),
+  },
+  {
+    name: 'Specificity',
+    isNumber: true,
+    cell: ({ specificity, specificityLow, specificityHigh }) =>
+      formatInterval(specificity, specificityLow, specificityHigh),
+  },
+  {
+    name: 'Pass rate',
+    isNumber: true,
+    cell: ({ passRate }) => (passRate === null ? '–' : formatPercent(passRate)),
+  },
+  {
+    name: 'Corrected pass rate',
+    isNumber: true,
+    cell: ({ corrected }) =>
+      corrected === null ? '–' : formatInterval(corrected.share, corrected.low, corrected.high),
+  },
+];
+
+const REVIEWERS: readonly Column<Reviewers>[] = [
+  { name: 'Reviewer', cell: ({ left }) => <Text of={left} /> },
+  { name: 'Other reviewer', cell: ({ right }) => <Text of={right} /> },
+  { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
+  {
+    name: 'Kappa',
+    isNumber: true,
+    cell: ({ kappa, kappaLow, kappaHigh }) => formatInterval(kappa, kappaLow, kappaHigh),
+  },
+];
+
+/** Agreement of a scorer with the labels of people, and of people with each other. */
+export function AgreementTables({
+  scorer,
+  since,
+}: {
+  readonly scorer: string;
+  readonly since: string | undefined;
+}) {
+  const agreement = useResource(`agreement ${JSON.stringify([scorer, since])}`, (signal) =>
+    read('/labels/agreement', { query: { scorer, since }, signal }),
+  );
+  return (
+    <section aria-labelledby="agreement">
+      <h2 id="agreement">Agreement with the labels</h2>
+      <Loaded
+        of={agreement}
+        what="the agreement"
+        isEmpty={({ versions }) => versions.length === 0}
+        empty={<p>No target of this time has both a score and a label yet.</p>}
+      >
+        {({ versions, reviewers }) => (
+          <>
+            <Table
+              caption="Versions of the scorer, compared with people"
+              columns={VERSIONS}
+              rows={versions}
+              keyOf={({ fingerprint }) => fingerprint}
+            />
+            {reviewers.length > 0 && (
+              <Table
+                caption="Reviewers, compared with each other"
+                columns={REVIEWERS}
+                rows={reviewers}
+                keyOf={({ left, right }) => JSON.stringify([left, right])}
+              />
+            )}
+            <p class="note">
+              In brackets: 95 % intervals. Sensitivity is the share of the good targets that the scorer lets
+              pass, specificity the share of the bad ones that it lets fail.
+            </p>
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,31 @@
+import { useState } from 'preact/hooks';
+import { formatTime } from '../view-models/format.ts';
+import { cutForReading, visibleText } from '../view-models/visible-text.ts';
+
+/** A short text of a trace: never markup, and apart from the direction of the text around it. */
+export function Text({ of }: { readonly of: string }) {
+  return <bdi>{visibleText(of)}</bdi>;
+}
+
+/** A long text of a trace; a very long one is shown from its beginning until the reader asks for all. */
+export function LongText({ of }: { readonly of: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const { shown, hidden } = cutForReading(of);
+  return (
+    <div class="long-text">
+      <pre>
+        <bdi>{visibleText(isWhole ? of : shown)}</bdi>
+      </pre>
+      {hidden > 0 && !isWhole && (
+        <button type="button" onClick={() => setWhole(true)}>
+          Show {hidden.toLocaleString('en')} more characters
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A time in UTC. */
+export function Time({ at }: { readonly at: string | null | undefined }) {
+  return at === null || at === undefined ? <>–</> : <time dateTime={at}>{formatTime(at)}</time>;
+}

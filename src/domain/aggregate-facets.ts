@@ -1,0 +1,13 @@
+/** Facets by which aggregates of scores are split and filtered. */
+export const AGGREGATE_FACETS = [
+  'agent',
+  'service',
+  'environment',
+  'model',
+  'serviceVersion',
+  'agentVersion',
+  'target',
+  'fingerprint',
+] as const;
+
+export type AggregateFacet = (typeof AGGREGATE_FACETS)[number];

@@ -1,0 +1,121 @@
+import { computeAgreement, countAnswers, type Agreement } from '../domain/agreement/kappa.ts';
+import type {
+  AgreementReading,
+  ReviewerAgreement,
+  VersionAgreement,
+} from '../domain/agreement/label-agreement.ts';
+import type { ComparedScoreStore, ScorePair } from '../store/contracts/aggregates/compared-scores.ts';
+import type { LabelledScorer, LabelledVersion, LabelStore } from '../store/contracts/labels/label-store.ts';
+import { measureAgreement } from './measure-agreement.ts';
+
+/** Most labels of a version, or of two reviewers, that are compared. */
+const MAX_PAIRS = 10_000;
+
+/** Most reviewers that are compared with each other: those with the most labels. */
+const MAX_REVIEWERS = 10;
+
+interface AgreementStores {
+  readonly labels: Pick<LabelStore, 'versions' | 'reviewers'>;
+  readonly comparedScores: ComparedScoreStore;
+}
+
+/** Range of runs. Times are Unix milliseconds. */
+interface Range {
+  readonly sinceMs: number;
+  readonly nowMs: number;
+}
+
+/** Reads the scores of a version, or of a reviewer, and those of people, on the same targets. */
+function readPairs(
+  comparedScores: ComparedScoreStore,
+  { tenant, sinceMs, nowMs }: Range & Pick<LabelledScorer, 'tenant'>,
+  {
+    scorer,
+    higherIsBetter,
+    left,
+    right = {},
+  }: Pick<LabelledVersion, 'scorer' | 'higherIsBetter'> & {
+    readonly left: { readonly fingerprint: string; readonly isHuman: boolean };
+    /** Reviewer; absent: all. */
+    readonly right?: { readonly fingerprint?: string };
+  },
+): Promise<ScorePair[]> {
+  return comparedScores.pairs({
+    tenant,
+    fromMs: sinceMs,
+    toMs: nowMs,
+    left: { scorer, higherIsBetter, ...left },
+    right: { scorer, higherIsBetter, isHuman: true, ...right },
+    limit: MAX_PAIRS,
+  });
+}
+
+/** Measures the versions of a scorer and the reviewers by the labels on runs of a range. */
+export async function readAgreement(
+  { labels, comparedScores }: AgreementStores,
+  query: LabelledScorer & Range,
+): Promise<AgreementReading> {
+  const { scorer } = query;
+  const [versions, reviewers] = await Promise.all([
+    labels.versions(query),
+    labels.reviewers({ ...query, limit: MAX_REVIEWERS }),
+  ]);
+  const higherIsBetter = versions[0]?.higherIsBetter ?? true;
+  const measured: VersionAgreement[] = [];
+  for (const { weights, ...version } of reviewers.length === 0 ? [] : versions) {
+    const left = { fingerprint: version.fingerprint, isHuman: false };
+    const pairs = await readPairs(comparedScores, query, { scorer, higherIsBetter, left });
+    if (pairs.length > 0) {
+      measured.push({ ...version, ...measureAgreement(pairs, weights) });
+    }
+  }
+  const compared: ReviewerAgreement[] = [];
+  for (const [index, left] of reviewers.entries()) {
+    for (const right of reviewers.slice(index + 1)) {
+      const pairs = await readPairs(comparedScores, query, {
+        scorer,
+        higherIsBetter,
+        left: { fingerprint: left.fingerprint, isHuman: true },
+        right: { fingerprint: right.fingerprint },
+      });
+      if (pairs.length > 0) {
+        compared.push({
+          left: left.reviewer,
+          right: right.reviewer,
+          ...computeAgreement(countAnswers(pairs)),
+        });
+      }
+    }
+  }
+  return { versions: measured, reviewers: compared };
+}
+
+/** Version of a scorer with its agreement with people on all labelled targets. */
+export type VersionKappa = Pick<LabelledVersion, 'scorer' | 'scorerVersion' | 'fingerprint'> &
+  Pick<Agreement, 'n' | 'kappa'>;
+
+/** Measures the agreement of each version of each scorer with people, of all tenants: the last used versions. */
+export async function readKappas(
+  {
+    labels,
+    comparedScores,
+  }: {
+    readonly labels: Pick<LabelStore, 'labelledVersions'>;
+    readonly comparedScores: ComparedScoreStore;
+  },
+  { limit, ...range }: Range & { readonly limit: number },
+): Promise<VersionKappa[]> {
+  const kappas: VersionKappa[] = [];
+  for (const version of await labels.labelledVersions({ sinceMs: range.sinceMs, limit })) {
+    const { scorer, scorerVersion, fingerprint } = version;
+    const pairs = await readPairs(comparedScores, range, {
+      ...version,
+      left: { fingerprint, isHuman: false },
+    });
+    if (pairs.length > 0) {
+      const { n, kappa } = computeAgreement(countAnswers(pairs));
+      kappas.push({ scorer, scorerVersion, fingerprint, n, kappa });
+    }
+  }
+  return kappas;
+}

@@ -1,0 +1,263 @@
+import PQueue from 'p-queue';
+import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
+import { AppError } from '../domain/errors.ts';
+import { isRecord } from '../domain/unknown-values.ts';
+import { sleep } from '../domain/waits.ts';
+import { findForeignScorer } from '../jobs/foreign-scorers.ts';
+import type { JobKind, JobRun } from '../jobs/job-kind.ts';
+import type { Claims } from '../ownership/claim.ts';
+import { joinCell } from '../ownership/division.ts';
+import { scoreTraces } from '../scoring/score-traces.ts';
+import type { Scoring } from '../scoring/scoring.ts';
+import { redoMode, type ScoringMode } from '../scoring/scoring-mode.ts';
+import type { PreparedRule } from '../scoring/select/rule.ts';
+import { findSessionKeys } from '../scoring/sessions/session-keys.ts';
+import { scoreSession } from '../scoring/sessions/score-session.ts';
+import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
+import type { TraceOutcome } from '../scoring/trace-task.ts';
+import type { Job, JobProgress } from '../store/contracts/jobs.ts';
+import type { RepairPlace, RepairQuery, RepairStore } from '../store/contracts/repairs.ts';
+import { joinTraceKey } from '../store/contracts/stores.ts';
+import { findResult, isPassing, nameRow } from './rescore-result.ts';
+import {
+  addResult,
+  EMPTY_REPORT,
+  readReport,
+  type RescoreReport,
+  type RescoreResult,
+} from './rescore-report.ts';
+import { readRescoreSpec, type RescoreSpec } from './rescore-spec.ts';
+
+/** Name of the kind of job. */
+export const RESCORE = 'rescore';
+
+/** Most traces of one page. After a kill, only work of one page may be done again. */
+const PAGE = 100;
+
+/** Time that a rescore waits after its begin, milliseconds: scores of before are then told from its own. */
+const SETTLE_MS = 1_000;
+
+/** Sessions that are scored at the same time: their turns are in memory. */
+const SESSIONS_AT_ONCE = 8;
+
+export interface RescoreDeps {
+  readonly scoring: Scoring;
+  readonly repairs: RepairStore;
+  /** Rules of the configuration. */
+  readonly rules: readonly PreparedRule[];
+  readonly sessions: SessionSettings;
+  /** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. Default 1,000. */
+  readonly settleMs?: number | undefined;
+}
+
+/**
+ * Creates the kind of job that runs scorers again: those of failed decisions, or one scorer on all that it has scored. Every decision
+ * keeps its source and its sampling.
+ */
+export function rescoreKind(deps: RescoreDeps): JobKind {
+  return {
+    name: RESCORE,
+    refuse: (job) => findForeignScorer(readRescoreSpec(job.spec).fingerprints, deps.rules),
+    run: (job, run) => new Rescore(deps, job, run).run(),
+  };
+}
+
+/** Place of a rescore. */
+interface Checkpoint {
+  /** Begin of the job by the store's clock, Unix milliseconds: later scores are results of it, or newer. */
+  readonly begunMs: number;
+  readonly phase: 'traces' | 'sessions' | 'done';
+  readonly after: RepairPlace | null;
+  /** Decisions of the next page that are counted. */
+  readonly settled: readonly string[];
+}
+
+class Rescore {
+  readonly #deps: RescoreDeps;
+  readonly #spec: RescoreSpec;
+  readonly #job: Job;
+  readonly #run: JobRun;
+  #checkpoint: Checkpoint;
+  #report: RescoreReport;
+  #costUsd: number;
+
+  constructor(deps: RescoreDeps, job: Job, run: JobRun) {
+    this.#deps = deps;
+    this.#job = job;
+    this.#run = run;
+    this.#spec = readRescoreSpec(job.spec);
+    this.#report = readReport(job.report);
+    this.#costUsd = job.costUsd;
+    this.#checkpoint = { begunMs: 0, phase: 'traces', after: null, settled: [] };
+  }
+
+  async run(): Promise<JobProgress> {
+    await this.#begin();
+    try {
+      while (this.#checkpoint.phase !== 'done') {
+        await this.#run.check();
+        await this.#rescorePage();
+      }
+    } finally {
+      await this.#deps.scoring.budget.giveBack();
+    }
+    return this.#progress();
+  }
+
+  /** Continues from the stored place, or begins. Counts what an interrupted page has done. */
+  async #begin(): Promise<void> {
+    const stored = this.#job.checkpoint;
+    if (isRecord(stored)) {
+      this.#checkpoint = stored as unknown as Checkpoint;
+    } else {
+      const { scoring, settleMs = SETTLE_MS } = this.#deps;
+      const begunMs = (await scoring.stores.spans.nowMs()) + settleMs;
+      await sleep(2 * settleMs, this.#run.signal);
+      this.#checkpoint = { ...this.#checkpoint, begunMs };
+      this.#report = EMPTY_REPORT;
+    }
+    const remaining = (await this.#count()) - this.#checkpoint.settled.length;
+    const uncounted = isRecord(stored) ? Math.max(0, this.#report.remaining - remaining) : 0;
+    this.#report = { ...this.#report, remaining, uncounted: this.#report.uncounted + uncounted };
+    await this.#run.save(this.#progress());
+  }
+
+  async #count(): Promise<number> {
+    const { phase } = this.#checkpoint;
+    const { repairs } = this.#deps;
+    const traces = phase === 'traces' ? await repairs.count(this.#query()) : 0;
+    const sessions =
+      phase === 'done'
+        ? 0
+        : await repairs.count(
+            phase === 'sessions' ? this.#query() : { ...this.#query(), ofSessions: true, after: null },
+          );
+    return traces + sessions;
+  }
+
+  #query(): RepairQuery {
+    const { phase, after } = this.#checkpoint;
+    const { scorer, sinceMs } = this.#spec;
+    return {
+      status: scorer === null ? 'failed' : 'scored',
+      scorer: scorer ?? undefined,
+      sinceMs: sinceMs ?? 0,
+      ofSessions: phase === 'sessions',
+      after,
+    };
+  }
+
+  async #rescorePage(): Promise<void> {
+    const page = await this.#deps.repairs.read(this.#query(), PAGE);
+    const settled = new Set(this.#checkpoint.settled);
+    const rows = page.decisions.filter((row) => !settled.has(nameRow(row)));
+    const known = rows.filter(({ rule, scorer }) => this.#isKnown(rule, scorer));
+    const outcomes = known.length === 0 ? new Map<string, TraceOutcome>() : await this.#score(known);
+    const broken = [...outcomes.values()].find(({ error }) => error !== null)?.error;
+    if (broken) {
+      throw broken;
+    }
+    const decisions = [...outcomes.values()].flatMap((outcome) => outcome.decisions);
+    const newRows = new Map(decisions.map((row) => [nameRow(row), row]));
+    const results = rows.map((row): [Decision, RescoreResult] => [
+      row,
+      known.includes(row) ? findResult(row, outcomes.get(joinUnit(row)), newRows) : REMOVED,
+    ]);
+    const passing = results.find(([row, result]) => isPassing(row, result))?.[1];
+    const counted = results.filter(([row, result]) => !isPassing(row, result));
+    const units = new Set(counted.map(([row]) => joinUnit(row)));
+    const isLast = passing === undefined && this.#next(page.after).phase === 'done';
+    const report = counted.reduce((sum, [, result]) => addResult(sum, result), {
+      ...this.#report,
+      matched: this.#report.matched + units.size,
+    });
+    // Live scoring adds and replaces decisions meanwhile.
+    this.#report = isLast ? { ...report, remaining: 0 } : report;
+    this.#costUsd += decisions.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
+    this.#checkpoint =
+      passing === undefined
+        ? this.#next(page.after)
+        : { ...this.#checkpoint, settled: [...settled, ...counted.map(([row]) => nameRow(row))] };
+    await this.#run.save(this.#progress());
+    if (passing !== undefined && 'detail' in passing) {
+      throw new AppError(passing.detail, { code: 'judge_unavailable', stage: 'judge', retryable: true });
+    }
+  }
+
+  #next(after: RepairPlace | null): Checkpoint {
+    const { begunMs, phase } = this.#checkpoint;
+    const then = phase === 'traces' ? 'sessions' : 'done';
+    return { begunMs, phase: after === null ? then : phase, after, settled: [] };
+  }
+
+  #isKnown(rule: string, scorer: string): boolean {
+    const scorers = this.#spec.fingerprints[rule] ?? {};
+    return scorer === WHOLE_RULE ? Object.keys(scorers).length > 0 : Object.hasOwn(scorers, scorer);
+  }
+
+  /** Scores the traces or sessions of a page. Only the scorers of these decisions run, and no earlier answer of a judge is used. */
+  async #score(rows: readonly Decision[]): Promise<Map<string, TraceOutcome>> {
+    const { scoring } = this.#deps;
+    const signals = [this.#run.signal, ...(scoring.signal === undefined ? [] : [scoring.signal])];
+    const own: Scoring = {
+      ...scoring,
+      claims: this.#claim(rows),
+      judgeScope: { ...scoring.judgeScope, cache: undefined },
+      signal: AbortSignal.any(signals),
+    };
+    const mode = this.#mode(rows);
+    if (this.#checkpoint.phase === 'sessions') {
+      const queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
+      const keys = await findSessionKeys(scoring.stores.sessions, rows);
+      const outcomes = [...keys].map(([unit, key]) => async (): Promise<[string, TraceOutcome]> => [
+        unit,
+        await scoreSession(own, key, mode, this.#deps.sessions),
+      ]);
+      return new Map(await queue.addAll(outcomes));
+    }
+    const keys = new Map(
+      rows.map(({ tenant, traceId }) => [joinTraceKey({ tenant, traceId }), { tenant, traceId }]),
+    );
+    const outcomes = await scoreTraces(own, [...keys.values()], mode);
+    return new Map(outcomes.map((outcome) => [joinTraceKey(outcome.key), outcome]));
+  }
+
+  #mode(rows: readonly Decision[]): ScoringMode {
+    const asked = new Set(rows.map(nameRow));
+    const { status } = this.#query();
+    return redoMode(this.#deps.rules, {
+      sinceMs: this.#checkpoint.begunMs,
+      selects: (row) => row !== undefined && row.status === status && asked.has(nameRow(row)),
+    });
+  }
+
+  /** Creates claims on the scorers of these decisions. They end with the lease of the job. */
+  #claim(rows: readonly Decision[]): Claims {
+    const cells = Map.groupBy(rows, joinUnit);
+    return {
+      claim: (key) => {
+        const ours = new Set(cells.get(joinTraceKey(key))?.map(({ rule, scorer }) => joinCell(rule, scorer)));
+        return {
+          key,
+          owns: (rule, scorer) => ours.has(joinCell(rule, scorer)) || ours.has(joinCell(rule, WHOLE_RULE)),
+          check: () => this.#run.check(),
+        };
+      },
+    };
+  }
+
+  #progress(): JobProgress {
+    return { checkpoint: this.#checkpoint, report: { ...this.#report }, costUsd: this.#costUsd };
+  }
+}
+
+const REMOVED: RescoreResult = {
+  kind: 'skipped',
+  code: 'rule_removed',
+  detail: 'the configuration no longer has the scorer in this rule',
+};
+
+/** Joins the trace of a decision, or its session. */
+function joinUnit({ tenant, traceId, targetId }: Decision): string {
+  return joinTraceKey({ tenant, traceId: traceId || targetId });
+}

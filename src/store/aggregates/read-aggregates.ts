@@ -1,0 +1,257 @@
+import { AGGREGATE_FACETS } from '../../domain/aggregate-facets.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import type {
+  AggregateFilter,
+  AggregateReads,
+  ScoreHistogram,
+  ScoreScale,
+  SummaryQuery,
+  SummaryRow,
+  SumsRow,
+} from '../contracts/aggregates/aggregate-reads.ts';
+import type { Database, QueryParams } from '../database.ts';
+import { FACET_COLUMNS, READ_SETTINGS, valueOf } from './aggregate-columns.ts';
+
+/** Creates the reads of the aggregates. */
+export function createAggregateReads(database: Database): AggregateReads {
+  return {
+    scorerNames: async (tenant) => {
+      const rows = await database.rows<{ scorer: string }>(
+        `SELECT DISTINCT Scorer AS scorer FROM score_days
+         WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} ORDER BY scorer`,
+        { tenant },
+      );
+      return rows.map(({ scorer }) => scorer);
+    },
+    sum: (query) => sumGroups(database, query),
+    summarise: (query) => summarise(database, query),
+    topGroups: (query, limit) => findTopGroups(database, query, limit),
+    histogram: (filter) => readHistogram(database, filter),
+  };
+}
+
+/** Chooses the table: days where the range and the buckets are whole days. */
+function tableOf({
+  fromMs,
+  toMs,
+  bucketMs = DAY_MS,
+}: AggregateFilter & { bucketMs?: number | undefined }): string {
+  return [fromMs, toMs, bucketMs].every((each) => each % DAY_MS === 0) ? 'score_days' : 'score_hours';
+}
+
+function buildCondition(filter: AggregateFilter): { condition: string; params: QueryParams } {
+  const { tenant, scorers, source, fromMs, toMs } = filter;
+  const facets = AGGREGATE_FACETS.filter((facet) => filter[facet] !== undefined);
+  const conditions = [
+    'Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64})',
+    'Source = {source:String}',
+    ...(tenant === undefined ? [] : ['Tenant = {tenant:String}']),
+    ...(scorers === undefined ? [] : ['Scorer IN {scorers:Array(String)}']),
+    ...facets.map((facet) => `${FACET_COLUMNS[facet]} IN {${facet}:Array(String)}`),
+  ];
+  return {
+    condition: conditions.join(' AND '),
+    params: {
+      ...Object.fromEntries(facets.map((facet) => [facet, filter[facet]])),
+      tenant,
+      scorers,
+      source,
+      from: Math.max(0, fromMs),
+      to: Math.max(0, toMs),
+    },
+  };
+}
+
+/** SQL for the group of a row: the scorer, and the values of the facets. */
+function groupOf({ by }: SummaryQuery): string {
+  return `[toString(Scorer), ${by.map((facet) => `toString(${FACET_COLUMNS[facet]})`).join(', ')}]`.replace(
+    ', ]',
+    ']',
+  );
+}
+
+async function findTopGroups(database: Database, query: SummaryQuery, limit: number) {
+  const { condition, params } = buildCondition(query);
+  const rows = await database.rows<{ group: string[]; found: string }>(
+    `SELECT ${groupOf(query)} AS group, count() OVER () AS found FROM ${tableOf(query)} FINAL WHERE ${condition}
+     GROUP BY group ORDER BY sum(Scores) DESC, group LIMIT {limit:UInt32} ${READ_SETTINGS}`,
+    { ...params, limit },
+  );
+  return { groups: rows.map(({ group }) => group), count: Number(rows[0]?.found ?? 0) };
+}
+
+/** Tolerance of a bar, in score units: histograms have rounded values. */
+const BAR_TOLERANCE = 1e-9;
+
+/** SQL for whether the scores of a row have a bar, and for whether one of them passes. */
+function passSql(passAt: number | undefined): { hasBar: string; passes: string } {
+  const hasBar = passAt === undefined ? 'Direction != 0 AND ScoreMax > ScoreMin' : 'Direction != 0';
+  const bar = passAt === undefined ? '(ScoreMin + ScoreMax) / 2' : '{passAt:Float64}';
+  return { hasBar, passes: `(place - ${bar}) * Direction >= -${BAR_TOLERANCE}` };
+}
+
+/** Histogram columns of a row as values and weights. Functions of arrays are 2 to 4 times as fast as a row for each bin. */
+const PLACES = `arrayMap(bin -> toFloat64(${valueOf('bin')}), Bins) AS Places, BinWeights`;
+
+/** Weights of quantiles are integers in ClickHouse: millionths. */
+const QUANTILES =
+  'quantilesExactWeightedArray(0.1, 0.5, 0.9)(Places, arrayMap(share -> toUInt64(round(share * 1000000)), BinWeights))';
+
+/**
+ * SQL for the bins of the selected rows, one by one: grouping them is much faster than `sumMap`. `At` is 1 for the first bin of a row,
+ * so that its sums count once.
+ */
+function binsOf(rows: string): string {
+  return `(
+    SELECT * EXCEPT (Bins, BinScores, BinWeights), Bin, BinScore, BinWeight, At, toFloat64(${valueOf('Bin')}) AS Place
+    FROM (${rows}) ARRAY JOIN Bins AS Bin, BinScores AS BinScore, BinWeights AS BinWeight, arrayEnumerate(Bins) AS At)`;
+}
+
+interface StoredSums {
+  readonly bucketMs: string;
+  readonly group: string[];
+  readonly isWeighted: number;
+  readonly n: string;
+  readonly w: number;
+  readonly w2: number;
+  readonly total: number;
+  readonly scale: StoredScale;
+}
+
+interface StoredSummary extends StoredSums {
+  readonly quantiles: [p10: number, p50: number, p90: number];
+  readonly barWeight: number;
+  readonly passWeight: number;
+}
+
+type StoredScale = [scoreMin: number, scoreMax: number, direction: number];
+
+const SCALE = 'argMax((ScoreMin, ScoreMax, toInt32(Direction)), Bucket) AS scale';
+
+const SUMS = 'sum(Scores) AS n, sum(Weight) AS w, sum(SquaredWeight) AS w2, sum(Total) AS total';
+
+/** SQL of the rows of the aggregates that a query selects, and of their buckets and groups. */
+function selectGroups(query: SummaryQuery) {
+  const { condition, params } = buildCondition(query);
+  const { bucketMs, groups } = query;
+  const bucket =
+    bucketMs === undefined
+      ? 'toInt64(0)'
+      : 'intDiv(toUnixTimestamp64Milli(Bucket), {bucket:Int64}) * {bucket:Int64}';
+  const isAsked = groups === undefined ? '' : `AND ${groupOf(query)} IN {groups:Array(Array(String))}`;
+  const facets = ['Scorer', ...query.by.map((facet) => FACET_COLUMNS[facet])].join(', ');
+  return {
+    facets,
+    select: (columns: string) => `
+    SELECT ${bucket} AS bucketMs, Bucket, ${facets}, IsWeighted, ScoreMin, ScoreMax, Direction, Scores, Weight, SquaredWeight,
+      Total${columns}
+    FROM ${tableOf(query)} FINAL WHERE ${condition} ${isAsked}`,
+    groupBy: `GROUP BY bucketMs, ${facets}, IsWeighted ORDER BY bucketMs, group, isWeighted DESC ${READ_SETTINGS}`,
+    params: { ...params, bucket: bucketMs, groups },
+  };
+}
+
+async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsRow[]> {
+  const { select, groupBy, params } = selectGroups(query);
+  const rows = await database.rows<StoredSums>(
+    `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${SCALE}
+     FROM (${select('')}) ${groupBy}`,
+    params,
+  );
+  return joinGroups(rows).map(buildSums);
+}
+
+async function summarise(database: Database, query: SummaryQuery): Promise<SummaryRow[]> {
+  const { select, groupBy, params } = selectGroups(query);
+  const { passAt } = query;
+  const { hasBar, passes } = passSql(passAt);
+  const rows = await database.rows<StoredSummary>(
+    `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${QUANTILES} AS quantiles,
+       sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight,
+       sumIf(arraySum((place, share) -> if(${passes}, share, 0), Places, BinWeights), ${hasBar}) AS passWeight, ${SCALE}
+     FROM (${select(`, ${PLACES}`)}) ${groupBy}`,
+    { ...params, passAt },
+  );
+  return joinGroups(rows).map(([first, ...others]) => {
+    const { w, quantiles, barWeight, passWeight } = first;
+    const [p10, p50, p90] = quantiles;
+    return {
+      ...buildSums([first, ...others]),
+      ...(w > 0 ? { p10, p50, p90 } : { p10: null, p50: null, p90: null }),
+      passRate: barWeight > 0 ? passWeight / barWeight : null,
+    };
+  });
+}
+
+/** Joins the rows of a bucket and group: that of weighted scores comes first. */
+function joinGroups<T extends StoredSums>(rows: readonly T[]): [T, ...T[]][] {
+  const groups = Map.groupBy(rows, ({ bucketMs, group }) => JSON.stringify([bucketMs, group]));
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [[first, ...others]],
+  );
+}
+
+function buildSums(rows: [StoredSums, ...StoredSums[]]): SumsRow {
+  const [{ bucketMs, group, w, w2, total, scale }] = rows;
+  const [scorer = '', ...values] = group;
+  const unweighted = rows.filter(({ isWeighted }) => isWeighted === 0);
+  return {
+    bucketMs: Number(bucketMs),
+    scorer,
+    values,
+    n: rows.reduce((sum, { n }) => sum + Number(n), 0),
+    unweighted: unweighted.reduce((sum, { n }) => sum + Number(n), 0),
+    weight: w,
+    effectiveN: w2 > 0 ? (w * w) / w2 : 0,
+    mean: w > 0 ? total / w : null,
+    ...toScale(scale),
+  };
+}
+
+function toScale([scoreMin, scoreMax, direction]: StoredScale): ScoreScale {
+  const hasRange = scoreMax > scoreMin;
+  return {
+    scoreMin: hasRange ? scoreMin : null,
+    scoreMax: hasRange ? scoreMax : null,
+    higherIsBetter: direction === 0 ? null : direction > 0,
+  };
+}
+
+async function readHistogram(database: Database, filter: AggregateFilter): Promise<ScoreHistogram | null> {
+  const { condition, params } = buildCondition(filter);
+  const [row, other] = await database.rows<{
+    isWeighted: number;
+    n: string;
+    w: number;
+    total: number;
+    places: number[];
+    counts: number[];
+    weights: number[];
+    scale: StoredScale;
+  }>(
+    `SELECT IsWeighted AS isWeighted, sum(ValueScores) AS n, sum(ValueWeight) AS w, sum(ValueTotal) AS total,
+       arraySort(groupArray((Place, toFloat64(Counted), Share))) AS Sorted, arrayMap(each -> each.1, Sorted) AS places,
+       arrayMap(each -> each.2, Sorted) AS counts, arrayMap(each -> each.3, Sorted) AS weights,
+       argMax(Scale, Latest) AS scale
+     FROM (
+       SELECT IsWeighted, Place, sumIf(Scores, At = 1) AS ValueScores, sumIf(Weight, At = 1) AS ValueWeight,
+         sumIf(Total, At = 1) AS ValueTotal, sum(BinScore) AS Counted, sum(BinWeight) AS Share,
+         argMax((ScoreMin, ScoreMax, toInt32(Direction)), Bucket) AS Scale, max(Bucket) AS Latest
+       FROM ${binsOf(`SELECT * FROM ${tableOf(filter)} FINAL WHERE ${condition}`)}
+       GROUP BY IsWeighted, Place)
+     GROUP BY isWeighted ORDER BY isWeighted DESC ${READ_SETTINGS}`,
+    params,
+  );
+  if (row === undefined) {
+    return null;
+  }
+  return {
+    n: Number(row.n) + Number(other?.n ?? 0),
+    weight: row.w,
+    mean: row.w > 0 ? row.total / row.w : null,
+    values: row.places,
+    counts: row.counts,
+    weights: row.weights,
+    ...toScale(row.scale),
+  };
+}

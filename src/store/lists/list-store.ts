@@ -1,0 +1,17 @@
+import type { ListStore } from '../contracts/lists.ts';
+import type { Database } from '../database.ts';
+import { listScores, readWorstScores } from './score-list.ts';
+import { listSessions, readListedSession } from './session-list.ts';
+import { listTraces, readListedTraces } from './trace-list.ts';
+
+/** Creates the store of lists for people. */
+export function createListStore(database: Database): ListStore {
+  return {
+    scores: (filters, page) => listScores(database, filters, page),
+    worstScores: (filters, limit) => readWorstScores(database, filters, limit),
+    traces: (filters, page) => listTraces(database, filters, page),
+    tracesOf: (keys) => readListedTraces(database, keys),
+    sessions: (filters, page) => listSessions(database, filters, page),
+    session: (key) => readListedSession(database, key),
+  };
+}

@@ -1,0 +1,148 @@
+import { TupleParam } from '@clickhouse/client';
+import { DAY_MS } from '../../domain/durations.ts';
+import type { Score } from '../../domain/score.ts';
+import type { ListFilters, ListKey, ListPage, Listed } from '../contracts/lists.ts';
+import type { Database } from '../database.ts';
+import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from '../scores/score-row.ts';
+import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { buildConditions, buildDecided, OF_SCORES, ofTimes, type Conditions } from './list-conditions.ts';
+import type { Keyed } from './keyset-page.ts';
+import { leaveOutRepeats, scanPage, SMALL_BLOCKS, type Candidates } from './scan-page.ts';
+
+/** Row of `score_starts`: the key of a row of `scores`, and its start. */
+interface Candidate {
+  readonly tenant: string;
+  readonly scorer: string;
+  readonly day: string;
+  readonly scoreId: string;
+  readonly atMs: string;
+}
+
+/** Lists current scores by the start of their run and their id, newest first. */
+export function listScores(database: Database, filters: ListFilters, page: ListPage): Promise<Listed<Score>> {
+  return scanPage(
+    {
+      readCandidates: (after, limit) => readCandidates(database, filters, { after, limit }),
+      resolve: (candidates) => resolveScores(database, filters, candidates),
+    },
+    page,
+  );
+}
+
+/** Most candidates among the worst scores: some are out of date. */
+const WORST_CANDIDATES = 1_000;
+
+/**
+ * Distance to the best value of the scorer, from 0 to 1. Scores without a range count as they are; scores without a direction come last.
+ */
+const BADNESS = `isNull(HigherIsBetter),
+  ifNull(if(HigherIsBetter, ScoreMax - Score, Score - ScoreMin) / (ScoreMax - ScoreMin), if(HigherIsBetter, -Score, Score)) DESC`;
+
+/** Reads the worst current scores. */
+export async function readWorstScores(
+  database: Database,
+  filters: ListFilters,
+  limit: number,
+): Promise<readonly Score[]> {
+  const { sql, params } = candidateConditions(filters);
+  const candidates = await database.rows<Candidate>(
+    `SELECT ${CANDIDATE} FROM ${tableOf(filters)} WHERE ${sql} AND IsDeleted = 0
+     ORDER BY ${BADNESS}, TraceTimestamp DESC, ScoreId DESC
+     LIMIT 1 BY ScoreId LIMIT {limit:UInt32}`,
+    { ...params, limit: WORST_CANDIDATES },
+  );
+  const resolved = await resolveScores(database, filters, candidates);
+  return resolved.slice(0, limit).map(({ item }) => item);
+}
+
+const CANDIDATE = `Tenant AS tenant, Scorer AS scorer, toString(Day) AS day, toString(ScoreId) AS scoreId,
+  toString(toUnixTimestamp64Milli(TraceTimestamp)) AS atMs`;
+
+/** The scores of a trace or a session are found by indexes of `scores`, all others in the order of the list. */
+function tableOf({ traceId, sessionId }: ListFilters): string {
+  return traceId === undefined && sessionId === undefined ? 'score_starts' : 'scores';
+}
+
+function candidateConditions(filters: ListFilters): Conditions {
+  return buildConditions(filters, OF_SCORES, ofTimes('TraceTimestamp'));
+}
+
+async function readCandidates(
+  database: Database,
+  filters: ListFilters,
+  { after, limit }: { readonly after: ListKey | undefined; readonly limit: number },
+): Promise<Candidates<Candidate>> {
+  const { sql, params } = candidateConditions(filters);
+  const rows = await database.rows<Candidate>(
+    `SELECT ${CANDIDATE} FROM ${tableOf(filters)}
+     WHERE ${sql} ${after === undefined ? '' : AFTER} AND IsDeleted = 0
+     ORDER BY TraceTimestamp DESC, ScoreId DESC
+     LIMIT {limit:UInt32} ${SMALL_BLOCKS}`,
+    { ...params, limit, ...(after === undefined ? {} : { afterMs: after.atMs, afterId: after.id }) },
+  );
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  return {
+    found: leaveOutRepeats(rows, ({ atMs, scoreId }) => `${atMs} ${scoreId}`),
+    next: last === undefined ? null : { atMs: Number(last.atMs), id: last.scoreId },
+  };
+}
+
+/** The first condition serves the primary key. */
+const AFTER = `AND TraceTimestamp <= fromUnixTimestamp64Milli({afterMs:Int64})
+  AND (TraceTimestamp, ScoreId) < (fromUnixTimestamp64Milli({afterMs:Int64}), toUUIDOrZero({afterId:String}))`;
+
+async function resolveScores(
+  database: Database,
+  filters: ListFilters,
+  candidates: readonly Candidate[],
+): Promise<readonly Keyed<Score>[]> {
+  const found = new Map<string, Score>();
+  for (const slice of splitIntoSlices(candidates)) {
+    for (const score of await readCurrent(database, filters, slice)) {
+      found.set(score.scoreId, score);
+    }
+  }
+  return candidates.flatMap(({ scoreId, atMs }) => {
+    const item = found.get(scoreId);
+    const isCurrent = item?.traceTimestamp === Number(atMs);
+    return item === undefined || !isCurrent ? [] : [{ key: { atMs: Number(atMs), id: scoreId }, item }];
+  });
+}
+
+/** Reads the current rows of candidates that are as asked. Two processes may write an id under two days: the newer evidence counts. */
+async function readCurrent(
+  database: Database,
+  filters: ListFilters,
+  candidates: readonly Candidate[],
+): Promise<readonly Score[]> {
+  const asked = buildConditions(filters, OF_SCORES);
+  const decided = buildDecided(filters, DECIDED_BY, 'TraceId IN {traceIds:Array(String)}');
+  const ids = `(Tenant, Scorer, Day, ScoreId) IN {ids:Array(Tuple(String, String, Date, UUID))}`;
+  const params = { ids: candidates.flatMap(nearDays), ...asked.params };
+  const rows = await database.rows<ScoreRow>(
+    `SELECT * FROM (
+       SELECT ${SCORE_SELECTION} FROM scores FINAL WHERE ${ids} ORDER BY Version DESC LIMIT 1 BY ScoreId)
+     WHERE ${asked.sql}`,
+    params,
+  );
+  const scores = rows.map(fromScoreRow);
+  if (Object.keys(decided.params).length === 0 || scores.length === 0) {
+    return scores;
+  }
+  const kept = await database.rows<{ scoreId: string }>(
+    `SELECT toString(ScoreId) AS scoreId FROM scores FINAL WHERE ${ids} AND ${decided.sql}`,
+    { ...params, ...decided.params, traceIds: [...new Set(scores.map(({ traceId }) => traceId))] },
+  );
+  const keptIds = new Set(kept.map(({ scoreId }) => scoreId));
+  return scores.filter(({ scoreId }) => keptIds.has(scoreId));
+}
+
+/** Columns that a score and its decision have in common. */
+const DECIDED_BY = 'Tenant, TraceId, Target, TargetId, Fingerprint';
+
+function nearDays({ tenant, scorer, day, scoreId }: Candidate): TupleParam[] {
+  return [-DAY_MS, 0, DAY_MS].map((distance) => {
+    const near = new Date(Math.max(0, Date.parse(day) + distance)).toISOString().slice(0, 10);
+    return new TupleParam([tenant, scorer, near, scoreId]);
+  });
+}

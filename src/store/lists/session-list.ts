@@ -1,0 +1,154 @@
+import type { ListedSession, ListFilters, ListPage, Listed } from '../contracts/lists.ts';
+import type { SessionKey } from '../contracts/sessions.ts';
+import type { Database } from '../database.ts';
+import { IS_TURN } from '../scores/sessions.ts';
+import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from '../scores/score-row.ts';
+import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { fromInteger } from '../values.ts';
+import { buildConditions, OF_RUNS } from './list-conditions.ts';
+import type { Keyed } from './keyset-page.ts';
+import { readRunStarts, type RunStart } from './run-starts.ts';
+import { leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
+import { keyOf, type CandidateRange } from './trace-candidate.ts';
+
+/** Lists sessions by the start of their first turn, newest first: the scan finds each session at its first turn. */
+export function listSessions(
+  database: Database,
+  filters: ListFilters,
+  page: ListPage,
+): Promise<Listed<ListedSession>> {
+  return scanPage(
+    {
+      readCandidates: (after, limit) => readTurnStarts(database, filters, { after, limit }),
+      resolve: (candidates) => resolveSessions(database, filters, candidates),
+    },
+    page,
+  );
+}
+
+/** Reads one session; undefined for one without a turn. */
+export async function readListedSession(
+  database: Database,
+  { tenant, sessionId }: { readonly tenant: string | undefined; readonly sessionId: string },
+): Promise<ListedSession | undefined> {
+  const filters = { tenant, sessionId: [sessionId] };
+  const { items } = await listSessions(database, filters, { limit: 1 });
+  return items[0];
+}
+
+async function readTurnStarts(
+  database: Database,
+  { tenant, sinceMs, untilMs, sessionId }: ListFilters,
+  { after, limit }: CandidateRange,
+): Promise<Candidates<RunStart>> {
+  const found = await readRunStarts(
+    database,
+    { tenant, sinceMs, untilMs, sessionId },
+    { after, limit, further: { sql: "SessionId != ''", params: {} } },
+  );
+  const last = found.length < limit ? undefined : found.at(-1);
+  return {
+    found: leaveOutRepeats(found, (turn) => `${turn.atMs} ${keyOf(turn).id}`),
+    next: last === undefined ? null : keyOf(last),
+  };
+}
+
+async function resolveSessions(
+  database: Database,
+  filters: ListFilters,
+  candidates: readonly RunStart[],
+): Promise<readonly Keyed<ListedSession>[]> {
+  const sessions = await readSessions(database, filters, candidates);
+  const first = candidates.flatMap((turn) => {
+    const session = sessions.get(joinKey(turn));
+    return session?.firstTraceId === turn.traceId && session.startedAtMs === turn.atMs
+      ? [{ turn, session }]
+      : [];
+  });
+  const scores = await readSessionScores(
+    database,
+    first.map(({ session }) => session),
+  );
+  return first.map(({ turn, session }) => ({
+    key: keyOf(turn),
+    item: { ...session, scores: scores.get(joinKey(session)) ?? [] },
+  }));
+}
+
+function joinKey({ tenant, sessionId }: SessionKey): string {
+  return `${tenant} ${sessionId}`;
+}
+
+type SessionFacts = Omit<ListedSession, 'scores'> & { readonly firstTraceId: string };
+
+interface FactsRow extends SessionKey {
+  readonly firstTraceId: string;
+  readonly startedAtMs: string;
+  readonly lastTurnMs: string;
+  readonly turnCount: string;
+  readonly userId: string;
+  readonly agents: string[];
+  readonly services: string[];
+  readonly totalTokens: string | null;
+  readonly costUsd: number | null;
+}
+
+/** Reads the facts of sessions of which one turn is as asked. The inner query finds the turns by the index on the session. */
+async function readSessions(
+  database: Database,
+  { service, agent, environment, model, serviceVersion, userId }: ListFilters,
+  keys: readonly SessionKey[],
+): Promise<Map<string, SessionFacts>> {
+  const found = new Map<string, SessionFacts>();
+  const asked = buildConditions({ service, agent, environment, model, serviceVersion, userId }, OF_RUNS);
+  const ids = [...new Map(keys.map((key) => [joinKey(key), key])).values()];
+  for (const slice of splitIntoSlices(ids)) {
+    const rows = await database.rows<FactsRow>(
+      `SELECT Tenant AS tenant, SessionId AS sessionId, argMin(TraceId, (StartedAt, TraceId)) AS firstTraceId,
+         toString(toUnixTimestamp64Milli(min(StartedAt))) AS startedAtMs, toString(toUnixTimestamp64Milli(max(StartedAt))) AS lastTurnMs,
+         uniqExact(TraceId) AS turnCount, argMax(UserId, StartedAt) AS userId,
+         arraySort(groupUniqArrayIf(20)(Agent, Agent != '')) AS agents,
+         arraySort(groupUniqArrayIf(20)(ServiceName, ServiceName != '')) AS services,
+         sum(TotalTokens) AS totalTokens, sum(CostUsd) AS costUsd
+       FROM runs FINAL
+       WHERE ${IS_TURN} AND TargetId = TraceId AND SessionId IN {sessionIds:Array(String)} AND (Tenant, TraceId) IN (
+         SELECT Tenant, TraceId FROM runs
+         WHERE Target = 'trace' AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)})
+       GROUP BY Tenant, SessionId
+       HAVING countIf(${asked.sql}) > 0`,
+      { ...asked.params, sessionIds: slice.map(({ sessionId }) => sessionId), tenants: tenantsOf(slice) },
+    );
+    for (const row of rows) {
+      found.set(joinKey(row), {
+        ...row,
+        startedAtMs: Number(row.startedAtMs),
+        lastTurnMs: Number(row.lastTurnMs),
+        turnCount: Number(row.turnCount),
+        totalTokens: fromInteger(row.totalTokens),
+      });
+    }
+  }
+  return found;
+}
+
+function tenantsOf(keys: readonly SessionKey[]): string[] {
+  return [...new Set(keys.map(({ tenant }) => tenant))];
+}
+
+/** Reads the current scores of whole sessions. */
+async function readSessionScores(database: Database, keys: readonly SessionKey[]) {
+  const found = new Map<string, ListedSession['scores'][number][]>();
+  for (const slice of splitIntoSlices(keys)) {
+    const rows = await database.rows<ScoreRow>(
+      `SELECT ${SCORE_SELECTION} FROM scores FINAL
+       WHERE TraceId = '' AND Target = 'session' AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
+       ORDER BY Scorer, ScoreId`,
+      { sessionIds: slice.map(({ sessionId }) => sessionId), tenants: tenantsOf(slice) },
+    );
+    for (const score of rows.map(fromScoreRow)) {
+      const key = joinKey(score);
+      found.set(key, [...(found.get(key) ?? []), score]);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,159 @@
+import type { RunRecord } from '../../domain/run-record.ts';
+import type { ListedTrace, ListFilters, ListPage, Listed, ScoreBrief } from '../contracts/lists.ts';
+import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
+import type { Database } from '../database.ts';
+import { readMainRuns } from '../scores/runs.ts';
+import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
+import {
+  buildConditions,
+  buildDecided,
+  OF_RUNS,
+  OF_VALUES,
+  ofTimes,
+  type Conditions,
+} from './list-conditions.ts';
+import type { Keyed } from './keyset-page.ts';
+import { readRunStarts } from './run-starts.ts';
+import { leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
+import { addFacts, type FoundTrace } from './trace-facts.ts';
+import { keyOf, type CandidateRange, type TraceCandidate } from './trace-candidate.ts';
+import { readUnread } from './unread-traces.ts';
+
+/** Lists traces by their start, trace id and tenant, newest first: those with a run, and those of agents that wait. */
+export function listTraces(
+  database: Database,
+  filters: ListFilters,
+  page: ListPage,
+): Promise<Listed<ListedTrace>> {
+  return scanPage(
+    {
+      readCandidates: (after, limit) => readCandidates(database, filters, { after, limit }),
+      resolve: (candidates) => resolveTraces(database, filters, candidates),
+    },
+    page,
+  );
+}
+
+/** Reads traces by their ids. */
+export async function readListedTraces(
+  database: Database,
+  keys: readonly TraceKey[],
+): Promise<readonly ListedTrace[]> {
+  const runs = await readRuns(database, keys);
+  const found = keys.flatMap((key) => {
+    const run = runs.get(joinTraceKey(key));
+    return run === undefined ? [] : [{ ...key, startedAtMs: run.startedAt, run }];
+  });
+  return addFacts(database, found);
+}
+
+/** Merges the runs and the traces without a run, up to the place where one of them has more. */
+async function readCandidates(
+  database: Database,
+  filters: ListFilters,
+  range: CandidateRange,
+): Promise<Candidates<TraceCandidate>> {
+  const sources = await Promise.all([
+    readRunStarts(database, filters, { ...range, further: buildScored(filters) }),
+    asksRun(filters) ? [] : readUnread(database, filters, range),
+  ]);
+  const ends = sources.flatMap((rows) => (rows.length < range.limit ? [] : (rows.at(-1) ?? [])));
+  const end = ends.toSorted(byNewest)[0];
+  const rows = sources.flatMap((source) => leaveOutRepeats(source, (row) => `${row.atMs} ${keyOf(row).id}`));
+  const found = rows.filter((row) => end === undefined || byNewest(row, end) <= 0);
+  return { found: found.toSorted(byNewest), next: end === undefined ? null : keyOf(end) };
+}
+
+/** Returns true for filters that a trace without a run cannot meet. */
+function asksRun(filters: ListFilters): boolean {
+  return Object.entries(filters).some(([name, asked]) => asked !== undefined && !OF_UNREAD.has(name));
+}
+
+/** Filters that a trace without a run can meet. */
+const OF_UNREAD: ReadonlySet<string> = new Set<keyof ListFilters>([
+  'tenant',
+  'sinceMs',
+  'untilMs',
+  'traceId',
+]);
+
+function byNewest(a: TraceCandidate, b: TraceCandidate): number {
+  return b.atMs - a.atMs || compareText(b.traceId, a.traceId) || compareText(b.tenant, a.tenant);
+}
+
+function compareText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** Builds the condition that a trace has a score as asked. Its scores are of the trace, or of an agent or a call that starts later. */
+function buildScored(filters: ListFilters): Conditions {
+  const { sql, params } = buildConditions(filters, OF_VALUES);
+  if (sql === '1') {
+    return { sql, params };
+  }
+  const { sql: within } = buildConditions(
+    { tenant: filters.tenant, sinceMs: filters.sinceMs },
+    {
+      tenant: 'Tenant = {tenant:String}',
+      sinceMs: ofTimes('TraceTimestamp').sinceMs ?? '1',
+    },
+  );
+  return {
+    sql: `(Tenant, TraceId) IN (SELECT Tenant, TraceId FROM score_starts WHERE ${sql} AND ${within} AND IsDeleted = 0)`,
+    params,
+  };
+}
+
+async function resolveTraces(
+  database: Database,
+  filters: ListFilters,
+  candidates: readonly TraceCandidate[],
+): Promise<readonly Keyed<ListedTrace>[]> {
+  const runs = await readRuns(database, candidates, filters);
+  const traces = candidates.flatMap((candidate): FoundTrace[] => {
+    const { tenant, traceId, atMs, isRead } = candidate;
+    const run = runs.get(joinTraceKey(candidate)) ?? null;
+    const isCurrent = isRead ? run?.startedAt === atMs : run === null;
+    return isCurrent ? [{ tenant, traceId, startedAtMs: atMs, run }] : [];
+  });
+  const listed = await addFacts(database, traces);
+  return listed
+    .filter((trace) => isAsked(trace, filters))
+    .map((item) => {
+      const { tenant, traceId, startedAtMs: atMs } = item;
+      return { key: keyOf({ tenant, traceId, atMs, isRead: item.run !== null }), item };
+    });
+}
+
+/** Returns false for a trace without a run that is decided: it is a part of another run. */
+function isAsked({ run, decisions, scores }: ListedTrace, filters: ListFilters): boolean {
+  return run === null
+    ? Object.keys(decisions).length === 0
+    : buildConditions(filters, OF_VALUES).sql === '1' || scores.some((score) => hasValue(score, filters));
+}
+
+function hasValue({ scorer, source, score }: ScoreBrief, filters: ListFilters): boolean {
+  const { min = -Infinity, max = Infinity } = filters;
+  const isNamed = filters.scorer?.includes(scorer) ?? true;
+  const isOfSource = filters.source?.includes(source) ?? true;
+  return isNamed && isOfSource && score >= min && score <= max;
+}
+
+/** Reads the first runs of traces that are as asked. Keyed by `joinTraceKey`. */
+async function readRuns(
+  database: Database,
+  keys: readonly TraceKey[],
+  filters: ListFilters = {},
+): Promise<Map<string, RunRecord>> {
+  const found = new Map<string, RunRecord>();
+  for (const slice of splitIntoSlices(keys)) {
+    const decided = buildDecided(filters, 'Tenant, TraceId', IN_KEYS);
+    const asked = buildConditions(filters, OF_RUNS);
+    const runs = await readMainRuns(database, slice, {
+      sql: `${asked.sql} AND ${decided.sql}`,
+      params: { ...keyParams(slice), ...asked.params, ...decided.params },
+    });
+    runs.forEach((run, name) => found.set(name, run));
+  }
+  return found;
+}

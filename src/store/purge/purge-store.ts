@@ -1,0 +1,357 @@
+import { StoreUnavailableError } from '../../domain/errors.ts';
+import { sleep } from '../../domain/waits.ts';
+import type {
+  HashedSubject,
+  PurgeExtent,
+  PurgeHashKey,
+  PurgeStore,
+  PurgeSubject,
+} from '../contracts/purge.ts';
+import type { Database, QueryParams } from '../database.ts';
+import { toDateTime } from '../values.ts';
+import { hourOf } from '../aggregates/aggregate-columns.ts';
+import { hashParams, hashSql } from './hash-sql.ts';
+import { itemsOf, readPurgeTables } from './purge-tables.ts';
+
+/** First and longest wait between two looks at deletions under way, milliseconds. */
+const FIRST_LOOK_MS = 20;
+const LOOK_EVERY_MS = 1_000;
+
+/** Most traces for which the bytes of dead letters are searched: each is searched in each letter. */
+const MAX_SEARCHED = 10_000;
+
+/** Longest text of an attribute that is compared with the hash of an id, bytes. */
+const MAX_ID_BYTES = 512;
+
+/** Creates the store of the work of purges. */
+export function createPurgeStore(database: Database): PurgeStore {
+  return {
+    collect: (jobId, subject) => collect(database, jobId, subject),
+    collectByHash: (jobId, subject, key) => collectByHash(database, jobId, { ...subject, key }),
+    complete: (jobId, beforeMs) => complete(database, jobId, beforeMs),
+    readExtent: (jobId) => readExtent(database, jobId),
+    bury: (jobId, key) =>
+      database.insertSelected(
+        `INSERT INTO tombstones (Tenant, Kind, Hash, KeyId, JobId)
+         SELECT Tenant, Kind, ${hashSql('Kind', 'Tenant', 'Id')}, {keyId:String}, JobId
+         FROM purge_items FINAL WHERE JobId = {jobId:String} AND Kind IN ('trace', 'session')`,
+        { jobId, keyId: key.keyId, ...hashParams(key) },
+      ),
+    count: (jobId) => countAll(database, jobId),
+    remove: (jobId, tables, signal) => removeAll(database, { jobId, tables, signal }),
+    reopenSessions: (jobId) => reopenSessions(database, jobId),
+    forget: (jobId) => dropItems(database, jobId, '1'),
+  };
+}
+
+async function countAll(database: Database, jobId: string): Promise<Record<string, number>> {
+  const counts = (await readPurgeTables(database, jobId)).map(
+    ({ name, condition }) => `SELECT '${name}' AS owner, count() AS n FROM ${name} WHERE ${condition}`,
+  );
+  const rows = await database.rows<{ owner: string; n: string }>(
+    `SELECT owner, sum(n) AS n FROM (${counts.join(' UNION ALL ')}) GROUP BY owner HAVING n > 0 ORDER BY owner`,
+  );
+  return Object.fromEntries(rows.map(({ owner, n }) => [owner, Number(n)]));
+}
+
+async function removeAll(
+  database: Database,
+  { jobId, tables, signal }: { jobId: string; tables: readonly string[]; signal: AbortSignal },
+): Promise<void> {
+  const known = await readPurgeTables(database, jobId);
+  const changed = known.filter(({ name }) => tables.includes(name));
+  for (const { name, condition, update } of changed) {
+    const change = update === undefined ? 'DELETE' : `UPDATE ${update}`;
+    await beginMutation(database, name, `${change} WHERE ${condition}`);
+  }
+  await waitForMutations(
+    database,
+    changed.map(({ name }) => name),
+    signal,
+  );
+  await touchHours(database, jobId);
+}
+
+/** Has the hours of the deleted scores and decisions computed again. Tenants that are purged as a whole lose their aggregates, too. */
+async function touchHours(database: Database, jobId: string): Promise<void> {
+  await database.insertSelected(
+    `INSERT INTO aggregate_touches (Tenant, Bucket)
+     SELECT Tenant, fromUnixTimestamp64Milli(toInt64(Id)) FROM purge_items FINAL
+     WHERE JobId = {jobId:String} AND Kind = 'hour' AND Tenant NOT IN (SELECT Tenant ${itemsOf(jobId, 'tenant')})`,
+    { jobId },
+  );
+}
+
+async function beginMutation(database: Database, table: string, change: string): Promise<void> {
+  await database.command(`ALTER TABLE ${table} ${change} SETTINGS mutations_sync = 0`);
+}
+
+/** Waits for the mutations of tables: rows are rewritten in the background, however long it takes. */
+async function waitForMutations(
+  database: Database,
+  tables: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
+  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS)) {
+    const [row] = await database.rows<{ open: string; fault: string }>(
+      `SELECT count() AS open, max(latest_fail_reason) AS fault FROM system.mutations
+       WHERE database = currentDatabase() AND table IN {tables:Array(String)} AND NOT is_done`,
+      { tables },
+    );
+    if (row === undefined || row.open === '0' || signal?.aborted === true) {
+      return;
+    }
+    if (row.fault !== '') {
+      throw new StoreUnavailableError(`a deletion fails (${tables.join(', ')}): ${row.fault}`);
+    }
+    await sleep(waitMs, signal);
+  }
+}
+
+/** Deletes items of a job. */
+async function dropItems(database: Database, jobId: string, condition: string): Promise<void> {
+  await beginMutation(database, 'purge_items', `DELETE WHERE JobId = '${jobId}' AND (${condition})`);
+  await waitForMutations(database, ['purge_items']);
+}
+
+/** Adds items to a job. The statement selects Tenant and Id, and has the parameter `jobId`. */
+async function addItems(
+  database: Database,
+  kind: string,
+  selection: string,
+  params: QueryParams & { readonly jobId: string },
+): Promise<void> {
+  await database.insertSelected(
+    `INSERT INTO purge_items (JobId, Kind, Tenant, Id)
+     SELECT DISTINCT {jobId:String}, '${kind}', toString(Tenant), toString(Id) FROM (${selection}) AS found`,
+    params,
+  );
+}
+
+/** Lists the tables that name traces. */
+async function listTraceTables(database: Database): Promise<string[]> {
+  const tables = await readPurgeTables(database, '');
+  return tables.filter(({ namesTrace }) => namesTrace).map(({ name }) => name);
+}
+
+const SPAN_TEXTS = `arrayConcat(mapValues(SpanAttributes), mapValues(ResourceAttributes),
+  arrayFlatten(arrayMap(event -> mapValues(event), \`Events.Attributes\`)))`;
+const LOG_TEXTS =
+  'arrayConcat([Body], mapValues(LogAttributes), mapValues(ResourceAttributes), mapValues(ScopeAttributes))';
+
+/** The id is a whole text, or stands in quotes inside of one. */
+const NAMES_ID = `arrayExists(text -> text = {id:String} OR position(text, concat('"', {id:String}, '"')) > 0
+  OR position(text, concat('\\'', {id:String}, '\\'')) > 0 OR position(text, concat('"', {id:String}, '\\\\')) > 0, texts)`;
+
+async function collect(database: Database, jobId: string, subject: PurgeSubject): Promise<void> {
+  const { kind, id, tenant } = subject;
+  const params = { jobId, id, ...(tenant === undefined ? {} : { tenant }) };
+  const ofTenant = tenant === undefined ? '1' : 'Tenant = {tenant:String}';
+  if (kind === 'trace' || kind === 'tenant') {
+    const named =
+      kind === 'trace' ? `TraceId = {id:String} AND ${ofTenant}` : "Tenant = {id:String} AND TraceId != ''";
+    for (const table of await listTraceTables(database)) {
+      await addItems(database, 'trace', `SELECT Tenant, TraceId AS Id FROM ${table} WHERE ${named}`, params);
+    }
+    if (kind === 'tenant') {
+      await addItems(database, 'tenant', "SELECT {id:String} AS Tenant, '' AS Id", params);
+    }
+    return;
+  }
+  for (const [table, texts] of [
+    ['otel_traces', SPAN_TEXTS],
+    ['otel_logs', LOG_TEXTS],
+  ] as const) {
+    const days = await database.rows<{ day: string }>(
+      `SELECT DISTINCT toString(toDate(ArrivedAt)) AS day FROM ${table} ORDER BY day`,
+    );
+    // Day by day, so that no statement reads for too long.
+    for (const { day } of days) {
+      await addItems(
+        database,
+        'trace',
+        `SELECT Tenant, TraceId AS Id FROM (SELECT Tenant, TraceId, ${texts} AS texts FROM ${table}
+           WHERE toDate(ArrivedAt) = {day:Date} AND ${ofTenant} AND TraceId != '')
+         WHERE ${NAMES_ID}`,
+        { ...params, day },
+      );
+    }
+  }
+  const column = kind === 'user' ? 'UserId' : 'SessionId';
+  for (const table of ['runs', 'scores']) {
+    const rows = `FROM ${table} WHERE ${column} = {id:String} AND ${ofTenant}`;
+    await addItems(database, 'trace', `SELECT Tenant, TraceId AS Id ${rows} AND TraceId != ''`, params);
+    await addItems(
+      database,
+      'session',
+      `SELECT Tenant, SessionId AS Id ${rows} AND SessionId != '' AND ${kind === 'session' ? '1' : "TraceId = ''"}`,
+      params,
+    );
+  }
+  await addItems(
+    database,
+    'letter',
+    `SELECT Tenant, Id FROM dead_letters WHERE position(base64Decode(Body), {id:String}) > 0 AND ${ofTenant}`,
+    params,
+  );
+}
+
+/** Texts of each table that may be the id of a user or a session, and the condition on its times. */
+function listHashedTexts(kind: HashedSubject['kind']): readonly (readonly [string, string, string])[] {
+  const arrived = "ArrivedAt BETWEEN {since:DateTime64(3, 'UTC')} AND {until:DateTime64(3, 'UTC')}";
+  const evidence =
+    "WrittenAt >= {since:DateTime64(3, 'UTC')} AND EvidenceUntil <= {until:DateTime64(3, 'UTC')}";
+  const column = kind === 'session' ? 'SessionId' : 'UserId';
+  return [
+    ['otel_traces', SPAN_TEXTS, arrived],
+    ['otel_logs', LOG_TEXTS, arrived],
+    ['runs', `[${column}]`, evidence],
+    ['scores', `[${column}]`, evidence],
+  ];
+}
+
+/** Times whose hours are sums for the pages, by the table. */
+const SUMMED_TIMES = new Map([
+  ['scores', 'TraceTimestamp'],
+  ['decisions', 'EvidenceUntil'],
+]);
+
+/** Adds the hours of the scores and decisions that a purge deletes. */
+async function addHours(
+  database: Database,
+  tables: readonly { readonly name: string; readonly condition: string }[],
+  params: QueryParams & { readonly jobId: string },
+): Promise<void> {
+  for (const { name, condition } of tables) {
+    const time = SUMMED_TIMES.get(name);
+    if (time !== undefined) {
+      const hours = `SELECT Tenant, toUnixTimestamp64Milli(${hourOf(time)}) AS Id FROM ${name} WHERE ${condition}`;
+      await addItems(database, 'hour', hours, params);
+    }
+  }
+}
+
+async function collectByHash(
+  database: Database,
+  jobId: string,
+  { kind, hash, tenant, sinceMs, untilMs, key }: HashedSubject & { readonly key: PurgeHashKey },
+): Promise<void> {
+  const params = {
+    jobId,
+    hash,
+    since: toDateTime(sinceMs),
+    until: toDateTime(untilMs),
+    ...hashParams(key),
+    ...(tenant === undefined ? {} : { tenant }),
+  };
+  const isSame = (idTenant: string, id: string) => `${hashSql(`'${kind}'`, idTenant, id)} = {hash:String}`;
+  const isOfSubject = (texts: string): string => {
+    if (kind === 'trace') {
+      return isSame('Tenant', 'TraceId');
+    }
+    return kind === 'tenant'
+      ? isSame("''", 'Tenant')
+      : `arrayExists(text -> length(text) <= ${MAX_ID_BYTES} AND ${isSame('Tenant', 'text')}, ${texts})`;
+  };
+  for (const [table, texts, inTime] of listHashedTexts(kind)) {
+    await addItems(
+      database,
+      'trace',
+      `SELECT Tenant, TraceId AS Id FROM ${table}
+       WHERE ${inTime} AND TraceId != '' AND ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
+         AND ${isOfSubject(texts)}`,
+      params,
+    );
+  }
+}
+
+async function complete(database: Database, jobId: string, beforeMs: number | undefined): Promise<void> {
+  const params = { jobId };
+  const traces = `(SELECT Tenant, Id ${itemsOf(jobId, 'trace')})`;
+  const sessions = `(SELECT Tenant, Id ${itemsOf(jobId, 'session')})`;
+  const ofRun = "FROM decisions WHERE startsWith(Reason, 'part_of_run')";
+  const owner = "extract(Reason, '[0-9a-f]{32}')";
+  // A run that came as several traces is purged as a whole: first its owner, then all its pieces.
+  await addItems(
+    database,
+    'trace',
+    `SELECT Tenant, ${owner} AS Id ${ofRun} AND (Tenant, TraceId) IN ${traces}`,
+    params,
+  );
+  await addItems(
+    database,
+    'trace',
+    `SELECT Tenant, TraceId AS Id ${ofRun} AND (Tenant, ${owner}) IN ${traces}`,
+    params,
+  );
+  if (beforeMs !== undefined) {
+    await leaveOutYoung(database, jobId, beforeMs);
+  }
+  for (const table of ['runs', 'scores']) {
+    await addItems(
+      database,
+      'session',
+      `SELECT Tenant, SessionId AS Id FROM ${table} WHERE SessionId != '' AND (Tenant, TraceId) IN ${traces}`,
+      params,
+    );
+  }
+  for (const table of ['scores', 'score_arrivals']) {
+    const ofSession = table === 'scores' ? `OR (TraceId = '' AND (Tenant, SessionId) IN ${sessions})` : '';
+    await addItems(
+      database,
+      'score',
+      `SELECT Tenant, ScoreId AS Id FROM ${table} WHERE (Tenant, TraceId) IN ${traces} ${ofSession}`,
+      params,
+    );
+  }
+  const tables = await readPurgeTables(database, jobId);
+  await addHours(database, tables, params);
+  // Bytes of records hold a trace id as text or in binary.
+  await addItems(
+    database,
+    'letter',
+    `WITH (SELECT groupArray(${MAX_SEARCHED + 1})(Id) ${itemsOf(jobId, 'trace')}) AS ids
+     SELECT Tenant, Id FROM dead_letters WHERE Body != '' AND length(ids) <= ${MAX_SEARCHED} AND arrayExists(
+       id -> position(base64Decode(Body), id) > 0 OR position(base64Decode(Body), unhex(id)) > 0, ids)`,
+    params,
+  );
+}
+
+/** Leaves out traces with younger data. Sessions are those of the other traces, and a tenant keeps its other rows. */
+async function leaveOutYoung(database: Database, jobId: string, beforeMs: number): Promise<void> {
+  const since = `toDateTime64('${toDateTime(beforeMs)}', 3, 'UTC')`;
+  const young = ['runs', 'decisions', 'scores'].map(
+    (table) => `SELECT Tenant, TraceId FROM ${table} WHERE EvidenceUntil >= ${since}`,
+  );
+  await dropItems(
+    database,
+    jobId,
+    `Kind IN ('tenant', 'session') OR Kind = 'trace' AND (Tenant, Id) IN (
+       SELECT Tenant, TraceId FROM trace_activity WHERE LastArrival >= ${since}
+       UNION ALL ${young.join(' UNION ALL ')})`,
+  );
+}
+
+async function readExtent(database: Database, jobId: string): Promise<PurgeExtent> {
+  const [row] = await database.rows<{ traces: string; sessions: string; tenants: string[] }>(
+    `SELECT countIf(Kind = 'trace') AS traces, countIf(Kind = 'session') AS sessions,
+       arraySort(groupUniqArrayIf(Tenant, Kind IN ('trace', 'session', 'tenant'))) AS tenants
+     FROM purge_items FINAL WHERE JobId = {jobId:String}`,
+    { jobId },
+  );
+  return {
+    traces: Number(row?.traces ?? 0),
+    sessions: Number(row?.sessions ?? 0),
+    tenants: row?.tenants ?? [],
+  };
+}
+
+/** A turn that counts as read now makes the search find the session, which has no decision any more. */
+async function reopenSessions(database: Database, jobId: string): Promise<void> {
+  await database.insertSelected(
+    `INSERT INTO runs SELECT * REPLACE (now64(3) AS WrittenAt) FROM runs FINAL
+     WHERE Target = 'trace' AND SessionId != '' AND (Tenant, SessionId) IN (SELECT Tenant, Id ${itemsOf(jobId, 'session')})
+     LIMIT 1 BY Tenant, SessionId`,
+    {},
+  );
+}

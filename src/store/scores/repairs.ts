@@ -1,0 +1,71 @@
+import { TupleParam } from '@clickhouse/client';
+import { BACKFILL_RULES, COMMAND_RULE, type Decision } from '../../domain/decision.ts';
+import type { RepairPage, RepairQuery, RepairStore } from '../contracts/repairs.ts';
+import type { Database, QueryParams } from '../database.ts';
+import { DECISION_SELECTION, fromDecisionRow, type DecisionRow } from './decision-row.ts';
+
+/** Creates the store of the work of repairs. */
+export function createRepairStore(database: Database): RepairStore {
+  return {
+    read: (query, limit) => readToRepair(database, query, limit),
+    count: (query) => countToRepair(database, query),
+  };
+}
+
+/** Reads the decisions of the next traces or sessions of a repair. The inner query may name some whose decisions were replaced. */
+async function readToRepair(database: Database, query: RepairQuery, limit: number): Promise<RepairPage> {
+  const id = idColumn(query);
+  const keys = await database.rows<{ tenant: string; id: string }>(
+    `SELECT DISTINCT Tenant AS tenant, ${id} AS id FROM decisions
+     WHERE ${buildConditions(query)}
+     ORDER BY Tenant, ${id}
+     LIMIT {limit:UInt32}`,
+    { ...buildParams(query), limit },
+  );
+  if (keys.length === 0) {
+    return { decisions: [], after: null };
+  }
+  const rows = await database.rows<DecisionRow>(
+    `SELECT ${DECISION_SELECTION} FROM decisions FINAL
+     WHERE ${query.ofSessions ? "TraceId = '' AND " : ''}(Tenant, ${id}) IN {keys:Array(Tuple(String, String))}
+       AND ${buildConditions({ ...query, after: null })}
+     ORDER BY Tenant, ${id}, Target, TargetId, Rule, Scorer`,
+    { ...buildParams(query), keys: keys.map((key) => new TupleParam([key.tenant, key.id])) },
+  );
+  const decisions: Decision[] = rows.map(fromDecisionRow);
+  return { decisions, after: keys.length < limit ? null : (keys.at(-1) ?? null) };
+}
+
+async function countToRepair(database: Database, query: RepairQuery): Promise<number> {
+  const [row] = await database.rows<{ decisions: string }>(
+    `SELECT count() AS decisions FROM decisions FINAL WHERE ${buildConditions(query)}`,
+    buildParams(query),
+  );
+  return Number(row?.decisions ?? 0);
+}
+
+function idColumn({ ofSessions }: Pick<RepairQuery, 'ofSessions'>): string {
+  return ofSessions ? 'TargetId' : 'TraceId';
+}
+
+function buildConditions(query: RepairQuery): string {
+  return [
+    query.ofSessions ? "TraceId = '' AND Target = 'session'" : "TraceId != ''",
+    `Status = {status:String} AND NOT startsWith(Rule, '${BACKFILL_RULES}') AND Rule != '${COMMAND_RULE}'`,
+    'EvidenceUntil >= fromUnixTimestamp64Milli({since:Int64})',
+    ...(query.scorer === undefined ? [] : ['Scorer = {scorer:String}']),
+    ...(query.after === null
+      ? []
+      : [`(Tenant, ${idColumn(query)}) > ({afterTenant:String}, {afterId:String})`]),
+  ].join(' AND ');
+}
+
+function buildParams({ status, scorer, sinceMs, after }: RepairQuery): QueryParams {
+  return {
+    status,
+    scorer: scorer ?? '',
+    since: Math.max(0, Math.trunc(sinceMs)),
+    afterTenant: after?.tenant ?? '',
+    afterId: after?.id ?? '',
+  };
+}

@@ -1,0 +1,201 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiServer } from '../../../src/api/server.ts';
+import { startTestApi } from '../../support/api/start-test-api.ts';
+import { buildDashboard } from '../../support/dashboard/build-dashboard.ts';
+import { answerWith, type CannedReplies } from '../../support/dashboard/canned-api.ts';
+import { FULL } from '../../support/dashboard/canned-replies.ts';
+import { hasChromium, startChromium } from '../../support/dashboard/chromium.ts';
+import { visit } from '../../support/dashboard/dashboard-visit.ts';
+import { EVIL, LONG_EVIL } from '../../support/dashboard/hostile-texts.ts';
+import {
+  aReading,
+  aScoreItem,
+  aSpanItem,
+  aTrace,
+  aTraceItem,
+  TRACE,
+} from '../../support/dashboard/reply-builders.ts';
+
+let api: ApiServer;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (hasChromium()) {
+    [api, browser] = await Promise.all([
+      startTestApi({ dashboard: await buildDashboard() }),
+      startChromium(),
+    ]);
+  }
+});
+afterAll(async () => {
+  await browser?.close();
+  await api?.stop();
+});
+
+async function open(path: string, replies: CannedReplies = FULL) {
+  return visit(browser, `http://127.0.0.1:${api.address.port}${path}`, {
+    prepare: async (page) => void (await answerWith(page, replies)),
+  });
+}
+
+const focusedText = (page: Page) => page.evaluate<string>('document.activeElement?.textContent ?? ""');
+
+describe.runIf(hasChromium())('the page of a trace', () => {
+  it('is walked with the keyboard: steps, tabs, claims and their evidence', async () => {
+    const { page, expectAccessible, end } = await open(`/traces/${TRACE}`);
+    const grid = page.getByRole('treegrid', { name: 'Spans' });
+    await grid.getByRole('row', { name: /invoke_agent weather/u }).focus();
+
+    await page.keyboard.press('ArrowDown');
+    expect(await focusedText(page)).toContain('execute_tool get_weather');
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('region', { name: 'Selected step' })
+      .getByText('Claims that cite this step')
+      .waitFor();
+    await page.keyboard.press('ArrowLeft');
+    expect(await focusedText(page)).toContain('invoke_agent weather');
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => grid.getByRole('row').count()).toBe(2);
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => grid.getByRole('row').count()).toBe(4);
+
+    await page.getByRole('tab', { name: 'Messages' }).focus();
+    await page.keyboard.press('ArrowRight');
+    const claim = page.getByRole('button', { name: /contradicted The sky is sunny/u });
+    await claim.waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    expect(await focusedText(page)).toContain('The sky is sunny.');
+    await page.keyboard.press('Enter');
+
+    const evidence = page.getByRole('region', { name: 'Evidence' });
+    expect(await evidence.locator('mark').textContent()).toBe('"sky":"rain"');
+    const cited = grid.getByRole('row', { name: /execute_tool get_weather/u });
+    expect(await cited.getAttribute('aria-selected')).toBe('true');
+    await expectAccessible();
+    await end();
+  });
+
+  it('keeps what is selected in its address', async () => {
+    const { page, end } = await open(`/traces/${TRACE}`);
+    await page.getByRole('tab', { name: 'Decisions' }).click();
+    await page.getByRole('table', { name: 'Why was this scored, or not?' }).waitFor();
+
+    await page.reload();
+
+    await page.getByRole('table', { name: 'Why was this scored, or not?' }).waitFor();
+    await end();
+  });
+});
+
+describe.runIf(hasChromium())('hostile texts', () => {
+  it('are texts, in every field of a trace', async () => {
+    const reading = JSON.parse(
+      JSON.stringify(aReading())
+        .replaceAll('What is the weather in Paris?', 'QUESTION')
+        .replaceAll('weather-agent', 'AGENT'),
+    ) as ReturnType<typeof aReading>;
+    reading.runs[0]!.agent = EVIL;
+    reading.runs[0]!.models = [EVIL];
+    reading.runs[0]!.input.inputMessages[0]!.content.parts = [{ type: 'text', text: LONG_EVIL }];
+    const score = aScoreItem({
+      traceId: TRACE,
+      scorer: EVIL,
+      label: EVIL,
+      reason: LONG_EVIL,
+      verdicts: [{ statement: EVIL, verdict: EVIL, reason: LONG_EVIL, quote: EVIL, spanId: 'a'.repeat(16) }],
+    });
+    const span = aSpanItem({
+      spanId: 'a'.repeat(16),
+      name: EVIL,
+      service: EVIL,
+      statusMessage: EVIL,
+      attributes: { [EVIL]: LONG_EVIL },
+    });
+    const { page, expectFitting, end } = await open(`/traces/${TRACE}`, {
+      ...FULL,
+      '/traces/{traceId}': aTrace({ reading, spans: [span], scores: [score] }),
+    });
+
+    for (const tab of ['Messages', 'Findings', 'Decisions', 'Raw']) {
+      await page.getByRole('tab', { name: tab }).click();
+      await page.getByRole('tabpanel', { name: tab }).waitFor();
+      expect(await page.title()).toBe('Trace 0af76519 · spanscore');
+      expect(await page.locator('img, main script, svg[onload], a[href^="javascript:"]').count()).toBe(0);
+    }
+    await page.getByRole('tab', { name: 'Findings' }).click();
+    await page.locator('.claim').first().click();
+    const claim = await page.locator('.claim').first().textContent();
+    expect(claim).toContain('<img src=x onerror=');
+    expect(claim).toContain('␛[31m text, back [U+202E]wards[U+202C], nul ␀, half \uFFFD pair');
+    await page.setViewportSize({ width: 320, height: 600 });
+    await expectFitting();
+    await end();
+  });
+
+  it('are texts in lists, too', async () => {
+    const { page, end } = await open('/traces', {
+      ...FULL,
+      '/traces': {
+        items: [
+          aTraceItem({
+            agent: EVIL,
+            errorType: EVIL,
+            status: 'error',
+            models: [EVIL],
+            sessionId: EVIL,
+            scores: [
+              { scoreId: 's', scorer: EVIL, score: 1, label: EVIL, higherIsBetter: null, source: 'api' },
+            ],
+          }),
+        ],
+        next: null,
+      },
+    });
+
+    await page.getByRole('table', { name: 'Traces' }).getByText('<img src=x').first().waitFor();
+    expect(await page.locator('img, main script').count()).toBe(0);
+    await page.getByRole('link', { name: /<img src=x/u }).click();
+    await page.getByRole('heading', { level: 1, name: /^Session <img/u }).waitFor();
+    expect(await page.title()).not.toBe('owned');
+    await end();
+  });
+});
+
+describe.runIf(hasChromium())('the shell', () => {
+  it('goes to pages by keys, lists them, and changes the theme', async () => {
+    const { page, end } = await open('/');
+    await page.getByRole('table', { name: 'Scorers' }).waitFor();
+
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Go to Coverage').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.getByRole('heading', { level: 1, name: 'Traces' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/traces');
+    await page.getByRole('table', { name: 'Traces' }).waitFor();
+    await page.keyboard.press('j');
+    expect(await focusedText(page)).toContain('0af76519');
+    await page.keyboard.press('Enter');
+    await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    await page.goBack();
+    await page.getByRole('table', { name: 'Traces' }).waitFor();
+    await page.getByRole('combobox', { name: 'Theme' }).selectOption('dark');
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(18, 22, 28)');
+    await page.getByRole('link', { name: 'Skip to the page' }).focus();
+    await end();
+  });
+
+  it('says that there is no page at an address', async () => {
+    const { page, end } = await open('/');
+    await page.evaluate(
+      'history.pushState(null, "", "/nothing"); dispatchEvent(new PopStateEvent("popstate"))',
+    );
+
+    await page.getByRole('heading', { level: 1, name: 'No such page' }).waitFor();
+    await end();
+  });
+});

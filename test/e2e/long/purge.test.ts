@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { anAgentTrace, type AgentTraceBuilder } from '../../support/builders/agent-trace.ts';
+import { callOn, framed, grpcConnection } from '../../support/collector/grpc-call.ts';
+import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
+import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
+import { runCli, startCli } from '../../support/processes/cli.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { findTexts } from '../../support/store/find-texts.ts';
+import { until } from '../../support/until.ts';
+
+const SCORERS = ['hallucination', 'keyword-coverage', 'no-tool-errors'];
+
+/** Runs of a person; the question names the person, and a session holds two of them. */
+function runsOf(person: string, count = 6): AgentTraceBuilder[] {
+  return Array.from({ length: count }, (_, index) =>
+    anAgentTrace()
+      .asking(`Where is umbrella ${index} of ${person}?`)
+      .withAttributes({ 'user.id': person, 'gen_ai.conversation.id': `${person}-chat-${index % 3}` }),
+  );
+}
+
+describe('a purge beside a running serve', () => {
+  let judge: JudgeServer;
+  let folder: ServeFolder;
+  let serve: ServeAddresses;
+  const stopping = new AbortController();
+  let load: Promise<void>;
+  const refused: number[] = [];
+
+  beforeAll(async () => {
+    // A slow judge: traces are under way whenever a purge begins.
+    judge = await startJudgeServer((call) => {
+      const reply = verdictJudge(call);
+      return 'kind' in reply && reply.kind === 'text' ? { ...reply, delayMs: 1_000 } : reply;
+    });
+    folder = new ServeFolder({
+      judges: {
+        default: 'local/judge',
+        providers: { local: { baseURL: judge.baseUrl, concurrency: 4 } },
+        prices: { 'local/judge': { input: 0, output: 0 } },
+      },
+      rules: [
+        { name: 'all', scorers: SCORERS },
+        { name: 'sessions', target: 'session', scorers: ['no-tool-errors'] },
+      ],
+      readiness: { session: { idle: '1s' } },
+    });
+    serve = await folder.start();
+    load = sendAlways();
+  });
+
+  afterAll(async () => {
+    stopping.abort();
+    await load;
+    await folder.dispose();
+    await judge.close();
+  });
+
+  /** Traffic of another person until the end. */
+  async function sendAlways(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await Promise.all(runsOf('bob', 2).map((run) => sendTraces(serve.otlpHttp, run.request()))).catch(() =>
+        refused.push(503),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+
+  async function countRows(table: string, where: string): Promise<number> {
+    const [row] = await queryRows<{ n: string }>(
+      serve.clickhouse,
+      `SELECT count() AS n FROM ${table} FINAL WHERE ${where}`,
+    );
+    return Number(row?.n);
+  }
+
+  const purge = (...args: string[]) =>
+    runCli(['purge', ...args, '--yes', '--json', '--config', folder.configFile], { cwd: folder.path });
+
+  const textsOf = (person: string, runs: readonly AgentTraceBuilder[]) => [
+    ...runs.map(({ traceId }) => traceId),
+    `of ${person}?`,
+    `${person}-chat`,
+    `"${person}"`,
+  ];
+
+  it('leaves nothing of a user in any column, with scorers at work on the traces', async () => {
+    const runs = runsOf('ann');
+    await Promise.all(runs.map((run) => sendTraces(serve.otlpHttp, run.request())));
+    await until(async () => (await countRows('scores', "UserId = 'ann'")) > 3);
+    const late = setInterval(() => {
+      runs.forEach((run) => void sendTraces(serve.otlpHttp, run.request()).catch(() => refused.push(500)));
+    }, 500);
+    const { code, stdout, stderr } = await purge('--user', 'ann');
+    clearInterval(late);
+
+    expect(stderr).not.toContain('error');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      job: expect.any(String),
+      rows: { otel_traces: expect.any(Number) },
+    });
+    expect(await findTexts(serve.clickhouse, textsOf('ann', runs))).toEqual([]);
+    // Late spans that came all the time were neither stored nor sent back.
+    expect(refused).toEqual([]);
+    expect(await countRows('scores', "UserId = 'bob'")).toBeGreaterThan(0);
+    const { body, status } = await callLate(runs[0]!);
+    expect(status).toBe(0);
+    expect(body.toString()).toContain('of purged traces');
+  });
+
+  async function callLate(run: AgentTraceBuilder) {
+    const session = grpcConnection({ host: '127.0.0.1', port: Number(new URL(serve.otlpGrpc).port) });
+    const reply = await callOn(session, { body: framed(requestBytes(run.request() as never)) });
+    session.close();
+    return reply;
+  }
+
+  it('scores a session again from the turns of another person', async () => {
+    const [first, second] = [runsOf('carl', 1)[0]!, runsOf('dora', 1)[0]!];
+    const inChat = (run: AgentTraceBuilder) => run.withAttributes({ 'gen_ai.conversation.id': 'family' });
+    await Promise.all([first, second].map((run) => sendTraces(serve.otlpHttp, inChat(run).request())));
+    await until(async () => (await countRows('scores', "TargetId = 'family'")) === 1);
+    const turns = "Target = 'session' AND TargetId = 'family' AND Turns = 2";
+    await until(async () => (await countRows('runs', turns)) === 1);
+    await purge('--user', 'carl');
+
+    await until(async () => (await countRows('scores', "TargetId = 'family'")) === 1);
+    expect(await countRows('runs', turns)).toBe(0);
+    expect(await findTexts(serve.clickhouse, [first.traceId, 'of carl?'])).toEqual([]);
+    expect(await countRows('scores', `TraceId = '${second.traceId}'`)).toBeGreaterThan(0);
+  });
+
+  it('ends by itself after a kill of the command, and after a kill of serve', async () => {
+    const runs = runsOf('eve');
+    await Promise.all(runs.map((run) => sendTraces(serve.otlpHttp, run.request())));
+    await until(async () => (await countRows('runs', "UserId = 'eve'")) >= runs.length);
+    const command = startCli(['purge', '--user', 'eve', '--yes', '--config', folder.configFile], {
+      cwd: folder.path,
+      stdin: '',
+    });
+    const isRunning = async () => (await countRows('jobs', "Kind = 'purge' AND Status = 'running'")) === 1;
+    await until(isRunning);
+    command.child.kill('SIGKILL');
+    await command.ended;
+    await folder.killGroup();
+    serve = await folder.start();
+    await until(async () => (await countRows('jobs', "Kind = 'purge' AND Status != 'done'")) === 0, 270_000);
+
+    expect(await findTexts(serve.clickhouse, textsOf('eve', runs))).toEqual([]);
+    await sendTraces(serve.otlpHttp, runs[0]!.request());
+    expect(await findTexts(serve.clickhouse, [runs[0]!.traceId])).toEqual([]);
+  });
+});
+
+describe('a purge without a serve', () => {
+  it('asks, and deletes nothing without a yes; with it, the command does the work itself', async () => {
+    const folder = new ServeFolder({ rules: [{ name: 'all', scorers: ['keyword-coverage'] }] });
+    const [run] = runsOf('ann', 1);
+    const serve = await folder.start();
+    await sendTraces(serve.otlpHttp, run!.request());
+    await folder.stop();
+    const args = ['purge', '--trace', run!.traceId, '--config', folder.configFile];
+    const refused = await runCli(args, { cwd: folder.path, stdin: 'no\n' });
+    const done = await runCli(args, { cwd: folder.path, stdin: 'yes\n' });
+    const again = await runCli([...args, '--yes'], { cwd: folder.path });
+    const { clickhouse } = await folder.start();
+    const left = await findTexts(clickhouse, [run!.traceId, 'of ann?']);
+    await folder.dispose();
+
+    expect(refused).toMatchObject({ code: 130, stderr: expect.stringContaining('nothing was deleted') });
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('otel_traces') });
+    expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('nothing of the trace') });
+    expect(left).toEqual([]);
+  });
+});

@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ApiServer } from '../../../src/api/server.ts';
+import { refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
+import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
+import type { Score } from '../../../src/domain/score.ts';
+import { startTestApi } from '../../support/api/start-test-api.ts';
+import {
+  buildDecision,
+  buildScore,
+  newTraceId,
+  testStore,
+  type TestStore,
+} from '../../support/store/store-rows.ts';
+
+const HOUR_MS = 3_600_000;
+/** Start of the present hour. */
+const NOW_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+
+const token = (tenant: string) => ({
+  name: tenant,
+  token: `the-read-of-tenant-${tenant}`,
+  tenant,
+  scopes: ['read' as const],
+});
+
+let it: TestStore;
+let api: ApiServer;
+
+/** Builds a score of tenant `a` some hours before now. Lower is better; the range is 0 to 1. */
+function score(hoursAgo: number, fields: Partial<Score>): Score {
+  return buildScore({
+    tenant: 'a',
+    scorer: 'bias',
+    higherIsBetter: false,
+    traceTimestamp: NOW_MS - hoursAgo * HOUR_MS,
+    ...fields,
+  });
+}
+
+beforeAll(async () => {
+  it = await testStore();
+  const oneTrace = { traceId: 'f'.repeat(32), target: 'model-call', scorer: 'tone' } as const;
+  await it.store.scores.write([
+    // 1 of 20 failed traces is scored with weight 1 each, others stand for 20.
+    ...Array.from({ length: 4 }, () => score(1, { agent: 'x', score: 1, weight: 1, stratum: 'priority' })),
+    score(1, { agent: 'x', score: 0, weight: 20 }),
+    score(1, { agent: 'y', score: 0.25, weight: 1 }),
+    score(2, { agent: 'y', score: 0.75, weight: null }),
+    score(1, { agent: 'x', score: 1, weight: 1, source: 'backfill' }),
+    ...Array.from({ length: 10 }, (_, index) => score(24 * 3, { score: (index + 1) / 100, weight: 1 })),
+    score(1, { tenant: 'b', score: 0.9 }),
+    ...Array.from({ length: 10 }, (_, call) =>
+      score(1, { ...oneTrace, targetId: `${oneTrace.traceId}/${call}`, higherIsBetter: true, score: 0.5 }),
+    ),
+    score(1, { scorer: 'custom', score: -40, scoreMin: null, scoreMax: null, higherIsBetter: null }),
+    score(1, { scorer: 'custom', score: 250, scoreMin: null, scoreMax: null, higherIsBetter: null }),
+  ]);
+  await it.store.decisions.write([
+    buildDecision({ tenant: 'a', rule: 'live', scorer: 'bias', evidenceUntil: NOW_MS - HOUR_MS }),
+    buildDecision({ tenant: 'a', rule: 'live', scorer: 'bias', evidenceUntil: NOW_MS, status: 'failed' }),
+    buildDecision({ tenant: 'b', rule: 'live', scorer: 'bias', evidenceUntil: NOW_MS }),
+  ]);
+  await refreshAggregates(it.store.aggregates);
+  const findPorts = await configuredPorts(parseConfig({}), it.store);
+  api = await startTestApi({
+    tokens: [token('a'), token('b')],
+    findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
+  });
+});
+afterAll(async () => {
+  await api.stop();
+  await it.stop();
+});
+
+interface Reply {
+  readonly items: readonly Record<string, unknown>[];
+  readonly [name: string]: unknown;
+}
+
+async function ask(path: string, tenant = 'a'): Promise<{ status: number; body: Reply }> {
+  const response = await fetch(`http://127.0.0.1:${api.address.port}/api/v1/${path}`, {
+    headers: { authorization: `Bearer the-read-of-tenant-${tenant}` },
+  });
+  return { status: response.status, body: (await response.json()) as Reply };
+}
+
+const hour = (hoursAgo: number) => new Date(NOW_MS - hoursAgo * HOUR_MS).toISOString();
+
+describe('GET /series', () => {
+  test('gives weighted numbers for each hour with scores', async () => {
+    const { status, body } = await ask('series?scorer=bias&bucket=1h');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ bucket: '1h', next: null, truncatedGroups: 0 });
+    expect(body.items).toEqual([
+      {
+        bucket: hour(2),
+        scorer: 'bias',
+        n: 1,
+        unweighted: 1,
+        weight: 1,
+        effectiveN: 1,
+        mean: 0.75,
+        p10: 0.75,
+        p50: 0.75,
+        p90: 0.75,
+        passRate: 0,
+      },
+      {
+        bucket: hour(1),
+        scorer: 'bias',
+        n: 6,
+        unweighted: 0,
+        weight: 25,
+        effectiveN: expect.closeTo(625 / 405) as number,
+        mean: expect.closeTo(4.25 / 25) as number,
+        p10: 0,
+        p50: 0,
+        p90: 1,
+        passRate: 21 / 25,
+      },
+    ]);
+  });
+
+  test('gives a group for each value of one facet or two, with the numbers of its whole range', async () => {
+    const { body } = await ask('series?scorer=bias&by=agent');
+    expect(body['groups']).toMatchObject([
+      { scorer: 'bias', agent: 'x', n: 5, mean: 4 / 24, scoreMin: 0, scoreMax: 1, higherIsBetter: false },
+      { scorer: 'bias', agent: 'y', n: 2, unweighted: 1, mean: 0.25 },
+    ]);
+    const both = await ask('series?scorer=bias&by=agent&by=service&bucket=1d');
+    expect(both.body['groups']).toMatchObject([
+      { agent: 'x', service: 'shop', n: 5 },
+      { agent: 'y', service: 'shop', n: 2 },
+    ]);
+    expect((await ask('series?scorer=bias&by=agent,service')).body['groups']).toHaveLength(2);
+  });
+
+  test('counts the scores of one trace as one observation', async () => {
+    const { body } = await ask('series?scorer=tone');
+    expect(body.items).toMatchObject([{ n: 10, effectiveN: 1, mean: 0.5, passRate: 1 }]);
+  });
+
+  test('says from which score on a score passes, if asked, by the direction of the scorer', async () => {
+    expect((await ask('series?scorer=bias&passAt=0.2')).body['groups']).toMatchObject([
+      { passRate: 20 / 25 },
+    ]);
+  });
+
+  test('has the scores of the fourteen days before as a baseline', async () => {
+    const { body } = await ask('series?scorer=bias');
+    expect(body['baseline']).toEqual({
+      mean: expect.closeTo(0.055) as number,
+      p10: expect.closeTo(0.01) as number,
+      p90: expect.closeTo(0.09) as number,
+      n: 10,
+      from: 'history',
+    });
+  });
+
+  test('has numbers of a scorer without a range, within one percent', async () => {
+    const { body } = await ask('series?scorer=custom');
+    const [point] = body.items as { mean: number; p10: number; p90: number; passRate: null }[];
+    expect(point).toMatchObject({ mean: 105, passRate: null });
+    expect(Math.abs((point?.p10 ?? 0) + 40)).toBeLessThan(0.4);
+    expect(Math.abs((point?.p90 ?? 0) - 250)).toBeLessThan(2.5);
+  });
+
+  test('never mixes sources, and chooses by any facet', async () => {
+    expect((await ask('series?scorer=bias&source=backfill')).body.items).toMatchObject([{ n: 1, mean: 1 }]);
+    expect((await ask('series?scorer=bias&agent=y')).body['groups']).toMatchObject([{ n: 2 }]);
+    expect((await ask('series?scorer=bias&agent=y&agent=x')).body['groups']).toMatchObject([{ n: 7 }]);
+    expect((await ask('series?scorer=bias&agent=z')).body.items).toEqual([]);
+  });
+
+  test('shows a tenant its own scores only', async () => {
+    expect((await ask('series?scorer=bias', 'b')).body['groups']).toMatchObject([{ n: 1, mean: 0.9 }]);
+    expect((await ask('series?scorer=custom', 'b')).status).toBe(404);
+  });
+
+  test('refuses an unknown scorer, buckets of minutes, and too many buckets', async () => {
+    expect(await ask('series?scorer=bais')).toMatchObject({
+      status: 404,
+      body: { detail: 'there is no scorer bais; did you mean bias?' },
+    });
+    expect(await ask('series?scorer=bias&bucket=90m')).toMatchObject({
+      status: 400,
+      body: { detail: 'bucket: write whole hours up to a day, or whole days: 1h, 6h, 1d, 7d' },
+    });
+    expect(await ask('series?scorer=bias&bucket=1h&since=90d')).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('a reply has 1000 at most') as string },
+    });
+    expect(await ask('series?scorer=bias&by=agent&by=model&by=service')).toMatchObject({ status: 400 });
+    expect(await ask('series?scorer=bias&agnet=x')).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('did you mean agent?') as string },
+    });
+  });
+});
+
+describe('GET /distribution', () => {
+  test('gives equal bins of the range, of now and of the days before', async () => {
+    const { status, body } = await ask('distribution?scorer=bias&bins=10');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ scorer: 'bias', scoreMin: 0, scoreMax: 1, compareTo: 'baseline' });
+    expect(body['edges']).toHaveLength(11);
+    expect(body['current']).toMatchObject({
+      n: 7,
+      counts: [1, 0, 1, 0, 0, 0, 0, 0, 0, 4],
+      shares: [20 / 25, 0, 1 / 25, 0, 0, 0, 0, 0, 0, 4 / 25],
+    });
+    expect(body['reference']).toMatchObject({ n: 10, counts: [9, 1, 0, 0, 0, 0, 0, 0, 0, 0] });
+  });
+
+  test('compares with the same time before, or with nothing', async () => {
+    const { body } = await ask('distribution?scorer=bias&since=2h&compareTo=previous');
+    expect(body['reference']).toBeNull();
+  });
+});
+
+describe('GET /overview', () => {
+  test('gives a line for each scorer with 24 buckets', async () => {
+    const { status, body } = await ask('overview');
+    expect(status).toBe(200);
+    const [bias, custom, tone] = body.items as Record<string, never>[];
+    expect([bias?.['scorer'], custom?.['scorer'], tone?.['scorer']]).toEqual(['bias', 'custom', 'tone']);
+    expect(bias).toMatchObject({ n: 7, eligible: 2, incident: null, baseline: { n: 10 } });
+    const series = (bias?.['series'] ?? []) as { bucket: string; n: number }[];
+    expect(series).toHaveLength(24);
+    expect(series.slice(-3)).toMatchObject([
+      { bucket: hour(2), n: 1 },
+      { bucket: hour(1), n: 6 },
+      { bucket: hour(0), n: 0, mean: null },
+    ]);
+    expect((await ask('overview?bucket=1d')).body.items).toMatchObject([{ n: 17, eligible: null }, {}, {}]);
+  });
+
+  test('shows a tenant its own scorers only', async () => {
+    expect((await ask('overview', 'b')).body.items).toMatchObject([{ scorer: 'bias', n: 1, eligible: 1 }]);
+  });
+});
+
+describe('GET /compare', () => {
+  beforeAll(async () => {
+    const targets = Array.from({ length: 50 }, (_, index) => {
+      const [left, right] = index < 20 ? [0.1, 1] : index < 25 ? [0.2, 0] : index < 35 ? [0.9, 1] : [0.8, 0];
+      return { traceId: newTraceId(), left, right };
+    });
+    const human = { source: 'human', scoreMin: null, scoreMax: null, higherIsBetter: null } as const;
+    await it.store.scores.write(
+      targets.flatMap(({ traceId, left, right }) => [
+        score(30, { traceId, targetId: traceId, scorer: 'toxicity', fingerprint: 'ab12', score: left }),
+        score(30, { traceId, targetId: traceId, scorer: 'correctness', score: right, ...human }),
+      ]),
+    );
+    await refreshAggregates(it.store.aggregates);
+  });
+
+  test('gives agreement, kappa with its interval, rank correlation and the traces without agreement', async () => {
+    const { status, body } = await ask('compare?left=toxicity&right=human:correctness');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      n: 50,
+      agreement: 0.7,
+      kappa: expect.closeTo(0.4) as number,
+      confusion: { bothPass: 20, leftPasses: 5, rightPasses: 10, bothFail: 15 },
+    });
+    expect(body['kappaLow']).toBeLessThan(0.4);
+    expect(body['kappaHigh']).toBeGreaterThan(0.4);
+    expect(body['spearman']).toBeCloseTo(0.298, 3);
+    expect(body['disagreements']).toHaveLength(15);
+  });
+
+  test('compares versions by their fingerprints, and knows no targets of another tenant', async () => {
+    const same = await ask('compare?left=toxicity@ab12&right=toxicity');
+    expect(same.body).toMatchObject({ n: 50, agreement: 1, kappa: 1, disagreements: [] });
+    const other = await ask('compare?left=toxicity@ab13&right=toxicity');
+    expect(other.body).toMatchObject({ n: 0, agreement: null });
+    expect((await ask('compare?left=toxicity&right=human:correctness', 'b')).status).toBe(404);
+  });
+
+  test('leaves out deleted scores', async () => {
+    const [gone, peer] = ['toxicity', 'tone'].map((scorer) =>
+      score(40, { traceId: 'd'.repeat(32), targetId: 'd'.repeat(32), scorer, fingerprint: 'dd' }),
+    );
+    await it.store.scores.write([gone, peer].flatMap((each) => each ?? []));
+    expect((await ask('compare?left=toxicity@dd&right=tone@dd')).body).toMatchObject({ n: 1 });
+    await it.store.scores.write([gone].flatMap((each) => (each ? { ...each, isDeleted: true } : [])));
+    expect((await ask('compare?left=toxicity@dd&right=tone@dd')).body).toMatchObject({ n: 0 });
+  });
+});

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startReadApi, type ReadApi } from '../../support/api/read-api.ts';
+import { buildDecision, newTraceId } from '../../support/store/store-rows.ts';
+
+let api: ReadApi;
+
+beforeAll(async () => {
+  api = await startReadApi({
+    config: {
+      judges: {
+        default: 'local/judge',
+        providers: { local: { baseURL: 'http://127.0.0.1:1/v1' } },
+        prices: { 'local/judge': { input: 1, output: 1 } },
+      },
+      scorers: { strict: { use: 'hallucination', judge: 'local/strict' } },
+      rules: [
+        {
+          name: 'production',
+          scorers: ['keyword-coverage', 'strict'],
+          where: { service: 'shop' },
+          sample: { rate: 0.5 },
+          budget: { perDay: 5 },
+        },
+      ],
+    },
+  });
+});
+afterAll(() => api.stop());
+
+describe('what is configured', () => {
+  test('lists the scorers with their judges and their rules', async () => {
+    const { body } = await api.ask('scorers');
+    expect(body.items).toMatchObject([
+      {
+        scorer: 'keyword-coverage',
+        use: 'keyword-coverage',
+        kind: 'code',
+        judge: null,
+        rules: ['production'],
+      },
+      { scorer: 'strict', use: 'hallucination', kind: 'judge', judge: 'local/strict', activeFrom: null },
+    ]);
+  });
+
+  test('lists the rules, since when they are in force, and what they decided', async () => {
+    const nowMs = await api.store.spans.nowMs();
+    const atMs = nowMs - 3_600_000;
+    await api.store.ruleVersions.record({
+      rule: 'production',
+      version: 'v1',
+      activeFromMs: atMs,
+      probability: 0.5,
+      definition: { scorers: ['keyword-coverage'] },
+    });
+    const decided = { rule: 'production', evidenceUntil: nowMs };
+    await api.store.decisions.write([
+      buildDecision(decided),
+      buildDecision({ ...decided, status: 'failed' }),
+      buildDecision({ ...decided, scorer: '*', status: 'filtered' }),
+    ]);
+    const { body } = await api.ask('rules');
+    expect(body.items).toMatchObject([
+      {
+        rule: 'production',
+        version: 'v1',
+        activeFrom: new Date(atMs).toISOString(),
+        target: 'trace',
+        scorers: ['keyword-coverage', 'strict'],
+        where: { service: ['shop'] },
+        sample: { rate: 0.5 },
+        budget: { perDay: 5 },
+        versions: [{ version: 'v1', rate: 0.5 }],
+        decisions: { scored: 1, eligible: 2 },
+      },
+    ]);
+  });
+
+  test('lists the judges with their calls by the hour, and the budgets', async () => {
+    const nowMs = await api.store.spans.nowMs();
+    const call = {
+      tenant: '',
+      traceId: newTraceId(),
+      scoreId: 's',
+      scorer: 'strict',
+      step: 'analyze',
+      model: 'local/strict',
+      prompt: 'p',
+      reply: 'r',
+      calledAtMs: nowMs - 1_000,
+    };
+    await api.store.judgeCalls.write([
+      {
+        ...call,
+        status: 'success',
+        error: '',
+        inputTokens: 10,
+        outputTokens: 5,
+        costUsd: 0.5,
+        durationMs: 100,
+      },
+      {
+        ...call,
+        status: 'failed',
+        error: 'HTTP 429: slow down',
+        inputTokens: null,
+        outputTokens: null,
+        costUsd: null,
+        durationMs: 300,
+      },
+    ]);
+    const { status, body } = await api.ask('judges');
+    expect(status).toBe(200);
+    expect(body.items).toMatchObject([
+      {
+        judge: 'local/strict',
+        calls: 2,
+        failed: 1,
+        inputTokens: 10,
+        outputTokens: 5,
+        costUsd: 0.5,
+        failures: { 'HTTP 429': 1 },
+        scorers: ['strict'],
+        cacheHits: null,
+        breaker: null,
+        hours: [{ calls: 2, failed: 1 }],
+      },
+    ]);
+    expect(body.items[0]?.['latencyP50Ms']).toBeGreaterThanOrEqual(100);
+    expect(body['budgets']).toMatchObject([
+      { scope: 'rule', rule: 'production', period: 'day', capUsd: 5, spentUsd: 0, leftUsd: 5 },
+    ]);
+  });
+});

@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { computeScoreId } from '../../../src/domain/identity.ts';
+import type { Score } from '../../../src/domain/score.ts';
+import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
+import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
+import { buildScore, newSpanId, newTraceId } from '../../support/store/store-rows.ts';
+
+let world: ApiWorld;
+
+beforeAll(async () => {
+  world = await apiWorld();
+});
+afterAll(() => world.stop());
+
+const LABEL_A = tokenOf('label', 'a');
+
+interface Item {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly targetId: string;
+  readonly run: { readonly output: readonly unknown[] } | null;
+}
+
+interface Queue {
+  readonly labelled: number;
+  readonly left: number;
+  readonly items: readonly Item[];
+}
+
+async function readQueue(query: string, token = LABEL_A): Promise<Queue> {
+  const answer = await world.ask({ path: `/labels/queue?${query}`, token });
+  expect(answer).toMatchObject({ status: 200 });
+  return answer.body as unknown as Queue;
+}
+
+const post = (body: object, token = LABEL_A) => world.ask({ method: 'POST', path: '/labels', body, token });
+
+/** Stores scores of a scorer of tenant a: one for each number. */
+async function storeScores(scorer: string, scores: readonly number[], more: Partial<Score> = {}) {
+  const rows = scores.map((score) =>
+    buildScore({ tenant: 'a', scorer, score, label: score < 0.5 ? 'bad' : 'ok', ...more }),
+  );
+  await world.store.scores.write(rows);
+  return rows;
+}
+
+const traceIdsOf = ({ items }: Queue) => items.map(({ traceId }) => traceId);
+
+describe('GET /labels/queue', () => {
+  it('gives as many targets of each label and band, however rare they are', async () => {
+    const frequent = await storeScores(
+      'strata',
+      Array.from({ length: 20 }, () => 0.9),
+    );
+    const rare = await storeScores('strata', [0.1, 0.3]);
+    const { items, left, labelled } = await readQueue('scorer=strata&limit=5');
+    expect({ left, labelled }).toEqual({ left: 22, labelled: 0 });
+    const found = items.map(({ traceId }) => traceId);
+    expect(found).toHaveLength(5);
+    expect(found).toEqual(expect.arrayContaining(rare.map(({ traceId }) => traceId)));
+    expect(frequent.filter(({ traceId }) => found.includes(traceId))).toHaveLength(3);
+  });
+
+  it('comes with the run to read, and with nothing that tells the score', async () => {
+    const traceId = newTraceId();
+    await ingest(world.store, agentRunSpans(traceId), 'a');
+    await storeScores('blind', [0.123_456], {
+      traceId,
+      reason: 'the-secret-reason',
+      label: 'the-secret-label',
+    });
+    const answer = await world.ask({ path: '/labels/queue?scorer=blind', token: LABEL_A });
+    expect(answer.body).toMatchObject({
+      scorer: 'blind',
+      strategy: 'stratified',
+      reviewer: 'label of a',
+      higherIsBetter: true,
+      scoreMin: 0,
+      scoreMax: 1,
+      items: [{ tenant: 'a', target: 'trace', targetId: traceId, traceId, spanId: '', service: 'shop' }],
+    });
+    const [item] = (answer.body as unknown as Queue).items;
+    expect(item?.run?.output.length).toBeGreaterThan(0);
+    expect(JSON.stringify(answer.body)).not.toMatch(/secret|0\.123/);
+    expect(Object.keys(item ?? {})).not.toEqual(expect.arrayContaining(['draw']));
+    expect(Object.keys(item ?? {})).not.toEqual(expect.arrayContaining(['band']));
+  });
+
+  it('keeps its order for a reviewer during a day, and has another one for another reviewer', async () => {
+    await storeScores(
+      'ordered',
+      Array.from({ length: 12 }, () => 0.9),
+    );
+    const ann = await readQueue('scorer=ordered&reviewer=ann&limit=12');
+    expect(traceIdsOf(await readQueue('scorer=ordered&reviewer=ann&limit=12'))).toEqual(traceIdsOf(ann));
+    expect(traceIdsOf(await readQueue('scorer=ordered&reviewer=ann&limit=4'))).toEqual(
+      traceIdsOf(ann).slice(0, 4),
+    );
+    const bob = await readQueue('scorer=ordered&reviewer=bob&limit=12');
+    expect(traceIdsOf(bob)).not.toEqual(traceIdsOf(ann));
+    expect(traceIdsOf(bob).toSorted()).toEqual(traceIdsOf(ann).toSorted());
+  });
+
+  it('leaves out what the reviewer has labelled, but not for another reviewer', async () => {
+    const [one, two] = await storeScores('leaving', [0.9, 0.1]);
+    const stored = await post({ traceId: one?.traceId, scorer: 'leaving', passes: true, reviewer: 'ann' });
+    expect(stored.status).toBe(201);
+    const ann = await readQueue('scorer=leaving&reviewer=ann');
+    expect({ ...ann, items: traceIdsOf(ann) }).toMatchObject({ labelled: 1, left: 1, items: [two?.traceId] });
+    expect(await readQueue('scorer=leaving&reviewer=bob')).toMatchObject({ labelled: 0, left: 2 });
+  });
+
+  it('shows a target once, by its newest score, and no deleted or posted scores', async () => {
+    const [old] = await storeScores('newest', [0.9], { scoredAt: Date.now() - 60_000 });
+    const { traceId } = old ?? {};
+    await storeScores('newest', [0.1], { traceId: traceId ?? '', fingerprint: 'f2' });
+    await storeScores('newest', [0.1], { isDeleted: true });
+    await storeScores('newest', [0.1], { source: 'api' });
+    expect(traceIdsOf(await readQueue('scorer=newest'))).toEqual([traceId]);
+  });
+
+  it('names the span of an agent target, which the label takes', async () => {
+    const [traceId, spanId] = [newTraceId(), newSpanId()];
+    const targetId = `${traceId}/${spanId}`;
+    await storeScores('of-agents', [0.2], { traceId, spanId, target: 'agent', targetId });
+    const { items } = await readQueue('scorer=of-agents');
+    expect(items).toMatchObject([{ traceId, spanId, targetId }]);
+    expect((await post({ traceId, spanId, scorer: 'of-agents', passes: false })).body).toMatchObject({
+      agrees: true,
+      scores: [{ targetId }],
+    });
+    expect((await readQueue('scorer=of-agents')).items).toEqual([]);
+  });
+
+  it('never shows a target of another tenant, and needs the scope read or label', async () => {
+    await storeScores('scoped', [0.9]);
+    expect((await readQueue('scorer=scoped', tokenOf('label', 'b'))).items).toEqual([]);
+    expect((await readQueue('scorer=scoped', tokenOf('read', 'a'))).items).toHaveLength(1);
+    expect((await readQueue('scorer=scoped', tokenOf('admin'))).items).toHaveLength(1);
+    const unknown = await world.ask({ path: '/labels/queue?scorer=scoped', token: 'a-token-of-nobody' });
+    expect(unknown.status).toBe(401);
+  });
+
+  it.each([
+    ['scorer=', /scorer/],
+    ['scorer=x&strategy=random', /strategy/],
+    ['scorer=x&limit=21', /limit/],
+    ['scorer=x&since=soon', /since/],
+    ['scorer=x&reviwer=ann', /reviwer.*reviewer/],
+  ])('refuses %s with what is wrong', async (query, expected) => {
+    const { status, body } = await world.ask({ path: `/labels/queue?${query}`, token: LABEL_A });
+    expect([status, String(body['detail'])]).toEqual([400, expect.stringMatching(expected)]);
+  });
+});
+
+describe('GET /labels/agreement', () => {
+  it('compares the versions of a scorer with the labels of the tenant', async () => {
+    const rows = await storeScores('agreed', [0.9, 0.9, 0.1, 0.1], {
+      fingerprint: 'f7',
+      judgeModel: 'judge-7',
+    });
+    for (const [index, { traceId }] of rows.entries()) {
+      const label = { traceId, scorer: 'agreed', passes: index !== 1 && index < 3, reviewer: 'ann' };
+      expect((await post(label)).status).toBe(201);
+    }
+    const path = '/labels/agreement?scorer=agreed';
+    const answer = await world.ask({ path, token: tokenOf('read', 'a') });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        scorer: 'agreed',
+        versions: [
+          {
+            fingerprint: 'f7',
+            judgeModel: 'judge-7',
+            scores: 4,
+            n: 4,
+            kappa: 0,
+            confusion: { bothPass: 1, leftPasses: 1, rightPasses: 1, bothFail: 1 },
+            sensitivity: 0.5,
+            specificity: 0.5,
+            corrected: null,
+          },
+        ],
+        reviewers: [],
+      },
+    });
+    const [version] = answer.body['versions'] as { sensitivityLow: number; sensitivityHigh: number }[];
+    expect(version?.sensitivityLow).toBeCloseTo(0.0945, 4);
+    expect(version?.sensitivityHigh).toBeCloseTo(0.9055, 4);
+    const other = await world.ask({ path, token: tokenOf('read', 'b') });
+    expect(other).toMatchObject({ status: 200, body: { versions: [], reviewers: [] } });
+  });
+
+  it('shows what scorers think, so it needs the scope read', async () => {
+    expect((await world.ask({ path: '/labels/agreement?scorer=agreed', token: LABEL_A })).status).toBe(403);
+  });
+});
+
+describe('POST /labels', () => {
+  it('stores a score of the reviewer, and shows the scores of the scorer only now', async () => {
+    const [score] = await storeScores('shown', [0.9], { reason: 'all is backed' });
+    const { traceId = '' } = score ?? {};
+    const answer = await post({ traceId, scorer: 'shown', passes: false, note: 'it is not', label: 'wrong' });
+    expect(answer).toMatchObject({
+      status: 201,
+      body: {
+        reviewer: 'label of a',
+        score: 0,
+        agrees: false,
+        scores: [{ scoreId: score?.scoreId, score: 0.9, reason: 'all is backed' }],
+      },
+    });
+    const id = String(answer.body['scoreId']);
+    expect((await world.store.scores.byIds([id])).get(id)).toMatchObject({
+      tenant: 'a',
+      scorer: 'shown',
+      score: 0,
+      label: 'wrong',
+      reason: 'it is not',
+      source: 'human',
+      scoredBy: 'label of a',
+    });
+  });
+
+  it('stores the best value of a scorer whose low scores are good', async () => {
+    const [score] = await storeScores('low', [2], { higherIsBetter: false, scoreMin: 1, scoreMax: 5 });
+    const body = { traceId: score?.traceId, scorer: 'low' };
+    expect((await post({ ...body, passes: true })).body).toMatchObject({ score: 1, agrees: true });
+    expect((await post({ ...body, score: 4 })).body).toMatchObject({ score: 4, agrees: false });
+  });
+
+  it('belongs to the tenant of the target for a token of all tenants', async () => {
+    const [score] = await storeScores('of-all', [0.9]);
+    const { traceId = '' } = score ?? {};
+    const { body } = await post({ traceId, scorer: 'of-all', passes: true }, tokenOf('label'));
+    const id = String(body['scoreId']);
+    expect((await world.store.scores.byIds([id])).get(id)).toMatchObject({ tenant: 'a' });
+    await storeScores('of-all', [0.2], { traceId, tenant: 'b' });
+    expect(await post({ traceId, scorer: 'of-all', passes: true }, tokenOf('label'))).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('2 tenants have this id') },
+    });
+  });
+
+  it('shows no score of another tenant', async () => {
+    const [score] = await storeScores('foreign', [0.9]);
+    const body = { traceId: score?.traceId, scorer: 'foreign', score: 1 };
+    expect((await post(body, tokenOf('label', 'b'))).body).toMatchObject({ agrees: null, scores: [] });
+    expect((await post({ ...body, passes: true, score: undefined }, tokenOf('label', 'b'))).status).toBe(400);
+  });
+
+  it('labels a session', async () => {
+    const sessionId = 'chat-1';
+    const target = { target: 'session', targetId: sessionId, sessionId, traceId: '', spanId: '' } as const;
+    const scoreId = computeScoreId({ ...target, tenant: 'a', scorer: 'talks', fingerprint: 'f1' });
+    await storeScores('talks', [0.2], { ...target, scoreId });
+    expect((await readQueue('scorer=talks')).items).toMatchObject([{ sessionId, traceId: '', run: null }]);
+    expect((await post({ sessionId, scorer: 'talks', passes: false })).body).toMatchObject({ agrees: true });
+    expect(await readQueue('scorer=talks')).toMatchObject({ labelled: 1, left: 0 });
+  });
+
+  it.each([
+    ['neither passes nor score', {}, /score: give either passes or score/],
+    ['both of them', { passes: true, score: 1 }, /score: give either passes or score/],
+    ['no trace', { score: 1, traceId: undefined }, /traceId/],
+    ['passes without a score of the scorer', { passes: true }, /passes: .*send score instead/],
+  ])('refuses %s', async (_, more, expected) => {
+    const { status, body } = await post({ traceId: newTraceId(), scorer: 'refused', ...more });
+    expect([status, String(body['detail'])]).toEqual([400, expect.stringMatching(expected)]);
+  });
+
+  it('needs the scope label', async () => {
+    const body = { traceId: newTraceId(), scorer: 'any', score: 1 };
+    expect((await post(body, tokenOf('read', 'a'))).status).toBe(403);
+  });
+});

@@ -1,0 +1,239 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildProgram } from '../../../../src/cli/program.ts';
+import { loadConfig } from '../../../../src/app/config/index.ts';
+import { startServe, type Serve } from '../../../../src/serve.ts';
+import type { Store } from '../../../../src/store/contracts/store.ts';
+import { openStore } from '../../../../src/store/store.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
+import { storeTenantRows, type RouteValues } from '../../../support/api/tenant-rows.ts';
+import { anAlert } from '../../../support/builders/an-alert.ts';
+import { jsonLines } from '../../../support/processes/cli.ts';
+import { runCommand } from '../../../support/processes/run-command.ts';
+
+type Json = Record<string, unknown>;
+
+const CONFIG = `
+receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } }
+api: { endpoint: '127.0.0.1:0' }
+rules: []
+`;
+
+const folder = mkdtempSync(join(tmpdir(), 'spanscore-json-'));
+let serve: Serve;
+let store: Store;
+let ids: RouteValues;
+
+beforeAll(async () => {
+  writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG);
+  // Only a process with rules runs scorers again.
+  const rule = 'rules: [{ name: all, scorers: [keyword-coverage] }]';
+  writeFileSync(join(folder, 'with-a-rule.yaml'), CONFIG.replace('rules: []', rule));
+  const { config } = await loadConfig({ cwd: folder, variables: {} });
+  // Without the role scorer, nothing changes what the test has stored.
+  serve = await startServe(config, { roles: ['store', 'api'], log: silentLog });
+  const { clickhouse } = serve.addresses;
+  if (clickhouse === null) {
+    throw new Error('serve has no store');
+  }
+  store = await openStore({ ...clickhouse, retention: { spansDays: 30, scoresDays: 400 } });
+  ids = await storeTenantRows(store, '');
+  await store.alerts.write([anAlert()]);
+  const label = { ...value('traceId', 'scorer'), score: 1, source: 'human', scoredBy: 'ann' };
+  await send('POST', '/scores', label);
+});
+afterAll(async () => {
+  await store.close();
+  await serve.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function value(...names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, ids[name] ?? '']));
+}
+
+async function send(method: string, path: string, body?: object): Promise<Json> {
+  const response = await fetch(`${serve.addresses.api}/api/v1${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+  expect(response.ok, `${method} ${path}`).toBe(true);
+  return (await response.json()) as Json;
+}
+
+const read = (path: string) => send('GET', path);
+const items = async (path: string) => (await read(path))['items'] as Json[];
+
+/** Runs a command with `--json`, and returns its lines. */
+async function lines(...argv: readonly string[]): Promise<Json[]> {
+  const { code, stdout, stderr } = await runCommand([...argv, '--json'], { cwd: folder });
+  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+  return jsonLines(stdout) as Json[];
+}
+
+async function document(...argv: readonly string[]): Promise<Json> {
+  const { code, stdout } = await runCommand([...argv, '--json'], { cwd: folder });
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as Json;
+}
+
+const without = (row: Json | undefined, ...names: readonly string[]) =>
+  Object.fromEntries(Object.entries(row ?? {}).filter(([name]) => !names.includes(name)));
+const byId = (rows: readonly Json[], name: string) =>
+  rows.toSorted((a, b) => String(a[name]).localeCompare(String(b[name])));
+
+/** What a command and a route show of the same thing: both sides, with what changes from one moment to the next left out. */
+const SAME: Readonly<Record<string, () => Promise<readonly [command: unknown, route: unknown]>>> = {
+  scores: async () => [byId(await lines('scores'), 'scoreId'), byId(await items('/scores'), 'scoreId')],
+  traces: async () => {
+    const own = [
+      'services',
+      'spanCount',
+      'firstArrival',
+      'lastArrival',
+      'rootSeen',
+      'agentSeen',
+      'errorSeen',
+    ];
+    const [trace] = await lines('traces');
+    expect(trace).toMatchObject({ services: ['weather'], agentSeen: true });
+    return [[without(trace, ...own)], await items('/traces')];
+  },
+  inspect: async () => {
+    const { reading } = await read(`/traces/${ids['traceId']}`);
+    const [line] = await lines('inspect', ids['traceId'] ?? '');
+    return [without(line, 'unreadAttributes'), without(reading as Json, 'truncated')];
+  },
+  explain: async () => {
+    const { decisions, scores } = await read(`/traces/${ids['traceId']}`);
+    const explained = await lines('explain', ids['traceId'] ?? '');
+    const own = explained.flatMap((line) => (line['scores'] ?? []) as Json[]);
+    expect(own.length).toBeGreaterThan(0);
+    expect(scores).toEqual(expect.arrayContaining(own));
+    return [explained.map((line) => without(line, 'scores')), decisions];
+  },
+  score: async () => {
+    const scorers = ['keyword-coverage'];
+    const moving = ['scoredAt', 'durationMs', 'version', 'status', 'completeness'];
+    const { scores } = await send('POST', '/score', { ...value('traceId'), scorers });
+    const [line] = await lines('score', ids['traceId'] ?? '', '--scorer', ...scorers);
+    expect(line).toHaveProperty('status', 'scored');
+    return [[without(line, ...moving)], (scores as Json[]).map((row) => without(row, ...moving))];
+  },
+  coverage: async () => {
+    // Only a process that runs the rules knows what waits.
+    const counted = [await lines('coverage', '--by', 'scorer'), await items('/coverage?by=scorer')] as const;
+    const [command, route] = counted.map((rows) => rows.map((row) => without(row, 'since', 'waiting')));
+    return [command, route];
+  },
+  'labels agreement': async () => {
+    const found = await document('labels', 'agreement', '--scorer', ids['scorer'] ?? '');
+    expect(found['versions']).toHaveLength(1);
+    const answer = await read(`/labels/agreement?scorer=${ids['scorer']}`);
+    return [without(found, 'since', 'until'), without(answer, 'since', 'until')];
+  },
+  // The states of monitors are compared beside the test of `alerts list`.
+  'alerts list --incidents': async () => [
+    await lines('alerts', 'list', '--incidents'),
+    await items('/alerts'),
+  ],
+  'alerts mute': async () => {
+    const [alert] = await items('/alerts');
+    const muted = await document('alerts', 'mute', String(alert?.['incidentId']), '--for', '1h');
+    return [muted, (await items('/mutes')).find(({ subject }) => subject === muted['subject'])];
+  },
+  'alerts unmute': async () => {
+    const [alert] = await items('/alerts');
+    const subject = String(alert?.['incidentId']);
+    await send('POST', '/mutes', { subject, for: '1h' });
+    const ended = await document('alerts', 'unmute', subject);
+    await send('POST', '/mutes', { subject, for: '1h' });
+    return [ended, await send('DELETE', `/mutes?subject=${subject}`, {})];
+  },
+  'alerts ack': async () => {
+    const [alert] = await items('/alerts');
+    const incident = String(alert?.['incidentId']);
+    return [await document('alerts', 'ack', incident), await send('POST', `/alerts/${incident}/ack`, {})];
+  },
+  rescore: async () => {
+    const done = (await lines('rescore', '--failed', '--config', 'with-a-rule.yaml')).at(-1);
+    expect(done).toMatchObject({ kind: 'rescore', status: 'done' });
+    return [done, await read(`/jobs/${String(done?.['id'])}`)];
+  },
+  'backfill list': async () => [await lines('backfill', 'list'), await items('/backfills')],
+  'backfill show': async () => {
+    const [{ id } = {}] = await items('/backfills');
+    return [await document('backfill', 'show', String(id)), await read(`/backfills/${String(id)}`)];
+  },
+  'backfill pause': async () => {
+    const { id } = await send('POST', '/backfills', { from: '2d', scorer: 'tone' });
+    const paused = await document('backfill', 'pause', String(id));
+    return [paused, await send('POST', `/backfills/${String(id)}/pause`, {})];
+  },
+  'backfill cancel': async () => {
+    const { id } = await send('POST', '/backfills', { from: '3d', scorer: 'tone' });
+    return [await document('backfill', 'cancel', String(id)), await read(`/backfills/${String(id)}`)];
+  },
+  // No scorer runs, so the command does the work.
+  'backfill resume': async () => {
+    const { id } = await send('POST', '/backfills', { from: '4d', scorer: 'tone' });
+    const done = (await lines('backfill', 'resume', String(id))).at(-1);
+    expect(done).toMatchObject({ status: 'done' });
+    return [done, await read(`/backfills/${String(id)}`)];
+  },
+  status: async () => {
+    const moving = ['spansPerSecond', 'scoresPerSecond', 'store'];
+    const own = ['serve', 'notReady'];
+    const [report, reply] = [await document('status'), await read('/status')];
+    expect(Object.keys(report['store'] as Json)).toEqual(Object.keys(reply['store'] as Json));
+    return [without(report, ...moving, ...own), without(reply, ...moving)];
+  },
+  'config print': async () => [await document('config', 'print'), (await read('/status'))['config']],
+};
+
+/** Commands whose JSON no route shows, or whose shape is fixed by their own page. */
+const OWN_SHAPE: readonly string[] = [
+  'alerts backtest',
+  'alerts check',
+  'alerts list',
+  'alerts test',
+  'check-config',
+  'components',
+  'conventions',
+  'demo',
+  'dlq drop',
+  'dlq list',
+  'dlq replay',
+  'doctor',
+  'init',
+  'labels export',
+  'labels import',
+  'migrate',
+  'open',
+  'purge',
+  'serve',
+];
+
+describe('the JSON of a command', () => {
+  it.each(Object.entries(SAME))('%s is that of the route that shows the same', async (_, compare) => {
+    const [command, route] = await compare();
+    expect(command).toEqual(route);
+    expect(JSON.stringify(command)).not.toMatch(/^(\[\]|\{\})$/u);
+  });
+
+  it('is compared for each command, or its shape is its own', () => {
+    const silent = () => undefined;
+    const program = buildProgram(() => async () => undefined, { stdout: silent, stderr: silent });
+    const names = program.commands.flatMap((command) =>
+      command.commands.length === 0
+        ? [command.name()]
+        : command.commands.map((child) => `${command.name()} ${child.name()}`),
+    );
+    const known = [...OWN_SHAPE, ...Object.keys(SAME).filter((name) => !name.includes('--'))];
+    expect(known.toSorted()).toEqual(names.toSorted());
+  });
+});

@@ -1,0 +1,239 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { testLong } from '../../support/loops.ts';
+import { aLetter } from '../../support/builders/a-letter.ts';
+import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
+import {
+  buildDecision,
+  buildScore,
+  newTraceId,
+  storeFlags,
+  testStore,
+  type TestStore,
+} from '../../support/store/store-rows.ts';
+import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
+
+const ids = Array.from({ length: 21 }, newTraceId);
+const folder = emptyFolder();
+let its: TestStore;
+
+beforeAll(async () => {
+  its = await testStore();
+  const rules = [
+    { name: 'live', scorers: ['keyword-coverage'] },
+    { name: 'chats', target: 'session', scorers: ['tone'] },
+  ];
+  writeFileSync(
+    join(folder, 'spanscore.config.json'),
+    JSON.stringify({ readiness: { decisionWait: '1ms', maxWait: '1m' }, rules }),
+  );
+  await Promise.all(ids.map((traceId) => ingest(its.store, agentRunSpans(traceId))));
+});
+afterAll(() => its.stop());
+
+async function command(...args: readonly string[]) {
+  const result = await runCommand([...args, ...storeFlags(its.options)], { cwd: folder });
+  return { ...result, rows: () => jsonLines(result.stdout) as Record<string, unknown>[] };
+}
+
+describe('a backfill of traces that came a moment ago', () => {
+  const backfill = (...more: string[]) => command('backfill', '--from', '1h', '--json', ...more);
+
+  const last = ({ rows }: Awaited<ReturnType<typeof backfill>>) => rows().at(-1);
+
+  it('scores the traces that its dry run counts, and the second time reports that all were scored already', async () => {
+    const dry = await backfill('--scorer', 'tone', '--dry-run');
+    expect(dry.rows()).toMatchObject([{ dryRun: true, matched: 21, skipped: {}, remaining: 21 }]);
+    const real = await backfill('--scorer', 'tone');
+    const first = last(real);
+    expect(first).toMatchObject({
+      status: 'done',
+      matched: 21,
+      scored: 21,
+      skipped: {},
+      failed: {},
+      remaining: 0,
+    });
+    expect(new Set(real.rows().map(({ id }) => id))).toEqual(new Set([first?.['id']]));
+    expect(real.code).toBe(0);
+    const again = await backfill('--scorer', 'tone');
+    expect(last(again)).toMatchObject({ matched: 21, scored: 0, skipped: { already_scored: 21 } });
+    expect(again.stderr).toContain('all 21 traces were scored already: nothing was left to score\n');
+    const listed = await command('backfill', 'list', '--json');
+    expect(listed.rows().map(({ id }) => id)).toEqual([last(again)?.['id'], first?.['id']]);
+    const shown = await command('backfill', 'show', String(first?.['id']), '--json');
+    expect(shown.rows()).toEqual([first]);
+    expect((await command('backfill', 'pause', String(first?.['id']))).stderr).toContain('is done');
+    expect((await command('backfill', 'show', 'unknown')).code).toBe(4);
+  });
+
+  it('takes its conditions, its part and its limits from the command line', async () => {
+    const own = ['--scorer', 'no-tool-errors', '--dry-run'];
+    const spec = (rows: Record<string, unknown>[]) => rows.at(-1)?.['spec'];
+    const { rows } = await backfill(...own, '--where', 'service=nobody', '--where', 'duration.max=1h');
+    expect(rows()).toMatchObject([{ matched: 0, remaining: 0 }]);
+    expect(spec(rows())).toMatchObject({ where: { service: ['nobody'], durationMs: { max: 3_600_000 } } });
+    const limits = '--sample 0.5 --rate 600/m --max-cost 2 --concurrency 3 --judge-share 0.2 --rescore';
+    const limited = await backfill(...own, ...limits.split(' '));
+    expect(spec(limited.rows())).toMatchObject({
+      rules: [{ name: 'scorers', sample: { rate: 0.5, always: [] } }],
+      tracesPerSecond: 10,
+      maxCostUsd: 2,
+      concurrency: 3,
+      judgeShare: 0.2,
+      rescore: true,
+    });
+    const [counts] = limited.rows() as { remaining: number; skipped: { sampled_out?: number } }[];
+    expect((counts?.remaining ?? 0) + (counts?.skipped.sampled_out ?? 0)).toBe(21);
+    const wrong = await backfill(...own, '--where', 'servce=a');
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('where.servce')]);
+    expect((await backfill(...own, '--rate', 'fast')).code).toBe(2);
+    expect((await command('backfill')).code).toBe(2);
+  });
+
+  it('is left to a serve with --detach, and ends with 69 where none runs', async () => {
+    const { code, stderr } = await backfill('--scorer', 'tone', '--detach');
+    expect([code, stderr]).toEqual([69, expect.stringContaining('start spanscore serve')]);
+  });
+
+  it('leaves traces without a decision of a rule, and a session that may go on, to live scoring, in both the same', async () => {
+    await its.store.ruleVersions.record({
+      rule: 'live',
+      version: 'first',
+      activeFromMs: Date.now() - 3_600_000,
+      probability: 1,
+      definition: { scorers: ['keyword-coverage'] },
+    });
+    for (const more of [['--dry-run'], []]) {
+      const left = { matched: 21, sessions: 1, scored: 0, skipped: { arriving: 1, left_to_live: 21 } };
+      expect(last(await backfill(...more))).toMatchObject(left);
+    }
+  });
+});
+
+it('explain prints scores with their reasons', async () => {
+  const { stdout } = await command('explain', ids[0] ?? '');
+  expect(stdout).toMatch(/backfill:\w+ \/ tone {2}scored\n {4}tone \d/);
+});
+
+it('explain prints why a session is not scored, and then its decisions and scores', async () => {
+  const explain = () => command('explain', '--session', 'sess-1', '--json');
+  const line = { traceId: '', targetId: 'sess-1', rule: 'chats' };
+  expect((await explain()).rows()).toMatchObject([{ ...line, status: 'not_covered', computed: true }]);
+  const version = { version: 'first', activeFromMs: Date.now() - 3_600_000, probability: 1, definition: {} };
+  await its.store.ruleVersions.record({ rule: 'chats', ...version });
+  const [waiting] = (await explain()).rows();
+  expect(waiting).toMatchObject({ ...line, status: 'waiting', reason: 'further turns may still come' });
+  expect(Date.parse(String(waiting?.['nextAttemptAt']))).toBeGreaterThan(Date.now());
+
+  const target = { traceId: '', target: 'session', targetId: 'sess-1', scorer: 'tone' } as const;
+  const score = buildScore({ ...target, tenant: '', spanId: '', sessionId: 'sess-1', score: 0.25 });
+  await its.store.scores.write([score]);
+  const { fingerprint } = score;
+  await its.store.decisions.write([
+    buildDecision({
+      ...target,
+      tenant: '',
+      rule: 'chats',
+      status: 'scored',
+      fingerprint,
+      evidenceUntil: Date.now(),
+    }),
+  ]);
+  expect((await explain()).rows()).toMatchObject([{ ...line, status: 'scored', scores: [{ score: 0.25 }] }]);
+  const { stdout } = await command('scores', '--session', 'sess-1', '--scorer', 'tone', '--max', '0.25');
+  expect(stdout).toMatch(/session sess-1 {2}tone 0\.25/);
+  expect((await command('explain', '--session', 'nobody')).code).toBe(4);
+  expect((await command('explain')).code).toBe(2);
+});
+
+it('score runs scorers on a session now, and stores scores only when asked', async () => {
+  const score = (...more: string[]) => command('score', '--session', 'sess-1', '--json', ...more);
+  const dry = await score('--scorer', 'no-tool-errors');
+  expect(dry.rows()).toMatchObject([
+    { status: 'scored', target: 'session', targetId: 'sess-1', traceId: '', scorer: 'no-tool-errors' },
+  ]);
+  expect(dry.code).toBe(0);
+  const key = { tenant: '', sessionId: 'sess-1' };
+  const names = async () => (await its.store.sessions.scores(key)).map(({ scorer }) => scorer);
+  expect(await names()).toEqual(['tone']);
+  expect((await score('--scorer', 'no-tool-errors', '--write')).code).toBe(0);
+  expect(await names()).toEqual(['no-tool-errors', 'tone']);
+  expect((await score()).rows()).toMatchObject([{ scorer: 'tone', status: 'scored' }]);
+  expect((await command('score', '--session', 'nobody')).code).toBe(4);
+  expect((await command('score')).code).toBe(2);
+});
+
+describe('two traces whose scoring failed', () => {
+  beforeAll(async () => {
+    const keys = ids.slice(0, 2).map((traceId) => ({ tenant: '', traceId }));
+    const activities = await its.store.spans.activity(keys);
+    const failed = [...activities.values()].map(({ traceId, lastArrivalMs }) =>
+      buildDecision({
+        traceId,
+        rule: 'live',
+        evidenceUntil: lastArrivalMs,
+        status: 'failed',
+        reason: 'timeout: x',
+        evidenceHash: '',
+      }),
+    );
+    await its.store.decisions.write(failed);
+  });
+
+  it('coverage counts decisions of the rules, and the traces and sessions that wait', async () => {
+    const total = await command('coverage', '--since', '1h', '--json');
+    expect(total.rows()).toMatchObject([{ eligible: 3, sampled: 3, scored: 1, failed: 2, waiting: 19 }]);
+    expect((await command('coverage', '--by', 'scorer', '--json')).rows()).toMatchObject([
+      { scorer: 'keyword-coverage', scored: 0, failed: 2, waiting: 19 },
+      { scorer: 'tone', scored: 1, waiting: 0 },
+    ]);
+    const rules = (await command('coverage', '--by', 'rule', '--json')).rows();
+    expect(rules[0]).toMatchObject({ rule: expect.stringMatching(/^backfill:/), scored: 21 });
+    const { stdout, stderr } = await command('coverage', '--since', '1h');
+    expect(stdout).toMatch(/^ELIGIBLE .* WAITING\n3 /);
+    expect(stderr).toContain('targets whose last span arrived since 20');
+    expect((await command('coverage', '--by', 'agent')).code).toBe(2);
+  });
+
+  testLong('rescore repairs failed decisions, and runs a scorer again on what it has scored', async () => {
+    const rescore = (...more: string[]) => command('rescore', '--json', ...more);
+    const repaired = await rescore('--failed', '--since', '1h');
+    expect(repaired.rows().at(-1)).toMatchObject({
+      kind: 'rescore',
+      status: 'done',
+      matched: 2,
+      scored: 2,
+      remaining: 0,
+    });
+    expect(repaired.code).toBe(0);
+    const again = await rescore('--scorer', 'keyword-coverage');
+    expect(again.rows().at(-1)).toMatchObject({ status: 'done', scored: 2 });
+    const scores = await its.store.scores.list({ scorers: ['keyword-coverage'], limit: 9 });
+    expect(scores.map(({ revision, source }) => `${source} ${revision}`)).toEqual(['live 2', 'live 2']);
+    expect((await rescore()).code).toBe(2);
+    expect((await rescore('--scorer', 'no-tool-errors')).stderr).toContain(
+      'no rule with the scorer no-tool-errors is',
+    );
+    expect((await rescore('--failed', '--detach')).rows()).toMatchObject([
+      { kind: 'rescore', status: 'queued' },
+    ]);
+  });
+});
+
+it('scores accepts names in the store and in the configuration, and refuses any other name', async () => {
+  expect((await command('scores', '--scorer', 'tone', '--json')).rows()).toHaveLength(22);
+  expect((await command('scores', '--scorer', 'grounding')).code).toBe(0);
+  const { code, stderr } = await command('scores', '--scorer', 'tonne');
+  expect(code).toBe(2);
+  expect(stderr).toContain('there is no scorer tonne; did you mean tone?');
+});
+
+it('dlq list prints the number of further dead letters', async () => {
+  await its.store.deadLetters.write([aLetter(), aLetter(), aLetter()]);
+  const { stdout, stderr } = await command('dlq', 'list', '--limit', '1', '--json');
+  expect(jsonLines(stdout)).toHaveLength(1);
+  expect(stderr).toContain('2 more are set aside, older than these: --limit 3 prints all\n');
+});

@@ -1,0 +1,169 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { readTrace } from '../../../src/conventions/index.ts';
+import { StoreUnavailableError } from '../../../src/domain/errors.ts';
+import { followJob, openJob } from '../../../src/jobs/follow-job.ts';
+import { startJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
+import { RESCORE, rescoreKind } from '../../../src/rescore/rescore-job.ts';
+import { buildRescoreSpec } from '../../../src/rescore/rescore-spec.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { createScoring } from '../../../src/scoring/scoring.ts';
+import { liveMode } from '../../../src/scoring/scoring-mode.ts';
+import { prepareRule } from '../../../src/scoring/select/rule.ts';
+import { recordRules } from '../../../src/scoring/select/rule-history.ts';
+import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/session-readiness.ts';
+import type { DutyStore } from '../../../src/store/contracts/duties.ts';
+import type { Job } from '../../../src/store/contracts/jobs.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { testLong } from '../../support/loops.ts';
+import { buildRule, judged, type CountingScorer } from '../../support/scoring/scoring-world.ts';
+import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
+import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { until } from '../../support/until.ts';
+
+/** Times of leases for tests: a lost process is found after six seconds, which is longer than a busy machine hesitates. */
+const FAST = {
+  lookEveryMs: 50,
+  firstRetryMs: 10,
+  lease: { settleMs: 100, lookEveryMs: 50, beatEveryMs: 100, ttlMs: 6_000 },
+};
+const TRACES = 12;
+
+let base: TestStore;
+let store: TestStore['store'];
+const runners: JobRunner[] = [];
+
+beforeAll(async () => {
+  base = await testStore();
+});
+afterAll(() => base.stop());
+afterEach(async () => {
+  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+  await store.close();
+});
+
+/** Stores traces and scores them live. */
+async function scoredTraces(scorer: CountingScorer) {
+  store = await openEmptied(base.options);
+  const rule = prepareRule(buildRule([scorer], { name: 'live', sample: { rate: 0.999, always: [] } }));
+  const history = await recordRules(store.ruleVersions, [rule], (await store.spans.nowMs()) - 60_000);
+  const keys = Array.from({ length: TRACES }, () => ({ tenant: '', traceId: newTraceId() }));
+  await Promise.all(keys.map(({ traceId }) => ingest(store, agentRunSpans(traceId))));
+  await until(async () => {
+    const outcomes = await scoreTraces(newScoring(), keys, liveMode([rule], history));
+    return outcomes.every(({ waitUntilMs }) => waitUntilMs === null);
+  });
+  return { rule, keys };
+}
+
+const newScoring = () =>
+  createScoring(
+    { stores: store, readTrace, log: silentLog },
+    { decisionWaitMs: 1, judgeAttempts: 1, judgeConcurrency: 2 },
+  );
+
+/** Starts a process that runs rescores with this scorer. */
+function startProcess(scorer: CountingScorer, duties: DutyStore = store.duties): JobRunner {
+  const rules = [prepareRule(buildRule([scorer], { name: 'live' }))];
+  const kinds = [
+    rescoreKind({
+      scoring: newScoring(),
+      repairs: store.repairs,
+      rules,
+      sessions: NO_SESSION_WAIT,
+      settleMs: 100,
+    }),
+  ];
+  const runner = startJobRunner(
+    { jobs: store.jobs, duties, nowMs: () => store.spans.nowMs(), kinds, log: silentLog },
+    FAST,
+  );
+  runners.push(runner);
+  return runner;
+}
+
+function open(scorer: CountingScorer, asked: Parameters<typeof buildRescoreSpec>[1]): Promise<string> {
+  const rules = [prepareRule(buildRule([scorer], { name: 'live' }))];
+  return openJob(store.jobs, { kind: RESCORE, tenant: '', spec: { ...buildRescoreSpec(rules, asked) } });
+}
+
+const end = (id: string): Promise<Job> =>
+  followJob(store.jobs, id, { onChange: () => undefined, signal: new AbortController().signal });
+
+const readRevisions = async () => (await store.scores.list({ limit: 100 })).map(({ revision }) => revision);
+
+describe('a rescore on the engine', () => {
+  test('repairs failed decisions in their place, and nothing else', async () => {
+    const scorer = judged('a', () => {
+      throw new Error('no number');
+    });
+    const { keys } = await scoredTraces(scorer);
+    const [traceId = ''] = keys.map((key) => key.traceId);
+    const read = async () => [...(await store.decisions.ofTraces([{ tenant: '', traceId }])).values()].flat();
+    const [before] = await read();
+    expect(before).toMatchObject({ status: 'failed', weight: expect.closeTo(1 / 0.999) });
+    scorer.scores = () => ({ score: 0.5 });
+    startProcess(scorer);
+    const job = await end(await open(scorer, {}));
+    expect(job).toMatchObject({ status: 'done', report: { matched: TRACES, scored: TRACES, remaining: 0 } });
+    const [after] = await read();
+    expect(after).toMatchObject({
+      status: 'scored',
+      weight: before?.weight,
+      evidenceUntil: before?.evidenceUntil,
+    });
+    const scores = await store.scores.list({ limit: 100 });
+    expect(scores).toHaveLength(TRACES);
+    expect(scores[0]).toMatchObject({
+      source: 'live',
+      stratum: 'uniform',
+      weight: before?.weight,
+      revision: 1,
+    });
+    expect((await end(await open(scorer, {}))).report).toMatchObject({ matched: 0, remaining: 0 });
+  });
+
+  testLong('is finished by another process, which judges again only what was under way', async () => {
+    const scorer = judged('a');
+    await scoredTraces(scorer);
+    let isAway = false;
+    const failing = async () => {
+      throw new StoreUnavailableError('the store is away');
+    };
+    const { duties } = store;
+    const lossy: DutyStore = {
+      ...duties,
+      beat: (beats) => (isAway ? failing() : duties.beat(beats)),
+      readMembers: (names, ttlMs) => (isAway ? failing() : duties.readMembers(names, ttlMs)),
+    };
+    const stalled = Promise.withResolvers<void>();
+    const woken = Promise.withResolvers<void>();
+    const first = judged('a', async () => {
+      if (first.inputs.length > 4) {
+        stalled.resolve();
+        await woken.promise;
+      }
+      return { score: 0.1 };
+    });
+    startProcess(first, lossy);
+    const id = await open(first, { scorer: 'a' });
+    await stalled.promise;
+    // The calls that were answered are stored. Two are under way.
+    await until(async () => (await readRevisions()).filter((revision) => revision === 2).length === 4);
+    isAway = true;
+    const second = judged('a', () => ({ score: 0.9 }));
+    startProcess(second);
+    const job = await end(id);
+    const answered = (await store.scores.list({ limit: 100 })).filter(({ score }) => score === 0.1).length;
+    woken.resolve();
+    await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+    isAway = false;
+
+    expect(job).toMatchObject({ status: 'done', report: { remaining: 0 } });
+    expect(answered).toBe(4);
+    expect(second.inputs).toHaveLength(TRACES - answered);
+    expect(first.inputs).toHaveLength(6);
+    const scores = await store.scores.list({ limit: 100 });
+    expect(scores.map(({ revision }) => revision)).toEqual(Array.from({ length: TRACES }, () => 2));
+    expect(scores.filter(({ score }) => score === 0.1)).toHaveLength(answered);
+  });
+});

@@ -1,0 +1,429 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { followJob } from '../../../src/jobs/follow-job.ts';
+import { startJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
+import { purgeLateTraces } from '../../../src/purge/late-traces.ts';
+import { createPurgeKind } from '../../../src/purge/purge-job.ts';
+import { createPurgeKey } from '../../../src/purge/purge-key.ts';
+import { watchPurgedTraces, type WatchedTraces } from '../../../src/purge/purged-traces.ts';
+import { findOpenPurge, preparePurge } from '../../../src/purge/start-purge.ts';
+import { withoutPurged } from '../../../src/purge/without-purged.ts';
+import type { Job } from '../../../src/store/contracts/jobs.ts';
+import type { PurgeStore, PurgeSubject } from '../../../src/store/contracts/purge.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
+import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { aLetter } from '../../support/builders/a-letter.ts';
+import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
+import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
+import { callOn, framed, grpcConnection } from '../../support/collector/grpc-call.ts';
+import { post } from '../../support/collector/otlp-post.ts';
+import { startTestCollector } from '../../support/collector/test-collector.ts';
+import { queryRows, runCommand } from '../../support/store/clickhouse-query.ts';
+import { testLong } from '../../support/loops.ts';
+import { findTexts } from '../../support/store/find-texts.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
+import {
+  buildDecision,
+  buildLog,
+  buildScore,
+  buildSpan,
+  logBlock,
+  newTraceId,
+  openEmptied,
+  spanBlock,
+  testStore,
+  type TestStore,
+} from '../../support/store/store-rows.ts';
+import { until } from '../../support/until.ts';
+
+const KEY = createPurgeKey('a secret of sixteen characters');
+const FAST = { settleMs: 50, lookEveryMs: 50, beatEveryMs: 100, ttlMs: 1_000 };
+
+let it: TestStore;
+let store: Store;
+let purged: WatchedTraces;
+const runners: JobRunner[] = [];
+
+beforeAll(async () => {
+  it = await testStore();
+});
+beforeEach(async () => {
+  store = await openEmptied(it.options);
+  purged = await watchPurgedTraces({ tombstones: store.tombstones, nowMs, key: KEY, log: silentLog });
+});
+afterEach(async () => {
+  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+  purged.stop();
+  await store.close();
+});
+afterAll(async () => {
+  await it.stop();
+});
+
+const nowMs = () => store.spans.nowMs();
+
+function startRunner(purges: PurgeStore = store.purges, duties = store.duties): JobRunner {
+  const kind = createPurgeKind({ purges, key: KEY, nowMs, secondPassMs: 0 });
+  const deps = { jobs: store.jobs, duties, nowMs, kinds: [kind], log: silentLog };
+  const runner = startJobRunner(deps, { lookEveryMs: 50, firstRetryMs: 10, lease: FAST });
+  runners.push(runner);
+  return runner;
+}
+
+const prepare = (subject: Partial<PurgeSubject>, beforeMs?: number) =>
+  preparePurge(
+    { ...store, nowMs },
+    KEY,
+    { kind: 'user', id: 'ann', tenant: undefined, ...subject },
+    beforeMs,
+  );
+
+async function follow(id: string): Promise<Job> {
+  return followJob(store.jobs, id, { onChange: () => undefined, signal: new AbortController().signal });
+}
+
+async function purge(subject: Partial<PurgeSubject>, beforeMs?: number): Promise<Job> {
+  const id = await (await prepare(subject, beforeMs)).start();
+  startRunner();
+  return follow(id);
+}
+
+interface Run {
+  readonly userId?: string;
+  readonly sessionId?: string;
+  readonly tenant?: string;
+  readonly evidenceUntil?: number;
+}
+
+/** Stores a run of a user in every table that names a trace or a session. Returns its trace id. */
+async function storeRun({
+  userId = 'ann',
+  sessionId = `${userId}-chat`,
+  tenant = '',
+  ...rest
+}: Run = {}): Promise<string> {
+  const traceId = newTraceId();
+  const evidenceUntil = rest.evidenceUntil ?? (await nowMs());
+  const common = { tenant, evidenceUntil };
+  const said = `the umbrella of ${userId}`;
+  const attributes = new Map([
+    ['user.id', userId],
+    ['gen_ai.output.messages', said],
+  ]);
+  const id = newTraceId();
+  await store.sink.insert(spanBlock([buildSpan({ traceId, attributes })], tenant), `${id}-s`);
+  await store.sink.insert(logBlock([buildLog({ traceId, body: said })], tenant), `${id}-l`);
+  const score = buildScore({ ...common, traceId, userId, sessionId, reason: said });
+  const ofSession = { ...common, traceId: '', target: 'session' as const, targetId: sessionId, sessionId };
+  const sessionScore = buildScore({ ...ofSession, reason: `turns: ${said}`, userId: '' });
+  await store.scores.write([score, sessionScore]);
+  await store.runs.write([
+    buildRunRecord({ ...common, traceId, targetId: traceId, userId, sessionId }),
+    buildRunRecord({ ...ofSession, userId }),
+  ]);
+  await store.decisions.write([
+    buildDecision({ ...common, traceId, targetId: traceId, reason: said }),
+    buildDecision({ ...common, traceId: '', target: 'session', targetId: sessionId }),
+  ]);
+  const call = {
+    tenant,
+    scorer: 'h',
+    step: 's',
+    model: 'm',
+    status: 'success',
+    prompt: said,
+    reply: said,
+    error: '',
+    inputTokens: 1,
+    outputTokens: 1,
+    costUsd: 1,
+    durationMs: 1,
+    calledAtMs: evidenceUntil,
+  } as const;
+  await store.judgeCalls.write(
+    [score, sessionScore].map((each) => ({ ...call, traceId: each.traceId, scoreId: each.scoreId })),
+  );
+  await store.scoreFeed.record('webhook', [
+    { scoreId: score.scoreId, revision: 1, round: 1, outcome: 'delivered', writtenAtMs: evidenceUntil },
+  ]);
+  await store.deadLetters.write([
+    aLetter({
+      tenant,
+      body: Buffer.concat([Buffer.from([10, 16]), Buffer.from(traceId, 'hex'), Buffer.from([255])]),
+    }),
+  ]);
+  await runCommand(
+    it.options,
+    `INSERT INTO alert_events (EventId, IncidentId, Tenant, Status, Alert, StartsAt, Event)
+     SELECT generateUUIDv4(), generateUUIDv4(), '${tenant}', 'firing', 'Worse', now64(3), '${JSON.stringify({ worstTraces: [{ traceId, score: 0 }] })}'`,
+  );
+  return traceId;
+}
+
+async function countRows(table: string, where = '1'): Promise<number> {
+  const [row] = await queryRows<{ n: string }>(
+    it.options,
+    `SELECT count() AS n FROM ${table} WHERE ${where}`,
+  );
+  return Number(row?.n);
+}
+
+testLong('a purged user is in no column of any table; other users keep all rows', async () => {
+  const ofAnn = [await storeRun(), await storeRun({ sessionId: 'shared-chat' })];
+  const ofBob = await storeRun({ userId: 'bob', sessionId: 'shared-chat' });
+  const texts = [...ofAnn, 'of ann', '"ann"', 'ann-chat'];
+  const before = await findTexts(it.options, texts);
+  const bobBefore = await findTexts(it.options, [ofBob, 'umbrella of bob']);
+  const job = await purge({ id: 'ann' });
+
+  expect([...new Set(before.map((hit) => hit.split(':')[0]))].join(' ')).toBe(
+    'alert_events decision_arrivals decisions judge_calls otel_logs otel_traces outcome_arrivals run_starts runs score_arrivals score_starts scores trace_activity trace_arrivals trace_starts',
+  );
+  expect(job).toMatchObject({ status: 'done', error: '', report: { traces: 2, sessions: 2 } });
+  expect(job.report['rows']).toMatchObject({ otel_traces: 2, otel_logs: 2, dead_letters: 2, exports: 2 });
+  expect(await findTexts(it.options, texts)).toEqual([]);
+  expect(await countRows('purge_items')).toBe(0);
+  // The row of the shared session goes, too: it quotes a turn of the purged user.
+  expect(await findTexts(it.options, [ofBob, 'umbrella of bob'])).toEqual(bobBefore);
+  expect(await countRows('scores', "Target = 'session'")).toBe(0);
+  expect(await countRows('dead_letters')).toBe(1);
+  expect(await countRows('exports')).toBe(1);
+  expect(await countRows('decisions', "Target = 'session' AND TargetId = 'shared-chat'")).toBe(0);
+});
+
+testLong('a session of which turns are left is found by the search for undecided sessions', async () => {
+  await storeRun({ sessionId: 'shared-chat' });
+  await storeRun({ userId: 'bob', sessionId: 'shared-chat' });
+  await purge({ id: 'ann' });
+  const cell = { rule: 'r', scorer: 's', fromMs: 0, untilMs: Infinity };
+  const found = await store.sessions.undecided({ sinceMs: 0, cells: [cell], shards: null, limit: 9 });
+
+  expect(found.map(({ sessionId }) => sessionId)).toEqual(['shared-chat']);
+  expect((await store.sessions.turns({ tenant: '', sessionId: 'shared-chat' }, 9)).count).toBe(1);
+});
+
+testLong('an id in JSON within an attribute is found, and a longer id of another user is not', async () => {
+  const nested = buildSpan({
+    attributes: new Map([['metadata', JSON.stringify({ about: '{"user_id":"ann"}' })]]),
+  });
+  const other = buildSpan({ attributes: new Map([['metadata', JSON.stringify({ user_id: 'annette' })]]) });
+  await store.sink.insert(spanBlock([nested, other]), 'nested');
+  await purge({ id: 'ann' });
+
+  const left = await queryRows<{ TraceId: string }>(it.options, 'SELECT TraceId FROM otel_traces');
+  expect(left.map(({ TraceId }) => TraceId)).toEqual([other.traceId]);
+});
+
+test('late spans over HTTP and gRPC are a partial success and are not stored; their neighbours are', async () => {
+  const traceId = await storeRun();
+  await purge({ id: 'ann' });
+  const collector = await startTestCollector({
+    sink: store.sink,
+    deadLetters: store.deadLetters,
+    purged,
+    log: silentLog,
+    grpc: { host: '127.0.0.1', port: 0 },
+  });
+  await until(() => !purged.isEmpty);
+  const other = newTraceId();
+  const late = traceRequest([jsonSpan({ traceId }), jsonSpan({ traceId: other }), jsonSpan({ traceId })]);
+  const overHttp = await post(collector.address, { body: late });
+  const session = grpcConnection(collector.grpcAddress!);
+  const overGrpc = await callOn(session, {
+    body: framed(requestBytes(traceRequest([jsonSpan({ traceId })]))),
+  });
+  session.close();
+  const { counts } = collector.stats();
+  await collector.stop();
+
+  expect(overHttp.status).toBe(200);
+  expect(JSON.parse(overHttp.body)).toEqual({
+    partialSuccess: { rejectedSpans: '2', errorMessage: '2 spans rejected: 2 records of purged traces' },
+  });
+  expect(overGrpc.status).toBe(0);
+  expect(overGrpc.body.toString()).toContain('1 spans rejected: 1 record of purged traces');
+  expect(counts).toMatchObject({ records_purged: 3, spans_accepted: 1, spans_rejected: 0 });
+  expect(await countRows('otel_traces', `TraceId = '${other}'`)).toBe(1);
+  expect(await findTexts(it.options, [traceId])).toEqual([]);
+});
+
+testLong('scorers that still work on a purged trace write nothing, and find nothing', async () => {
+  const traceId = await storeRun();
+  const guarded = withoutPurged(store, purged);
+  await purge({ id: 'ann' });
+  await until(() => !purged.isEmpty);
+  await store.sink.insert(spanBlock([buildSpan({ traceId })]), 'raced');
+  const key = { tenant: '', traceId };
+  await guarded.scores.write([buildScore({ traceId })]);
+  await guarded.decisions.write([buildDecision({ traceId }), buildDecision()]);
+  await guarded.runs.write([buildRunRecord({ traceId })]);
+
+  expect(await countRows('scores', `TraceId = '${traceId}'`)).toBe(0);
+  expect(await countRows('runs', `TraceId = '${traceId}'`)).toBe(0);
+  expect(await countRows('decisions')).toBe(1);
+  expect((await guarded.spans.activity([key])).size).toBe(0);
+  expect((await guarded.spans.read([key])).get(joinTraceKey(key))).toBeUndefined();
+});
+
+testLong(
+  'a trace that had begun before the purge goes when its last spans name the user; a new trace stays',
+  async () => {
+    const begun = newTraceId();
+    await store.sink.insert(spanBlock([buildSpan({ traceId: begun })]), 'begun');
+    await storeRun();
+    await purge({ id: 'ann' });
+    await until(() => purged.findUser('', 'ann') !== undefined);
+    const fresh = newTraceId();
+    await store.sink.insert(spanBlock([begun, fresh].map((traceId) => buildSpan({ traceId }))), 'last spans');
+    const deps = { ...store, nowMs, purged, key: KEY, log: silentLog };
+    const guarded = withoutPurged(store, purged, (records) => purgeLateTraces(deps, records));
+    await guarded.runs.write(
+      [begun, fresh].map((traceId) => buildRunRecord({ traceId, targetId: traceId, userId: 'ann' })),
+    );
+    await until(async () => (await store.jobs.listOpen()).length === 0);
+
+    expect((await store.jobs.list({ kind: 'purge' }, { limit: 9 })).items).toHaveLength(2);
+    expect(await findTexts(it.options, [begun])).toEqual([]);
+    expect(await countRows('otel_traces', `TraceId = '${fresh}'`)).toBe(1);
+  },
+);
+
+testLong('a killed purge is finished by another process, and counts each row once', async () => {
+  const traceId = await storeRun();
+  let isDead = false;
+  const failing = async (): Promise<never> => {
+    throw new Error('killed');
+  };
+  const { duties, purges } = store;
+  const first = startRunner(
+    {
+      ...purges,
+      // The process is killed after the deletion from some tables.
+      remove: async (id, tables, signal) => {
+        await purges.remove(id, tables.slice(0, 5), signal);
+        isDead = true;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      },
+    },
+    {
+      ...duties,
+      beat: (beats) => (isDead ? failing() : duties.beat(beats)),
+      readMembers: (names, ttlMs) => (isDead ? failing() : duties.readMembers(names, ttlMs)),
+    },
+  );
+  const id = await (await prepare({ id: 'ann' })).start();
+  await until(() => isDead);
+  expect(await findOpenPurge(store.jobs, KEY, { kind: 'user', id: 'ann', tenant: undefined }, false)).toBe(
+    id,
+  );
+  expect(await findTexts(it.options, [traceId])).not.toEqual([]);
+  startRunner();
+  const job = await follow(id);
+  await first.stop();
+
+  expect(job).toMatchObject({ status: 'done', report: { traces: 1, sessions: 1 } });
+  expect(job.report['rows']).toMatchObject({
+    otel_traces: 1,
+    otel_logs: 1,
+    scores: 2,
+    runs: 2,
+    decisions: 2,
+  });
+  expect(await findTexts(it.options, [traceId, 'of ann', 'ann-chat'])).toEqual([]);
+});
+
+testLong('rows that an insert under way adds after the first pass are deleted by the second', async () => {
+  await storeRun();
+  const { purges } = store;
+  let late = '';
+  const startedAtMs = await nowMs();
+  const id = await (await prepare({ id: 'ann' })).start();
+  startRunner({
+    ...purges,
+    // The insert was stamped before the purge began, and became visible after its first pass.
+    collectByHash: async (...terms) => {
+      const span = buildSpan({ attributes: new Map([['user.id', 'ann']]) });
+      late = span.traceId;
+      await store.sink.insert(spanBlock([span]), 'late');
+      const before = new Date(startedAtMs - 1_000).toISOString().replace(/[TZ]/g, ' ');
+      await runCommand(
+        it.options,
+        `INSERT INTO otel_traces (TraceId, SpanId, SpanAttributes, ArrivedAt)
+        SELECT '${newTraceId()}', 's', map('enduser.id', 'ann'), '${before}'`,
+      );
+      await runCommand(
+        it.options,
+        `ALTER TABLE otel_traces DELETE WHERE TraceId = '${late}' SETTINGS mutations_sync = 1`,
+      );
+      await purges.collectByHash(...terms);
+    },
+  });
+  await follow(id);
+
+  expect(late).not.toBe('');
+  expect(await countRows('otel_traces')).toBe(0);
+});
+
+testLong('a tenant is purged from every table with tenants; sums of money stay', async () => {
+  await storeRun({ tenant: 'acme' });
+  const kept = await storeRun({ tenant: 'other' });
+  const before = await findTexts(it.options, [kept, 'other']);
+  const job = await purge({ kind: 'tenant', id: 'acme' });
+
+  expect(job).toMatchObject({ status: 'done', tenant: '', report: { traces: 1 } });
+  expect(await findTexts(it.options, ['acme'])).toEqual(['tombstones: acme']);
+  expect(await findTexts(it.options, [kept, 'other'])).toEqual(before);
+});
+
+testLong('with a limit of age, traces with younger data stay', async () => {
+  const monthAgoMs = (await nowMs()) - 30 * 86_400_000;
+  const old = newTraceId();
+  await store.runs.write([
+    buildRunRecord({ traceId: old, targetId: old, userId: 'ann', evidenceUntil: monthAgoMs }),
+  ]);
+  const young = await storeRun();
+  const job = await purge({ id: 'ann' }, monthAgoMs + 86_400_000);
+
+  expect(job.report).toMatchObject({ traces: 1, rows: { runs: 1 } });
+  expect(await findTexts(it.options, [old])).toEqual([]);
+  expect(await countRows('otel_traces', `TraceId = '${young}'`)).toBe(1);
+});
+
+testLong(
+  'an id of several tenants and an unknown id are refused, and nothing is left of the search',
+  async () => {
+    await storeRun({ tenant: 'acme' });
+    await storeRun({ tenant: 'other' });
+
+    await expect(prepare({ id: 'ann' })).rejects.toThrow(
+      'several tenants have the user ann: "acme", "other"; name one (--tenant, or the parameter tenant)',
+    );
+    await expect(prepare({ id: 'nobody' })).rejects.toThrow('nothing of the user nobody is stored');
+    expect(await countRows('purge_items')).toBe(0);
+    expect(await purge({ id: 'ann', tenant: 'acme' })).toMatchObject({ status: 'done', tenant: 'acme' });
+    expect(await countRows('otel_traces', "Tenant = 'other'")).toBe(1);
+  },
+);
+
+test('a process with another key refuses to start, and leaves the job to others', async () => {
+  await storeRun();
+  const id = await (await prepare({ id: 'ann' })).start();
+  const other = createPurgeKey('another secret of some characters');
+  const deps = { tombstones: store.tombstones, nowMs, key: other, log: silentLog };
+
+  await expect(watchPurgedTraces(deps)).rejects.toThrow('the same store.purgeKey');
+  const kind = createPurgeKind({ purges: store.purges, key: other, nowMs, secondPassMs: 0 });
+  expect(kind.refuse?.((await store.jobs.find(id))!)).toContain('store.purgeKey');
+});
+
+testLong('jobs and tombstones hold no id', async () => {
+  const traceId = await storeRun({ userId: 'ann-marie' });
+  await purge({ id: 'ann-marie' });
+  const rows = await queryRows<{ text: string }>(
+    it.options,
+    `SELECT formatRow('JSONEachRow', *) AS text FROM jobs UNION ALL SELECT formatRow('JSONEachRow', *) FROM tombstones`,
+  );
+
+  expect(rows.length).toBeGreaterThan(3);
+  expect(rows.filter(({ text }) => text.includes('ann-marie') || text.includes(traceId))).toEqual([]);
+});

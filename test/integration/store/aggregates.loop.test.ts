@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
+import { readErrorMessage } from '../../../src/domain/errors.ts';
+import type { Score } from '../../../src/domain/score.ts';
+import type { AggregateStore } from '../../../src/store/contracts/aggregates/aggregates.ts';
+import { fc } from '../../support/fast-check.ts';
+import { loops } from '../../support/loops.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
+
+const HOUR_MS = 3_600_000;
+const START_MS = Date.UTC(2026, 9, 30, 22);
+
+let it: TestStore;
+
+beforeAll(async () => {
+  it = await testStore();
+});
+afterAll(() => it.stop());
+
+/** Sums of the raw scores, in the shape of `aggregated`. */
+function rawSums(step: string): string {
+  return `
+  SELECT Tenant, Scorer, toString(toStartOfInterval(TraceTimestamp, INTERVAL 1 ${step})) AS bucket, Source, Agent, Model,
+    toUInt64(count()) AS n, round(sum(ifNull(Weight, 1)), 6) AS weight, round(sum(ifNull(Weight, 1) * Score), 6) AS total,
+    countIf(Score = 0.5) AS halves
+  FROM scores FINAL GROUP BY ALL ORDER BY ALL`;
+}
+
+function aggregated(table: string): string {
+  return `
+  SELECT Tenant, Scorer, toString(toDateTime(Bucket, 'UTC')) AS bucket, Source, Agent, Model,
+    toUInt64(sum(Scores)) AS n, round(sum(Weight), 6) AS weight, round(sum(Total), 6) AS total,
+    toUInt64(sum(arraySum(arrayMap((bin, scores) -> if(bin = 500, scores, 0), Bins, BinScores)))) AS halves
+  FROM ${table} FINAL GROUP BY ALL ORDER BY ALL`;
+}
+
+/** Reads the sums of a table, and what they have to be. */
+async function readSums(table: 'score_hours' | 'score_days') {
+  const raw = await queryRows<{ bucket: string }>(
+    it.options,
+    rawSums(table === 'score_hours' ? 'HOUR' : 'DAY'),
+  );
+  const expected = raw.map((row) => ({ ...row, bucket: row.bucket.slice(0, 19).padEnd(19, ' 00:00:00') }));
+  return { expected, found: await queryRows(it.options, aggregated(table)) };
+}
+
+/** Change of one of the scores of a walk. */
+const change = fc.record({
+  index: fc.nat({ max: 9 }),
+  agent: fc.constantFrom('a', 'b'),
+  model: fc.constantFrom('', 'm'),
+  hour: fc.nat({ max: 4 }),
+  score: fc.constantFrom(0, 0.5, 1),
+  weight: fc.constantFrom(1, 20, null),
+  isDeleted: fc.boolean(),
+});
+
+const walk = fc.array(
+  fc.record({
+    changes: fc.array(change, { minLength: 1, maxLength: 6 }),
+    pass: fc.constantFrom('none' as const, 'whole' as const, 'killed' as const, 'two' as const),
+  }),
+  { minLength: 2, maxLength: 4 },
+);
+
+/** Store whose passes read nothing again: every write of a test is visible before the next pass. */
+function withoutOverlap(store: AggregateStore): AggregateStore {
+  return { ...store, touchedSince: (sinceMs) => store.touchedSince(sinceMs + 45_000) };
+}
+
+/** Store whose process is killed during its first computation: some hours are computed. */
+function killed(store: AggregateStore): AggregateStore {
+  return {
+    ...store,
+    compute: async (hours) => {
+      await store.compute(hours.slice(1));
+      throw new Error('killed');
+    },
+  };
+}
+
+const PASSES = {
+  none: () => Promise.resolve(),
+  whole: refreshAggregates,
+  two: (store: AggregateStore) => Promise.all([refreshAggregates(store), refreshAggregates(store)]),
+  killed: (store: AggregateStore) =>
+    refreshAggregates(killed(store)).catch((error: unknown) => {
+      if (readErrorMessage(error) !== 'killed') {
+        throw error;
+      }
+    }),
+};
+
+describe('aggregates', () => {
+  test('have nothing of a purged trace', async () => {
+    const { aggregates, scores, purges } = it.store;
+    const [gone, kept] = [buildScore({ tenant: 'purged' }), buildScore({ tenant: 'purged' })];
+    await scores.write([gone, kept]);
+    await refreshAggregates(aggregates);
+    const jobId = randomUUID();
+    await purges.collect(jobId, { kind: 'trace', id: gone.traceId, tenant: 'purged' });
+    await purges.complete(jobId, undefined);
+    const tables = Object.keys(await purges.count(jobId));
+    const sinceMs = (await aggregates.nowMs()) + 1;
+    await expect.poll(() => aggregates.nowMs()).toBeGreaterThan(sinceMs);
+    await purges.remove(jobId, tables, AbortSignal.timeout(30_000));
+    expect(await aggregates.touchedSince(sinceMs)).toMatchObject([{ tenant: 'purged' }]);
+    await refreshAggregates(aggregates);
+    const found = await queryRows(
+      it.options,
+      "SELECT toUInt32(sum(Scores)) AS n FROM score_days FINAL WHERE Tenant = 'purged'",
+    );
+    expect(found).toEqual([{ n: 1 }]);
+  });
+
+  test('are gone with a purged tenant', async () => {
+    const { aggregates, scores, purges } = it.store;
+    await scores.write([buildScore({ tenant: 'left' })]);
+    await refreshAggregates(aggregates);
+    const jobId = randomUUID();
+    await purges.collect(jobId, { kind: 'tenant', id: 'left', tenant: undefined });
+    await purges.complete(jobId, undefined);
+    await purges.remove(jobId, Object.keys(await purges.count(jobId)), AbortSignal.timeout(30_000));
+    const named = ['score_hours', 'score_days', 'aggregate_touches'].map(
+      (table) => `SELECT Tenant FROM ${table} WHERE Tenant = 'left'`,
+    );
+    expect(await queryRows(it.options, named.join(' UNION ALL '))).toEqual([]);
+  });
+
+  test('find the former hour of a score that has moved', async () => {
+    const { aggregates, scores } = it.store;
+    const row = buildScore({ tenant: 'moved', traceTimestamp: START_MS - 48 * HOUR_MS });
+    await scores.write([row]);
+    const sinceMs = (await aggregates.nowMs()) + 1;
+    await expect.poll(() => aggregates.nowMs()).toBeGreaterThan(sinceMs);
+    await scores.write([
+      { ...row, revision: 2, evidenceUntil: row.evidenceUntil + 1, traceTimestamp: START_MS - 50 * HOUR_MS },
+    ]);
+    const touched = await aggregates.touchedSince(sinceMs);
+    expect(touched.map(({ tenant, hourMs }) => [tenant, (hourMs - START_MS) / HOUR_MS])).toEqual([
+      ['moved', -50],
+      ['moved', -48],
+    ]);
+  });
+
+  test('equal the scores after re-scores, moves, deletions and kills', { timeout: 300_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(walk, async (steps) => {
+        const base = Array.from({ length: 10 }, (_, index) =>
+          buildScore({ tenant: index % 3 === 0 ? 't' : '', scorer: index % 2 === 0 ? 'tone' : 'bias' }),
+        );
+        const { scores } = it.store;
+        const aggregates = withoutOverlap(it.store.aggregates);
+        let evidenceUntil = Date.now();
+        const revisions = base.map(() => 0);
+        for (const { changes, pass } of steps) {
+          const rows = changes.map(({ index, hour, ...fields }): Score => {
+            evidenceUntil += 1;
+            const revision = (revisions[index] ?? 0) + 1;
+            revisions[index] = revision;
+            const traceTimestamp = START_MS + hour * HOUR_MS;
+            return { ...(base[index] ?? buildScore()), ...fields, evidenceUntil, revision, traceTimestamp };
+          });
+          await scores.write(rows);
+          await PASSES[pass](aggregates);
+        }
+        await refreshAggregates(aggregates);
+        for (const table of ['score_hours', 'score_days'] as const) {
+          const { found, expected } = await readSums(table);
+          expect(found).toEqual(expected);
+        }
+      }),
+      { numRuns: loops(1, 20) },
+    );
+  });
+});

@@ -1,0 +1,229 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { jobJson } from '../../../../src/api/json/job-json.ts';
+import { InvalidInputError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
+import { followJob, openJob } from '../../../../src/jobs/follow-job.ts';
+import type { JobKind, JobRun } from '../../../../src/jobs/job-kind.ts';
+import { startJobRunner, type JobRunner } from '../../../../src/jobs/job-runner.ts';
+import type { DutyStore } from '../../../../src/store/contracts/duties.ts';
+import type { Job, JobProgress } from '../../../../src/store/contracts/jobs.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
+import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
+import { until } from '../../../support/until.ts';
+
+const FAST = { lookEveryMs: 50, firstRetryMs: 10 };
+const FAST_LEASE = { settleMs: 100, lookEveryMs: 50, beatEveryMs: 100 };
+
+/** Age of the last beat of a lost process, milliseconds. A slow machine may be silent for longer: only for the test that loses one. */
+const SHORT_TTL_MS = 1_000;
+
+let it: TestStore;
+const runners: JobRunner[] = [];
+
+beforeAll(async () => {
+  it = await testStore();
+});
+afterEach(async () => {
+  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+});
+afterAll(async () => {
+  await it.stop();
+});
+
+function startRunner(
+  kinds: readonly JobKind[],
+  { duties = it.store.duties, ttlMs }: { duties?: DutyStore; ttlMs?: number } = {},
+): JobRunner {
+  const { jobs, spans } = it.store;
+  const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds, log: silentLog };
+  const lease = { ...FAST_LEASE, ...(ttlMs === undefined ? {} : { ttlMs }) };
+  const runner = startJobRunner(deps, { ...FAST, lease });
+  runners.push(runner);
+  return runner;
+}
+
+const open = (kind: string, spec = {}) => openJob(it.store.jobs, { kind, tenant: '', spec });
+
+async function readJob(id: string): Promise<Job> {
+  const job = await it.store.jobs.find(id);
+  if (job === undefined) {
+    throw new Error(`there is no job ${id}`);
+  }
+  return job;
+}
+
+const progress = (step: number): JobProgress => ({
+  checkpoint: { step },
+  report: { steps: step },
+  costUsd: 0,
+});
+
+/** Waits until the job is interrupted. */
+async function hang(run: JobRun): Promise<never> {
+  await new Promise<void>((resolve) => run.signal.addEventListener('abort', () => resolve()));
+  await run.check();
+  throw new Error('a run that was interrupted went on');
+}
+
+test('a job runs once to its end, with its progress, while two processes look for work', async () => {
+  let runs = 0;
+  const kind: JobKind = {
+    name: 'count',
+    run: async (_job, run) => {
+      runs += 1;
+      await run.save(progress(1));
+      return { ...progress(2), costUsd: 0.5 };
+    },
+  };
+  startRunner([kind]);
+  startRunner([kind]);
+  const id = await open('count', { upTo: 2 });
+  const seen: string[] = [];
+  const ended = await followJob(it.store.jobs, id, {
+    onChange: ({ status }) => seen.push(status),
+    signal: new AbortController().signal,
+  });
+
+  expect(jobJson(ended)).toMatchObject({
+    id,
+    kind: 'count',
+    status: 'done',
+    spec: { upTo: 2 },
+    steps: 2,
+    costUsd: 0.5,
+    error: null,
+  });
+  expect(ended.finishedAtMs).toBeGreaterThanOrEqual(ended.startedAtMs ?? Infinity);
+  expect(seen[0]).toBe('queued');
+  expect(runs).toBe(1);
+  expect(await it.store.jobs.listOpen()).toEqual([]);
+});
+
+test('a lost process is replaced from the checkpoint, and writes nothing after its return', async () => {
+  let isAway = false;
+  const failing = async () => {
+    throw new StoreUnavailableError('the store is away');
+  };
+  const { duties } = it.store;
+  const lossy: DutyStore = {
+    ...duties,
+    beat: (beats) => (isAway ? failing() : duties.beat(beats)),
+    readMembers: (names, ttlMs) => (isAway ? failing() : duties.readMembers(names, ttlMs)),
+  };
+  const stalled = Promise.withResolvers<JobRun>();
+  const woken = Promise.withResolvers<unknown>();
+  const first: JobKind = {
+    name: 'relay',
+    run: async (_job, run) => {
+      await run.save(progress(1));
+      stalled.resolve(run);
+      await until(async () => !isAway && (await readJob(id)).status === 'done');
+      woken.resolve(await run.save(progress(99)).catch((error: unknown) => error));
+      return progress(99);
+    },
+  };
+  startRunner([first], { duties: lossy, ttlMs: SHORT_TTL_MS });
+  const id = await open('relay');
+  await stalled.promise;
+  const second: JobKind = {
+    name: 'relay',
+    run: async (job) => ({ ...progress(2), report: { from: job.checkpoint } }),
+  };
+  startRunner([second], { ttlMs: SHORT_TTL_MS });
+  isAway = true;
+  setTimeout(() => (isAway = false), 2_000);
+
+  expect(await woken.promise).toMatchObject({ code: 'cancelled' });
+  expect(await readJob(id)).toMatchObject({
+    status: 'done',
+    report: { from: { step: 1 } },
+    checkpoint: { step: 2 },
+  });
+});
+
+test('a paused job stops and continues where it was; a cancelled one ends', async () => {
+  const starts: unknown[] = [];
+  const kind: JobKind = {
+    name: 'long',
+    run: async (job, run) => {
+      starts.push(job.checkpoint);
+      await run.save(progress(starts.length));
+      return hang(run);
+    },
+  };
+  startRunner([kind]);
+  const { jobs } = it.store;
+  const id = await open('long');
+  await until(async () => (await readJob(id)).checkpoint !== null);
+  await jobs.order(id, 'pause');
+  expect(await readJob(id)).toMatchObject({ status: 'paused' });
+  await until(async () =>
+    (await jobs.listOpen()).some((job) => job.id === id && job.version % 2 ** 20 === 3),
+  );
+  await jobs.order(id, 'resume');
+  await until(() => starts.length === 2);
+  await jobs.order(id, 'cancel');
+  await until(async () => (await jobs.listOpen()).length === 0);
+
+  expect(starts).toEqual([null, { step: 1 }]);
+  expect((await readJob(id)).finishedAtMs).not.toBeNull();
+  expect(await readJob(id)).toMatchObject({ status: 'cancelled' });
+});
+
+test('an error that may pass is tried again; another one ends the job and is stored', async () => {
+  let tries = 0;
+  const flaky: JobKind = {
+    name: 'flaky',
+    run: async () => {
+      tries += 1;
+      if (tries < 3) {
+        throw new StoreUnavailableError('the store is away');
+      }
+      return progress(tries);
+    },
+  };
+  const broken: JobKind = {
+    name: 'broken',
+    run: async () => {
+      throw new InvalidInputError('the range is empty: name a later --to');
+    },
+  };
+  startRunner([flaky, broken]);
+  const ids = [await open('flaky'), await open('broken')];
+  await until(async () => (await it.store.jobs.listOpen()).length === 0);
+  const [first, second] = await Promise.all(ids.map(readJob));
+
+  expect(first).toMatchObject({ status: 'done', report: { steps: 3 }, error: '' });
+  expect(second).toMatchObject({ status: 'failed', error: 'the range is empty: name a later --to' });
+});
+
+test('a process leaves a job that it cannot run, and the job says why; another process runs it', async () => {
+  const run = async () => progress(1);
+  startRunner([{ name: 'chosen', refuse: () => 'the scorer tone has another fingerprint here', run }]);
+  const id = await open('chosen');
+  await until(async () => (await readJob(id)).left !== '');
+  expect(await readJob(id)).toMatchObject({ status: 'queued' });
+  expect((await readJob(id)).left).toContain('the scorer tone has another fingerprint here');
+
+  startRunner([{ name: 'chosen', run }]);
+  await until(async () => (await readJob(id)).status === 'done');
+  expect((await it.store.jobs.list({ kind: 'chosen' }, { limit: 5 })).items).toHaveLength(1);
+});
+
+test('a process that stops leaves its job at once, and the same command finds the open job', async () => {
+  const running = Promise.withResolvers<void>();
+  const kind: JobKind = {
+    name: 'stopped',
+    run: (_job, run) => {
+      running.resolve();
+      return hang(run);
+    },
+  };
+  const runner = startRunner([kind]);
+  const id = await open('stopped', { b: 1, a: [2] });
+  await running.promise;
+  await runner.stop();
+
+  expect(await readJob(id)).toMatchObject({ status: 'queued' });
+  expect(await open('stopped', { a: [2], b: 1 })).toBe(id);
+  expect(await open('stopped', { a: [3], b: 1 })).not.toBe(id);
+});

@@ -1,0 +1,131 @@
+import type { Caller } from '../../../src/api/api-env.ts';
+import type { ApiPorts } from '../../../src/api/ports.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
+import { startApiPorts } from '../../../src/app/api/start-api-ports.ts';
+import { leaveOutPurged } from '../../../src/app/jobs/purges.ts';
+import { createServeStatus } from '../../../src/app/serve-status.ts';
+import { stopParts, type StartedPart } from '../../../src/app/stop-parts.ts';
+import type { Scope } from '../../../src/config/access.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
+import { openStore, type StoreOptions } from '../../../src/store/store.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { startStoreGate, type StoreGate } from '../store/store-gate.ts';
+import { testStore } from '../store/store-rows.ts';
+import { startTestApi, type TestApiOptions } from './start-test-api.ts';
+
+/** Reply of the API. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+export interface ApiRequest {
+  /** Default: GET. */
+  readonly method?: string;
+  /** Below `/api/v1`, with its query. */
+  readonly path: string;
+  /** Absent: none. */
+  readonly token?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Address of an API. */
+export interface ListeningApi {
+  readonly port: number;
+  ask(request: ApiRequest): Promise<ApiAnswer>;
+}
+
+/** API on a real store, with the ports of `serve`. */
+export interface ApiWorld extends ListeningApi {
+  readonly store: Store;
+  readonly options: StoreOptions;
+  /** Way of the API to its store. */
+  readonly gate: StoreGate;
+  /** Ports of the API. */
+  readonly findPorts: (caller: Caller) => ApiPorts;
+  /** Starts the API with other limits on the same ports. It stops with the world. */
+  listen(options: TestApiOptions): Promise<ListeningApi>;
+  stop(): Promise<void>;
+}
+
+/** Text of the token with a scope, of a tenant ('' for all tenants). */
+export function tokenOf(scope: Scope, tenant = ''): string {
+  return `the-${scope}-token-of-tenant-${tenant}`;
+}
+
+const CONFIG = parseConfig({
+  store: { purgeKey: 'the key of purges in tests' },
+  readiness: { decisionWait: '1ms' },
+});
+
+/** Starts the API with a token for each scope of some tenants (default: `a` and `b`) and of all tenants. */
+export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise<ApiWorld> {
+  const base = await testStore();
+  const gate = await startStoreGate(base.options.url);
+  const opened = await openStore({ ...base.options, url: gate.url });
+  const { store, purged } = await leaveOutPurged(CONFIG, opened, silentLog);
+  const started: StartedPart[] = [];
+  const status = createServeStatus({
+    config: CONFIG,
+    otlp: { otlpHttp: null, otlpGrpc: null },
+    roles: ['api'],
+    kind: 'server',
+    checks: [{ name: 'store', check: () => store.ping() }],
+    scorer: undefined,
+  });
+  const findPorts = await startApiPorts(CONFIG, status, { opened, store, purged, started, log: silentLog });
+  const tokens = [...tenants, ''].flatMap((tenant) =>
+    (['read', 'label', 'admin', 'ingest'] as const).map((scope) => ({
+      name: `${scope} of ${tenant}`,
+      token: tokenOf(scope, tenant),
+      tenant,
+      scopes: [scope],
+    })),
+  );
+  const listen: ApiWorld['listen'] = async (options) => {
+    const readCookieKey = () => store.cookieKeys.read();
+    const api = await startTestApi({ tokens, readCookieKey, findPorts, ...options });
+    started.push({ name: 'api', stage: 'address', stop: () => api.stop() });
+    const { port } = api.address;
+    return { port, ask: (request) => askApi(port, request) };
+  };
+  return {
+    ...(await listen({})),
+    store,
+    options: base.options,
+    gate,
+    findPorts,
+    listen,
+    async stop() {
+      gate.set('open');
+      await stopParts(started, silentLog);
+      purged.stop();
+      await opened.close();
+      await gate.close();
+      await base.stop();
+    },
+  };
+}
+
+async function askApi(
+  port: number,
+  { method = 'GET', path, token, body, headers = {} }: ApiRequest,
+): Promise<ApiAnswer> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+  };
+}

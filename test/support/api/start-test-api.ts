@@ -1,0 +1,46 @@
+import type { Caller } from '../../../src/api/api-env.ts';
+import { createApi } from '../../../src/api/api.ts';
+import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
+import type { ApiPorts } from '../../../src/api/ports.ts';
+import { startApiServer, type ApiServer } from '../../../src/api/server.ts';
+import type { AccessToken } from '../../../src/config/access.ts';
+import type { ServerTls } from '../../../src/config/tls-files.ts';
+import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
+import { silentLog, type Log } from '../../../src/telemetry/log.ts';
+
+export interface TestApiOptions {
+  readonly tokens?: readonly AccessToken[];
+  readonly checks?: readonly ReadinessCheck[];
+  readonly port?: number;
+  readonly hosts?: readonly string[];
+  readonly tls?: ServerTls | undefined;
+  readonly requestsPerMinute?: number;
+  /** Default: the limit of the API. */
+  readonly maxRequestMs?: number;
+  readonly readCookieKey?: () => Promise<string>;
+  /** Default: none. */
+  readonly log?: Log;
+  readonly dashboard?: DashboardFiles;
+  /** Default: ports without a store, whose status is the tenant of the caller. */
+  readonly findPorts?: (caller: Caller) => ApiPorts | 'starting' | 'none';
+}
+
+/** Starts the HTTP API on loopback. */
+export async function startTestApi(options: TestApiOptions = {}): Promise<ApiServer> {
+  const { tls, hosts = [], checks = [], port = 0, log = silentLog } = options;
+  const { fetch } = createApi({
+    scheme: tls === undefined ? 'http' : 'https',
+    hosts,
+    tokens: options.tokens ?? [],
+    requestsPerMinute: options.requestsPerMinute ?? 100_000,
+    maxRequestMs: options.maxRequestMs,
+    readCookieKey: options.readCookieKey ?? (async () => 'key-of-cookies'),
+    dashboard: options.dashboard,
+    checks: () => checks,
+    metrics: async () => 'a 1\n',
+    findPorts:
+      options.findPorts ?? (({ tenant }) => ({ status: async () => ({ of: tenant ?? 'any' }), store: null })),
+    log,
+  });
+  return startApiServer({ host: '127.0.0.1', port, tls, fetch, log });
+}

@@ -1,0 +1,322 @@
+import type { Item, Replies } from '../../../src/dashboard/api-types.ts';
+import type { CannedReplies } from './canned-api.ts';
+import {
+  aBackfill,
+  aCoverageLine,
+  aDistribution,
+  anOverviewLine,
+  aReading,
+  aScoreItem,
+  aSeries,
+  aTrace,
+  aTraceItem,
+  TRACE,
+} from './reply-builders.ts';
+
+const SINCE = '2026-11-22T00:00:00.000Z';
+const UNTIL = '2026-11-23T00:00:00.000Z';
+
+const CALLS = {
+  calls: 120,
+  failed: 3,
+  inputTokens: 120_000,
+  outputTokens: 9_000,
+  costUsd: 0.42,
+  latencyP50Ms: 900,
+  latencyP95Ms: 2_400,
+};
+
+const INCIDENT = {
+  incidentId: 'i-1',
+  alert: 'HallucinationDrift',
+  scorer: 'hallucination',
+  agent: 'weather-agent',
+  environment: 'production',
+  startsAt: SINCE,
+  endsAt: null,
+};
+
+const SERIES = {
+  tenant: '',
+  scorer: 'hallucination',
+  fingerprint: 'f1',
+  agent: 'weather-agent',
+  environment: 'production',
+};
+
+const ALERT: Item<'/alerts'> = {
+  id: 'e-1',
+  incidentId: 'i-1',
+  status: 'firing',
+  alert: 'HallucinationDrift',
+  detector: 'drift',
+  series: SERIES,
+  startsAt: SINCE,
+  endsAt: null,
+  changeBegan: SINCE,
+  before: 0.8,
+  after: 0.7,
+  count: 69,
+  evidenceLog10: 5.3,
+  labels: {},
+  annotations: {},
+  worstTraces: [{ traceId: TRACE, scoreId: 's-1', score: 0 }],
+  segments: [],
+  serviceVersion: '',
+  agentVersion: '',
+  muted: false,
+  acknowledgedAt: null,
+};
+
+const RULE: Item<'/rules'> = {
+  rule: 'production',
+  version: 'v1',
+  activeFrom: SINCE,
+  target: 'trace',
+  scorers: ['hallucination'],
+  where: { service: ['weather'] },
+  sample: { rate: 0.1, always: [] },
+  budget: { perDay: 5 },
+  versions: [{ version: 'v1', activeFrom: SINCE, rate: 0.1 }],
+  decisions: { since: SINCE, scored: 300, eligible: 1_000 },
+};
+
+const SCORER: Item<'/scorers'> = {
+  scorer: 'hallucination',
+  use: 'hallucination',
+  module: null,
+  kind: 'judge',
+  version: '1',
+  judge: 'openai/gpt-5-mini',
+  fingerprint: 'f1',
+  higherIsBetter: false,
+  scoreMin: 0,
+  scoreMax: 1,
+  rows: ['hallucination'],
+  rules: ['production'],
+  activeFrom: SINCE,
+};
+
+const SESSION: Replies['/sessions/{sessionId}'] = {
+  tenant: '',
+  sessionId: 'sess-1',
+  startedAt: SINCE,
+  lastTurnAt: UNTIL,
+  turnCount: 1,
+  userId: 'user-9',
+  agents: ['weather-agent'],
+  services: ['weather'],
+  totalTokens: 224,
+  costUsd: 0.0021,
+  scores: [aScoreItem({ target: 'session', traceId: '', sessionId: 'sess-1', scorer: 'multi-turn' })],
+  decisions: [],
+  turns: [aTraceItem()],
+  omittedTurns: 0,
+};
+
+const COMPARISON: Replies['/compare'] = {
+  left: 'hallucination',
+  right: 'human:correctness',
+  since: SINCE,
+  until: UNTIL,
+  n: 120,
+  agreement: 0.9,
+  kappa: 0.72,
+  kappaLow: 0.6,
+  kappaHigh: 0.84,
+  spearman: 0.7,
+  confusion: { bothPass: 80, leftPasses: 7, rightPasses: 5, bothFail: 28 },
+  disagreements: [TRACE],
+};
+
+const QUEUE: Replies['/labels/queue'] = {
+  scorer: 'hallucination',
+  strategy: 'stratified',
+  reviewer: 'ann',
+  day: '2026-11-23',
+  higherIsBetter: false,
+  scoreMin: 0,
+  scoreMax: 1,
+  labelled: 4,
+  left: 2,
+  items: [TRACE, 'f'.repeat(32)].map((traceId) => ({
+    tenant: '',
+    target: 'trace' as const,
+    targetId: traceId,
+    traceId,
+    spanId: '',
+    sessionId: 'sess-1',
+    agent: 'weather-agent',
+    service: 'weather',
+    environment: 'production',
+    startedAt: SINCE,
+    run: aReading().runs[0] ?? null,
+  })),
+};
+
+const AGREEMENT: Replies['/labels/agreement'] = {
+  scorer: 'hallucination',
+  since: SINCE,
+  until: UNTIL,
+  versions: [
+    {
+      fingerprint: '3f9c2a71aaaa',
+      scorerVersion: '1',
+      judgeModel: 'openai/gpt-5-mini',
+      higherIsBetter: false,
+      scores: 1_000,
+      n: 60,
+      agreement: 0.87,
+      kappa: 0.73,
+      kappaLow: 0.56,
+      kappaHigh: 0.9,
+      confusion: { bothPass: 28, leftPasses: 2, rightPasses: 6, bothFail: 24 },
+      sensitivity: 0.98,
+      sensitivityLow: 0.87,
+      sensitivityHigh: 0.997,
+      specificity: 0.57,
+      specificityLow: 0.41,
+      specificityHigh: 0.72,
+      passRate: 0.9,
+      corrected: { share: 0.86, low: 0.74, high: 0.98 },
+    },
+  ],
+  reviewers: [
+    { left: 'ann', right: 'bob', n: 20, agreement: 0.95, kappa: 0.89, kappaLow: 0.67, kappaHigh: 1 },
+  ],
+};
+
+const STATUS: Replies['/status'] = {
+  version: '0.1.0',
+  pid: 12,
+  startedAt: SINCE,
+  startedAtMs: 1_763_712_000_000,
+  roles: ['api', 'store'],
+  otlpHttp: 'http://0.0.0.0:14318',
+  otlpGrpc: null,
+  spansPerSecond: 12.5,
+  scoresPerSecond: 0.25,
+  components: [
+    { name: 'store', healthy: true, error: null },
+    { name: 'kafka', healthy: false, error: 'no broker answers' },
+  ],
+  store: { kind: 'embedded engine', version: '25.8', bytes: 5_242_880, rows: { spans: 1_200, scores: 30 } },
+  scoring: {
+    waiting: 3,
+    queued: 7,
+    inFlight: 2,
+    retries: 1,
+    lagMs: 150,
+    oldestWaitMs: 4_000,
+    oldestQueuedMs: null,
+  },
+  judges: [
+    {
+      judge: 'openai/gpt-5-mini',
+      scorer: 'hallucination',
+      state: 'failing',
+      failingSinceMs: 1_763_712_000_000,
+      kinds: { judge_timeout: 3 },
+      lastFailure: { reason: 'no reply in 30 s' },
+    },
+  ],
+  jobs: [{ id: 'job-1', kind: 'purge', status: 'running', error: null }],
+  budgets: [
+    {
+      scope: 'rule',
+      rule: 'production',
+      tenant: null,
+      period: 'day',
+      spentUsd: 1.2,
+      reservedUsd: 0.1,
+      capUsd: 5,
+      renewsAt: UNTIL,
+    },
+  ],
+  config: { store: { dataDir: '.spanscore' }, judges: { default: 'openai/gpt-5-mini' } },
+};
+
+/** Replies with data on every page. */
+export const FULL: CannedReplies = {
+  '/session': { token: null, tenant: null, scopes: ['read'], proof: 'none', expiresAt: null },
+  '/overview': {
+    items: [
+      anOverviewLine({ incident: INCIDENT }),
+      anOverviewLine({ scorer: 'keyword-coverage', higherIsBetter: true, baseline: null }),
+    ],
+    next: null,
+    bucket: '1h',
+    since: SINCE,
+    until: UNTIL,
+    incidents: [INCIDENT],
+  },
+  '/traces': { items: [aTraceItem(), aTraceItem({ traceId: 'f'.repeat(32), status: 'error' })], next: 'c-2' },
+  '/traces/{traceId}': aTrace(),
+  '/traces/{traceId}/spans/{spanId}': aTrace().spans[0],
+  '/scores': { items: [aScoreItem()], next: null },
+  '/series': aSeries(),
+  '/distribution': aDistribution(),
+  '/coverage': { items: [aCoverageLine(), aCoverageLine({ scorer: 'keyword-coverage' })], next: null },
+  '/alerts': { items: [ALERT], next: null },
+  '/backfills': { items: [aBackfill()], next: null },
+  '/monitors': { items: [], next: null },
+  '/mutes': { items: [{ subject: 'AnswersGotWorse', until: UNTIL }], next: null },
+  '/judges': {
+    items: [
+      {
+        judge: 'openai/gpt-5-mini',
+        ...CALLS,
+        failures: { judge_timeout: 3 },
+        cacheHits: 10,
+        breaker: 'closed',
+        scorers: ['hallucination'],
+        hours: [{ hour: SINCE, ...CALLS }],
+      },
+    ],
+    next: null,
+    since: SINCE,
+    budgets: [
+      {
+        scope: 'rule',
+        rule: 'production',
+        tenant: null,
+        period: 'day',
+        spentUsd: 1.2,
+        reservedUsd: 0.1,
+        leftUsd: 3.7,
+        capUsd: 5,
+        renewsAt: UNTIL,
+      },
+    ],
+  },
+  '/rules': { items: [RULE], next: null },
+  '/scorers': { items: [SCORER], next: null },
+  '/sessions/{sessionId}': SESSION,
+  '/compare': COMPARISON,
+  '/labels/queue': QUEUE,
+  '/labels/agreement': AGREEMENT,
+  '/status': STATUS,
+} as CannedReplies;
+
+const NOTHING = { items: [], next: null };
+
+/** Replies of a store without anything. */
+export const EMPTY: CannedReplies = {
+  ...FULL,
+  '/overview': { ...FULL['/overview'], items: [], incidents: [] } as Replies['/overview'],
+  '/traces': NOTHING,
+  '/scores': NOTHING,
+  '/series': aSeries({ items: [], groups: [], baseline: null, markers: [], incidents: [] }),
+  '/distribution': aDistribution({ current: { ...aDistribution().current, n: 0, mean: null } }),
+  '/coverage': NOTHING,
+  '/alerts': NOTHING,
+  '/backfills': NOTHING,
+  '/monitors': NOTHING,
+  '/mutes': NOTHING,
+  '/judges': { items: [], next: null, since: SINCE, budgets: [] },
+  '/rules': NOTHING,
+  '/scorers': NOTHING,
+  '/labels/queue': { ...QUEUE, items: [], left: 0 },
+  '/labels/agreement': { ...AGREEMENT, versions: [], reviewers: [] },
+  '/compare': { ...COMPARISON, n: 0, agreement: null, kappa: null, spearman: null, disagreements: [] },
+};

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { chromium, type Browser } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/** Finds a Chromium on this machine: that of SPANSCORE_CHROMIUM, else one on the path. */
+export function findChromium(): string | undefined {
+  const { SPANSCORE_CHROMIUM: named, PATH = '' } = process.env;
+  if (named !== undefined && named !== '') {
+    return named;
+  }
+  const places = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return places.find((path) => existsSync(path));
+}
+
+/** Returns true where there is a Chromium. Says loudly that the tests of the dashboard are left out where there is none. */
+export function hasChromium(): boolean {
+  if (findChromium() !== undefined) {
+    return true;
+  }
+  console.warn(
+    'SKIPPED: the tests of the dashboard need Chromium: apt-get install chromium, or set SPANSCORE_CHROMIUM',
+  );
+  return false;
+}
+
+/** Starts Chromium without a window. */
+export async function startChromium(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) {
+    throw new Error('there is no Chromium: check hasChromium() first');
+  }
+  // A container has no user namespaces, and little shared memory.
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+}

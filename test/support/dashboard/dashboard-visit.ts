@@ -1,0 +1,66 @@
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+export interface VisitOptions {
+  readonly theme?: 'light' | 'dark';
+  readonly width?: number;
+  /** Prepares the page before it is opened. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+/** An open page of the dashboard. */
+export interface Visit {
+  readonly page: Page;
+  /** Finds no fault of accessibility. */
+  readonly expectAccessible: () => Promise<void>;
+  /** The page does not scroll sideways. */
+  readonly expectFitting: () => Promise<void>;
+  /** Closes the page. The console was silent, and no request left the server. */
+  readonly end: (options?: { readonly expectedErrors?: RegExp }) => Promise<void>;
+}
+
+/** Opens a page of the dashboard at an address, and watches its console and its requests. */
+export async function visit(browser: Browser, url: string, options: VisitOptions = {}): Promise<Visit> {
+  const { theme = 'light', width = 1280, prepare } = options;
+  const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
+  const page = await context.newPage();
+  const origin = new URL(url).origin;
+  const messages: string[] = [];
+  const foreign: string[] = [];
+  page.on('console', (message) => void messages.push(`${message.type()}: ${message.text()}`));
+  page.on('pageerror', (error) => void messages.push(`error: ${String(error)}`));
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== origin) {
+      foreign.push(request.url());
+    }
+  });
+  await prepare?.(page);
+  await page.goto(url);
+  return {
+    page,
+    async expectAccessible() {
+      // As an expression of the debugger: the policy of the page forbids scripts of others.
+      await page.evaluate(axe.source);
+      const violations = await page.evaluate(`axe.run().then(({ violations }) =>
+        violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | ')))`);
+      expect(violations).toEqual([]);
+    },
+    async expectFitting() {
+      // A chart follows the width of the window one frame later.
+      const findWide = () =>
+        page.evaluate(`[...document.querySelectorAll('body *')]
+          .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !each.closest('.scroll'))
+          .map((each) => each.outerHTML.slice(0, 200))`);
+      await expect.poll(findWide, { timeout: 5_000 }).toEqual([]);
+      expect(
+        await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+      ).toBe(0);
+    },
+    async end({ expectedErrors } = {}) {
+      await context.close();
+      expect(messages.filter((message) => expectedErrors?.test(message) !== true)).toEqual([]);
+      expect(foreign).toEqual([]);
+    },
+  };
+}

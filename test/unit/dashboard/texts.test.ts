@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { describeDecision } from '../../../src/dashboard/view-models/decisions.ts';
+import { fillPath } from '../../../src/dashboard/view-models/fill-path.ts';
+import {
+  formatDirection,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatScore,
+  formatTime,
+  formatUsd,
+} from '../../../src/dashboard/view-models/format.ts';
+import { matchPath } from '../../../src/dashboard/view-models/match-path.ts';
+import { showParts } from '../../../src/dashboard/view-models/messages.ts';
+import { classifyProblem } from '../../../src/dashboard/view-models/problem.ts';
+import { readFilters, toQuery } from '../../../src/dashboard/view-models/query-filters.ts';
+import { findAction } from '../../../src/dashboard/view-models/shortcuts.ts';
+import { cutForReading, showValue, visibleText } from '../../../src/dashboard/view-models/visible-text.ts';
+import { aDecisionItem } from '../../support/dashboard/reply-builders.ts';
+
+describe('numbers for people', () => {
+  it.each([
+    [formatNumber(5_130), '5,130'],
+    [formatScore(0.250_04), '0.25'],
+    [formatScore(null), '–'],
+    [formatPercent(412, 5_130), '8 %'],
+    [formatPercent(1, 400), '0.3 %'],
+    [formatPercent(0, 400), '0 %'],
+    [formatPercent(1, 0), '–'],
+    [formatUsd(0.002_14), '$0.0021'],
+    [formatUsd(12.4), '$12.40'],
+    [formatUsd(0), '$0.00'],
+    [formatUsd(null), '–'],
+    [formatDuration(5), '5 ms'],
+    [formatDuration(1_800), '1.8 s'],
+    [formatDuration(240_000), '4 min'],
+    [formatDuration(null), '–'],
+    [formatTime('2026-11-21T07:05:18.791Z'), '2026-11-21 07:05:18'],
+    [formatDirection(true), '↑ higher is better'],
+    [formatDirection(false), '↓ lower is better'],
+    [formatDirection(null), 'direction not known'],
+  ])('%s is %s', (written, expected) => {
+    expect(written).toBe(expected);
+  });
+});
+
+describe('texts of traces', () => {
+  it('show what would hide or reorder them', () => {
+    expect(visibleText('a\u0000b\u001B[31mc')).toBe('a␀b␛[31mc');
+    expect(visibleText('pay \u202Eevil\u2066')).toBe('pay [U+202E]evil[U+2066]');
+    expect(visibleText('zero\u200Bwidth')).toBe('zero[U+200B]width');
+    expect(visibleText('lone \uD800 half')).toBe('lone \uFFFD half');
+    expect(visibleText('line\nnext\ttab')).toBe('line\nnext\ttab');
+    expect(visibleText('<b>&amp; 😀 ü')).toBe('<b>&amp; 😀 ü');
+  });
+
+  it('are cut when they are very long', () => {
+    expect(cutForReading('a'.repeat(5_000))).toEqual({ shown: 'a'.repeat(4_000), hidden: 1_000 });
+    expect(cutForReading('short')).toEqual({ shown: 'short', hidden: 0 });
+  });
+
+  it('stay as they are, other values become JSON', () => {
+    expect(showValue('text')).toBe('text');
+    expect(showValue({ a: 1 })).toBe('{\n  "a": 1\n}');
+    expect(showValue(undefined)).toBe('undefined');
+  });
+});
+
+describe('paths', () => {
+  it('are filled with their parameters and their query', () => {
+    const path = fillPath(
+      '/traces/:traceId',
+      { traceId: 'a/b' },
+      { since: '24h', service: ['x', 'y'], none: undefined },
+    );
+
+    expect(path).toBe('/traces/a%2Fb?since=24h&service=x&service=y');
+    expect(fillPath('/scores/{scoreId}', { scoreId: 's' })).toBe('/scores/s');
+    expect(fillPath('/sessions/:sessionId', { sessionId: '\uD800' })).toBe('/sessions/%EF%BF%BD');
+    expect(() => fillPath('/traces/:traceId')).toThrow('needs traceId');
+  });
+
+  it.each([
+    ['/', '/', {}],
+    ['/traces', '/traces', {}],
+    ['/traces/', '/traces', {}],
+    ['/traces/abc', '/traces/:traceId', { traceId: 'abc' }],
+    ['/scores/a%2Fb', '/scores/:scorer', { scorer: 'a/b' }],
+  ])('%s belongs to the page %s', (path, page, params) => {
+    expect(matchPath(path)).toEqual({ page, params });
+  });
+
+  it.each(['/nothing', '/traces/a/b', '/scores/%E0%A4%A', '/traces//'])('%s belongs to no page', (path) => {
+    expect(matchPath(path)).toBeUndefined();
+  });
+});
+
+describe('filters', () => {
+  const FIELDS = [
+    { name: 'since', label: 'Since' },
+    { name: 'service', label: 'Service' },
+  ];
+
+  it('are read from the address: the known ones, each with its values', () => {
+    const search = new URLSearchParams('service=a&service=b&other=1&since=');
+
+    expect(readFilters(FIELDS, search)).toEqual({ service: ['a', 'b'] });
+  });
+
+  it('come from a form: a comma separates values', () => {
+    const entries = [
+      ['service', ' a , b,'],
+      ['since', '24h'],
+    ] as const;
+
+    expect(toQuery(FIELDS, entries)).toEqual({ since: ['24h'], service: ['a', 'b'] });
+  });
+});
+
+describe('keys', () => {
+  it.each([
+    ['g', undefined, { kind: 'wait' }],
+    ['t', 'g', { kind: 'go', path: '/traces' }],
+    ['t', undefined, undefined],
+    ['x', 'g', undefined],
+    ['?', undefined, { kind: 'help' }],
+    ['/', undefined, { kind: 'filter' }],
+    ['j', undefined, { kind: 'next' }],
+    ['k', undefined, { kind: 'previous' }],
+    ['j', 'g', { kind: 'go', path: '/judges' }],
+  ])('%s after %s does %o', (key, before, action) => {
+    expect(findAction(key, before)).toEqual(action);
+  });
+});
+
+describe('problems', () => {
+  const problem = (status: number, title = 'x') => ({
+    status,
+    title,
+    detail: '',
+    errors: [],
+    retryAfterS: undefined,
+  });
+
+  it.each([
+    [problem(401), 'signed-out'],
+    [problem(403), 'forbidden'],
+    [problem(404), 'missing'],
+    [problem(503, 'Starting'), 'starting'],
+    [problem(503), 'failed'],
+    [problem(0), 'failed'],
+  ])('%o is %s', (given, kind) => {
+    expect(classifyProblem(given)).toBe(kind);
+  });
+});
+
+describe('messages', () => {
+  it('show tool calls with their results and failures, and no file', () => {
+    const call = { toolCallId: 'c', toolName: 'get_order', args: { id: 881 } };
+    const parts = showParts({
+      content: {
+        format: 2,
+        parts: [
+          { type: 'text', text: 'hello' },
+          { type: 'tool-invocation', toolInvocation: { ...call, state: 'result', result: 'shipped' } },
+          {
+            type: 'tool-invocation',
+            toolInvocation: { ...call, state: 'output-error', errorText: 'no order' },
+          },
+          { type: 'tool-invocation', toolInvocation: { ...call, state: 'call' } },
+          { type: 'file', mimeType: 'image/png', data: 'abcd' },
+        ],
+      },
+    });
+
+    expect(parts.map(({ title, result }) => [title, result])).toEqual([
+      ['', undefined],
+      ['Tool get_order', { isError: false, text: 'shipped' }],
+      ['Tool get_order', { isError: true, text: 'no order' }],
+      ['Tool get_order (call)', undefined],
+      ['File, image/png', undefined],
+    ]);
+    expect(parts.at(-1)?.text).toContain('4 characters');
+  });
+});
+
+describe('decisions', () => {
+  it('have a sign, words, and how the trace was sampled', () => {
+    expect(describeDecision(aDecisionItem({ status: 'sampled_out', inclusionProbability: 0.1 }))).toEqual({
+      sign: '–',
+      words: 'not in the sample',
+      sampling: '10 % of such traces',
+    });
+    expect(describeDecision(aDecisionItem({ stratum: 'priority' })).sampling).toBe('always (priority)');
+  });
+});
