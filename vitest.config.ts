@@ -23,11 +23,8 @@ const NEEDS_SECONDS = [
   'test/unit/scorers/prebuilt/completeness/**',
 ];
 
-/** Runs of a test with processes of its own after the first one failed. */
-const retry = Number(process.env['TEST_RETRIES'] ?? 0);
-
 /** Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one. */
-const SLOW = { expect: patiently, testTimeout: 300_000, hookTimeout: 300_000, retry };
+const SLOW = { expect: patiently, testTimeout: 300_000, hookTimeout: 300_000 };
 
 /** Most of the time of small files is the loading of modules: here all files of a worker share them. */
 const SHARED_MODULES = { isolate: false };

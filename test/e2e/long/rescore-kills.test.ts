@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
@@ -11,47 +11,48 @@ import { until } from '../../support/until.ts';
 vi.setConfig({ testTimeout: 600_000 });
 
 const TRACES = 40;
-/** Judge calls at the same time. */
-const CONCURRENCY = 2;
+/** Part of each prompt that names its trace. */
+const ANSWER = /It is (\d+) degrees/u;
 
 let judge: JudgeServer;
 let folder: ServeFolder;
 
-beforeAll(async () => {
+beforeEach(async () => {
   judge = await startJudgeServer(verdictJudge);
   folder = new ServeFolder({
     judges: {
       default: 'local/judge',
-      providers: { local: { baseURL: judge.baseUrl, concurrency: CONCURRENCY } },
+      providers: { local: { baseURL: judge.baseUrl, concurrency: 2 } },
     },
     rules: [{ name: 'all', scorers: ['hallucination'] }],
   });
 });
-afterAll(async () => {
+afterEach(async () => {
   await folder.dispose();
   await judge.close();
 });
 
-async function count(condition: string): Promise<number> {
-  const [row] = await queryRows<{ n: string }>(
+async function listScored(condition: string): Promise<string[]> {
+  const rows = await queryRows<{ TraceId: string }>(
     folder.addresses().clickhouse,
-    `SELECT count() AS n FROM scores FINAL WHERE ${condition}`,
+    `SELECT TraceId FROM scores FINAL WHERE ${condition}`,
   );
-  return Number(row?.n ?? 0);
+  return rows.map(({ TraceId }) => TraceId);
 }
 
-it('a rescore whose processes are all killed is finished by the next serve, with no needless judge call', async () => {
+it('a rescore whose processes are all killed is finished by the next serve, which asks about no scored trace again', async () => {
   const { otlpHttp } = await folder.start();
+  const answers = new Map<string, string>();
   for (let n = 0; n < TRACES; n += 1) {
     const trace = anAgentTrace().answering(`It is ${n} degrees in Paris.`);
+    answers.set(trace.traceId, String(n));
     expect(await sendTraces(otlpHttp, trace.request())).toBe(200);
   }
   await until(
-    async () => (await count('1')) === TRACES,
+    async () => (await listScored('1')).length === TRACES,
     300_000,
     () => folder.output.slice(-3_000),
   );
-  const callsPerTrace = judge.requests.length / TRACES;
   judge.script(async (request) => {
     const reply = await verdictJudge(request);
     return reply.kind === 'text' ? { ...reply, delayMs: 200 } : reply;
@@ -59,18 +60,23 @@ it('a rescore whose processes are all killed is finished by the next serve, with
 
   const command = ['rescore', '--scorer', 'hallucination', '--json', '--config', folder.configFile];
   const attached = startCli(command, { cwd: folder.path, stdin: '' });
+  let scoredAgain: string[] = [];
   await until(
-    async () => (await count('Revision = 2')) >= 5,
+    async () => {
+      scoredAgain = await listScored('Revision = 2');
+      return scoredAgain.length >= 5;
+    },
     300_000,
     () => attached.output.stderr,
   );
   attached.child.kill('SIGKILL');
   await folder.killGroup();
   await attached.ended;
+  const callsBefore = judge.requests.length;
 
   await folder.start();
   await until(
-    async () => (await count('Revision = 2')) === TRACES,
+    async () => (await listScored('Revision = 2')).length === TRACES,
     300_000,
     () => folder.output.slice(-3_000),
   );
@@ -84,8 +90,8 @@ it('a rescore whose processes are all killed is finished by the next serve, with
   );
   expect(job?.Status).toBe('done');
   expect(JSON.parse(job?.Report ?? '{}')).toMatchObject({ failed: {}, skipped: {}, remaining: 0 });
-  expect(await count('Revision = 2')).toBe(TRACES);
-  // Runs that use or wait for a call are lost by a kill: two for each call at a time.
-  const needless = judge.requests.length - 2 * TRACES * callsPerTrace;
-  expect(needless).toBeLessThanOrEqual(2 * CONCURRENCY * callsPerTrace);
+  expect((await listScored('Revision = 2')).toSorted()).toEqual([...answers.keys()].toSorted());
+  const askedAfter = new Set(judge.requests.slice(callsBefore).map(({ prompt }) => ANSWER.exec(prompt)?.[1]));
+  expect(askedAfter.size).toBeGreaterThan(0);
+  expect(scoredAgain.filter((traceId) => askedAfter.has(answers.get(traceId)))).toEqual([]);
 });
