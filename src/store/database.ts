@@ -11,6 +11,7 @@ import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
 import { signalsFromTheStart, type KnownSignals } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
 import { toLimitedReadError, toStoreError } from './store-error.ts';
+import { toRowJson } from './values.ts';
 
 /** Time limit of the server for one statement, in seconds, for reads and inserts. */
 export const MAX_EXECUTION_TIME_S = 30;
@@ -150,6 +151,7 @@ function createDatabaseClient(
       request_timeout: REQUEST_TIMEOUT_MS,
       keep_alive: { enabled: true },
       use_multipart_params_auto: true,
+      json: { stringify: toRowJson },
       log: { level: ClickHouseLogLevel.OFF },
     });
   } catch (error) {

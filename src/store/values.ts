@@ -16,3 +16,14 @@ export function fromMillis(text: string | null): number | null {
 export function fromInteger(text: string | number | null): number | null {
   return text === null ? null : Number(text);
 }
+
+/** Escape of a lone surrogate in JSON, or an escaped backslash, after which no escape begins. */
+const LONE_SURROGATE = /\\(?:\\|ud[89a-f][0-9a-f]{2})/gu;
+
+/** Returns the JSON of a row. Lone surrogates become U+FFFD: ClickHouse refuses them. */
+export function toRowJson(row: unknown): string {
+  const json = JSON.stringify(row);
+  return json.includes('\\ud')
+    ? json.replaceAll(LONE_SURROGATE, (escape) => (escape === '\\\\' ? escape : '\uFFFD'))
+    : json;
+}

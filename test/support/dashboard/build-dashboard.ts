@@ -2,7 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { build, type Rolldown } from 'vite';
 import type { DashboardAsset, DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
 
-const CONFIG = fileURLToPath(new URL('../../../src/dashboard/vite.config.ts', import.meta.url));
+/** Configuration file of the build. */
+export const DASHBOARD_CONFIG = fileURLToPath(
+  new URL('../../../src/dashboard/vite.config.ts', import.meta.url),
+);
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
@@ -13,7 +16,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 /** Builds the dashboard into memory, as `npm run build:dashboard` builds it into a folder. */
 export async function buildDashboard(): Promise<DashboardFiles> {
   const built = (await build({
-    configFile: CONFIG,
+    configFile: DASHBOARD_CONFIG,
     logLevel: 'warn',
     build: { write: false },
   })) as Rolldown.RolldownOutput;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { currentDays, listExpiries } from '../../../src/store/schema/retention.ts';
 import { toNanos } from '../../../src/store/spans/trace-starts.ts';
-import { toDateTime } from '../../../src/store/values.ts';
+import { toDateTime, toRowJson } from '../../../src/store/values.ts';
 
 describe('times', () => {
   test.each([
@@ -19,6 +19,21 @@ describe('times', () => {
     [Number.POSITIVE_INFINITY, String(2n ** 63n - 1n)],
   ])('%d ms are %s ns', (ms, text) => {
     expect(toNanos(ms)).toBe(text);
+  });
+});
+
+describe('rows', () => {
+  test.each([
+    ['half \uD83D pair', 'half \uFFFD pair'],
+    ['\uDE00 is a half, too', '\uFFFD is a half, too'],
+    ['a whole \u{1F600} pair', 'a whole \u{1F600} pair'],
+    ['the letters \\ud83d', 'the letters \\ud83d'],
+    ['\\\uD83D\n"\u0000', '\\\uFFFD\n"\u0000'],
+  ])('%j is stored as %j', (given, stored) => {
+    expect(JSON.parse(toRowJson({ Reason: given, [given]: [given] }))).toEqual({
+      Reason: stored,
+      [stored]: [stored],
+    });
   });
 });
 
