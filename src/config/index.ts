@@ -15,7 +15,7 @@ export {
   parseDurationMs,
   parseMomentMs,
 } from './duration.ts';
-export { parseEndpoint, type Endpoint } from './endpoint.ts';
+export { parseEndpoint, type Endpoint } from './addresses/endpoint.ts';
 export { createConfigReader, type ConfigReader, type ParseConfigOptions } from './config-reader.ts';
 export { parseRatePerSecond } from './rate.ts';
 export { isSecretPath, type JsonSchemaNode } from './json-schema.ts';

@@ -11,7 +11,7 @@ import { createConfigError, type ConfigIssue, type Origin } from './faults/confi
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
 import type { KeyPath } from './key-path.ts';
-import { listOpenDoors } from './open-doors.ts';
+import { listOpenDoors } from './addresses/open-doors.ts';
 import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
 import type { Config, ParsedConfig } from './schema.ts';
 import type { Components } from './schema/components.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { parseEndpoint, type Config, type LoadedConfig } from '../../app/config/index.ts';
 import { readEnvironment } from '../../config/environment.ts';
-import { listEndpoints } from '../../config/listen-endpoints.ts';
+import { listEndpoints } from '../../config/addresses/listen-endpoints.ts';
 import { type ExporterSection, readOptions, type ReceiverSection } from '../../config/schema/components.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, NotFoundError } from '../../domain/errors.ts';

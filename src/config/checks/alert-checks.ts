@@ -1,4 +1,4 @@
-import { createAddressPolicy, writtenAddress } from '../private-addresses.ts';
+import { createAddressPolicy, writtenAddress } from '../addresses/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';

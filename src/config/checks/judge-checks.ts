@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { BudgetCaps } from '../../domain/money/budget.ts';
 import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
 import type { KeyPath } from '../key-path.ts';
-import { isInsideAddress } from '../private-addresses.ts';
+import { isInsideAddress } from '../addresses/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
 import type { Config } from '../schema.ts';

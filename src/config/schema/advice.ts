@@ -1,5 +1,5 @@
 import { DURATION_PATTERN } from '../duration.ts';
-import { tryParseEndpoint } from '../endpoint.ts';
+import { tryParseEndpoint } from '../addresses/endpoint.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 
 /** Messages for values of the wrong form: the right form, and the value that was probably meant. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isAddressOrNetwork } from '../private-addresses.ts';
+import { isAddressOrNetwork } from '../addresses/private-addresses.ts';
 import type { ChannelSection } from './components.ts';
 import { duration, httpUrl } from './fields.ts';
 

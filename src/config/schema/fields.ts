@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BYTE_SIZE_PATTERN, parseByteSize } from '../byte-size.ts';
 import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
-import { tryParseEndpoint } from '../endpoint.ts';
+import { tryParseEndpoint } from '../addresses/endpoint.ts';
 import { durationAdvice, endpointAdvice, judgeAdvice, urlAdvice } from './advice.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 

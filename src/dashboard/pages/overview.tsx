@@ -10,7 +10,7 @@ import type { Replies } from '../api-types.ts';
 import { fillPath } from '../view-models/fill-path.ts';
 import { formatDirection } from '../view-models/format.ts';
 import { overviewRow, type OverviewLine } from '../view-models/overview-rows.ts';
-import { buildSparkline } from '../view-models/sparkline.ts';
+import { buildSparkline } from '../view-models/charts/sparkline.ts';
 
 type OverviewReply = Replies['/overview'];
 

@@ -14,7 +14,12 @@ import { adjustQuery, place, query } from '../router.ts';
 import { SEGMENT_FACETS } from '../view-models/facets.ts';
 import { fillPath } from '../view-models/fill-path.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
-import { buildBins, describeDistribution, type Bin, type Distribution } from '../view-models/histogram.ts';
+import {
+  buildBins,
+  describeDistribution,
+  type Bin,
+  type Distribution,
+} from '../view-models/charts/histogram.ts';
 import {
   buildSeriesChart,
   describeSeries,
@@ -22,7 +27,7 @@ import {
   type SeriesGroup,
   type SeriesPoint,
   type SeriesReply,
-} from '../view-models/series-chart.ts';
+} from '../view-models/charts/series-chart.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 type ScoreRow = Item<'/scores'>;

@@ -2,7 +2,7 @@ import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { colourChanges, readColour } from '../theme.ts';
-import { FEW_SCORES, formatTicks, type SeriesChart } from '../view-models/series-chart.ts';
+import { FEW_SCORES, formatTicks, type SeriesChart } from '../view-models/charts/series-chart.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 const HEIGHT = 280;

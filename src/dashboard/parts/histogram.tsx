@@ -1,4 +1,4 @@
-import type { Bin } from '../view-models/histogram.ts';
+import type { Bin } from '../view-models/charts/histogram.ts';
 
 const WIDTH = 400;
 const HEIGHT = 140;

@@ -1,4 +1,4 @@
-import { SPARK_HEIGHT, SPARK_WIDTH } from '../view-models/sparkline.ts';
+import { SPARK_HEIGHT, SPARK_WIDTH } from '../view-models/charts/sparkline.ts';
 
 /** A small line, with its meaning in words. */
 export function Sparkline({ path, label }: { readonly path: string; readonly label: string }) {

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../domain/identity.ts';
-import { createAddressPolicy } from '../../config/private-addresses.ts';
+import { createAddressPolicy } from '../../config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../http/guarded-post.ts';
 import type { ChannelDeps } from './alert-channel.ts';
 

@@ -3,7 +3,7 @@ import { request as requestHttp, type ClientRequest, type IncomingMessage } from
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import { type AddressPolicy, writtenAddress } from '../../config/private-addresses.ts';
+import { type AddressPolicy, writtenAddress } from '../../config/addresses/private-addresses.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 export interface PostRequest {

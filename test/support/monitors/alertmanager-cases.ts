@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startAlertDelivery, type AlertDeliveryLoop } from '../../../src/outbound/alerts/alert-delivery.ts';
 import { createAlertmanagerChannel } from '../../../src/outbound/alerts/alertmanager-channel.ts';
 import { labelFingerprint, buildLabels } from '../../../src/outbound/alerts/alert-labels.ts';
-import { addressPolicy } from '../../../src/config/private-addresses.ts';
+import { addressPolicy } from '../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../src/outbound/http/guarded-post.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import type { Alertmanager } from '../collector/alertmanager.ts';

@@ -5,7 +5,7 @@ import {
 } from '../../../src/outbound/alerts/delivery-terms.ts';
 import type { AlertMessage, AlertOutcome } from '../../../src/outbound/alerts/alert-channel.ts';
 import { createWebhookChannel } from '../../../src/outbound/alerts/webhook-channel.ts';
-import { addressPolicy } from '../../../src/config/private-addresses.ts';
+import { addressPolicy } from '../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../src/outbound/http/guarded-post.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';

@@ -4,7 +4,7 @@ import {
   createAddressPolicy,
   isAddressOrNetwork,
   writtenAddress,
-} from '../../../src/config/private-addresses.ts';
+} from '../../../src/config/addresses/private-addresses.ts';
 
 describe('the addresses that may be asked', () => {
   it.each([

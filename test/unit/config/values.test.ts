@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { durationMs, parseDurationMs, parseMomentMs } from '../../../src/config/duration.ts';
-import { isLoopbackHost, parseEndpoint } from '../../../src/config/endpoint.ts';
+import { isLoopbackHost, parseEndpoint } from '../../../src/config/addresses/endpoint.ts';
 import { showPath } from '../../../src/config/key-path.ts';
 
 describe('parseMomentMs', () => {

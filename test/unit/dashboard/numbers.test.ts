@@ -6,7 +6,7 @@ import {
   nameLine,
   withShare,
 } from '../../../src/dashboard/view-models/coverage-rows.ts';
-import { buildBins, describeDistribution } from '../../../src/dashboard/view-models/histogram.ts';
+import { buildBins, describeDistribution } from '../../../src/dashboard/view-models/charts/histogram.ts';
 import { buildIncidentBar, joinIncidents } from '../../../src/dashboard/view-models/incidents.ts';
 import {
   describeChange,
@@ -18,8 +18,8 @@ import {
   buildSeriesChart,
   describeSeries,
   formatTicks,
-} from '../../../src/dashboard/view-models/series-chart.ts';
-import { buildSparkline } from '../../../src/dashboard/view-models/sparkline.ts';
+} from '../../../src/dashboard/view-models/charts/series-chart.ts';
+import { buildSparkline } from '../../../src/dashboard/view-models/charts/sparkline.ts';
 import { listScorers, scoresOf } from '../../../src/dashboard/view-models/trace-list.ts';
 import { parse } from 'yaml';
 import { FULL } from '../../support/dashboard/canned-replies.ts';

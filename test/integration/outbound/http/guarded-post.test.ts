@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressPolicy } from '../../../../src/config/private-addresses.ts';
+import { addressPolicy } from '../../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../../src/outbound/http/guarded-post.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../../support/fakes/http-receiver.ts';
 

@@ -11,7 +11,7 @@ import { revivedDeliveries } from '../../../../../src/outbound/alerts/dead-alert
 import { createWebhookChannel } from '../../../../../src/outbound/alerts/webhook-channel.ts';
 import { startAlerts } from '../../../../../src/app/monitors/open-alerts.ts';
 import { parseConfig } from '../../../../../src/app/config/index.ts';
-import { addressPolicy } from '../../../../../src/config/private-addresses.ts';
+import { addressPolicy } from '../../../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../../../src/outbound/http/guarded-post.ts';
 import { silentLog } from '../../../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../../../src/telemetry/metrics.ts';

@@ -1,7 +1,7 @@
 import { isLoopbackHost, parseEndpoint } from './endpoint.ts';
 import { listEndpoints } from './listen-endpoints.ts';
-import type { Config } from './schema.ts';
-import type { ReceiverSection } from './schema/components.ts';
+import type { Config } from '../schema.ts';
+import type { ReceiverSection } from '../schema/components.ts';
 
 /** Returns warnings about endpoints that a valid configuration opens to the network. */
 export function listOpenDoors(config: Config, receivers: readonly ReceiverSection[]): string[] {

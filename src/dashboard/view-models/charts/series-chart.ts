@@ -1,5 +1,5 @@
-import type { Item, Replies } from '../api-types.ts';
-import { formatDirection, formatNumber, formatScore, formatTime } from './format.ts';
+import type { Item, Replies } from '../../api-types.ts';
+import { formatDirection, formatNumber, formatScore, formatTime } from '../format.ts';
 
 export type SeriesReply = Replies['/series'];
 export type SeriesPoint = Item<'/series'>;

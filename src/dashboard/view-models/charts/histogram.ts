@@ -1,5 +1,5 @@
-import type { Replies } from '../api-types.ts';
-import { formatNumber, formatPercent, formatScore } from './format.ts';
+import type { Replies } from '../../api-types.ts';
+import { formatNumber, formatPercent, formatScore } from '../format.ts';
 
 export type Distribution = Replies['/distribution'];
 

@@ -1,6 +1,6 @@
-import type { KeyPath } from './key-path.ts';
-import type { Config } from './schema.ts';
-import { listReceivers, type ReceiverSection, type TlsPaths } from './schema/components.ts';
+import type { KeyPath } from '../key-path.ts';
+import type { Config } from '../schema.ts';
+import { listReceivers, type ReceiverSection, type TlsPaths } from '../schema/components.ts';
 
 /** Address on which the program listens. */
 export interface ListenEndpoint {

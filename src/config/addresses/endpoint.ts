@@ -1,4 +1,4 @@
-import { ConfigError } from '../domain/errors.ts';
+import { ConfigError } from '../../domain/errors.ts';
 
 /** Address to listen on. Port 0 means any free port. */
 export interface Endpoint {
