@@ -22,6 +22,27 @@ function folderWithOwnScorer(run: string): string {
   return folder;
 }
 
+/** Returns one request for each span of a request. */
+function splitRequest(line: string): string[] {
+  const { resourceSpans } = JSON.parse(line) as {
+    resourceSpans: { resource: object; scopeSpans: { scope: object; spans: object[] }[] }[];
+  };
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ scope, spans }) =>
+      spans.map((span) =>
+        JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans: [span] }] }] }),
+      ),
+    ),
+  );
+}
+
+function readScores(stdout: string): [scorer: string, score: number][] {
+  return (jsonLines(stdout) as { scorer: string; score: number }[]).map(({ scorer, score }) => [
+    scorer,
+    score,
+  ]);
+}
+
 describe('inspect on files', () => {
   it('prints a reading a line, from a file and from stdin alike, and needs no store', async () => {
     const folder = emptyFolder();
@@ -216,6 +237,55 @@ describe('score on files', () => {
     ]);
     expect(stderr).not.toContain('Node.js v');
     expect(code).toBe(1);
+  });
+
+  it('joins the spans of a trace over files that a pattern names, and holds the scores against bars', async () => {
+    const folder = emptyFolder();
+    readFileSync(WEATHER, 'utf8')
+      .trim()
+      .split('\n')
+      .flatMap(splitRequest)
+      .forEach((request, index) => writeFileSync(join(folder, `part-${index}.jsonl`), `${request}\n`));
+    const args = ['score', 'part-*.jsonl', '--scorer', 'content-similarity,no-tool-errors', '--json'];
+
+    const whole = await runCli(['score', WEATHER, '--scorer', 'content-similarity,no-tool-errors', '--json']);
+    const [within, below] = await Promise.all([
+      runCli([...args, '--fail-under', 'no-tool-errors=1'], { cwd: folder }),
+      runCli([...args, '--fail-under', 'content-similarity=1', '--fail-under', 'no-tool-errors=1'], {
+        cwd: folder,
+      }),
+    ]);
+
+    expect(readScores(within.stdout)).toEqual(readScores(whole.stdout));
+    expect(readScores(below.stdout)).toEqual(readScores(whole.stdout));
+    expect(within.code).toBe(0);
+    expect(below.code).toBe(3);
+    expect(below.stderr).toMatch(/^content-similarity is below its bar of 1: /m);
+    expect(below.stderr).not.toContain('no-tool-errors is below');
+  });
+
+  testLong('scores files that are larger than its memory, whatever the order of their spans', async () => {
+    const folder = emptyFolder();
+    const requests = readFileSync(WEATHER, 'utf8').trim().split('\n').flatMap(splitRequest);
+    const traces = 3_000;
+    // Spans of a trace lie as far apart as can be: the first spans of all traces come first.
+    for (const [index, request] of requests.entries()) {
+      const lines = Array.from(
+        { length: traces },
+        (_, trace) =>
+          `${request.replaceAll(TRACE, String(trace).padStart(32, 'a')).replace('"attributes":[', `"attributes":[{"key":"filler","value":{"stringValue":"${'x'.repeat(15_000)}"}},`)}\n`,
+      );
+      writeFileSync(join(folder, `part-${index}.jsonl`), lines.join(''));
+    }
+
+    const { code, stdout, stderr } = await runCli(['score', 'part-*.jsonl', '--scorer', 'tone', '--json'], {
+      cwd: folder,
+      node: ['--max-old-space-size=128'],
+    });
+
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toHaveLength(traces);
   });
 
   it('refuses to write scores of traces that are not stored', async () => {

@@ -3,6 +3,8 @@ import { EXIT } from '../exit-codes.ts';
 import { showReading } from '../show/show-reading.ts';
 import { showUnread } from '../show/show-unread.ts';
 import { isStoredTrace, readStoredTrace } from '../input/stored-trace.ts';
+import { MIB } from '../../domain/byte-sizes.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import { readTraceFiles } from '../input/trace-files.ts';
 
 interface InspectOptions {
@@ -31,7 +33,7 @@ export const registerInspect: RegisterCommand = (program, bind) => {
 async function inspect(context: CommandContext, inputs: string[], options: InspectOptions) {
   const files = inputs.filter((input) => !isStoredTrace(input, context.cwd));
   const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
-  const traces = files.length === 0 ? [] : await readTraceFiles(files, context);
+  const traces = files.length === 0 ? [] : await readTracesOfFiles(context, files);
   for (const id of ids) {
     traces.push(...(await readStoredTrace(context, id)));
   }
@@ -48,4 +50,18 @@ async function inspect(context: CommandContext, inputs: string[], options: Inspe
     );
   }
   return EXIT.done;
+}
+
+/** Byte limit of all files together: their traces are compared with each other, so they stay in memory. */
+const MAX_INPUT_BYTES = 256 * MIB;
+
+async function readTracesOfFiles(context: CommandContext, files: readonly string[]): Promise<TraceData[]> {
+  const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
+  const spool = openTraceSpool();
+  try {
+    await readTraceFiles(files, context, (parts) => spool.add(parts), MAX_INPUT_BYTES);
+    return spool.take(spool.count()).flatMap((traceId) => spool.read(traceId) ?? []);
+  } finally {
+    spool.close();
+  }
 }

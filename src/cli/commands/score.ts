@@ -1,35 +1,35 @@
 import { decisionJson } from '../../api/json/decision-json.ts';
 import { scoreJson } from '../../api/json/score-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
+import { InvalidInputError, type AppError } from '../../domain/errors.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { TraceOutcome } from '../../scoring/trace-task.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { TraceKey } from '../../store/contracts/stores.ts';
 import { collectNames } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
 import { requireScorers } from '../input/scorer-names.ts';
-import { fileStores } from '../input/file-stores.ts';
 import { showTarget } from '../show/show-target.ts';
 import { findSession } from '../input/stored-session.ts';
 import { findStoredTrace, isStoredTrace } from '../input/stored-trace.ts';
 import { readTraceFiles } from '../input/trace-files.ts';
+import { collectBars, createBarCheck, type BarCheck, type Bars } from '../input/score-bars.ts';
 import { showScore } from './scores.ts';
 
 interface ScoreOptions {
   readonly session?: string;
   readonly scorer?: string[];
   readonly write?: boolean;
+  readonly failUnder?: Bars;
 }
 
 export const registerScore: RegisterCommand = (program, bind) => {
   program
-    .command('score [input]')
+    .command('score [input...]')
     .description(
-      'Run scorers now on a stored trace, on a file of spans or on a session, and print the scores.',
+      'Run scorers now on a stored trace, on files of spans (names or patterns; - is stdin) or on a session, and print the scores.',
     )
     .option('--session <id>', 'score a stored session in place of a trace')
     .option(
@@ -37,123 +37,146 @@ export const registerScore: RegisterCommand = (program, bind) => {
       'run these scorers (repeatable, or with commas); default: those of the rules',
       collectNames,
     )
+    .option(
+      '--fail-under <scorer=bar>',
+      'end with exit code 3 when the mean of a scorer is below this bar, from 0 (worst) to 1 (best) (repeatable)',
+      collectBars,
+    )
     .option('--write', 'store the scores; without this option nothing is stored')
     .addHelpText(
       'before',
       examples(
         ['a stored trace, by the rules', 'spanscore score 0af7651916cd43dd8448eb211c80319c'],
-        ['a file, by one scorer, no store needed', 'spanscore score spans.jsonl --scorer keyword-coverage'],
+        ['files, by one scorer, no store needed', "spanscore score 'runs/*.jsonl' --scorer keyword-coverage"],
+        ['a bar for CI', 'spanscore score spans.jsonl --scorer tone --fail-under tone=0.6'],
         ['a session as one conversation', 'spanscore score --session chat-42 --scorer tone'],
       ),
     )
     .action(bind(score));
 };
 
-/** Traces to score, and the scoring that reads them. */
+/** Batches of outcomes as they come, and the scoring that makes them. */
 interface Work {
   readonly scoring: Scoring;
-  readonly keys: readonly TraceKey[];
+  readonly outcomes: AsyncIterable<readonly TraceOutcome[]> | Iterable<readonly TraceOutcome[]>;
 }
 
 async function score(
   context: CommandContext,
-  input: string | undefined,
+  inputs: readonly string[],
   options: ScoreOptions,
 ): Promise<ExitCode> {
-  if ((input === undefined) === (options.session === undefined)) {
-    throw new UsageError('name either a trace id or a file, or a session with --session');
+  const { session } = options;
+  if ((inputs.length === 0) === (session === undefined)) {
+    throw new UsageError('name either trace ids or files, or a session with --session');
   }
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
+  const bars = createBarCheck(options.failUnder ?? new Map(), config);
   const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
   const kit = await loadScorerKit(config, context);
-  const isOfSession = input === undefined;
   const { listRulesNow } = await import('../../app/scoring/score-now.ts');
-  const rules = await listRulesNow(kit, options.scorer, isOfSession);
+  const rules = await listRulesNow(kit, options.scorer, session !== undefined);
   const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };
   const write = options.write === true;
-  if (input === undefined || isStoredTrace(input, context.cwd)) {
-    const app = await context.openApp();
-    const scoring = createConfiguredScoring({
-      ...shared,
-      stores: app.store,
-      purged: app.purged,
-      readTrace: app.readTrace,
-    });
-    if (input === undefined) {
-      return scoreStoredSession(context, { scoring, store: app.store }, rules, {
-        sessionId: options.session ?? '',
-        write,
-      });
-    }
-    const keys = await findStoredTrace(context, input);
-    return scoreAll(context, { scoring, keys }, rules, write);
+  const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
+  if (ids.length === inputs.length) {
+    const { store, purged, readTrace } = await context.openApp();
+    const scoring = createConfiguredScoring({ ...shared, stores: store, purged, readTrace });
+    const outcomes =
+      session === undefined
+        ? await scoreStoredTraces(context, scoring, ids, { rules, write })
+        : await scoreStoredSession(scoring, store, session, { rules, write });
+    return finish(context, { scoring, outcomes: [outcomes] }, bars);
+  }
+  if (ids.length > 0) {
+    throw new UsageError(`name either trace ids or files: ${ids[0]} is the id of a trace`);
   }
   if (write) {
     throw new InvalidInputError(
       '--write works on stored traces only: send the file to spanscore serve, then score its trace id',
     );
   }
-  const { readTrace } = await import('../../conventions/index.ts');
-  const { stores, keys } = fileStores(await readTraceFiles([input], context), Date.now());
-  const scoring = createConfiguredScoring({ ...shared, stores, readTrace });
-  return scoreAll(context, { scoring, keys }, rules, false);
+  const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
+  const spool = openTraceSpool();
+  try {
+    await readTraceFiles(inputs, context, (parts) => spool.add(parts));
+    const { createSpoolStores } = await import('../../app/trace-files/spool-stores.ts');
+    const { scoreSpool } = await import('../../app/trace-files/score-spool.ts');
+    const { readTrace } = await import('../../conventions/index.ts');
+    const stores = createSpoolStores(spool, Date.now());
+    const scoring = createConfiguredScoring({ ...shared, stores, readTrace });
+    return await finish(context, { scoring, outcomes: scoreSpool(spool, scoring, rules) }, bars);
+  } finally {
+    spool.close();
+  }
+}
+
+interface Terms {
+  readonly rules: readonly PreparedRule[];
+  readonly write: boolean;
+}
+
+async function scoreStoredTraces(
+  context: CommandContext,
+  scoring: Scoring,
+  ids: readonly string[],
+  { rules, write }: Terms,
+): Promise<TraceOutcome[]> {
+  const { scoreTracesNow } = await import('../../app/scoring/score-now.ts');
+  const keys = await Promise.all(ids.map((id) => findStoredTrace(context, id)));
+  return scoreTracesNow(scoring, keys.flat(), rules, { write });
 }
 
 async function scoreStoredSession(
-  context: CommandContext,
-  { scoring, store }: { readonly scoring: Scoring; readonly store: Store },
-  rules: readonly PreparedRule[],
-  { sessionId, write }: { readonly sessionId: string; readonly write: boolean },
-): Promise<ExitCode> {
+  scoring: Scoring,
+  store: Store,
+  sessionId: string,
+  { rules, write }: Terms,
+): Promise<TraceOutcome[]> {
   const { scoreSession } = await import('../../scoring/sessions/score-session.ts');
   const { NO_SESSION_WAIT } = await import('../../scoring/sessions/session-readiness.ts');
   const { apiMode } = await import('../../scoring/scoring-mode.ts');
   const keys = await findSession(store, sessionId);
   const mode = apiMode(rules, { write });
-  return finish(
-    context,
-    scoring,
-    await Promise.all(keys.map((key) => scoreSession(scoring, key, mode, NO_SESSION_WAIT))),
-  );
+  return Promise.all(keys.map((key) => scoreSession(scoring, key, mode, NO_SESSION_WAIT)));
 }
 
-async function scoreAll(
-  context: CommandContext,
-  work: Work,
-  rules: readonly PreparedRule[],
-  write: boolean,
-): Promise<ExitCode> {
-  const { scoreTracesNow } = await import('../../app/scoring/score-now.ts');
-  const outcomes = await scoreTracesNow(work.scoring, work.keys, rules, { write });
-  return finish(context, work.scoring, outcomes);
-}
-
-/** Prints the outcomes. Throws the error of one that was broken off. */
+/**
+ * Prints the outcomes as they come. Throws the error of one that was broken off. Exit code 3 when some attempts failed or a bar is
+ * not met, 1 when all attempts failed. A trace that cannot be scored is no failure.
+ */
 async function finish(
   context: CommandContext,
-  { budget }: Scoring,
-  outcomes: readonly TraceOutcome[],
+  { scoring, outcomes }: Work,
+  bars: BarCheck,
 ): Promise<ExitCode> {
-  await budget.giveBack();
-  for (const outcome of outcomes) {
-    await printOutcome(context, outcome);
+  let broken: AppError | null = null;
+  let hasFailed = false;
+  let hasScores = false;
+  try {
+    for await (const batch of outcomes) {
+      for (const outcome of batch) {
+        await printOutcome(context, outcome);
+        bars.add(outcome.scores);
+        broken ??= outcome.error;
+        hasFailed ||= outcome.decisions.some(({ status }) => status === 'failed' || status === 'deferred');
+        hasScores ||= outcome.scores.length > 0;
+      }
+    }
+  } finally {
+    await scoring.budget.giveBack();
   }
-  const broken = outcomes.find((outcome) => outcome.error !== null);
-  if (broken?.error) {
-    throw broken.error;
+  if (broken !== null) {
+    throw broken;
   }
-  return exitCodeOfOutcomes(outcomes);
-}
-
-/** Exit code 3 when some attempts failed, 1 when all failed. A trace that cannot be scored is no failure. */
-function exitCodeOfOutcomes(outcomes: readonly Pick<TraceOutcome, 'decisions' | 'scores'>[]): ExitCode {
-  const failed = outcomes.some((outcome) =>
-    outcome.decisions.some((row) => row.status === 'failed' || row.status === 'deferred'),
-  );
-  const scored = outcomes.some((outcome) => outcome.scores.length > 0);
-  return !failed ? EXIT.done : scored ? EXIT.someFailed : EXIT.failed;
+  const faults = bars.listFaults();
+  faults.forEach((fault) => context.out.talk(fault));
+  if (hasFailed && !hasScores) {
+    return EXIT.failed;
+  }
+  return hasFailed || faults.length > 0 ? EXIT.someFailed : EXIT.done;
 }
 
 /** Prints one line for each score and for each scorer without a score. Every line has a `status`. */

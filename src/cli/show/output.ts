@@ -4,6 +4,7 @@ import { cleanText, safeJson } from './clean-text.ts';
 export interface TextSink {
   write(text: string): boolean;
   once(event: 'drain' | 'close', listener: () => void): unknown;
+  off(event: 'drain' | 'close', listener: () => void): unknown;
   /** True for a terminal, which has a width. */
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -56,8 +57,13 @@ export function createOutput(options: OutputOptions): Output {
     endLine();
     if (!stdout.write(text.endsWith('\n') ? text : `${text}\n`)) {
       await new Promise<void>((resolve) => {
-        stdout.once('drain', resolve);
-        stdout.once('close', resolve);
+        const go = () => {
+          stdout.off('drain', go);
+          stdout.off('close', go);
+          resolve();
+        };
+        stdout.once('drain', go);
+        stdout.once('close', go);
       });
     }
   };

@@ -23,15 +23,16 @@ interface Collected {
  * Decodes OTLP JSON into traces: one export request, a list of them, JSON text of either, or NDJSON text (a request per line).
  * Instead of a request, Mastra's native records are accepted. Traces come in order of their first span. Never throws because of
  * data.
+ * @param place names the input in problems
  */
-export function decodeTraces(input: unknown): DecodedTraces {
+export function decodeTraces(input: unknown, place = 'input'): DecodedTraces {
   const collected: Collected = { spans: new Map(), logs: new Map(), problems: [] };
   if (input instanceof Uint8Array) {
     collectText(Buffer.from(input).toString('utf8'), collected);
   } else if (typeof input === 'string') {
     collectText(input, collected);
   } else {
-    collectRequests(input, 'input', collected);
+    collectRequests(input, place, collected);
   }
   const ids = new Set([...collected.spans.keys(), ...collected.logs.keys()]);
   const traces = [...ids].map((traceId) => ({

@@ -14,6 +14,7 @@ export async function runCommand(
       return true;
     },
     once: () => undefined,
+    off: () => undefined,
   });
   const code = await run({
     argv,

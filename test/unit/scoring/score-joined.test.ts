@@ -1,12 +1,15 @@
 import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
-import { fileStores } from '../../../src/cli/input/file-stores.ts';
+import { scoreSpool } from '../../../src/app/trace-files/score-spool.ts';
+import { createSpoolStores } from '../../../src/app/trace-files/spool-stores.ts';
+import { openTraceSpool } from '../../../src/app/trace-files/trace-spool.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
 import { apiMode, backfillMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
+import type { TraceOutcome } from '../../../src/scoring/trace-task.ts';
 import { drawUniform } from '../../../src/scoring/select/uniform-draw.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { createJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
@@ -282,20 +285,23 @@ describe('a run that came as several traces', () => {
     expect(scorer.inputs).toHaveLength(1);
   });
 
-  it('is one run in a file too, however far apart its pieces are', async () => {
-    const runs = Array.from({ length: 60 }, (_, index) => buildPieces(`Question ${index}?`));
+  it('is one run in files too, however many traces lie between its pieces', async () => {
+    const runs = Array.from({ length: 300 }, (_, index) => buildPieces(`Question ${index}?`));
     const spans = [...runs.map(({ asks }) => asks), ...runs.map(({ answers }) => answers)];
     const scorer = new CountingScorer('a');
-    const { stores, keys } = fileStores(
-      spans.map((span) => ({ traceId: span.traceId, spans: [span], logs: [] })),
-      Date.UTC(2026, 10, 21),
-    );
-    const mode = apiMode([prepareRule(buildRule([scorer]))], { write: false });
-    const outcomes = await scoreTraces(createJoiningScoring(stores), keys, mode);
-    expect(outcomes.flatMap((outcome) => outcome.scores.map((score) => score.traceId))).toEqual(
-      runs.map(({ asks }) => asks.traceId),
-    );
-    expect(scorer.inputs).toHaveLength(60);
+    const spool = openTraceSpool();
+    spool.add(spans.map((span) => ({ traceId: span.traceId, spans: [span], logs: [] })));
+    const scoring = createJoiningScoring(createSpoolStores(spool, Date.UTC(2026, 10, 21)));
+    const outcomes: TraceOutcome[] = [];
+
+    for await (const batch of scoreSpool(spool, scoring, [prepareRule(buildRule([scorer]))])) {
+      outcomes.push(...batch);
+    }
+
+    const scored = outcomes.flatMap((outcome) => outcome.scores.map((score) => score.traceId));
+    expect(scored.toSorted()).toEqual(runs.map(({ asks }) => asks.traceId).toSorted());
+    expect(scorer.inputs).toHaveLength(300);
+    spool.close();
   });
 
   it('ends as one run in any order of its pieces and after any interruption', async () => {

@@ -1,5 +1,5 @@
-import type * as Sqlite from 'node:sqlite';
 import { ConfigError, readErrorMessage } from '../../../domain/errors.ts';
+import { loadSqlite } from './load-sqlite.ts';
 
 /** Lock on a file. The kernel releases it when this process ends for any reason. */
 export interface FileLock {
@@ -35,21 +35,4 @@ export function tryFileLock(path: string): FileLock | undefined {
   }
   const locked = database;
   return { release: () => locked.close() };
-}
-
-/** Loads SQLite without the warning of Node 22 that it is experimental, which users of a command do not need. */
-function loadSqlite(): typeof Sqlite {
-  const emitWarning = process.emitWarning.bind(process);
-  process.emitWarning = () => undefined;
-  try {
-    const sqlite = process.getBuiltinModule('node:sqlite') as typeof Sqlite | undefined;
-    if (sqlite === undefined) {
-      throw new ConfigError(
-        'This Node was built without node:sqlite, which locks the data directory. Use a Node from nodejs.org.',
-      );
-    }
-    return sqlite;
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }

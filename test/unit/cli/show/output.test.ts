@@ -11,6 +11,7 @@ function recordingSink(accepts = () => true) {
       return accepts();
     },
     once: (_event, listener) => waiting.push(listener),
+    off: () => undefined,
   };
   return { sink, written, waiting };
 }

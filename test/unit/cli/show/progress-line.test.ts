@@ -8,8 +8,12 @@ function anOutput(terminal: { isTTY?: boolean; columns?: number }) {
     written.push(text);
     return true;
   };
-  const once = () => undefined;
-  const out = createOutput({ json: false, stdout: { write, once }, stderr: { write, once, ...terminal } });
+  const [once, off] = [() => undefined, () => undefined];
+  const out = createOutput({
+    json: false,
+    stdout: { write, once, off },
+    stderr: { write, once, off, ...terminal },
+  });
   return { out, written };
 }
 

@@ -1,7 +1,7 @@
-import { endUnixNano, type TraceData } from '../../domain/trace/span.ts';
 import type { ScoringStores } from '../../scoring/scoring-stores.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
 import { DAY_MS } from '../../domain/durations.ts';
+import type { SpooledTrace, TraceSpool } from './trace-spool.ts';
 
 /** Age of the last span of a recorded trace, longer than any wait: the trace counts as complete. */
 const QUIET_MS = DAY_MS;
@@ -15,35 +15,34 @@ const NO_JUDGE_CALLS: ScoringStores['judgeCalls'] = {
 };
 
 /**
- * Presents the traces of a file as a store, so that the usual scoring path scores them. The traces are complete, have no
+ * Presents the traces of files as a store, so that the usual scoring path scores them. The traces are complete, have no
  * decisions, and nothing is stored.
  */
-export function fileStores(
-  traces: readonly TraceData[],
-  nowMs: number,
-): { stores: ScoringStores; keys: TraceKey[] } {
-  const byKey = new Map(traces.map((trace) => [joinTraceKey({ tenant: '', traceId: trace.traceId }), trace]));
-  const found = <T>(keys: readonly TraceKey[], make: (trace: TraceData) => T) =>
-    new Map(
-      keys.flatMap((key): [string, T][] => {
-        const trace = byKey.get(joinTraceKey(key));
-        return trace === undefined ? [] : [[joinTraceKey(key), make(trace)]];
-      }),
-    );
+export function createSpoolStores(spool: TraceSpool, nowMs: number): ScoringStores {
   const none = async () => [];
   const nothing = async () => undefined;
-  const stores: ScoringStores = {
+  return {
     spans: {
       nowMs: async () => nowMs,
       arrivals: none,
-      activity: async (keys) => found(keys, (trace) => buildActivity(trace, nowMs)),
+      activity: async (keys) =>
+        new Map(
+          spool
+            .find(keys.map(({ traceId }) => traceId))
+            .map((trace) => [joinTraceKey(spooledKey(trace.traceId)), buildActivity(trace, nowMs)]),
+        ),
       facts: async () => new Map(),
-      read: async (keys) => found(keys, (trace) => trace),
+      read: async (keys) =>
+        new Map(
+          keys.flatMap(({ traceId }) => {
+            const data = spool.read(traceId);
+            return data === undefined ? [] : [[joinTraceKey(spooledKey(traceId)), data] as const];
+          }),
+        ),
       list: async ({ fromMs, toMs, limit }) =>
-        traces
-          .map((trace) => buildActivity(trace, nowMs))
-          .filter(({ firstStartUnixNano: start }) => start >= toNanos(fromMs) && start < toNanos(toMs))
-          .slice(0, limit),
+        spool
+          .list({ fromUnixNano: toNanos(fromMs), toUnixNano: toNanos(toMs), limit })
+          .map((trace) => buildActivity(trace, nowMs)),
       findTrace: none,
     },
     decisions: {
@@ -74,25 +73,29 @@ export function fileStores(
     versionSamples: { read: async () => new Map(), append: nothing, findInUse: async () => new Set() },
     judgeCalls: NO_JUDGE_CALLS,
   };
-  return { stores, keys: traces.map(({ traceId }) => ({ tenant: '', traceId })) };
+}
+
+/** Returns the key of a trace of a file: it has no tenant. */
+export function spooledKey(traceId: string): TraceKey {
+  return { tenant: '', traceId };
 }
 
 function toNanos(ms: number): bigint {
   return BigInt(Math.trunc(ms)) * 1_000_000n;
 }
 
-function buildActivity(trace: TraceData, nowMs: number): TraceActivity {
-  const starts = trace.spans.map((span) => span.startUnixNano);
-  const ends = trace.spans.map(endUnixNano);
+function buildActivity(
+  { traceId, firstStartUnixNano, lastEndUnixNano, errorSeen }: SpooledTrace,
+  nowMs: number,
+): TraceActivity {
   return {
-    tenant: '',
-    traceId: trace.traceId,
+    ...spooledKey(traceId),
     firstArrivalMs: nowMs - QUIET_MS,
     lastArrivalMs: nowMs - QUIET_MS,
-    firstStartUnixNano: starts.reduce((least, time) => (time < least ? time : least), starts[0] ?? 0n),
-    lastEndUnixNano: ends.reduce((most, time) => (time > most ? time : most), ends[0] ?? 0n),
+    firstStartUnixNano,
+    lastEndUnixNano,
     rootSeen: true,
     agentSeen: true,
-    errorSeen: trace.spans.some((span) => span.statusCode === 'Error'),
+    errorSeen,
   };
 }
