@@ -21,10 +21,11 @@ interface Package {
 describe('the package that users install', () => {
   const shipped = shippedPaths();
 
-  it('holds every page and every example', () => {
+  it('holds every page, every example and everything for a deployment', () => {
     const wanted = [
       ...globSync('docs/**/*.md', { cwd: root }),
       ...globSync('examples/**/*.*', { cwd: root }),
+      ...globSync('deploy/**/*.*', { cwd: root }),
     ];
 
     expect(wanted.length).toBeGreaterThan(10);

@@ -1,17 +1,15 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
+import { findProgram } from '../processes/installed-program.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** Finds a Chromium on this machine: that of SPANSCORE_CHROMIUM, else one on the path. */
 export function findChromium(): string | undefined {
-  const { SPANSCORE_CHROMIUM: named, PATH = '' } = process.env;
+  const named = process.env['SPANSCORE_CHROMIUM'];
   if (named !== undefined && named !== '') {
     return named;
   }
-  const places = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
-  return places.find((path) => existsSync(path));
+  return findProgram(...NAMES);
 }
 
 /** Returns true where there is a Chromium. Says loudly that the tests of the dashboard are left out where there is none. */

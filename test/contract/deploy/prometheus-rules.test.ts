@@ -1,0 +1,117 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { METRICS, prometheusName, type MetricSpec } from '../../../src/telemetry/metric-catalogue.ts';
+import { hasProgram } from '../../support/processes/installed-program.ts';
+
+const folder = fileURLToPath(new URL('../../../deploy/prometheus/', import.meta.url));
+const read = (path: string) => readFileSync(join(folder, path), 'utf8');
+const page = readFileSync(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
+
+interface Rule {
+  readonly alert?: string;
+  readonly record?: string;
+  readonly expr: string;
+  readonly labels?: { readonly severity?: string };
+  readonly annotations?: { readonly summary?: string; readonly runbook?: string };
+}
+
+function readRules(path: string): Rule[] {
+  const { groups } = parse(read(path)) as { groups: { rules: Rule[] }[] };
+  return groups.flatMap(({ rules }) => rules);
+}
+
+const rules = [...readRules('rules/recording.yml'), ...readRules('rules/alerts.yml')];
+const alerts = rules.filter((rule) => rule.alert !== undefined);
+
+/** Names of series under which Prometheus stores our metrics. */
+const SERIES = new Set(
+  Object.entries<MetricSpec>(METRICS).flatMap(([name, spec]) => {
+    const told = prometheusName(name, spec);
+    return spec.kind === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => told + end) : [told];
+  }),
+);
+
+describe('the rules of Prometheus', () => {
+  it('ask only for metrics that a process has, and for recorded ones', () => {
+    const recorded = new Set(rules.flatMap(({ record }) => record ?? []));
+    const asked = rules.flatMap(({ expr }) => [
+      ...expr.matchAll(/(?<![\w:])(?:job:\w+:\w+|(?:spanscore|process|nodejs)_\w+)/g),
+    ]);
+    const unknown = asked.map(([name]) => name).filter((name) => !SERIES.has(name) && !recorded.has(name));
+
+    expect(asked.length).toBeGreaterThan(rules.length);
+    expect(unknown).toEqual([]);
+  });
+
+  it.each(alerts.map((rule) => [rule.alert ?? '', rule] as const))('%s says what to do', (name, rule) => {
+    expect(rule.labels?.severity).toMatch(/^(critical|warning)$/);
+    expect(rule.annotations?.summary).not.toBe('');
+    expect(rule.annotations?.runbook).toBe(`docs/deploy.md#${name.toLowerCase()}`);
+    expect(page).toContain(`\n### ${name}\n`);
+  });
+
+  it('have no section of the page without its alert', () => {
+    const told = [...page.matchAll(/^### (Spanscore\w+)$/gm)].map(([, name]) => name);
+
+    expect(told).toEqual(alerts.map(({ alert }) => alert));
+  });
+
+  it('all have a test in which they fire', () => {
+    const tests = read('tests/alerts.yml');
+
+    expect(alerts.filter(({ alert }) => !tests.includes(`alertname="${alert}"`))).toEqual([]);
+  });
+});
+
+const hasPromtool = hasProgram('promtool', 'the rules of Prometheus', 'apt-get install prometheus');
+
+describe.skipIf(!hasPromtool)('promtool', () => {
+  let scratch: string;
+
+  beforeEach(() => {
+    scratch = mkdtempSync(join(tmpdir(), 'spanscore-rules-'));
+  });
+
+  afterEach(() => {
+    rmSync(scratch, { recursive: true });
+  });
+
+  it('accepts the configuration with its rules', () => {
+    // The file of the token is on the machine of Prometheus only.
+    const token = join(scratch, 'token');
+    writeFileSync(token, 'a-token-for-metrics');
+    const config = join(scratch, 'prometheus.yml');
+    const text = read('prometheus.yml').replace('/etc/prometheus/spanscore-token', token);
+    writeFileSync(config, text.replace('rules/*.yml', join(folder, 'rules/*.yml')));
+
+    expect(execFileSync('promtool', ['check', 'config', config], { encoding: 'utf8' })).toContain(
+      '2 rule files',
+    );
+  });
+
+  it('sees each alert fire alone, after its time, and none of a healthy process', () => {
+    const tests = join(folder, 'tests/alerts.yml');
+
+    expect(execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' })).toContain('SUCCESS');
+  });
+
+  it.each([
+    ['an expression that cannot be read', 'spanscore_engine_up == 0', 'spanscore_engine_up == =', 'check'],
+    ['a threshold that no longer fires', 'spanscore_engine_up == 0', 'spanscore_engine_up == 7', 'test'],
+  ])('refuses %s', (_fault, right, wrong, command) => {
+    const broken = join(scratch, 'alerts.yml');
+    writeFileSync(broken, read('rules/alerts.yml').replace(right, wrong));
+    const tests = join(scratch, 'tests.yml');
+    const recording = join(folder, 'rules/recording.yml');
+    const ruleFiles = `rule_files: [${recording}, ${broken}]`;
+    writeFileSync(tests, read('tests/alerts.yml').replace(/^rule_files: .*$/m, ruleFiles));
+
+    const { status } = spawnSync('promtool', [command, 'rules', command === 'check' ? broken : tests]);
+    expect(status).not.toBe(0);
+  });
+});

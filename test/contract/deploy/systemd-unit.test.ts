@@ -1,0 +1,95 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { hasProgram } from '../../support/processes/installed-program.ts';
+
+const folder = fileURLToPath(new URL('../../../deploy/systemd/', import.meta.url));
+const unit = readFileSync(join(folder, 'spanscore.service'), 'utf8');
+/** Exposure from 0 (none) to 10, as `systemd-analyze security` counts it. */
+const EXPOSURE_LIMIT = 2;
+const MAIN = 'dist/src/cli/main.js';
+
+/** Values of a directive, in their order. */
+function directive(name: string): string[] {
+  return [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+}
+
+describe('the unit of systemd', () => {
+  it('starts the program of the package as a user without rights', () => {
+    const { bin } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+      bin: { spanscore: string };
+    };
+
+    expect(bin.spanscore).toBe(`./${MAIN}`);
+    expect(directive('ExecStart').join()).toContain(`/node_modules/spanscore/${MAIN} serve `);
+    expect(directive('User')).toEqual(['spanscore']);
+    expect(directive('CapabilityBoundingSet')).toEqual(['']);
+  });
+
+  it('waits longer than the 30 s of a stop, and signals spanscore before its engine', () => {
+    expect(Number(directive('TimeoutStopSec')[0])).toBeGreaterThan(30);
+    expect(directive('KillMode')).toEqual(['mixed']);
+  });
+
+  it('does not start again what a person has to correct', () => {
+    expect(directive('RestartPreventExitStatus')).toEqual([`${EXIT.usage} ${EXIT.config}`]);
+  });
+});
+
+const hasTools = hasProgram('systemd-analyze', 'the unit of systemd', 'apt-get install systemd');
+
+describe.skipIf(!hasTools)('systemd', () => {
+  let scratch: string;
+  let file: string;
+
+  beforeEach(() => {
+    scratch = mkdtempSync(join(tmpdir(), 'spanscore-unit-'));
+    file = join(scratch, 'spanscore.service');
+    // `verify` asks whether the program exists on this machine.
+    writeFileSync(file, unit.replace('/usr/bin/node', process.execPath));
+  });
+
+  afterEach(() => {
+    rmSync(scratch, { recursive: true });
+  });
+
+  it('understands each directive', () => {
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
+
+    expect([status, stderr]).toEqual([0, '']);
+  });
+
+  it('complains of a directive that it does not know', () => {
+    writeFileSync(file, unit.replace('ProtectHome=', 'ProtectHouse='));
+
+    expect(spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' }).stderr).toContain(
+      'ProtectHouse',
+    );
+  });
+
+  it('counts little exposure', () => {
+    const args = ['security', '--offline=true', `--threshold=${EXPOSURE_LIMIT * 10}`, '--no-pager', file];
+    const { status, stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+
+    expect([status, stdout.split('\n').at(-2)]).toEqual([
+      0,
+      expect.stringContaining('Overall exposure level'),
+    ]);
+  });
+
+  it('makes the user of the unit', () => {
+    const sources = join(scratch, 'etc', 'sysusers.d');
+    mkdirSync(sources, { recursive: true });
+    writeFileSync(join(sources, 'spanscore.conf'), readFileSync(join(folder, 'spanscore.sysusers.conf')));
+
+    execFileSync('systemd-sysusers', [`--root=${scratch}`], { stdio: 'pipe' });
+
+    expect(readFileSync(join(scratch, 'etc', 'passwd'), 'utf8')).toMatch(
+      /^spanscore:.*:\/var\/lib\/spanscore:\/usr\/sbin\/nologin$/m,
+    );
+  });
+});
