@@ -23,6 +23,7 @@ export type AuditAction =
   | 'session.purge'
   | 'user.purge'
   | 'tenant.purge'
+  | 'rescore.start'
   | 'backfill.preview'
   | 'backfill.start'
   | 'backfill.pause'
@@ -40,6 +41,7 @@ export interface AuditSubject {
     | 'incident'
     | 'alert'
     | 'service'
+    | 'scorer'
     | 'backfill';
   readonly id: string;
 }

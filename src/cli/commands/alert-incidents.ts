@@ -24,6 +24,7 @@ import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import { limitUpTo, parseMoment, parseSpan } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
+import { auditCommand } from '../audit-command.ts';
 import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
@@ -129,6 +130,8 @@ async function listIncidents(
 
 async function acknowledge(context: CommandContext, id: string): Promise<ExitCode> {
   const { store } = await context.openApp();
+  const subjects = [{ kind: 'incident', id }] as const;
+  await auditCommand(context, 'alerts ack', { action: 'alert.acknowledge', subjects });
   const incident = await acknowledgeIncident(store.alerts, id);
   await context.out.document(
     acknowledgedJson(incident),
@@ -146,6 +149,10 @@ async function mute(
   const { config, store } = await context.openApp();
   const names = keyedRules(await configuredMonitors(config)).map(({ rule }) => rule.alert);
   const nowMs = await store.spans.nowMs();
+  await auditCommand(context, 'alerts mute', {
+    action: 'mute.set',
+    subjects: [{ kind: 'alert', id: subject }],
+  });
   const muted = await muteSubject(store.alerts, { subject, untilMs: nowMs + forMs }, { names, nowMs });
   await context.out.document(
     muteJson(muted),
@@ -156,6 +163,8 @@ async function mute(
 
 async function unmute(context: CommandContext, subject: string): Promise<ExitCode> {
   const { store } = await context.openApp();
+  const subjects = [{ kind: 'alert', id: subject }] as const;
+  await auditCommand(context, 'alerts unmute', { action: 'mute.end', subjects });
   const unmuted = await unmuteSubject(store.alerts, subject);
   await context.out.document(unmutedJson(unmuted), () => `${unmuted.subject} is no longer muted`);
   return EXIT.done;

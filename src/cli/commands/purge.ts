@@ -7,6 +7,7 @@ import type { Job } from '../../store/contracts/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { parseSpan, parseTraceId } from '../arguments.ts';
+import { auditCommand } from '../audit-command.ts';
 import { runAttached } from '../jobs/run-job.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
@@ -85,10 +86,9 @@ interface PurgeRequest {
 }
 
 /** Begins a purge, or finds the one that was begun before. Returns the id of its job; undefined when the person does not agree. */
-async function begin(
-  { out, signal, stdin }: CommandContext,
-  { config, store, subject, options }: PurgeRequest,
-): Promise<string | undefined> {
+async function begin(context: CommandContext, request: PurgeRequest): Promise<string | undefined> {
+  const { out, signal, stdin } = context;
+  const { config, store, subject, options } = request;
   const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
   const { findOpenPurge, preparePurge } = await import('../../purge/start-purge.ts');
   const key = loadPurgeKey(config.store);
@@ -108,6 +108,9 @@ async function begin(
     out.talk('nothing was deleted');
     return undefined;
   }
+  const { kind, id, tenant } = subject;
+  const write = { action: `${kind}.purge`, subjects: [{ kind, id }] } as const;
+  await auditCommand(context, 'purge', { tenant, ...write });
   return prepared.start();
 }
 

@@ -6,6 +6,7 @@ import { formatCount } from '../../domain/plural.ts';
 import { readReport, type ReasonCounts } from '../../rescore/rescore-report.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { parseMoment } from '../arguments.ts';
+import { auditCommand } from '../audit-command.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
 import { requireScorers } from '../input/scorer-names.ts';
@@ -65,6 +66,8 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   }
   const { store, purged, readTrace } = await context.openApp();
   const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };
+  const subjects = scorer === undefined ? [] : [{ kind: 'scorer', id: scorer } as const];
+  await auditCommand(context, 'rescore', { action: 'rescore.start', subjects });
   const id = await openJob(store.jobs, { kind: RESCORE, tenant: '', spec });
   if (options.detach === true) {
     const job = await store.jobs.find(id);

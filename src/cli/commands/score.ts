@@ -1,3 +1,4 @@
+import type { AuditSubject } from '../../api/access/write-ports.ts';
 import { decisionJson } from '../../api/json/decision-json.ts';
 import { scoreJson } from '../../api/json/score-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
@@ -10,6 +11,7 @@ import { collectNames } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { auditCommand } from '../audit-command.ts';
 import { requireScorers } from '../input/scorer-names.ts';
 import { showTarget } from '../show/show-target.ts';
 import { findSession } from '../input/stored-session.ts';
@@ -83,6 +85,13 @@ async function score(
   const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
   if (ids.length === inputs.length) {
     const { store, purged, readTrace } = await context.openApp();
+    if (write) {
+      const subjects = [
+        ...ids.map((id): AuditSubject => ({ kind: 'trace', id })),
+        ...(session === undefined ? [] : [{ kind: 'session', id: session } as const]),
+      ];
+      await auditCommand(context, 'score', { action: 'trace.score', subjects });
+    }
     const scoring = createConfiguredScoring({ ...shared, stores: store, purged, readTrace });
     const outcomes =
       session === undefined

@@ -5,6 +5,7 @@ import { BACKFILL } from '../../backfill/backfill-job.ts';
 import { readBackfillReport } from '../../backfill/backfill-report.ts';
 import { readBackfillSpec } from '../../backfill/backfill-spec.ts';
 import type { Job, JobOrder } from '../../store/contracts/jobs.ts';
+import { auditCommand } from '../audit-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
@@ -52,14 +53,21 @@ export async function changeBackfill(
   order: JobOrder,
 ): Promise<ExitCode> {
   const { store } = await context.openApp();
+  await auditOrder(context, id, order);
   return print(context, await orderBackfill(store.jobs, await findBackfill(store.jobs, id), order));
 }
 
 /** Resumes a backfill: in a running serve, or here when none runs. */
 export async function resumeBackfill(context: CommandContext, id: string): Promise<ExitCode> {
   const { store } = await context.openApp();
+  await auditOrder(context, id, 'resume');
   const job = await orderBackfill(store.jobs, await findBackfill(store.jobs, id), 'resume');
   return (await hasLiveScorer(store.duties)) ? print(context, job) : attachBackfill(context, id);
+}
+
+function auditOrder(context: CommandContext, id: string, order: JobOrder): Promise<void> {
+  const subjects = [{ kind: 'backfill', id }] as const;
+  return auditCommand(context, `backfill ${order}`, { action: `backfill.${order}`, subjects });
 }
 
 async function print({ out }: CommandContext, job: Job): Promise<ExitCode> {

@@ -1,6 +1,7 @@
 import { backfillJson } from '../../api/json/backfill-json.ts';
 import { formatAll } from '../../domain/plural.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
+import { auditCommand } from '../audit-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
 import { writeConditions, type WrittenConditions } from '../input/backfill-options.ts';
@@ -64,6 +65,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   if (detach === true) {
     await requireLiveScorer(context);
   }
+  await auditCommand(context, 'backfill', { action: 'backfill.start', subjects: [] });
   const id = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } });
   if (detach === true) {
     const { findBackfill } = await import('../../app/jobs/backfill-jobs.ts');

@@ -1,0 +1,19 @@
+import type { AuditedWrite } from '../api/access/write-ports.ts';
+import type { CommandContext } from './command.ts';
+
+/**
+ * Stores the audit row of a command. It goes before the write, so that a write that then fails has a row, too. The command takes the
+ * place of the token's name.
+ * @param command as the user types it, without options: `alerts ack`
+ */
+export async function auditCommand(
+  context: CommandContext,
+  command: string,
+  { tenant = '', ...write }: AuditedWrite & { readonly tenant?: string | undefined },
+): Promise<void> {
+  const { createWriteRecorder } = await import('../app/api/audit.ts');
+  const { loadPurgeKey } = await import('../app/jobs/purges.ts');
+  const { config, store } = await context.openApp();
+  const record = createWriteRecorder(store.audit, loadPurgeKey(config.store));
+  await record({ name: `spanscore ${command}`, tenant }, write);
+}
