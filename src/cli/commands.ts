@@ -10,6 +10,7 @@ import { registerConventions } from './commands/conventions.ts';
 import { registerDemo } from './commands/demo.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerExplain } from './commands/explain.ts';
+import { registerExport } from './commands/export.ts';
 import { registerInit } from './commands/init.ts';
 import { registerInspect } from './commands/inspect.ts';
 import { registerLabels } from './commands/labels.ts';
@@ -33,6 +34,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerInspect,
   registerScore,
   registerScores,
+  registerExport,
   registerTraces,
   registerExplain,
   registerCoverage,

@@ -6,6 +6,7 @@ import {
   type ClickHouseClient,
   type ClickHouseSettings,
 } from '@clickhouse/client';
+import { HOUR_MS, SECOND_MS } from '../domain/durations.ts';
 import { ConfigError, type AppError } from '../domain/errors.ts';
 import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
 import { signalsFromTheStart, type KnownSignals } from './spans/agent-signal-sql.ts';
@@ -40,6 +41,8 @@ export interface Database {
   rows<Row>(sql: string, params?: QueryParams): Promise<Row[]>;
   /** Streams rows as arrays of columns, in batches as they arrive. */
   stream(sql: string, params?: QueryParams): AsyncIterable<StreamedRow[]>;
+  /** Streams the result of a statement that names its own format. Fails before the first byte, or not at all. */
+  bytes(sql: string, params: QueryParams): AsyncIterable<Uint8Array>;
   /** Runs a statement without a result. */
   command(sql: string): Promise<void>;
   /** Like `rows` and `command`, but outside of the database, which may not exist yet. */
@@ -74,6 +77,12 @@ const READ_SETTINGS: ClickHouseSettings = {
 /** Setting of a read whose rows come together: the embedded engine runs it beside its event loop, which a stream would block. */
 const WHOLE: ClickHouseSettings = { wait_end_of_query: 1 };
 
+/** Settings of a result of any size: the store keeps it on disk until it is complete. */
+const LARGE: ClickHouseSettings = { ...WHOLE, buffer_size: '1048576' };
+
+/** Longest time of a statement with a large result. */
+const EXPORT_TIMEOUT_MS = 6 * HOUR_MS;
+
 /** Connection for reads, with the settings and the errors of its reads. */
 interface Reader {
   readonly client: ClickHouseClient;
@@ -105,6 +114,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     agentSignals: signalsFromTheStart(AGENT_SIGNALS),
     rows: (sql, params) => readRows(reader, sql, params),
     stream: (sql, params) => streamRows(reader, sql, params),
+    bytes: (sql, params) => readBytes(options, sql, params),
     command: (sql) => runCommand(client, sql),
     outside: {
       rows: (sql, params) => readRows(outsideReader, sql, params),
@@ -139,6 +149,7 @@ function createDatabaseClient(
   options: DatabaseOptions,
   maxConnections: number,
   database: string,
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
 ): ClickHouseClient {
   try {
     return createClient({
@@ -148,7 +159,7 @@ function createDatabaseClient(
       database,
       application: 'spanscore',
       max_open_connections: maxConnections,
-      request_timeout: REQUEST_TIMEOUT_MS,
+      request_timeout: requestTimeoutMs,
       keep_alive: { enabled: true },
       use_multipart_params_auto: true,
       json: { stringify: toRowJson },
@@ -194,6 +205,27 @@ async function* streamRows(
     }
   } catch (error) {
     throw toError(error, `reading (${shortenSql(sql)})`);
+  }
+}
+
+/** Reads a result of any size, over a connection of its own: it may take longer than other statements. */
+async function* readBytes(
+  options: DatabaseOptions,
+  sql: string,
+  params: QueryParams,
+): AsyncGenerator<Uint8Array> {
+  const client = createDatabaseClient(options, 1, options.database, EXPORT_TIMEOUT_MS);
+  try {
+    const { stream } = await client.exec({
+      query: sql,
+      query_params: params,
+      clickhouse_settings: { ...LARGE, max_execution_time: EXPORT_TIMEOUT_MS / SECOND_MS },
+    });
+    yield* stream as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw toStoreError(error, `reading (${shortenSql(sql)})`);
+  } finally {
+    await client.close();
   }
 }
 

@@ -43,6 +43,7 @@ import { createRepairStore } from './scores/repairs.ts';
 import { createRuleVersionStore } from './scores/rule-versions.ts';
 import { createRunStore } from './scores/runs.ts';
 import { createSessionStore } from './scores/sessions.ts';
+import { createScoreExport } from './scores/score-export.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
 import { createVersionSampleStore } from './scores/version-samples.ts';
 import { createSpanSink } from './spans/span-sink.ts';
@@ -126,6 +127,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     spans,
     decisions: createDecisionStore(database),
     scores: createScoreStore(database),
+    scoreExport: createScoreExport(database),
     runs: createRunStore(database),
     sessions: createSessionStore(database),
     lists: createListStore(database),

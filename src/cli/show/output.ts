@@ -22,6 +22,8 @@ export interface Output {
   document(value: unknown, asText: () => string): Promise<void>;
   /** Prints data for people; prints nothing with `json`. */
   text(text: string): Promise<void>;
+  /** Prints a part of a document as it is, also with `json`. */
+  raw(part: string): Promise<void>;
   /** Prints a message to stderr. */
   talk(message: string): void;
   /** Shows how far the work is, on stderr: on one line of a terminal, else on a line now and then. */
@@ -53,9 +55,10 @@ export function createOutput(options: OutputOptions): Output {
       hasOpenLine = false;
     }
   };
-  const write = async (text: string) => {
+  const write = (text: string) => writeRaw(text.endsWith('\n') ? text : `${text}\n`);
+  const writeRaw = async (text: string) => {
     endLine();
-    if (!stdout.write(text.endsWith('\n') ? text : `${text}\n`)) {
+    if (!stdout.write(text)) {
       await new Promise<void>((resolve) => {
         const go = () => {
           stdout.off('drain', go);
@@ -72,6 +75,7 @@ export function createOutput(options: OutputOptions): Output {
     item: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     document: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     text: async (text) => (json ? undefined : write(cleanText(text))),
+    raw: writeRaw,
     talk: (message) => {
       endLine();
       stderr.write(`${cleanText(message)}\n`);

@@ -16,6 +16,7 @@ import type { PurgeStore, TombstoneStore } from './purge.ts';
 import type { RepairStore } from './repairs.ts';
 import type { RunStore } from './runs.ts';
 import type { SessionStore } from './sessions.ts';
+import type { ScoreExport } from './score-export.ts';
 import type { ScoreFeed } from './score-feed.ts';
 import type { SpanSink } from './span-sink.ts';
 import type { VersionSampleStore } from './version-samples.ts';
@@ -88,6 +89,7 @@ export interface Store {
   readonly spans: SpanSource;
   readonly decisions: DecisionStore;
   readonly scores: ScoreStore;
+  readonly scoreExport: ScoreExport;
   readonly runs: RunStore;
   readonly sessions: SessionStore;
   readonly lists: ListStore;

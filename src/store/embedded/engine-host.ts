@@ -10,6 +10,7 @@ import * as limits from './limits.ts';
 import { NamedSessions } from './named-sessions.ts';
 import { ReaderStatements } from './readers/reader-runner.ts';
 import { SessionPool } from './session-pool.ts';
+import { openReplyFiles } from './reply-files.ts';
 import { openSpool } from './spool.ts';
 import { createStatementRunner } from './statement-runner.ts';
 
@@ -101,13 +102,14 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
     maxFileBytes: limits.MAX_INSERT_BYTES,
     maxTotalBytes: limits.MAX_SPOOLED_BYTES,
   });
+  const replies = await openReplyFiles(options.dataDir);
   const cancel = serialised(control);
   const { username, password, readers, memoryLimitBytes } = options;
   const ofReaders = new ReaderStatements({ sessions: reading, control: cancel, memoryLimitBytes });
   const owner = {
     username,
     password,
-    run: createStatementRunner({ queries, inserts, named, spool, control: cancel }),
+    run: createStatementRunner({ queries, inserts, named, spool, replies, control: cancel }),
   };
   const server = createHttpFront({
     accounts: [
@@ -133,7 +135,7 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
       [queries, inserts, reading].forEach((pool) => pool.close());
       control.close();
     }
-    await spool.close();
+    await Promise.all([spool.close(), replies.close()]);
     server.closeAllConnections();
   }
 

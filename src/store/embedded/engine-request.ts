@@ -53,6 +53,8 @@ export interface EngineRequest {
   /** Values of `{name:Type}` parameters, in the escaped form of TSV as the protocol has them. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly waitEndOfQuery: boolean;
+  /** True when the whole reply is wanted, and may be larger than the memory (`buffer_size`): it goes through a file. */
+  readonly isLargeReply: boolean;
   /** True when the reply may have a Content-Encoding. */
   readonly compressReply: boolean;
   /** True when the reply must use ClickHouse's compressed blocks. */
@@ -270,6 +272,7 @@ export async function readEngineRequest(
     session,
     defaultFormat,
     waitEndOfQuery: url.get('wait_end_of_query') === '1',
+    isLargeReply: url.get('wait_end_of_query') === '1' && url.has('buffer_size'),
     compressReply: url.get('enable_http_compression') === '1' && !hasBlocksRequested(url),
     replyInBlocks: hasBlocksRequested(url),
     nativeRevision,

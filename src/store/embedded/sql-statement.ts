@@ -23,6 +23,8 @@ export interface SqlStatement {
   readonly sql: string;
   /** Output format in the text. */
   readonly format: string | undefined;
+  /** Index in `sql` where `FORMAT …` begins; its length without a format. */
+  readonly formatAt: number;
   /** Names of the `{name:Type}` parameters. */
   readonly parameters: ReadonlySet<string>;
   readonly insert: InsertParts | undefined;
@@ -119,13 +121,16 @@ function endOfStatement(sql: string, cursor: Cursor): number {
   return end ?? sql.length;
 }
 
-/** Returns the format of a `FORMAT <name>` at the end, outside brackets. Only SETTINGS may follow it. */
-function outputFormat(sql: string, tokens: readonly SqlToken[]): string | undefined {
+/** Finds a `FORMAT <name>` at the end, outside brackets. Only SETTINGS may follow it. */
+function findOutputFormat(
+  sql: string,
+  tokens: readonly SqlToken[],
+): { readonly name: string; readonly start: number } | undefined {
   for (let at = tokens.length - 2; at >= 0; at--) {
-    const [name, next] = tokens.slice(at + 1, at + 3);
+    const [word, name, next] = tokens.slice(at, at + 3);
     const isLast = next === undefined || next.text === ';' || isWord(next, 'SETTINGS');
-    if (isWord(tokens[at], 'FORMAT') && tokens[at]?.depth === 0 && name?.kind === 'word' && isLast) {
-      return sql.slice(name.start, name.end);
+    if (word !== undefined && isWord(word, 'FORMAT') && word.depth === 0 && name?.kind === 'word' && isLast) {
+      return { name: sql.slice(name.start, name.end), start: word.start };
     }
   }
   return undefined;
@@ -168,10 +173,12 @@ export function parseStatement(sql: string): SqlStatement {
   const end = insert === undefined ? endOfStatement(sql, cursor) : insert.dataStart;
   refuseHarmful(cursor.seen);
   const parameters = new Set(cursor.seen.filter((t) => t.kind === 'parameter').map((t) => t.text));
+  const output = insert === undefined ? findOutputFormat(sql, cursor.seen) : undefined;
   return {
     kind: insert === undefined ? classify(cursor.seen) : 'insert',
     sql: sql.slice(0, end),
-    format: insert === undefined ? outputFormat(sql, cursor.seen) : undefined,
+    format: output?.name,
+    formatAt: output?.start ?? end,
     parameters,
     insert,
   };

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import type { ChdbResult, ChdbSession } from './chdb-session.ts';
 import type { EngineRequest } from './engine-request.ts';
 import type { NamedSessions } from './named-sessions.ts';
 import { atRevision } from './native/native-revision.ts';
 import { leaseNamed, leasePooled, type Lease, type Outcome } from './session-lease.ts';
+import type { ReplyFiles } from './reply-files.ts';
 import type { SessionPool } from './session-pool.ts';
 import type { Spool } from './spool.ts';
 import { sqlString, type InsertParts } from './sql-statement.ts';
@@ -20,6 +22,7 @@ export interface RunnerParts {
   readonly inserts: SessionPool;
   readonly named: NamedSessions;
   readonly spool: Spool;
+  readonly replies: ReplyFiles;
   readonly control: Control;
 }
 
@@ -208,6 +211,9 @@ async function runQuery(
   const { statement, waitEndOfQuery, nativeRevision } = request;
   const isRead = statement.kind === 'read';
   const isSelect = isRead && /^[\s(]*(?:select|with)\b/iu.test(statement.sql);
+  if (isSelect && request.isLargeReply) {
+    return runToFile(parts, request, signal);
+  }
   // A session that is broken off in the middle of a stream is lost; a named one has to last.
   const isNamed = request.session !== undefined && parts.named.holds(request.session.id);
   const query = {
@@ -218,6 +224,34 @@ async function runQuery(
     nativeRevision,
   };
   return runLent(await lease(parts, parts.queries, request, signal), query, parts.control, signal);
+}
+
+/** Runs a statement whose reply the engine writes to a file: its size does not matter, and the event loop stays free. */
+async function runToFile(
+  parts: RunnerParts,
+  request: EngineRequest,
+  signal: AbortSignal,
+): Promise<StatementReply> {
+  const { sql, format = request.defaultFormat, formatAt } = request.statement;
+  const path = parts.replies.reserve();
+  const output = sql.slice(formatAt);
+  const whole = `${sql.slice(0, formatAt)} INTO OUTFILE ${sqlString(path)} ${output === '' ? `FORMAT ${format}` : output}`;
+  async function* readReply(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* createReadStream(path);
+    } finally {
+      await parts.replies.remove(path);
+    }
+  }
+  try {
+    const lent = await lease(parts, parts.queries, request, signal);
+    const query = { sql: whole, format: 'Null', isRead: true, mayStream: false, nativeRevision: 0 };
+    const { counts } = await runLent(lent, query, parts.control, signal);
+    return { format, chunks: await beginReply(readReply(), () => Promise.resolve()), counts };
+  } catch (error) {
+    await parts.replies.remove(path);
+    throw error;
+  }
 }
 
 /** Runs one request's statement. `signal` fires when the client has closed the connection. */

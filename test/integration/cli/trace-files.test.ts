@@ -46,6 +46,7 @@ async function read(inputs: readonly string[], { stdin = '', chunk = 7, maxBytes
     item: async () => undefined,
     document: async () => undefined,
     text: async () => undefined,
+    raw: async () => undefined,
     talk: (message) => void messages.push(message),
     progress: () => undefined,
   };

@@ -47,6 +47,7 @@ function aRequest(
     settings: new Map(Object.entries(settings)),
     parameters: new Map(Object.entries(parameters)),
     waitEndOfQuery: true,
+    isLargeReply: false,
     compressReply: false,
     replyInBlocks: false,
     nativeRevision: 0,

@@ -1,0 +1,103 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { extname, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Option } from 'commander';
+import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { EXPORT_FORMATS, type ExportFormat } from '../../store/contracts/score-export.ts';
+import { parseMoment } from '../arguments.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { listRowNames } from '../input/scorer-names.ts';
+
+interface ExportOptions {
+  readonly since: number;
+  readonly until?: number;
+  readonly scorer?: string;
+  readonly format?: ExportFormat;
+  readonly out?: string;
+}
+
+export const registerExport: RegisterCommand = (program, bind) => {
+  program
+    .command('export')
+    .description('Write scores with the facts of their runs to a file, for notebooks and fine-tuning.')
+    .addOption(
+      new Option('--since <when>', 'scored since 1h, 7d, or a date and time')
+        .argParser(parseMoment)
+        .makeOptionMandatory(),
+    )
+    .addOption(new Option('--until <when>', 'scored before this time').argParser(parseMoment))
+    .option('--scorer <name>', 'only scores of this scorer; grounding and panel mean all of their rows')
+    .addOption(
+      new Option('--format <format>', 'format (default: by the name of the file, else ndjson)').choices(
+        EXPORT_FORMATS,
+      ),
+    )
+    .option('--out <file>', 'write to this file; without it to stdout')
+    .addHelpText(
+      'before',
+      examples(
+        ['a month for pandas', 'spanscore export --since 30d --out scores.parquet'],
+        [
+          'one scorer, as lines of JSON',
+          'spanscore export --since 7d --scorer hallucination --format ndjson',
+        ],
+      ),
+    )
+    .action(bind(exportScores));
+};
+
+async function exportScores(context: CommandContext, options: ExportOptions): Promise<ExitCode> {
+  const { since: sinceMs, until: untilMs, out } = options;
+  if (untilMs !== undefined && !(sinceMs < untilMs)) {
+    throw new UsageError('--until: must be after --since');
+  }
+  const format = chooseFormat(context, options);
+  if (format === 'parquet' && out === undefined) {
+    throw new UsageError('--format parquet: name a file with --out');
+  }
+  const { config, store } = await context.openApp();
+  const { scorer } = options;
+  const scores = {
+    sinceMs,
+    ...(untilMs === undefined ? {} : { untilMs }),
+    ...(scorer === undefined ? {} : { scorers: await listRowNames(scorer, config, store) }),
+  };
+  const bytes = store.scoreExport.read(scores, format);
+  if (out === undefined) {
+    const decoder = new TextDecoder();
+    for await (const chunk of bytes) {
+      await context.out.raw(decoder.decode(chunk, { stream: true }));
+    }
+    return EXIT.done;
+  }
+  const path = resolve(context.cwd, out);
+  await writeWhole(path, bytes);
+  context.out.talk(`${path}: ${(await stat(path)).size} bytes of ${format}`);
+  return EXIT.done;
+}
+
+function chooseFormat({ out: { json } }: CommandContext, { format, out }: ExportOptions): ExportFormat {
+  if (format !== undefined) {
+    return format;
+  }
+  const named = out === undefined ? '' : extname(out).slice(1).toLowerCase();
+  return json ? 'ndjson' : (EXPORT_FORMATS.find((each) => each === named) ?? 'ndjson');
+}
+
+/** Writes a file that has its name only when it is whole. Throws an `InvalidInputError` for a path that cannot be written. */
+async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    await pipeline(Readable.from(bytes, { objectMode: false }), createWriteStream(partial));
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    if (error instanceof Error && 'syscall' in error && 'path' in error) {
+      throw new InvalidInputError(`${path} cannot be written: ${readErrorMessage(error)}`);
+    }
+    throw error;
+  }
+}
