@@ -21,8 +21,10 @@ export interface ProgramStart {
 export interface RunningProgram {
   /** Returns its stderr so far. */
   output(): string;
-  /** Sends SIGTERM and waits for the end. */
+  /** Sends SIGTERM, waits for the end, and removes the folder. */
   stop(): Promise<void>;
+  /** Sends SIGKILL, waits for the end, and removes the folder. */
+  kill(): Promise<void>;
 }
 
 /** Starts a program and waits until it is ready. Throws with the end of its log when it ends before. */
@@ -41,16 +43,14 @@ export async function startProgram({ name, binary, args, ...start }: ProgramStar
   if (hasEnded()) {
     throw new Error(`${name} ended with ${child.exitCode}: ${log.slice(-2_000)}`);
   }
-  return {
-    output: () => log,
-    stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      if (!hasEnded()) {
-        child.kill('SIGTERM');
-        await ended;
-      }
-      process.off('exit', killChild);
-      rmSync(start.folder, { recursive: true });
-    },
+  const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (!hasEnded()) {
+      child.kill(signal);
+      await ended;
+    }
+    process.off('exit', killChild);
+    rmSync(start.folder, { recursive: true });
   };
+  return { output: () => log, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }
