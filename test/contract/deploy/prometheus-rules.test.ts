@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { METRICS, prometheusName, type MetricSpec } from '../../../src/telemetry/metric-catalogue.ts';
+import { findAskedMetrics } from '../../support/documents/asked-metrics.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
 
 const folder = fileURLToPath(new URL('../../../deploy/prometheus/', import.meta.url));
@@ -28,21 +28,13 @@ function readRules(path: string): Rule[] {
 const rules = [...readRules('rules/recording.yml'), ...readRules('rules/alerts.yml')];
 const alerts = rules.filter((rule) => rule.alert !== undefined);
 
-/** Names of series under which Prometheus stores our metrics. */
-const SERIES = new Set(
-  Object.entries<MetricSpec>(METRICS).flatMap(([name, spec]) => {
-    const told = prometheusName(name, spec);
-    return spec.kind === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => told + end) : [told];
-  }),
-);
-
 describe('the rules of Prometheus', () => {
   it('ask only for metrics that a process has, and for recorded ones', () => {
     const recorded = new Set(rules.flatMap(({ record }) => record ?? []));
-    const asked = rules.flatMap(({ expr }) => [
-      ...expr.matchAll(/(?<![\w:])(?:job:\w+:\w+|(?:spanscore|process|nodejs)_\w+)/g),
-    ]);
-    const unknown = asked.map(([name]) => name).filter((name) => !SERIES.has(name) && !recorded.has(name));
+    const { asked, unknown } = findAskedMetrics(
+      rules.map(({ expr }) => expr),
+      recorded,
+    );
 
     expect(asked.length).toBeGreaterThan(rules.length);
     expect(unknown).toEqual([]);
