@@ -29,12 +29,13 @@ export type JudgeCallRequest = Omit<ModelCall, 'signal'>;
  */
 export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<ModelReply> {
   const { judge, registry, scope } = deps;
-  const tokens = estimateTokens(request);
   const price = findPrice(judge.name, registry.prices);
-  const estimatedUsd = findCost(tokens, price);
+  const planned = planCall(request, deps);
+  const { tokens } = planned;
+  scope.onPlan?.(planned);
   // Checked first, so that no money is reserved for a call that will not be made.
   rejectBlocked(judge, judge.breaker?.openedBy());
-  const reservation = await reserve({ model: judge.name, estimatedUsd }, scope, registry);
+  const reservation = await reserve(planned, scope, registry);
   let costUsd: number | undefined = 0;
   try {
     const total = tokens.inputTokens + tokens.outputTokens;
@@ -44,6 +45,25 @@ export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps):
   } finally {
     reservation?.settle(costUsd);
   }
+}
+
+function planCall(request: JudgeCallRequest, { judge, registry, step }: JudgeCallDeps): PlannedCall {
+  const tokens = estimateTokens(request);
+  return {
+    model: judge.name,
+    step,
+    promptBytes: Buffer.byteLength(joinSaid(request.messages)),
+    tokens,
+    estimatedUsd: findCost(tokens, findPrice(judge.name, registry.prices)),
+  };
+}
+
+/** Joins the messages as the record of a call has them. */
+function joinSaid(messages: readonly ChatMessage[]): string {
+  return messages
+    .filter((message) => message.role !== 'system')
+    .map((message) => message.text)
+    .join('\n\n');
 }
 
 /** Bill of a call: its usage, or `unknown` where the model may have worked but the provider sent no usage. */
@@ -174,13 +194,12 @@ function startRecord(
   const calledAtMs = registry.deps.now();
   const started = performance.now();
   return ({ reply, error, usage, cost }) => {
-    const said = messages.filter((message) => message.role !== 'system').map((message) => message.text);
     scope.onCall?.({
       step,
       model: judge.name,
       provider: judge.provider,
       status: error === '' ? 'success' : 'failed',
-      prompt: said.join('\n\n'),
+      prompt: joinSaid(messages),
       reply,
       error,
       usage,

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { TokenEstimate } from './call-estimate.ts';
 import type { JudgeRegistry } from './judge-registry.ts';
 import type { JudgeCall } from './judge-execution.ts';
 import type { Redactor } from './redaction/redaction.ts';
@@ -8,6 +9,12 @@ import type { ReplyCache } from './reply-cache.ts';
 export interface PlannedCall {
   /** `provider/model` as configured. */
   readonly model: string;
+  /** Name of the scorer step that asks; '' when unknown. */
+  readonly step: string;
+  /** UTF-8 bytes of the messages without the system message, as the record of the call has them. */
+  readonly promptBytes: number;
+  /** Tokens, estimated from the messages and the schema. */
+  readonly tokens: TokenEstimate;
   /** Cost in USD, estimated from the prompt; undefined for a judge without a price. */
   readonly estimatedUsd: number | undefined;
 }
@@ -25,6 +32,8 @@ export interface JudgeScope {
   /** Called after every model call, also after a failed one. If it throws, the question fails with that error. */
   readonly onCall?: ((call: JudgeCall) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Called before each model call, before money is reserved. If it throws, no call is made and the question fails with that error. */
+  readonly onPlan?: ((call: PlannedCall) => void) | undefined;
   /** Reserves money before each model call. Throws an `AppError` to stop the call. */
   readonly reserve?: ((call: PlannedCall) => Promise<CallReservation>) | undefined;
   /** Awaited just before each model call, to check the lease. Throws an `AppError` to stop the call. */

@@ -70,6 +70,9 @@ export interface Answer<T> {
   readonly execution: JudgeExecution;
 }
 
+/** Begin of the message that asks a question again after an answer that cannot be used. */
+export const REPEAT_MARK = 'That answer cannot be used: ';
+
 /** Most attempts of a question whose answer cannot be used. */
 const MAX_ATTEMPTS = 2;
 
@@ -90,7 +93,7 @@ export async function askForObject<T>(model: JudgeModel, question: ObjectQuestio
     schema,
     read,
     again: (fault) =>
-      `That answer cannot be used: ${fault}. Give the whole answer again, as one JSON value that matches the schema and nothing else.`,
+      `${REPEAT_MARK}${fault}. Give the whole answer again, as one JSON value that matches the schema and nothing else.`,
   });
 }
 
@@ -103,7 +106,7 @@ export function askForText(model: JudgeModel, question: TextQuestion): Promise<A
       text.trim() === '' && question.allowEmpty !== true
         ? { ok: false, fault: 'it is empty' }
         : { ok: true, value: text },
-    again: (fault) => `That answer cannot be used: ${fault}. Give the whole answer again.`,
+    again: (fault) => `${REPEAT_MARK}${fault}. Give the whole answer again.`,
   });
 }
 

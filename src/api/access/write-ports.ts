@@ -186,8 +186,8 @@ export interface AskedBackfill {
 export interface BackfillWrites {
   /** Starts a backfill, or finds the open one with the same specification. Throws an `InvalidInputError` for one that cannot be made. */
   start(asked: AskedBackfill): Promise<Job>;
-  /** Says what it would do, and stores nothing. */
-  preview(asked: AskedBackfill): Promise<object>;
+  /** Says what it would do and cost, and stores nothing. */
+  dryRun(asked: AskedBackfill): Promise<object>;
   /** Throws an `InvalidInputError` when the backfill has ended. */
   order(id: string, order: JobOrder): Promise<Job>;
 }

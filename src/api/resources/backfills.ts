@@ -39,7 +39,7 @@ const startBackfill = createRoute({
   path: '/backfills',
   tags: ['backfills'],
   summary:
-    'Starts a backfill, or finds the open one with the same specification. With `dryRun`, only says what it would do.',
+    'Starts a backfill, or finds the open one with the same specification. With `dryRun`, only says what it would do and cost.',
   request: { query: NoQuery, body: describeBody(NewBackfill) },
   responses: {
     200: describeJson('What it would do.', Backfill),
@@ -117,7 +117,7 @@ export function createBackfillRoutes() {
       const action = dryRun ? 'backfill.preview' : 'backfill.start';
       const { backfills } = await store.openWrites({ action, subjects });
       return dryRun
-        ? c.json((await backfills.preview(asked)) as BackfillBody, 200)
+        ? c.json((await backfills.dryRun(asked)) as BackfillBody, 200)
         : c.json(backfillJson(await backfills.start(asked)) as BackfillBody, 201);
     })
     .openapi(readBackfill, async (c) => {

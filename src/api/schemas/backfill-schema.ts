@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { parseRatePerSecond } from '../../config/index.ts';
+import { BackfillEstimate } from './estimate-schema.ts';
 import { Time } from '../resources/series-schema.ts';
 
 const share = z
@@ -35,7 +36,7 @@ export const NewBackfill = z
     concurrency: z.int().min(1).max(1_000).optional().describe('Traces whose scorers run at the same time.'),
     judgeShare: share.describe('Part of the places of judges. Default: 0.3 beside live scoring.'),
     rescore: z.boolean().optional().describe('True: scores of the same fingerprint are replaced.'),
-    dryRun: z.boolean().optional().describe('True: only says what the backfill would do.'),
+    dryRun: z.boolean().optional().describe('True: only says what the backfill would do and cost.'),
   })
   .openapi('NewBackfill');
 
@@ -69,5 +70,6 @@ export const Backfill = z
     error: z.string().nullable(),
     left: z.string().nullable().describe('Reason why a process left it to others.'),
     dryRun: z.literal(true).optional(),
+    estimate: BackfillEstimate.optional().describe('Of a dry run: what the pairs of `remaining` would cost.'),
   })
   .openapi('Backfill');

@@ -6,12 +6,13 @@ import { ConfigError, InvalidInputError } from '../../domain/errors.ts';
 import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { JobStore } from '../../store/contracts/jobs.ts';
 import { findBackfill, orderBackfill } from '../jobs/backfill-jobs.ts';
-import { planBackfill, previewConfigured } from '../jobs/backfills.ts';
+import { dryRunConfigured, planBackfill } from '../jobs/backfills.ts';
+import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
-/** Longest time of a preview, milliseconds: that of a request. */
-const PREVIEW_LIMIT_MS = 30_000;
+/** Time for which a dry run lists targets, milliseconds: within the time of a request, it also renders prompts. */
+const LISTING_LIMIT_MS = 15_000;
 
 /**
  * Creates the reads of backfills within a tenant.
@@ -39,9 +40,13 @@ export function createBackfillPorts(
 export function createBackfillWrites(
   {
     config,
-    jobs,
+    store: { jobs, judgeUse },
     onDemand,
-  }: { readonly config: Config; readonly jobs: JobStore; readonly onDemand: ScoringOnDemand },
+  }: {
+    readonly config: Config;
+    readonly store: Pick<Store, 'jobs' | 'judgeUse'>;
+    readonly onDemand: ScoringOnDemand;
+  },
   caller: Pick<Caller, 'tenant'>,
 ): BackfillWrites {
   const { tenant = '' } = caller;
@@ -59,10 +64,13 @@ export function createBackfillWrites(
       const id = await openJob(jobs, { kind: BACKFILL, tenant, spec: { ...spec } });
       return findBackfill(jobs, id);
     },
-    async preview(asked) {
+    async dryRun(asked) {
       const { kit, scoring, spec } = await plan(asked);
-      const signal = AbortSignal.timeout(PREVIEW_LIMIT_MS);
-      return previewConfigured({ config, kit }, scoring, { spec, tenant, signal });
+      const signal = AbortSignal.timeout(LISTING_LIMIT_MS);
+      return dryRunConfigured(
+        { config, kit, scoring, judgeUse, isBesideLive: onDemand.isBesideLive },
+        { spec, tenant, signal },
+      );
     },
     order: async (id, order) => orderBackfill(jobs, await findBackfill(jobs, id, caller.tenant), order),
   };

@@ -26,6 +26,8 @@ export interface LoadedScoring {
 export interface ScoringOnDemand {
   /** Loads it with the first request, and again after a failure. Throws a `ConfigError` for scorers that cannot be used. */
   load(): Promise<LoadedScoring>;
+  /** True in a process that scores live traffic, too. */
+  readonly isBesideLive: boolean;
   /** Gives the leased money back. */
   stop(): Promise<void>;
 }
@@ -45,6 +47,7 @@ export function createScoringOnDemand({
     return { kit, scoring: createConfiguredScoring({ config, kit, stores: store, purged, readTrace, log }) };
   };
   return {
+    isBesideLive: shared !== undefined,
     load: () => {
       loading ??= load().catch((error: unknown) => {
         loading = undefined;

@@ -31,6 +31,7 @@ export interface WriteParts {
 
 const NO_SCORING: ScoringOnDemand = {
   load: () => Promise.reject(new NotFoundError('this process runs no scorers')),
+  isBesideLive: false,
   stop: async () => undefined,
 };
 
@@ -69,7 +70,7 @@ export function createWriteOpener(
       },
       labels: { store: (label) => storeLabel({ store, purged, scorers: config.scorers }, caller, label) },
       purges: { start: (request) => startPurge(config, store, caller, request) },
-      backfills: createBackfillWrites({ config, jobs: store.jobs, onDemand }, caller),
+      backfills: createBackfillWrites({ config, store, onDemand }, caller),
     };
   };
 }

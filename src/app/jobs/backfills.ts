@@ -4,16 +4,17 @@ import type { JobJson } from '../../api/json/job-json.ts';
 import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
 import type { BackfillReport } from '../../backfill/backfill-report.ts';
 import { describeRules, type BackfillRule, type BackfillSpec } from '../../backfill/backfill-spec.ts';
-import { previewBackfill, type PreviewedBackfill } from '../../backfill/preview-backfill.ts';
+import { dryRunBackfill, type BackfillEstimate, type LookedBackfill } from '../../backfill/dry-run.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
 import type { JobKind } from '../../jobs/job-kind.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { PreparedRule, Where } from '../../scoring/select/rule.ts';
+import type { JudgeUseStore } from '../../store/contracts/judge-use.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import type { Config } from '../config/index.ts';
 import { readWhere } from '../scoring/configured-rule.ts';
-import { sessionSettings } from '../scoring/configured-scoring.ts';
+import { findProviderPace, sessionSettings } from '../scoring/configured-scoring.ts';
 import type { ScorerKit } from '../scoring/scorer-kit.ts';
 import { describeUnknownScorer, listConfiguredScorers } from '../scoring/scorer-names.ts';
 
@@ -76,26 +77,44 @@ export function configureBackfillKind(
     bindRule: (rule) => bindRule(kit, rule),
     liveRules: kit.rules,
     sessions: sessionSettings(config),
-    judgeShare: isBesideLive ? SHARE_BESIDE_LIVE : 1,
+    judgeShare: defaultJudgeShare(isBesideLive),
   });
 }
 
 /** Backfill that was only looked at, as JSON: in the shape of its job. */
-export interface BackfillPreview extends JobJson, BackfillReport {
+export interface BackfillDryRun extends JobJson, BackfillReport {
   readonly dryRun: true;
+  readonly estimate: BackfillEstimate;
 }
 
-/** Says what a backfill would do, and stores nothing. Throws `AppError` when the store cannot be read. */
-export async function previewConfigured(
-  { config, kit }: BackfillParts,
-  scoring: Scoring,
-  previewed: PreviewedBackfill,
-): Promise<BackfillPreview> {
-  const { spec, tenant } = previewed;
-  const rules = await Promise.all(spec.rules.map((rule) => bindRule(kit, rule)));
-  const work = { scoring, rules, liveRules: kit.rules, sessions: sessionSettings(config) };
+/** Parts of a process that looks at a backfill. */
+export interface DryRunParts extends BackfillParts {
+  readonly scoring: Scoring;
+  readonly judgeUse: JudgeUseStore;
+  /** True beside a process that scores live traffic, too. */
+  readonly isBesideLive: boolean;
+}
+
+/** Says what a backfill would do and cost, and stores nothing. Throws `AppError` when the store cannot be read. */
+export async function dryRunConfigured(
+  { config, kit, scoring, judgeUse, isBesideLive }: DryRunParts,
+  looked: LookedBackfill,
+): Promise<BackfillDryRun> {
+  const { spec, tenant } = looked;
   const createdAtMs = await scoring.stores.spans.nowMs();
-  const report = await previewBackfill(work, previewed);
+  const { report, estimate } = await dryRunBackfill(
+    {
+      scoring,
+      rules: await Promise.all(spec.rules.map((rule) => bindRule(kit, rule))),
+      liveRules: kit.rules,
+      sessions: sessionSettings(config),
+      readSizes: (query) => judgeUse.sizes(query),
+      prices: config.judges.prices,
+      findProvider: (name) => findProviderPace(config, name),
+      judgeShare: defaultJudgeShare(isBesideLive),
+    },
+    looked,
+  );
   const job: Job = {
     id: '',
     kind: BACKFILL,
@@ -113,7 +132,11 @@ export async function previewConfigured(
     finishedAtMs: null,
     version: 0,
   };
-  return { ...backfillJson(job), ...report, dryRun: true };
+  return { ...backfillJson(job), ...report, dryRun: true, estimate };
+}
+
+function defaultJudgeShare(isBesideLive: boolean): number {
+  return isBesideLive ? SHARE_BESIDE_LIVE : 1;
 }
 
 /** Prepares a rule as it was when the backfill was made. The budget is the present one. */

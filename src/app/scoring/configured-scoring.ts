@@ -1,4 +1,5 @@
 import { durationMs, type Config } from '../config/index.ts';
+import type { ProviderPace } from '../../estimate/estimate-time.ts';
 import { createReplyCache } from '../../judge/reply-cache.ts';
 import type { CatchUpTerms } from '../../scoring/live/catch-up.ts';
 import { shareLookups } from '../../scoring/read/shared-lookups.ts';
@@ -71,6 +72,14 @@ function sumJudgeConcurrency(config: Config): number {
   const providers = Object.values(config.judges.providers);
   const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? DEFAULT_CONCURRENCY), 0);
   return sum === 0 ? DEFAULT_CONCURRENCY : sum;
+}
+
+/** Returns the limits of the calls to a provider. */
+export function findProviderPace({ judges: { providers } }: Config, name: string): ProviderPace {
+  const { concurrency, requestsPerMinute, tokensPerMinute } = Object.hasOwn(providers, name)
+    ? (providers[name] ?? {})
+    : {};
+  return { concurrency: concurrency ?? DEFAULT_CONCURRENCY, requestsPerMinute, tokensPerMinute };
 }
 
 /** Returns the times that sessions are waited for. */

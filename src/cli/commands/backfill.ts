@@ -45,13 +45,13 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
       parseShare,
     )
     .option('--rescore', 'run the scorers again where a score is, and replace it')
-    .option('--dry-run', 'only count what would be scored')
+    .option('--dry-run', 'only say what would be scored, and what it would cost')
     .option('--detach', 'only create the job: a running serve does the work')
     .addHelpText(
       'before',
       examples(
         ['the last week, by the rules', 'spanscore backfill --from 7d'],
-        ['count first', 'spanscore backfill --from 7d --dry-run'],
+        ['counts and cost first', 'spanscore backfill --from 7d --dry-run'],
         [
           'one scorer on a day of one service, for 5 dollars at most',
           'spanscore backfill --from 2026-11-20 --to 2026-11-21 --scorer hallucination --where service=shop --max-cost 5',

@@ -56,8 +56,8 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     },
   );
   if (dryRun === true) {
-    const { previewHere } = await import('./preview-backfill.ts');
-    return previewHere(context, kit, spec);
+    const { dryRunHere } = await import('./dry-run.ts');
+    return dryRunHere(context, kit, spec);
   }
   const { store } = await context.openApp();
   const { BACKFILL } = await import('../../backfill/backfill-job.ts');

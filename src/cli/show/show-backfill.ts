@@ -49,7 +49,7 @@ export function showCounts(report: unknown): string[] {
 }
 
 /** Formats a time like `40 s`, `12 min` or `3.5 h`. */
-function showSpell(seconds: number): string {
+export function showSpell(seconds: number): string {
   const minutes = seconds / 60;
   return minutes < 2
     ? `${seconds} s`

@@ -58,7 +58,7 @@ async function scoreReady(
   const names = new Set(mode.rules.map((rule) => rule.name));
   const prior = rows.filter((row) => names.has(row.rule));
   if (activity === undefined) {
-    return expire(scoring, outcomeKey, prior, clock.nowMs());
+    return expire(scoring, outcomeKey, mode, buildExpired(prior, clock.nowMs()));
   }
   const waitUntilMs = mode.waits ? computeSessionWait(activity, prior, clock.nowMs(), settings) : null;
   if (waitUntilMs !== null) {
@@ -88,20 +88,25 @@ async function scoreReady(
   }
   const content = selected.rules.length === 0 ? null : await readSession(scoring, key, listed);
   if (content === null && selected.rules.length > 0) {
-    return expire(scoring, outcomeKey, prior, clock.nowMs());
+    return expire(scoring, outcomeKey, mode, buildExpired(prior, clock.nowMs()));
   }
   return scoreTask(scoring, { ...selected, facts: undefined, read: content }, mode);
+}
+
+function buildExpired(prior: readonly Decision[], nowMs: number): Decision[] {
+  return prior.filter((row) => row.status === 'deferred').map((row) => buildExpiredRow(row, nowMs));
 }
 
 /** Ends the deferred decisions of a session whose turns are no longer stored. */
 async function expire(
   { decisionWriter }: Scoring,
   key: TraceOutcome['key'],
-  prior: readonly Decision[],
-  nowMs: number,
+  { write }: ScoringMode,
+  rows: readonly Decision[],
 ): Promise<TraceOutcome> {
-  const rows = prior.filter((row) => row.status === 'deferred').map((row) => buildExpiredRow(row, nowMs));
-  await decisionWriter.write(rows);
+  if (write) {
+    await decisionWriter.write(rows);
+  }
   return buildOutcome(key, { decisions: rows });
 }
 

@@ -18,7 +18,32 @@ export interface JudgeUse {
   readonly failures: Readonly<Record<string, number>>;
 }
 
+/** Size and cost of a successful call, without its texts. */
+export interface CallSize extends Pick<
+  JudgeCallRecord,
+  'tenant' | 'traceId' | 'scoreId' | 'scorer' | 'step' | 'model' | 'costUsd' | 'durationMs' | 'calledAtMs'
+> {
+  /** UTF-8 bytes of the stored prompt. */
+  readonly promptBytes: number;
+  /** True when the prompt contains the text by which repeated questions are told. */
+  readonly isRepeat: boolean;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export interface CallSizeQuery {
+  /** Undefined: of all tenants. */
+  readonly tenant?: string | undefined;
+  readonly scorers: readonly string[];
+  /** Text that only the prompt of a repeated question contains. */
+  readonly repeatMark: string;
+  /** Most calls of each scorer and judge; the newest ones are read. */
+  readonly limit: number;
+}
+
 export interface JudgeUseStore {
+  /** Reads the sizes of successful calls whose tokens are known, for each scorer, judge and score the oldest first. */
+  sizes(query: CallSizeQuery): Promise<readonly CallSize[]>;
   /** Reads the calls for some scores of one trace, the oldest first. */
   callsOf(key: TraceKey, scoreIds: readonly string[]): Promise<readonly JudgeCallRecord[]>;
   /** Reads the use of each judge since a time (Unix milliseconds), as a whole and by hours, the oldest hour first. */

@@ -1,4 +1,4 @@
-import type { JudgeUse, JudgeUseStore } from '../contracts/judge-use.ts';
+import type { CallSize, CallSizeQuery, JudgeUse, JudgeUseStore } from '../contracts/judge-use.ts';
 import type { JudgeCallRecord } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { fromInteger } from '../values.ts';
@@ -30,6 +30,7 @@ export function createJudgeUseStore(database: Database): JudgeUseStore {
         calledAtMs: Number(row.calledAtMs),
       }));
     },
+    sizes: (query) => readSizes(database, query),
     since: async ({ tenant, sinceMs }) => {
       const rows = await database.rows<UseRow>(
         `SELECT Model AS judge, toUInt8(grouping(Hour)) AS isTotal, toUnixTimestamp(Hour) AS hour, count() AS calls,
@@ -52,11 +53,44 @@ export function createJudgeUseStore(database: Database): JudgeUseStore {
   };
 }
 
+async function readSizes(
+  database: Database,
+  { tenant, scorers, repeatMark, limit }: CallSizeQuery,
+): Promise<CallSize[]> {
+  const sized = `Scorer IN {scorers:Array(String)} AND Status = 'success' AND InputTokens IS NOT NULL
+    AND OutputTokens IS NOT NULL ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}`;
+  // The newest calls are found without their prompts, which are most of the table.
+  const rows = await database.rows<SizeRow>(
+    `SELECT Tenant AS tenant, TraceId AS traceId, ScoreId AS scoreId, Scorer AS scorer, Step AS step, Model AS model, length(Prompt) AS promptBytes,
+       position(Prompt, {repeatMark:String}) > 0 AS isRepeat, InputTokens AS inputTokens,
+       OutputTokens AS outputTokens, CostUsd AS costUsd, DurationMs AS durationMs,
+       toUnixTimestamp64Milli(CalledAt) AS calledAtMs
+     FROM judge_calls
+     WHERE ${sized} AND (Tenant, TraceId, CalledAt) IN (
+       SELECT Tenant, TraceId, CalledAt FROM judge_calls WHERE ${sized}
+       ORDER BY WrittenAt DESC LIMIT {limit:UInt32} BY Scorer, Model)
+     ORDER BY Scorer, Model, ScoreId, CalledAt`,
+    { scorers, repeatMark, limit, tenant: tenant ?? '' },
+  );
+  return rows.map((row) => ({
+    ...row,
+    promptBytes: Number(row.promptBytes),
+    isRepeat: row.isRepeat === 1,
+    inputTokens: Number(row.inputTokens),
+    outputTokens: Number(row.outputTokens),
+    calledAtMs: Number(row.calledAtMs),
+  }));
+}
+
 type CallRow = Omit<JudgeCallRecord, 'inputTokens' | 'outputTokens' | 'calledAtMs'> & {
   readonly inputTokens: string | null;
   readonly outputTokens: string | null;
   readonly calledAtMs: string;
 };
+
+type SizeRow = Omit<CallSize, SizeNumber | 'isRepeat'> &
+  Readonly<Record<SizeNumber, string>> & { readonly isRepeat: 0 | 1 };
+type SizeNumber = 'promptBytes' | 'inputTokens' | 'outputTokens' | 'calledAtMs';
 
 interface UseRow {
   readonly judge: string;

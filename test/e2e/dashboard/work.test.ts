@@ -188,7 +188,7 @@ describe.runIf(hasChromium())('a backfill', () => {
         fakeWrites({
           backfills: {
             start: async () => job,
-            preview: async () => ({}),
+            dryRun: async () => ({}),
             order: async (_id, order) => change({ status: STATUSES[order] }),
           },
         }),

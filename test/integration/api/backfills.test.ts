@@ -71,6 +71,7 @@ describe('a backfill of a tenant', () => {
       matched: TRACES,
       remaining: TRACES,
       scored: 0,
+      estimate: { judgeCalls: 0, costUsd: 0, basis: 'none', isComplete: true },
     });
     expect((await read('/backfills')).body['items']).toEqual([]);
   });

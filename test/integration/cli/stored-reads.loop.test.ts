@@ -45,7 +45,9 @@ describe('a backfill of traces that came a moment ago', () => {
 
   it('scores the traces that its dry run counts, and the second time reports that all were scored already', async () => {
     const dry = await backfill('--scorer', 'tone', '--dry-run');
-    expect(dry.rows()).toMatchObject([{ dryRun: true, matched: 21, skipped: {}, remaining: 21 }]);
+    expect(dry.rows()).toMatchObject([
+      { dryRun: true, matched: 21, skipped: {}, remaining: 21, estimate: { basis: 'none', judgeCalls: 0 } },
+    ]);
     const real = await backfill('--scorer', 'tone');
     const first = last(real);
     expect(first).toMatchObject({

@@ -219,7 +219,7 @@ describe('rules, judge calls and money', () => {
     }
   });
 
-  test('judge calls are kept', async () => {
+  test('judge calls are kept, with the sizes of those that were billed', async () => {
     const call = {
       tenant: '',
       traceId: newTraceId(),
@@ -238,6 +238,18 @@ describe('rules, judge calls and money', () => {
       calledAtMs: Date.now(),
     };
     await expect(it.store.judgeCalls.write([call, call])).resolves.toBeUndefined();
+    const billed = { ...call, tenant: 'sized', outputTokens: 3, costUsd: null };
+    const again = { ...billed, prompt: 'pé Again: n', step: 'verdicts', calledAtMs: call.calledAtMs + 1 };
+    await it.store.judgeCalls.write([again, billed, { ...billed, status: 'failed' }]);
+    const ask = { tenant: 'sized', scorers: ['hallucination'], repeatMark: 'Again: ' };
+    const { tenant, traceId, scoreId, scorer, step, model, calledAtMs } = billed;
+    const names = { tenant, traceId, scoreId, scorer, step, model };
+    const size = { ...names, inputTokens: 10, outputTokens: 3, costUsd: null, durationMs: 12.5, calledAtMs };
+    expect(await it.store.judgeUse.sizes({ ...ask, limit: 10 })).toEqual([
+      { ...size, promptBytes: 1, isRepeat: false },
+      { ...size, promptBytes: 12, isRepeat: true, calledAtMs: again.calledAtMs },
+    ]);
+    expect(await it.store.judgeUse.sizes({ ...ask, limit: 10, scorers: ['other'] })).toEqual([]);
   });
 });
 

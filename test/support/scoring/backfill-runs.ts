@@ -6,12 +6,14 @@ import {
   type BackfillRange,
   type BackfillSpec,
 } from '../../../src/backfill/backfill-spec.ts';
-import { previewBackfill } from '../../../src/backfill/preview-backfill.ts';
+import { dryRunBackfill, type DryRun } from '../../../src/backfill/dry-run.ts';
+import type { PriceTable } from '../../../src/domain/money/model-prices.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { JobRun } from '../../../src/jobs/job-kind.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { NO_SESSION_WAIT, type SessionSettings } from '../../../src/scoring/sessions/session-readiness.ts';
+import type { CallSize } from '../../../src/store/contracts/judge-use.ts';
 import type { Job, JobProgress } from '../../../src/store/contracts/jobs.ts';
 
 /** Backfill as a test asks for it. */
@@ -136,10 +138,28 @@ export async function runBackfill(scoring: Scoring, asked: AskedBackfill): Promi
 }
 
 /** Counts what a backfill would do. */
-export function countBackfill(scoring: Scoring, asked: AskedBackfill): Promise<BackfillReport> {
+export async function countBackfill(scoring: Scoring, asked: AskedBackfill): Promise<BackfillReport> {
+  return (await dryRun(scoring, asked)).report;
+}
+
+/** Looks at a backfill. The judge calls are those of a memory store; `prices` are the prices of its judges. */
+export function dryRun(
+  scoring: Scoring,
+  asked: AskedBackfill,
+  { sizes = [], prices = {} }: { readonly sizes?: readonly CallSize[]; readonly prices?: PriceTable } = {},
+): Promise<DryRun> {
   const { rules, liveRules = [], sessions = NO_SESSION_WAIT, tenant = '' } = asked;
-  return previewBackfill(
-    { scoring, rules: rules.map(prepareRule), liveRules: liveRules.map(prepareRule), sessions },
+  return dryRunBackfill(
+    {
+      scoring,
+      rules: rules.map(prepareRule),
+      liveRules: liveRules.map(prepareRule),
+      sessions,
+      readSizes: async () => sizes,
+      prices,
+      findProvider: () => ({ concurrency: 16 }),
+      judgeShare: 1,
+    },
     { spec: buildBackfillSpec(asked), tenant, signal: new AbortController().signal },
   );
 }
