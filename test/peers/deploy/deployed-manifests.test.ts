@@ -1,0 +1,287 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { buildProgram, goBuild } from '../../support/processes/go-program.ts';
+import { pythonVenv } from '../python/python-venv.ts';
+
+// The files of deploy/compose and deploy/kubernetes, read by the libraries of Docker Compose and Kustomize, and held against the
+// schemas of Kubernetes. No container engine and no cluster runs them here.
+
+const SOURCES = fileURLToPath(new URL('checker/', import.meta.url));
+const BINARY = fileURLToPath(new URL('../../../node_modules/.cache/peers/deploy-checker', import.meta.url));
+const deploy = fileURLToPath(new URL('../../../deploy/', import.meta.url));
+const KUBERNETES = '1.34';
+/** Longest drain after SIGTERM, seconds. */
+const DRAIN_S = 30;
+
+const program = await buildProgram({
+  what: 'the checker of compose files and kustomizations',
+  variable: 'DEPLOY_CHECKER_BIN',
+  binary: BINARY,
+  build: async () => {
+    mkdirSync(dirname(BINARY), { recursive: true });
+    await goBuild(SOURCES, '.', BINARY);
+  },
+});
+const binary = 'binary' in program ? program.binary : '';
+const schemas = 'binary' in program ? await pythonVenv('kubernetes-validate') : program;
+if ('missing' in schemas && 'binary' in program) {
+  process.stderr.write(`SKIPPED, NOT PROVED: the schemas of Kubernetes, because ${schemas.missing}\n`);
+}
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'spanscore-manifests-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface Checked {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function check(
+  command: 'compose' | 'kustomize',
+  path: string,
+  variables: Record<string, string> = {},
+): Checked {
+  return spawnSync(binary, [command, path], {
+    encoding: 'utf8',
+    maxBuffer: 16 << 20,
+    env: { ...process.env, ...variables },
+  });
+}
+
+describe.skipIf('missing' in program)('compose-go', () => {
+  const file = join(deploy, 'compose/compose.yaml');
+  const secrets = Object.fromEntries(
+    [...readFileSync(join(deploy, 'compose/.env.example'), 'utf8').matchAll(/^(\w+)=/gm)].map(
+      ([, name = '']) => [name, 'a-secret'],
+    ),
+  );
+
+  it('loads the file, with its secrets, merges and dependencies', () => {
+    const { status, stdout, stderr } = check('compose', file, secrets);
+
+    expect([status, stderr]).toEqual([0, '']);
+    const { services } = JSON.parse(stdout) as {
+      services: Record<string, { read_only?: boolean; depends_on?: Record<string, { condition: string }> }>;
+    };
+    expect(services['spanscore']?.read_only).toBe(true);
+    expect(services['spanscore']?.depends_on?.['clickhouse']?.condition).toBe('service_healthy');
+  });
+
+  it('refuses it without a secret', () => {
+    const { status, stderr } = check('compose', file, { ...secrets, ADMIN_TOKEN: '' });
+
+    expect([status, stderr]).toEqual([1, expect.stringContaining('choose one in .env')]);
+  });
+
+  it.each([
+    ['a key that Compose does not know', 'cap_drop: [ALL]', 'cap_droop: [ALL]'],
+    [
+      'a dependency that is no service',
+      'topics: { condition: service_completed_successfully }',
+      'topic: { condition: service_started }',
+    ],
+    ['a volume without a name', 'kafka-data:/var', 'kafka-date:/var'],
+  ])('refuses %s', (_fault, right, wrong) => {
+    cpSync(deploy, folder, { recursive: true });
+    const broken = join(folder, 'compose/compose.yaml');
+    writeFileSync(broken, readFileSync(broken, 'utf8').replace(right, wrong));
+
+    expect(check('compose', broken, secrets).status).toBe(1);
+  });
+});
+
+interface Container {
+  readonly args: readonly string[];
+  readonly readinessProbe: unknown;
+  readonly lifecycle: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
+  readonly securityContext: unknown;
+  readonly envFrom: unknown;
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
+    readonly scaleTargetRef?: { readonly name: string };
+    readonly metrics?: readonly { readonly external?: { readonly metric: { readonly name: string } } }[];
+    readonly endpoints?: readonly { readonly port: string }[];
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly terminationGracePeriodSeconds: number;
+        readonly automountServiceAccountToken: boolean;
+        readonly securityContext: unknown;
+        readonly containers: readonly Container[];
+      };
+    };
+  };
+}
+
+const SHAPES = ['base', 'overlays/kafka', 'overlays/single-box'] as const;
+
+function build(shape: (typeof SHAPES)[number]): Manifest[] {
+  const { status, stdout, stderr } = check('kustomize', join(deploy, 'kubernetes', shape));
+  expect([status, stderr]).toEqual([0, '']);
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+}
+
+function ofKind(manifests: readonly Manifest[], ...kinds: readonly string[]): Manifest[] {
+  return manifests.filter(({ kind }) => kinds.includes(kind));
+}
+
+function matches(
+  selector: Readonly<Record<string, string>> = {},
+  labels: Readonly<Record<string, string>> = {},
+): boolean {
+  return Object.entries(selector).every(([name, value]) => labels[name] === value);
+}
+
+describe.skipIf('missing' in program).each(SHAPES)('the manifests of %s', (shape) => {
+  it('run every role once, or all roles in one pod', () => {
+    const roles = ofKind(build(shape), 'Deployment', 'StatefulSet').map(({ spec }) =>
+      spec.template.spec.containers[0]?.args.join(' '),
+    );
+
+    const apart = ['collector', 'scorer', 'api'].map((role) => `serve --role ${role}`);
+    expect(new Set(roles)).toEqual(new Set(shape === 'overlays/single-box' ? ['serve'] : apart));
+  });
+
+  it('give each pod probes, no rights, a read-only root, and more time than the drain', () => {
+    for (const { spec } of ofKind(build(shape), 'Deployment', 'StatefulSet')) {
+      const pod = spec.template.spec;
+      const [container] = pod.containers;
+      expect(pod).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      expect(container).toMatchObject({
+        startupProbe: { httpGet: { path: '/healthz', port: 'api' } },
+        readinessProbe: { httpGet: { path: '/readyz', port: 'api' } },
+        livenessProbe: { httpGet: { path: '/healthz', port: 'api' } },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        envFrom: [{ secretRef: { name: 'spanscore-secrets' } }],
+      });
+      const pauseS = container?.lifecycle.preStop.sleep.seconds ?? 0;
+      expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(pauseS + DRAIN_S);
+      expect(container?.volumeMounts.map(({ mountPath }) => mountPath)).toEqual([
+        '/etc/spanscore',
+        '/data',
+        '/tmp',
+      ]);
+    }
+  });
+
+  it('protect each workload from disruption, and let each selector find pods', () => {
+    const manifests = build(shape);
+    const pods = ofKind(manifests, 'Deployment', 'StatefulSet').map(
+      ({ spec }) => spec.template.metadata.labels,
+    );
+    const budgets = ofKind(manifests, 'PodDisruptionBudget').map(({ spec }) => spec.selector?.matchLabels);
+
+    expect(budgets).toHaveLength(pods.length);
+    expect(pods.filter((labels) => !budgets.some((selector) => matches(selector, labels)))).toEqual([]);
+    const services = ofKind(manifests, 'Service').map(
+      ({ spec }) => spec.selector as Readonly<Record<string, string>> | undefined,
+    );
+    expect(services.filter((selector) => !pods.some((labels) => matches(selector, labels)))).toEqual([]);
+  });
+
+  it('name the job that the rules of Prometheus expect', () => {
+    const manifests = build(shape);
+    const [monitor] = ofKind(manifests, 'ServiceMonitor');
+    const found = ofKind(manifests, 'Service').filter(({ metadata }) =>
+      matches(monitor?.spec.selector?.matchLabels, metadata.labels),
+    );
+
+    expect(monitor?.spec).toMatchObject({ jobLabel: 'app.kubernetes.io/name', endpoints: [{ port: 'api' }] });
+    expect(found.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/name'])).toEqual(['spanscore']);
+  });
+
+  it('have no secret, deny all traffic that nothing allows, and enforce the restricted profile', () => {
+    const manifests = build(shape);
+
+    expect(ofKind(manifests, 'Secret')).toEqual([]);
+    expect(ofKind(manifests, 'NetworkPolicy').map(({ spec }) => spec)).toContainEqual({
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+    });
+    expect(ofKind(manifests, 'Namespace').map(({ metadata }) => metadata.labels)).toMatchObject([
+      { 'pod-security.kubernetes.io/enforce': 'restricted' },
+    ]);
+  });
+
+  it('scale by metrics that the adapter serves', () => {
+    const { rules } = parse(
+      readFileSync(join(deploy, 'kubernetes/prometheus-adapter-rules.yaml'), 'utf8'),
+    ) as {
+      rules: { external: { name: { as: string } }[] };
+    };
+    const served = rules.external.map(({ name }) => name.as);
+    const scalers = ofKind(build(shape), 'HorizontalPodAutoscaler');
+    const external = scalers
+      .flatMap(({ spec }) => spec.metrics ?? [])
+      .flatMap((metric) => metric.external ?? []);
+
+    expect(external.filter(({ metric }) => !served.includes(metric.name))).toEqual([]);
+    const lag = external.some(({ metric }) => metric.name === 'spanscore_kafka_lag');
+    expect([scalers.length, lag]).toEqual(
+      shape === 'overlays/single-box' ? [0, false] : [2, shape === 'overlays/kafka'],
+    );
+  });
+});
+
+describe.skipIf('missing' in program)('kustomize', () => {
+  it('refuses a patch of what is not there', () => {
+    cpSync(join(deploy, 'kubernetes'), folder, { recursive: true });
+    const patch = join(folder, 'overlays/kafka/scale-on-lag.yaml');
+    writeFileSync(patch, readFileSync(patch, 'utf8').replace('/spec/metrics', '/speck/metrics'));
+
+    expect(check('kustomize', join(folder, 'overlays/kafka')).status).toBe(1);
+  });
+});
+
+describe.skipIf('missing' in schemas)('the schemas of Kubernetes', () => {
+  function validate(manifests: string): Checked {
+    const file = join(folder, 'manifests.yaml');
+    writeFileSync(file, manifests);
+    const command = join(dirname('python' in schemas ? schemas.python : ''), 'kubernetes-validate');
+    return spawnSync(command, ['-k', KUBERNETES, '--strict', file], { encoding: 'utf8' });
+  }
+
+  it.each(SHAPES)('have room for each field of %s', (shape) => {
+    const { status, stdout, stderr } = validate(check('kustomize', join(deploy, 'kubernetes', shape)).stdout);
+
+    const said = `${stdout}${stderr}`
+      .split('\n')
+      .filter((line) => line !== '' && !line.includes(' passed for '));
+    // The Prometheus operator has the schema of its own kind.
+    expect([status, said]).toEqual([0, [expect.stringContaining('for kind ServiceMonitor')]]);
+  });
+
+  it('have no room for a field that nobody knows', () => {
+    const { stdout } = check('kustomize', join(deploy, 'kubernetes/base'));
+
+    const { status } = validate(stdout.replace('readinessProbe:', 'readynessProbe:'));
+
+    expect(status).not.toBe(0);
+  });
+});
