@@ -16,8 +16,15 @@ export function listChildren(pid: number): number[] {
 
 /** Returns the resident memory of a process and of all processes that it started, bytes. */
 export function readResidentBytes(pid: number): number {
+  return (
+    readOwnResidentBytes(pid) + listChildren(pid).reduce((sum, child) => sum + readResidentBytes(child), 0)
+  );
+}
+
+/** Returns the resident memory of a process alone, bytes. */
+export function readOwnResidentBytes(pid: number): number {
   const kib = /VmRSS:\s+(\d+)/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return Number(kib) * 1024 + listChildren(pid).reduce((sum, child) => sum + readResidentBytes(child), 0);
+  return Number(kib) * 1024;
 }
 
 /** Returns the processor time of each thread of a process, seconds, and the name of the thread. */
