@@ -7,6 +7,7 @@ import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
+import { MAX_KEYS } from '../store/contracts/stores.ts';
 import type { EndedSession } from '../store/contracts/sessions.ts';
 import {
   addCounts,
@@ -28,8 +29,6 @@ import { ProgressRate } from './progress-rate.ts';
 import { countPairs, RETRY_WAITS_MS, scorePage } from './score-page.ts';
 import {
   countTargets,
-  countTraces,
-  MAX_PAGE,
   readLive,
   selectBackfill,
   type Selecting,
@@ -40,8 +39,11 @@ import { selectSessions } from './select-sessions.ts';
 import { shareStock } from './share-stock.ts';
 import { createSessionTargets, createTraceTargets, type BackfillTargets } from './targets.ts';
 
-/** Most traces of a page whose scorers ask a judge: a page begins anew after an interruption. */
-const JUDGED_PAGE = 100;
+/**
+ * Most traces of a page by its slowest scorer: one that asks a judge, one of the user's own, one that runs here. A page begins anew after an
+ * interruption, and its traces are in memory.
+ */
+const PAGE = { judged: 100, own: 500, quick: MAX_KEYS };
 
 /** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
 const PAGES_AT_ONCE = 2;
@@ -64,6 +66,8 @@ export interface BackfillWork {
   readonly judgeShare: number;
   /** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. Default 1,000. */
   readonly settleMs?: number | undefined;
+  /** Most traces of a page; at most `MAX_KEYS`. Default: by the slowest scorer. */
+  readonly pageSize?: number | undefined;
   /** Waits before scorers that wait for their judge are tried again, milliseconds. Default 1, 3 and 9 s. */
   readonly retryWaitsMs?: readonly number[] | undefined;
 }
@@ -76,8 +80,10 @@ interface Checkpoint {
   /** Last trace, and last session, of the pages that are done. */
   readonly afterTrace: TracePlace | null;
   readonly afterSession: EndedSession | null;
-  /** Number of traces in the range. */
+  /** Estimated number of traces in the range, of agents or not. */
   readonly listed: number;
+  /** Number of them in the pages that are done. */
+  readonly passed: number;
   /** Counts of the pages that are done. */
   readonly counts: BackfillReport;
 }
@@ -114,6 +120,7 @@ export class BackfillRun {
           afterTrace: null,
           afterSession: null,
           listed: 0,
+          passed: 0,
           counts: { ...EMPTY_REPORT, maxCostUsd },
         };
   }
@@ -146,7 +153,7 @@ export class BackfillRun {
     const { scoring, settleMs = SETTLE_MS } = this.#work;
     const marginMs = this.#spec.rescore ? settleMs : 0;
     const begunMs = (await scoring.stores.spans.nowMs()) + marginMs;
-    const listed = await countTraces(scoring.stores, this.#range, this.#run.signal);
+    const listed = await scoring.stores.spans.count(this.#range);
     await sleep(2 * marginMs, this.#run.signal);
     await this.#advance({ begunMs, listed });
   }
@@ -162,7 +169,8 @@ export class BackfillRun {
       claims: { claim: (key) => ({ key, owns: () => true, check }) },
       budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,
       judgeStock: shareStock(judgeStock, this.#spec.judgeShare ?? judgeShare),
-      traceConcurrency: concurrency ?? traceConcurrency,
+      traceConcurrency: concurrency ?? Math.max(traceConcurrency, this.#pageSize),
+      tracesPerBatch: MAX_KEYS,
       judgeScope: {
         ...judgeScope,
         ...(rescore ? { cache: undefined } : {}),
@@ -190,16 +198,15 @@ export class BackfillRun {
   async #scoreTraces(scoring: Scoring, selecting: Selecting): Promise<void> {
     const targets = createTraceTargets(scoring, selecting.mode);
     const { concurrency, tracesPerSecond } = this.#spec;
-    const isJudged = this.#rules.some(({ scorers }) => scorers.some((each) => each.isJudged));
     const limits = [concurrency, tracesPerSecond].flatMap((most) => most ?? []);
-    const limit = Math.max(1, Math.floor(Math.min(isJudged ? JUDGED_PAGE : MAX_PAGE, ...limits)));
+    const limit = Math.max(1, Math.floor(Math.min(this.#pageSize, ...limits)));
     const { afterTrace: after } = this.#checkpoint;
     const pages = selectBackfill(scoring, this.#range, selecting, { after, limit });
     const underWay: PageUnderWay[] = [];
     try {
       for await (const page of pages) {
         const settle = this.#startPage(targets, page, { matched: countTargets(page), sessions: 0 });
-        underWay.push({ settle, place: { afterTrace: page.after } });
+        underWay.push({ settle, listed: page.listed, place: { afterTrace: page.after } });
         if (underWay.length >= (concurrency === null ? PAGES_AT_ONCE : 1)) {
           await this.#settleFirst(underWay);
         }
@@ -222,7 +229,7 @@ export class BackfillRun {
     const { afterSession } = this.#checkpoint;
     for await (const page of selectSessions(scoring, this.#range, selecting, afterSession)) {
       const settle = this.#startPage(targets, page, { matched: 0, sessions: countTargets(page) });
-      await this.#settleFirst([{ settle, place: { afterSession: page.after } }]);
+      await this.#settleFirst([{ settle, listed: 0, place: { afterSession: page.after } }]);
     }
   }
 
@@ -265,7 +272,7 @@ export class BackfillRun {
     const add = await first?.settle;
     underWay.shift();
     add?.();
-    await this.#advance(first?.place ?? {});
+    await this.#advance({ ...first?.place, passed: this.#checkpoint.passed + (first?.listed ?? 0) });
   }
 
   async #advance(change: Partial<Checkpoint>): Promise<void> {
@@ -294,15 +301,29 @@ export class BackfillRun {
     return { checkpoint: this.#checkpoint, report: { ...report }, costUsd: this.#costUsd };
   }
 
-  /** Estimates the pairs that are left: one for each scorer and trace. */
+  /** Estimates the pairs that are left: one for each scorer and trace that matches, by the part of the traces that did so far. */
   #estimateRemaining(done: number): number {
-    const { phase, listed } = this.#checkpoint;
+    const { phase, listed, passed, counts } = this.#checkpoint;
     const pairs = countPairs(this.#rules.filter(({ target }) => target !== 'session'));
-    return phase === 'traces' ? Math.max(0, listed * pairs - done) : 0;
+    const part = passed === 0 ? 1 : counts.matched / passed;
+    return phase === 'traces' ? Math.max(0, Math.round(listed * part) * pairs - done) : 0;
+  }
+
+  /** Most traces of a page. */
+  get #pageSize(): number {
+    const scorers = this.#rules.flatMap((rule) => rule.scorers);
+    const slowest = scorers.some(({ isJudged }) => isJudged)
+      ? PAGE.judged
+      : scorers.some(({ guest }) => guest !== undefined)
+        ? PAGE.own
+        : PAGE.quick;
+    return this.#work.pageSize ?? slowest;
   }
 }
 
 interface PageUnderWay {
   readonly settle: Promise<() => void>;
+  /** Number of traces that were listed for it. */
+  readonly listed: number;
   readonly place: Partial<Checkpoint>;
 }

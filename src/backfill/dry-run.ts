@@ -13,7 +13,7 @@ import { readFacts, selectTrace, type Selected } from '../scoring/select/select-
 import { readStoreClock } from '../scoring/store-clock.ts';
 import type { JudgeUseStore } from '../store/contracts/judge-use.ts';
 import type { SessionKey } from '../store/contracts/sessions.ts';
-import { joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
+import { MAX_KEYS, joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
 import type { BackfillWork } from './backfill-run.ts';
 import {
   addCounts,
@@ -29,7 +29,6 @@ import { computeBackfillId, readRange, renameRules, type BackfillSpec } from './
 import { countPairs } from './score-page.ts';
 import {
   countTargets,
-  MAX_PAGE,
   readLive,
   selectBackfill,
   type Selecting,
@@ -103,7 +102,7 @@ async function planWork(
   const range = readRange(spec, tenant);
   const [traces, sessions] = [new PlannedWork<TraceKey>(), new PlannedWork<SessionKey>()];
   let report = { ...readBackfillReport({}), maxCostUsd: spec.maxCostUsd };
-  for await (const page of selectBackfill(scoring, range, selecting, { after: null, limit: MAX_PAGE })) {
+  for await (const page of selectBackfill(scoring, range, selecting, { after: null, limit: MAX_KEYS })) {
     if (signal.aborted) {
       return { report, traces, sessions, isComplete: false };
     }

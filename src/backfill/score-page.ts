@@ -1,4 +1,4 @@
-import type { Decision } from '../domain/decision.ts';
+import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
 import { readReasonCode } from '../scoring/attempt/attempt-failure.ts';
@@ -31,15 +31,19 @@ export interface PageTerms {
  */
 export async function scorePage<Key>(
   targets: BackfillTargets<Key>,
-  { taken, decisions, leftToLive }: SelectedTargets<Key>,
+  { taken, fresh, decisions, leftToLive }: SelectedTargets<Key>,
   terms: PageTerms,
 ): Promise<PairCounts> {
   const pairs = countPairs(targets.rules);
   const isRefused =
     terms.isSpent() && targets.rules.every(({ scorers }) => scorers.every((each) => each.isJudged));
   const outcomes = isRefused ? new Map<string, TraceOutcome>() : await scoreTargets(targets, taken, terms);
-  const scoredKeys = taken.filter((key) => isDecided(outcomes.get(targets.name(key))));
-  const rows = [...decisions, ...(await readRows(targets, scoredKeys, outcomes))];
+  const { yes: scoredKeys = [], no: undecidedKeys = [] } = Object.groupBy(taken, (key) =>
+    isDecided(outcomes.get(targets.name(key))) ? 'yes' : 'no',
+  );
+  const isStored = (key: Key) =>
+    !fresh.has(key) || !hasAllRows(targets.rules, outcomes.get(targets.name(key)));
+  const rows = [...decisions, ...(await readRows(targets, scoredKeys, { outcomes, isStored }))];
   const newScores = await findNewScores(targets, rows, outcomes, terms);
   const countTerms = {
     rules: targets.rules,
@@ -47,9 +51,7 @@ export async function scorePage<Key>(
     isSpent: terms.isSpent(),
     isNewScore: (row: Decision) => newScores.has(nameScore(row)),
   };
-  const undecided = taken
-    .filter((key) => !scoredKeys.includes(key))
-    .map((key) => outcomes.get(targets.name(key)));
+  const undecided = undecidedKeys.map((key) => outcomes.get(targets.name(key)));
   return [
     [SKIPPED.arriving, leftToLive.arriving],
     [SKIPPED.leftToLive, leftToLive.owed],
@@ -147,14 +149,31 @@ function rejectAway(waiting: readonly TraceOutcome[], all: readonly TraceOutcome
   }
 }
 
-/** Reads the decisions of the rules. A scorer that failed in a rescore leaves the stored row of before. */
+/** Returns true when a pass has decided all scorers of all rules: then no row of another pass counts. */
+function hasAllRows(rules: readonly PreparedRule[], outcome: TraceOutcome | undefined): boolean {
+  const decided = new Set(outcome?.decisions.map(({ rule, scorer }) => JSON.stringify([rule, scorer])));
+  const isThere = (rule: string, scorer: string) => decided.has(JSON.stringify([rule, scorer]));
+  return rules.every(
+    ({ name, scorers }) => isThere(name, WHOLE_RULE) || scorers.every((scorer) => isThere(name, scorer.name)),
+  );
+}
+
+/** Passes over the targets of a page. */
+interface PagePasses<Key> {
+  readonly outcomes: ReadonlyMap<string, TraceOutcome>;
+  /** Returns true for a target that may have rows of an earlier pass. */
+  readonly isStored: (key: Key) => boolean;
+}
+
+/** Returns the decisions of the rules, read where needed. A scorer that failed in a rescore leaves the stored row of before. */
 async function readRows<Key>(
   targets: BackfillTargets<Key>,
   keys: readonly Key[],
-  outcomes: ReadonlyMap<string, TraceOutcome>,
+  { outcomes, isStored }: PagePasses<Key>,
 ): Promise<Decision[]> {
   const names = new Set(targets.rules.map(({ name }) => name));
-  const stored = keys.length === 0 ? [] : await targets.readRows(keys);
+  const toRead = keys.filter(isStored);
+  const stored = toRead.length === 0 ? [] : await targets.readRows(toRead);
   const ofKeys = new Set(keys.map((key) => targets.name(key)));
   const now = keys.flatMap((key) => outcomes.get(targets.name(key))?.decisions ?? []);
   const rows = [...stored, ...now].filter((row) => names.has(row.rule) && ofKeys.has(targets.nameOfRow(row)));

@@ -22,9 +22,6 @@ import {
 } from '../scoring/select/where.ts';
 import type { BackfillRange } from './backfill-spec.ts';
 
-/** Most traces of one page. */
-export const MAX_PAGE = 500;
-
 /** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;
 
@@ -45,6 +42,8 @@ export interface LeftToLive {
 export interface SelectedTargets<Key> {
   /** Targets to score now. */
   readonly taken: readonly Key[];
+  /** Targets of `taken` without a decision of this backfill. */
+  readonly fresh: ReadonlySet<Key>;
   /** Number of targets that an earlier run of this backfill has decided. */
   readonly decided: number;
   /** Decisions of this backfill on those targets. */
@@ -58,7 +57,9 @@ export interface TracePlace extends TraceKey {
 }
 
 /** One page of the traces of a backfill. Traces without a span of an agent or a model are left out. */
-export interface BackfillPage extends SelectedTargets<TraceKey> {
+export interface BackfillPage extends SelectedTargets<TraceActivity> {
+  /** Number of traces that were listed, with those that are left out. */
+  readonly listed: number;
   /** Last trace that was listed. */
   readonly after: TracePlace;
 }
@@ -78,7 +79,7 @@ export async function readLive({ stores }: BackfillContext, rules: readonly Prep
 export interface Listing {
   /** Last trace of the page before; null: from the begin. */
   readonly after: TracePlace | null;
-  /** Most traces of a page. */
+  /** Most traces of a page; at most `MAX_KEYS`. */
   readonly limit: number;
 }
 
@@ -96,19 +97,19 @@ export async function* selectBackfill(
   const begunMs = await spans.nowMs();
   const { readiness, mode } = selecting;
   const incomplete = await readIncomplete(stores, readiness, range, begunMs);
-  for await (const { traces, after } of listTraces(spans, range, listing)) {
+  for await (const { traces, listed, after } of listTraces(spans, range, listing)) {
     const rows = await decisionStore.ofTraces(traces);
     const readUntil = mode.sessionRules.length === 0 ? null : await stores.runs.readUntil(traces);
     const nowMs = await spans.nowMs();
-    const selected = traces.reduce((page, activity) => {
+    const placed = traces.map((activity) => {
       const decisions = rows.get(joinTraceKey(activity)) ?? [];
       const missesParent = activity.rootSeen && incomplete.has(joinTraceKey(activity));
       const isArriving = activity.firstArrivalMs > begunMs || missesParent;
       const isUnread =
         readUntil !== null && (readUntil.get(joinTraceKey(activity)) ?? -1) < activity.lastArrivalMs;
-      return addTrace(page, { activity, decisions, isArriving, isUnread, nowMs }, selecting);
-    }, EMPTY_SELECTION as SelectedTargets<TraceKey>);
-    yield { ...selected, after };
+      return placeTrace({ activity, decisions, isArriving, isUnread, nowMs }, selecting);
+    });
+    yield { ...collectTargets(placed), listed, after };
   }
 }
 
@@ -117,28 +118,12 @@ export function countTargets({ taken, decided, leftToLive }: SelectedTargets<unk
   return taken.length + decided + leftToLive.arriving + leftToLive.owed;
 }
 
-/** Counts the traces of a range, without a look at their decisions. Stops early at the signal. */
-export async function countTraces(
-  { spans }: Pick<BackfillContext['stores'], 'spans'>,
-  range: BackfillRange,
-  signal: AbortSignal,
-): Promise<number> {
-  let count = 0;
-  for await (const { traces } of listTraces(spans, range, { after: null, limit: MAX_PAGE })) {
-    count += traces.length;
-    if (signal.aborted) {
-      break;
-    }
-  }
-  return count;
-}
-
 /** Lists the traces of agents or models that meet the conditions of the range, page by page. */
 async function* listTraces(
   spans: BackfillContext['stores']['spans'],
   { fromMs, toMs, tenant, where }: BackfillRange,
   { after: first, limit }: Listing,
-): AsyncGenerator<{ traces: readonly TraceActivity[]; after: TracePlace }> {
+): AsyncGenerator<{ traces: readonly TraceActivity[]; listed: number; after: TracePlace }> {
   let after = first;
   for (;;) {
     const listed = await spans.list({
@@ -158,7 +143,8 @@ async function* listTraces(
       startUnixNano: String(last.firstStartUnixNano),
     };
     const ofAgents = listed.filter((trace) => trace.agentSeen);
-    yield { traces: where === undefined ? ofAgents : await filterTraces(spans, ofAgents, where), after };
+    const traces = where === undefined ? ofAgents : await filterTraces(spans, ofAgents, where);
+    yield { traces, listed: listed.length, after };
   }
 }
 
@@ -177,12 +163,25 @@ async function filterTraces(
   });
 }
 
-export const EMPTY_SELECTION: SelectedTargets<never> = {
-  taken: [],
-  decided: 0,
-  decisions: [],
-  leftToLive: { arriving: 0, owed: 0 },
-};
+/** A target with its place in the selection: taken, decided by an earlier run, or left to live scoring. */
+export type PlacedTarget<Key> =
+  | { readonly place: keyof LeftToLive }
+  | { readonly place: 'decided'; readonly prior: readonly Decision[] }
+  | { readonly place: 'taken'; readonly key: Key; readonly isFresh: boolean };
+
+/** Collects the targets of a page by their places. */
+export function collectTargets<Key>(placed: readonly PlacedTarget<Key>[]): SelectedTargets<Key> {
+  const taken = placed.filter((each) => each.place === 'taken');
+  const decided = placed.filter((each) => each.place === 'decided');
+  const count = (place: keyof LeftToLive) => placed.filter((each) => each.place === place).length;
+  return {
+    taken: taken.map(({ key }) => key),
+    fresh: new Set(taken.filter(({ isFresh }) => isFresh).map(({ key }) => key)),
+    decided: decided.length,
+    decisions: decided.flatMap(({ prior }) => prior),
+    leftToLive: { arriving: count('arriving'), owed: count('owed') },
+  };
+}
 
 /**
  * Finds young traces whose spans name a parent that has not come. Live scoring waits for such a parent up to the maximum wait,
@@ -225,13 +224,8 @@ export interface Selecting {
   readonly live: Live;
 }
 
-function addTrace(
-  page: SelectedTargets<TraceKey>,
-  trace: KnownTrace,
-  { readiness, mode, live }: Selecting,
-): SelectedTargets<TraceKey> {
+function placeTrace(trace: KnownTrace, { readiness, mode, live }: Selecting): PlacedTarget<TraceActivity> {
   const { activity, decisions, nowMs } = trace;
-  const { leftToLive } = page;
   const names = new Set(mode.rules.map((rule) => rule.name));
   const prior = decisions.filter((row) => names.has(row.rule));
   const candidate: TraceCandidate = {
@@ -243,16 +237,14 @@ function addTrace(
   };
   const isYoung = nowMs - activity.firstArrivalMs < readiness.maxWaitMs;
   if ((isYoung && trace.isArriving) || computeWaitUntil(candidate, readiness) !== null) {
-    return { ...page, leftToLive: { ...leftToLive, arriving: leftToLive.arriving + 1 } };
+    return { place: 'arriving' };
   }
   if (isOwed(trace, mode, live)) {
-    return { ...page, leftToLive: { ...leftToLive, owed: leftToLive.owed + 1 } };
+    return { place: 'owed' };
   }
-  if (!trace.isUnread && listOpenRules(candidate, mode).open.length === 0) {
-    return { ...page, decided: page.decided + 1, decisions: [...page.decisions, ...prior] };
-  }
-  const { tenant, traceId } = activity;
-  return { ...page, taken: [...page.taken, { tenant, traceId }] };
+  return !trace.isUnread && listOpenRules(candidate, mode).open.length === 0
+    ? { place: 'decided', prior }
+    : { place: 'taken', key: activity, isFresh: prior.length === 0 };
 }
 
 /**

@@ -6,9 +6,10 @@ import { computeSessionWait, type SessionSettings } from '../scoring/sessions/se
 import type { EndedSession, SessionKey } from '../store/contracts/sessions.ts';
 import type { BackfillRange } from './backfill-spec.ts';
 import {
-  EMPTY_SELECTION,
+  collectTargets,
   type BackfillContext,
   type Live,
+  type PlacedTarget,
   type Selecting,
   type SelectedTargets,
 } from './select-backfill.ts';
@@ -42,16 +43,16 @@ export async function* selectSessions(
       return;
     }
     const nowMs = await stores.spans.nowMs();
-    let page: SelectedTargets<SessionKey> = EMPTY_SELECTION;
+    const placed: PlacedTarget<SessionKey>[] = [];
     for (const [ofTenant, sessions] of Map.groupBy(listed, (session) => session.tenant)) {
       const ids = sessions.map(({ sessionId }) => buildSessionTargetId(sessionId));
       const rows = Map.groupBy(await stores.sessions.decisions(ofTenant, ids), (row) => row.targetId);
       for (const session of sessions) {
         const decisions = rows.get(buildSessionTargetId(session.sessionId)) ?? [];
-        page = addSession(page, { session, decisions, nowMs }, selecting);
+        placed.push(placeSession({ session, decisions, nowMs }, selecting));
       }
     }
-    yield { ...page, after };
+    yield { ...collectTargets(placed), after };
   }
 }
 
@@ -61,20 +62,18 @@ interface KnownSession {
   readonly nowMs: number;
 }
 
-function addSession(
-  page: SelectedTargets<SessionKey>,
+function placeSession(
   known: KnownSession,
   { mode, live, sessions: settings }: Selecting,
-): SelectedTargets<SessionKey> {
+): PlacedTarget<SessionKey> {
   const { session, decisions, nowMs } = known;
-  const { leftToLive } = page;
   const names = new Set(mode.sessionRules.map((rule) => rule.name));
   const prior = decisions.filter((row) => names.has(row.rule));
   if (computeSessionWait(session, prior, nowMs, settings) !== null) {
-    return { ...page, leftToLive: { ...leftToLive, arriving: leftToLive.arriving + 1 } };
+    return { place: 'arriving' };
   }
   if (isOwed(known, mode, live, settings)) {
-    return { ...page, leftToLive: { ...leftToLive, owed: leftToLive.owed + 1 } };
+    return { place: 'owed' };
   }
   const isDecided =
     mode.redo === null &&
@@ -84,11 +83,10 @@ function addSession(
         session,
       ),
     );
-  if (isDecided) {
-    return { ...page, decided: page.decided + 1, decisions: [...page.decisions, ...prior] };
-  }
   const { tenant, sessionId } = session;
-  return { ...page, taken: [...page.taken, { tenant, sessionId }] };
+  return isDecided
+    ? { place: 'decided', prior }
+    : { place: 'taken', key: { tenant, sessionId }, isFresh: prior.length === 0 };
 }
 
 /** Returns true when a live rule has yet to decide the session with a scorer of the backfill, and its sweep still finds it. */

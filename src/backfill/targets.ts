@@ -11,7 +11,7 @@ import { scoreSession } from '../scoring/sessions/score-session.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { SessionKey } from '../store/contracts/sessions.ts';
-import { joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 
 /** Sessions that are scored at the same time: their turns are in memory. */
 const SESSIONS_AT_ONCE = 8;
@@ -41,7 +41,7 @@ export function nameScore({
 }
 
 /** Creates the targets of rules on traces and their parts. */
-export function createTraceTargets(scoring: Scoring, mode: ScoringMode): BackfillTargets<TraceKey> {
+export function createTraceTargets(scoring: Scoring, mode: ScoringMode): BackfillTargets<TraceActivity> {
   const { stores } = scoring;
   const paired = readScoresAgain(scoring);
   return {
@@ -49,7 +49,9 @@ export function createTraceTargets(scoring: Scoring, mode: ScoringMode): Backfil
     name: joinTraceKey,
     nameOfRow: joinTraceKey,
     async score(keys, onOutcome) {
-      await scoreTraces(paired, keys, mode, (outcome) => onOutcome(joinTraceKey(outcome.key), outcome));
+      await scoreTraces(knowActivity(paired, keys), keys, mode, (outcome) =>
+        onOutcome(joinTraceKey(outcome.key), outcome),
+      );
     },
     readRows: async (keys) => [...(await stores.decisions.ofTraces(keys)).values()].flat(),
     readScores: async (rows) => [...(await stores.scores.ofTraces(listKeys(rows))).values()].flat(),
@@ -101,6 +103,19 @@ function isOurs({ redo }: ScoringMode, source: ScoreSource): boolean {
 function listKeys(rows: readonly Decision[]): TraceKey[] {
   const keys = rows.map(({ tenant, traceId }) => ({ tenant, traceId }));
   return [...new Map(keys.map((key) => [joinTraceKey(key), key])).values()];
+}
+
+/** Returns scoring that does not look up again what the selection of a page has just read. */
+function knowActivity(scoring: Scoring, activities: readonly TraceActivity[]): Scoring {
+  const { stores } = scoring;
+  const known = new Map(activities.map((activity) => [joinTraceKey(activity), activity]));
+  const activity: typeof stores.spans.activity = async (keys) => {
+    const found = keys.flatMap((key) => known.get(joinTraceKey(key)) ?? []);
+    return found.length === keys.length
+      ? new Map(found.map((each) => [joinTraceKey(each), each]))
+      : stores.spans.activity(keys);
+  };
+  return { ...scoring, stores: { ...stores, spans: { ...stores.spans, activity } } };
 }
 
 /**

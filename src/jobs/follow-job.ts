@@ -4,11 +4,20 @@ import { NotFoundError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
 import { OPEN_STATUSES, type Job, type JobStore, type NewJob } from '../store/contracts/jobs.ts';
 
+/** Job that was created or found. */
+export interface OpenedJob {
+  readonly id: string;
+  /** True: no other process knows the id yet, but scorer processes find the job when they look for jobs. */
+  readonly isNew: boolean;
+}
+
 /**
  * Stores a new job, or finds the open one with the same kind, tenant and specification: a command that is repeated continues it.
- * Returns its id.
  */
-export async function openJob(jobs: JobStore, { kind, tenant, spec }: Omit<NewJob, 'id'>): Promise<string> {
+export async function openJob(
+  jobs: JobStore,
+  { kind, tenant, spec }: Omit<NewJob, 'id'>,
+): Promise<OpenedJob> {
   const wanted = canonicalJson(spec);
   const same = (await jobs.listOpen()).find(
     (job) =>
@@ -18,11 +27,11 @@ export async function openJob(jobs: JobStore, { kind, tenant, spec }: Omit<NewJo
       canonicalJson(job.spec) === wanted,
   );
   if (same !== undefined) {
-    return same.id;
+    return { id: same.id, isNew: false };
   }
   const id = randomUUID();
   await jobs.create({ id, kind, tenant, spec });
-  return id;
+  return { id, isNew: true };
 }
 
 /** Interval in which a followed job is read, milliseconds. */

@@ -21,9 +21,6 @@ import { findJoinedRuns } from './read/sibling-traces.ts';
 import { readStoreClock, type StoreClock } from './store-clock.ts';
 import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
-/** Most traces of one look-up: the limit of a read of the store. */
-const KEYS_PER_LOOKUP = 500;
-
 /**
  * Time after which a trace is looked up again whose activity is behind its arrivals, milliseconds: an insert shows its rows in one table
  * after the other.
@@ -59,8 +56,8 @@ export async function scoreTraces(
     outcomes.set(joinTraceKey(outcome.key), outcome);
     onOutcome(outcome);
   };
-  for (let start = 0; start < items.length; start += KEYS_PER_LOOKUP) {
-    await scoreSlice(scoring, items.slice(start, start + KEYS_PER_LOOKUP), mode, settle);
+  for (let start = 0; start < items.length; start += scoring.tracesPerBatch) {
+    await scoreSlice(scoring, items.slice(start, start + scoring.tracesPerBatch), mode, settle);
   }
   return items.map((item) => outcomes.get(joinTraceKey(item)) ?? buildOutcome(item));
 }

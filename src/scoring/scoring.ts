@@ -34,6 +34,8 @@ export interface Scoring extends SelectContext, ReadContext, AttemptContext, Rec
   readonly stores: ScoringStores;
   /** Traces whose scorers run at the same time. */
   readonly traceConcurrency: number;
+  /** Most traces of one batch, which is looked up together: at most `MAX_KEYS`. */
+  readonly tracesPerBatch: number;
   /**
    * Turns of batches that are looked up and read. With few at a time, the first batch of a backlog is decided soon, and the others
    * are no later.
@@ -42,6 +44,9 @@ export interface Scoring extends SelectContext, ReadContext, AttemptContext, Rec
   /** Number of answers of each judge that came from the cache. */
   readonly reuses: ReadonlyMap<string, number>;
 }
+
+/** Most traces of a batch of live scoring: a smaller one is decided earlier. */
+const TRACES_PER_BATCH = 500;
 
 export interface ScoringPorts {
   readonly stores: ScoringStores;
@@ -157,6 +162,7 @@ function readLimits(options: ScoringOptions) {
     scorerTimeoutMs: options.scorerTimeoutMs ?? 120_000,
     judgeAttempts: options.judgeAttempts ?? 3,
     traceConcurrency: options.traceConcurrency ?? 256,
+    tracesPerBatch: TRACES_PER_BATCH,
     newestShare: options.newestShare ?? 0.5,
     maxTracesInMemory: options.maxTracesInMemory ?? 2_000,
   };

@@ -61,7 +61,7 @@ export function createBackfillWrites(
   return {
     async start(asked) {
       const { spec } = await plan(asked);
-      const id = await openJob(jobs, { kind: BACKFILL, tenant, spec: { ...spec } });
+      const { id } = await openJob(jobs, { kind: BACKFILL, tenant, spec: { ...spec } });
       return findBackfill(jobs, id);
     },
     async dryRun(asked) {

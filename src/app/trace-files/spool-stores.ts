@@ -43,6 +43,7 @@ export function createSpoolStores(spool: TraceSpool, nowMs: number): ScoringStor
         spool
           .list({ fromUnixNano: toNanos(fromMs), toUnixNano: toNanos(toMs), limit })
           .map((trace) => buildActivity(trace, nowMs)),
+      count: async () => spool.count(),
       findTrace: none,
     },
     decisions: {

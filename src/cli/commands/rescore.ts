@@ -68,7 +68,7 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };
   const subjects = scorer === undefined ? [] : [{ kind: 'scorer', id: scorer } as const];
   await auditCommand(context, 'rescore', { action: 'rescore.start', subjects });
-  const id = await openJob(store.jobs, { kind: RESCORE, tenant: '', spec });
+  const { id } = await openJob(store.jobs, { kind: RESCORE, tenant: '', spec });
   if (options.detach === true) {
     const job = await store.jobs.find(id);
     await context.out.document(job === undefined ? { id } : jobJson(job), () => `job ${id}`);

@@ -62,7 +62,9 @@ export async function resumeBackfill(context: CommandContext, id: string): Promi
   const { store } = await context.openApp();
   await auditOrder(context, id, 'resume');
   const job = await orderBackfill(store.jobs, await findBackfill(store.jobs, id), 'resume');
-  return (await hasLiveScorer(store.duties)) ? print(context, job) : attachBackfill(context, id);
+  return (await hasLiveScorer(store.duties))
+    ? print(context, job)
+    : attachBackfill(context, { id, isNew: false });
 }
 
 function auditOrder(context: CommandContext, id: string, order: JobOrder): Promise<void> {

@@ -14,6 +14,8 @@ export interface AttachedJob {
   readonly store: Store;
   readonly id: string;
   readonly kinds: readonly JobKind[];
+  /** True when no other process can have the job or take it now: the command need not wait for the lease of another one. Default: false. */
+  readonly isAlone?: boolean;
   /** Formats the state of the job on one line. */
   readonly show: (job: Job) => string;
   /** Formats the job as JSON for `--json`. Absent for a command that prints one document at its end. */
@@ -26,11 +28,15 @@ export interface AttachedJob {
  */
 export async function runAttached(
   { out, log, signal }: Pick<CommandContext, 'out' | 'log' | 'signal'>,
-  { store, id, kinds, show, toJson }: AttachedJob,
+  { store, id, kinds, show, toJson, isAlone = false }: AttachedJob,
 ): Promise<Job> {
   const { jobs, duties, spans } = store;
   const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds, log };
-  const runner = startJobRunner(deps, { only: id, lookEveryMs: LOOK_EVERY_MS });
+  const runner = startJobRunner(deps, {
+    only: id,
+    lookEveryMs: LOOK_EVERY_MS,
+    lease: isAlone ? { settleMs: 0 } : {},
+  });
   const shown: Promise<void>[] = [];
   try {
     const onChange = (job: Job) => {

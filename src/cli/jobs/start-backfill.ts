@@ -1,5 +1,6 @@
 import { backfillJson } from '../../api/json/backfill-json.ts';
 import { formatAll } from '../../domain/plural.ts';
+import type { OpenedJob } from '../../jobs/follow-job.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { auditCommand } from '../audit-command.ts';
 import type { CommandContext } from '../command.ts';
@@ -66,7 +67,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     await requireLiveScorer(context);
   }
   await auditCommand(context, 'backfill', { action: 'backfill.start', subjects: [] });
-  const id = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } });
+  const { id, isNew } = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } });
   if (detach === true) {
     const { findBackfill } = await import('../../app/jobs/backfill-jobs.ts');
     const job = await findBackfill(store.jobs, id);
@@ -74,7 +75,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     context.out.talk(`a running serve does it; to see how far it is: spanscore backfill show ${id}`);
     return EXIT.done;
   }
-  return attachBackfill(context, id);
+  return attachBackfill(context, { id, isNew });
 }
 
 /** Throws `store_unavailable` when no process would run a job. */
@@ -90,7 +91,7 @@ async function requireLiveScorer(context: CommandContext): Promise<void> {
 }
 
 /** Follows a backfill to its end, and runs it here unless another process has it. */
-export async function attachBackfill(context: CommandContext, id: string): Promise<ExitCode> {
+export async function attachBackfill(context: CommandContext, { id, isNew }: OpenedJob): Promise<ExitCode> {
   const { config } = await context.loadConfig();
   const { store, purged, readTrace } = await context.openApp();
   const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
@@ -107,6 +108,7 @@ export async function attachBackfill(context: CommandContext, id: string): Promi
     store,
     id,
     kinds: [kind],
+    isAlone: isNew && !isBesideLive,
     show: showBackfill,
     toJson: backfillJson,
   });

@@ -1,13 +1,10 @@
 import DataLoader from 'dataloader';
 import type { Score } from '../../domain/score.ts';
-import { joinTraceKey, type ScoreStore, type TraceKey } from '../../store/contracts/stores.ts';
+import { joinTraceKey, MAX_KEYS, type ScoreStore, type TraceKey } from '../../store/contracts/stores.ts';
 import type { TraceTask } from '../trace-task.ts';
 
 /** Age up to which the scores that were read with the trace are used, milliseconds. */
 const RECENT_MS = 1_000;
-
-/** Most traces of one look-up: the limit of a read of the store. */
-const MAX_KEYS = 500;
 
 /** Scores of traces, read again before a judge is asked. */
 export interface LaterScores {

@@ -11,7 +11,7 @@ const MAX_PER_READ = 32 * MIB;
 const MAX_SPANS_PER_READ = 20_000;
 
 /** Most traces of one read. */
-const MAX_TRACES_PER_READ = 200;
+const MAX_TRACES_PER_READ = 1_000;
 
 /** Traces of the first read, while their size is unknown. */
 const FIRST_READ = 50;

@@ -1,12 +1,9 @@
 import DataLoader from 'dataloader';
-import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
+import { joinTraceKey, MAX_KEYS, type TraceKey } from '../../store/contracts/stores.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 
 /** Look-ups of one kind that run at the same time. Further ones gather until one of these has ended. */
 const AT_ONCE = 2;
-
-/** Most traces of one look-up: the limit of a read of the store. */
-const MAX_KEYS = 500;
 
 /** Reads something about traces. The result is keyed by `joinTraceKey` and lacks traces without it. */
 type Lookup<Value> = (keys: readonly TraceKey[]) => Promise<Map<string, Value>>;

@@ -4,6 +4,9 @@ import type { Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 
+/** Most traces that one statement asks for. */
+export const MAX_KEYS = 2_000;
+
 /** Identity of a trace: trace ids are unique only within a tenant ('' without tenants). */
 export interface TraceKey {
   readonly tenant: string;
@@ -85,7 +88,7 @@ export interface SpanSource {
     options?: { readonly feedback?: boolean },
   ): Promise<Map<string, TraceFacts>>;
   /**
-   * Reads at most 500 keys. Deduplicates spans by id (later end, then more attributes, then greater bytes), logs by
+   * Reads at most `MAX_KEYS` keys. Deduplicates spans by id (later end, then more attributes, then greater bytes), logs by
    * content. With `atMostSpans` a source may omit traces with more spans, which the caller does not need.
    */
   read(
@@ -100,6 +103,12 @@ export interface SpanSource {
     after?: { startUnixNano: bigint; traceId: string; tenant?: string };
     limit: number;
   }): Promise<TraceActivity[]>;
+  /** Estimates how many traces have a span that starts in [fromMs, toMs), with or without an agent. May be too small for a large table. */
+  count(range: {
+    readonly tenant?: string | undefined;
+    readonly fromMs: number;
+    readonly toMs: number;
+  }): Promise<number>;
   /** Finds the activity of traces by id alone (any tenant), for commands that have only the id. */
   findTrace(traceId: string): Promise<TraceActivity[]>;
 }

@@ -8,7 +8,7 @@ import { listByStart } from '../spans/trace-starts.ts';
 import type { TraceListing } from '../spans/traces-list.ts';
 import { createDiscovery } from './discovery.ts';
 import { readForeignSchema, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
-import { foreignStarts } from './foreign-starts.ts';
+import { countForeign, foreignStarts } from './foreign-starts.ts';
 import { foreignTables } from './foreign-tables.ts';
 import { newestForeign } from './newest-foreign.ts';
 import { createTableActivity } from './table-activity.ts';
@@ -60,6 +60,7 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
       read: async (keys, options) =>
         readTraces(database, keys, limitsFor(READ_LIMITS, options), await tablesNow()),
       list: async (range) => activity.asArrived(await listByStart(starts, range)),
+      count: async (range) => countForeign(database, await schema(), range),
       findTrace: async (traceId) => {
         const arrived = await findTrace(database, traceId);
         return arrived.length > 0

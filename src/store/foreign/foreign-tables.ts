@@ -1,21 +1,25 @@
 import { FACT_KEYS } from '../spans/facts.ts';
-import type { TraceActivity, TraceKey } from '../contracts/stores.ts';
+import type { TraceKey } from '../contracts/stores.ts';
 import type { Database, QueryParams } from '../database.ts';
 import { ASKED_OF_MAPS, type FactRows, type SpanTables } from '../spans/span-tables.ts';
 import { keyParams } from '../spans/trace-keys.ts';
 import { attributeColumn } from './attribute-columns.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 import { COUNTS, logRows, formatSettings, spanRows, WANTED_TRACES } from './foreign-rows.ts';
-import { buildWindow, readBounds, type TimeBounds } from './trace-bounds.ts';
+import { buildWindow, listBounds, readBounds, type Remembered, type TimeBounds } from './trace-bounds.ts';
 
 /** Creates the source of spans for a foreign schema. `known` returns the activity of a trace that is known already. */
 export function foreignTables(
   database: Database,
   schema: ForeignSchema,
-  known: (key: TraceKey) => TraceActivity | undefined,
+  known: (key: TraceKey) => Remembered | undefined,
 ): SpanTables {
   const params = async (keys: readonly TraceKey[]) => {
-    const activities = keys.flatMap((key) => known(key) ?? []);
+    const remembered = keys.flatMap((key) => known(key) ?? []);
+    const activities = remembered.map(({ activity }) => activity);
+    if (remembered.length === keys.length && remembered.every(({ isRecent }) => isRecent)) {
+      return foreignParams(keys, listBounds(activities));
+    }
     return foreignParams(keys, await readBounds(database, schema.lookup, { keys, activities }));
   };
   return {

@@ -1,7 +1,6 @@
-import type { TraceKey } from '../contracts/stores.ts';
+import { MAX_KEYS, type TraceKey } from '../contracts/stores.ts';
 import { readClock } from '../spans/arrivals.ts';
 import type { Database } from '../database.ts';
-import { MAX_KEYS } from '../spans/trace-keys.ts';
 import { toNanos } from '../spans/trace-starts.ts';
 import { COUNTS, END } from './foreign-rows.ts';
 import type { ForeignTable } from './foreign-schema.ts';

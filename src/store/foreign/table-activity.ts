@@ -3,9 +3,13 @@ import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/st
 import type { Database } from '../database.ts';
 import { readForeignActivity } from './foreign-activity.ts';
 import type { ForeignSchema } from './foreign-schema.ts';
+import type { Remembered } from './trace-bounds.ts';
 
 /** Most traces whose times are remembered after they were looked up, for the reads that follow. */
 const MOST_REMEMBERED = 10_000;
+
+/** Time for which the spans of a trace that was just looked up are read within its known times, milliseconds. */
+const RECENT_MS = 60_000;
 
 /** Activity of traces that arrived, and of those that were never seen to. */
 export interface TableActivity {
@@ -16,17 +20,22 @@ export interface TableActivity {
   /** The same, with the arrivals of those that arrived. */
   readonly asArrived: (activities: readonly TraceActivity[]) => Promise<TraceActivity[]>;
   /** Activity from an earlier look-up in the table. */
-  readonly remembered: (key: TraceKey) => TraceActivity | undefined;
+  readonly remembered: (key: TraceKey) => Remembered | undefined;
 }
 
-export function createTableActivity(database: Database, schema: () => Promise<ForeignSchema>): TableActivity {
-  const known = new Map<string, TraceActivity>();
+export function createTableActivity(
+  database: Database,
+  schema: () => Promise<ForeignSchema>,
+  monotonicMs: () => number = () => performance.now(),
+): TableActivity {
+  const known = new Map<string, { activity: TraceActivity; foundMs: number }>();
 
   async function inTable(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
+    const foundMs = monotonicMs();
     const found = await readForeignActivity(database, await schema(), keys);
     for (const [name, activity] of found) {
       known.delete(name);
-      known.set(name, activity);
+      known.set(name, { activity, foundMs });
     }
     for (const name of known.keys()) {
       if (known.size <= MOST_REMEMBERED) {
@@ -51,5 +60,10 @@ export function createTableActivity(database: Database, schema: () => Promise<Fo
     });
   }
 
-  return { of, inTable, asArrived, remembered: (key) => known.get(joinTraceKey(key)) };
+  function remembered(key: TraceKey): Remembered | undefined {
+    const found = known.get(joinTraceKey(key));
+    return found && { activity: found.activity, isRecent: monotonicMs() - found.foundMs < RECENT_MS };
+  }
+
+  return { of, inTable, asArrived, remembered };
 }

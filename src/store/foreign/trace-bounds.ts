@@ -3,6 +3,13 @@ import { readActivity } from '../spans/activity.ts';
 import type { Database } from '../database.ts';
 import { joinTraceKey } from '../contracts/stores.ts';
 
+/** Activity from an earlier look-up. */
+export interface Remembered {
+  readonly activity: TraceActivity;
+  /** True shortly after the look-up: a pass reads the spans that its look-up has seen. */
+  readonly isRecent: boolean;
+}
+
 /** Unix nanoseconds, both inclusive. */
 export interface TimeBounds {
   readonly from: bigint;
@@ -30,15 +37,19 @@ export async function readBounds(
   { keys, activities }: { keys: readonly TraceKey[]; activities: readonly TraceActivity[] },
 ): Promise<TimeBounds> {
   const seen = [...activities, ...(await readActivity(database, missingIn(keys, activities))).values()];
-  const spans = seen.map((each) => ({ from: each.firstStartUnixNano, to: each.lastEndUnixNano }));
   const exact = lookup === null ? null : await lookUp(database, lookup, keys);
   if (exact !== null) {
-    return union([...spans, exact]);
+    return seen.length === 0 ? exact : union([listBounds(seen), exact]);
   }
   if (seen.length < keys.length) {
     return ALWAYS;
   }
-  return buildWindow(union(spans));
+  return buildWindow(listBounds(seen));
+}
+
+/** Returns the range of the known spans of traces; at least one trace. */
+export function listBounds(activities: readonly TraceActivity[]): TimeBounds {
+  return union(activities.map((each) => ({ from: each.firstStartUnixNano, to: each.lastEndUnixNano })));
 }
 
 /** Returns the bounds extended by a day on both sides. */

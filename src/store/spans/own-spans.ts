@@ -6,7 +6,7 @@ import { readFacts } from './facts.ts';
 import { limitsFor, READ_LIMITS, readTraces, type ReadLimits } from './read-traces.ts';
 import { createSeenMemory } from './seen.ts';
 import { ownTables } from './span-tables.ts';
-import { listByStart, ownStarts } from './trace-starts.ts';
+import { countByStart, listByStart, ownStarts } from './trace-starts.ts';
 
 /** Our own tables as a source of spans. */
 export function createOwnSpans(database: Database, limits: ReadLimits = READ_LIMITS): SpanSource {
@@ -24,6 +24,7 @@ export function createOwnSpans(database: Database, limits: ReadLimits = READ_LIM
     facts: (keys, attributeKeys, options) => readFacts(database, keys, attributeKeys, { ...options, tables }),
     read: (keys, options) => readTraces(database, keys, limitsFor(limits, options), tables),
     list: (range) => listByStart(ownStarts(database, readAndRemember), range),
+    count: (range) => countByStart(database, range),
     findTrace: (traceId) => findTrace(database, traceId),
   };
 }

@@ -1,11 +1,8 @@
 import { TupleParam } from '@clickhouse/client';
 import { InvalidInputError } from '../../domain/errors.ts';
-import type { CoveredCell, TraceKey } from '../contracts/stores.ts';
+import { MAX_KEYS, type CoveredCell, type TraceKey } from '../contracts/stores.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
 import type { QueryParams } from '../database.ts';
-
-/** Most traces that one query asks for. */
-export const MAX_KEYS = 500;
 
 /** The condition that takes `keyParams`. */
 export const IN_KEYS = '(Tenant, TraceId) IN {keys:Array(Tuple(String, String))}';

@@ -1,7 +1,11 @@
-import type { SpanSource, TraceActivity, TraceKey } from '../contracts/stores.ts';
-import { joinTraceKey } from '../contracts/stores.ts';
+import {
+  joinTraceKey,
+  MAX_KEYS,
+  type SpanSource,
+  type TraceActivity,
+  type TraceKey,
+} from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import { MAX_KEYS } from './trace-keys.ts';
 
 export type StartRange = Parameters<SpanSource['list']>[0];
 
@@ -13,15 +17,19 @@ export interface StartCandidate extends TraceKey {
 /** Index of traces by their start time. */
 export interface StartIndex {
   /**
-   * Returns the next candidates in the range after `after`, in order. They include the earliest start of each trace, and
+   * Returns the next candidates in the range after `after`, in order, at most `most` of them. They include the earliest start of each trace, and
    * possibly later starts of the same trace. `next` is the `after` of the next call; null at the end of the range.
    */
   candidates(
     range: StartRange,
     after: StartCandidate,
+    most: number,
   ): Promise<{ found: readonly StartCandidate[]; next: StartCandidate | null }>;
   activity(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>>;
 }
+
+/** Candidates that are read beyond the wanted traces: a trace that began before the page has candidates in it. */
+const SPARE = { share: 0.1, least: 20 };
 
 /**
  * Lists the traces whose earliest span starts in the range, in (start, trace id, tenant) order. A trace that arrived in
@@ -31,9 +39,12 @@ export async function listByStart(index: StartIndex, range: StartRange): Promise
   const listed: TraceActivity[] = [];
   let after: StartCandidate | null = firstCursor(range);
   while (after !== null && listed.length < range.limit) {
+    const wanted = range.limit - listed.length;
+    const most = Math.min(MAX_KEYS, Math.ceil(wanted * (1 + SPARE.share)) + SPARE.least);
     const { found, next }: Awaited<ReturnType<StartIndex['candidates']>> = await index.candidates(
       range,
       after,
+      most,
     );
     listed.push(...findEarliest(found, await index.activity(found)));
     after = next;
@@ -44,9 +55,9 @@ export async function listByStart(index: StartIndex, range: StartRange): Promise
 /** Creates the start index of our own tables. */
 export function ownStarts(database: Database, activity: StartIndex['activity']): StartIndex {
   return {
-    candidates: async (range, after) => {
-      const found = await readCandidates(database, range, after);
-      return { found, next: found.length < MAX_KEYS ? null : (found.at(-1) ?? null) };
+    candidates: async (range, after, most) => {
+      const found = await readCandidates(database, range, { after, most });
+      return { found, next: found.length < most ? null : (found.at(-1) ?? null) };
     },
     activity,
   };
@@ -68,7 +79,7 @@ function firstCursor({ fromMs, after }: StartRange): StartCandidate {
 function readCandidates(
   database: Database,
   range: StartRange,
-  after: StartCandidate,
+  { after, most }: { readonly after: StartCandidate; readonly most: number },
 ): Promise<StartCandidate[]> {
   return database.rows<StartCandidate>(
     `SELECT FirstStart AS start, TraceId AS traceId, Tenant AS tenant
@@ -86,9 +97,24 @@ function readCandidates(
       afterStart: after.start,
       afterTrace: after.traceId,
       afterTenant: after.tenant,
-      limit: MAX_KEYS,
+      limit: most,
     },
   );
+}
+
+/** Estimates how many traces have a span that starts in the range. */
+export async function countByStart(
+  database: Database,
+  { tenant, fromMs, toMs }: Parameters<SpanSource['count']>[0],
+): Promise<number> {
+  const [row] = await database.rows<{ traces: string }>(
+    `SELECT uniq(Tenant, TraceId) AS traces FROM trace_starts
+     WHERE FirstStart >= {from:Int64} AND FirstStart < {to:Int64}
+       ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}
+     SETTINGS timeout_overflow_mode = 'break'`,
+    { tenant: tenant ?? '', from: toNanos(fromMs), to: toNanos(toMs) },
+  );
+  return Number(row?.traces ?? 0);
 }
 
 function findEarliest(

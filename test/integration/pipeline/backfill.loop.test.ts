@@ -66,8 +66,10 @@ function startProcess(scorer: CountingScorer, duties: DutyStore = store.duties):
   return runner;
 }
 
-const open = (scorer: CountingScorer): Promise<string> =>
-  openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...buildBackfillSpec(ask(scorer)) } });
+const open = async (scorer: CountingScorer): Promise<string> => {
+  const spec = { ...buildBackfillSpec(ask(scorer)) };
+  return (await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec })).id;
+};
 
 const end = (id: string): Promise<Job> =>
   followJob(store.jobs, id, { onChange: () => undefined, signal: new AbortController().signal });

@@ -81,9 +81,10 @@ function startProcess(scorer: CountingScorer, duties: DutyStore = store.duties):
   return runner;
 }
 
-function open(scorer: CountingScorer, asked: Parameters<typeof buildRescoreSpec>[1]): Promise<string> {
+async function open(scorer: CountingScorer, asked: Parameters<typeof buildRescoreSpec>[1]): Promise<string> {
   const rules = [prepareRule(buildRule([scorer], { name: 'live' }))];
-  return openJob(store.jobs, { kind: RESCORE, tenant: '', spec: { ...buildRescoreSpec(rules, asked) } });
+  const spec = { ...buildRescoreSpec(rules, asked) };
+  return (await openJob(store.jobs, { kind: RESCORE, tenant: '', spec })).id;
 }
 
 const end = (id: string): Promise<Job> =>

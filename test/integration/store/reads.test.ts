@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
 import type { RunRecord } from '../../../src/domain/run-record.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey, MAX_KEYS, type TraceActivity } from '../../../src/store/contracts/stores.ts';
 import { openDatabase, type Database } from '../../../src/store/database.ts';
 import { createOwnSpans } from '../../../src/store/spans/own-spans.ts';
 import { READ_LIMITS } from '../../../src/store/spans/read-traces.ts';
@@ -99,15 +99,15 @@ describe('reading traces back', () => {
     expect((await readOne(span.traceId))?.spans).toEqual([span]);
   });
 
-  test('takes 500 keys in one call and refuses 501', async () => {
-    const spans = Array.from({ length: 500 }, () => buildSpan());
+  test('takes the most keys in one call and refuses one more', async () => {
+    const spans = Array.from({ length: MAX_KEYS }, () => buildSpan());
     await store(spans, 'many');
     const keys = spans.map((span) => buildKey(span.traceId, 'many'));
-    expect((await it.store.spans.read(keys)).size).toBe(500);
+    expect((await it.store.spans.read(keys)).size).toBe(MAX_KEYS);
     await expect(it.store.spans.read([...keys, buildKey(newTraceId())])).rejects.toBeInstanceOf(
       InvalidInputError,
     );
-    expect((await it.store.spans.activity([...keys, buildKey(newTraceId())])).size).toBe(500);
+    expect((await it.store.spans.activity([...keys, buildKey(newTraceId())])).size).toBe(MAX_KEYS);
   });
 
   test('reads of a trace beyond the limit the root, then agent spans, then the earliest, and says how many it left out', async () => {
@@ -312,11 +312,16 @@ describe('lists', () => {
   test('list across more candidates than one query asks for', async () => {
     const tenant = 'wide';
     const startMs = 1_500_000_000_000;
-    const spans = Array.from({ length: 1200 }, (_, n) =>
+    const spans = Array.from({ length: MAX_KEYS + 200 }, (_, n) =>
       buildSpan({ startUnixNano: BigInt(startMs + n) * 1_000_000n }),
     );
     await store(spans, tenant);
-    const listed = await it.store.spans.list({ tenant, fromMs: startMs, toMs: startMs + 5000, limit: 2000 });
+    const listed = await it.store.spans.list({
+      tenant,
+      fromMs: startMs,
+      toMs: startMs + 5000,
+      limit: MAX_KEYS + 500,
+    });
     expect(listed.map((trace) => trace.traceId)).toEqual(spans.map((span) => span.traceId));
   });
 

@@ -151,6 +151,11 @@ export class MemoryStore {
               after === undefined || byStart(each, { firstStartUnixNano: after.startUnixNano, ...after }) > 0,
           )
           .slice(0, limit),
+      count: async ({ tenant, fromMs, toMs }) =>
+        [...this.#grouped(this.#visible()).values()]
+          .map(buildActivity)
+          .filter((each) => tenant === undefined || each.tenant === tenant)
+          .filter((each) => startMs(each) >= fromMs && startMs(each) < toMs).length,
       findTrace: async (traceId) =>
         [...this.#grouped(this.#visible().filter((row) => row.span.traceId === traceId)).values()].map(
           buildActivity,

@@ -22,6 +22,8 @@ export interface AskedBackfill extends BackfillRange {
   readonly liveRules?: readonly Rule[];
   readonly sessions?: SessionSettings;
   readonly options?: Partial<BackfillSpec>;
+  /** Most traces of a page. */
+  readonly pageSize?: number;
   /** Progress from which it continues. */
   readonly from?: JobProgress | undefined;
   /** Called with each stored progress. Throwing there is a stop of the process. */
@@ -66,7 +68,8 @@ export function createBackfillKind(
     rules,
     liveRules = [],
     sessions = NO_SESSION_WAIT,
-  }: Pick<AskedBackfill, 'rules' | 'liveRules' | 'sessions'>,
+    pageSize,
+  }: Pick<AskedBackfill, 'rules' | 'liveRules' | 'sessions' | 'pageSize'>,
 ) {
   return backfillKind({
     scoring,
@@ -78,6 +81,7 @@ export function createBackfillKind(
     sessions,
     judgeShare: 1,
     settleMs: 0,
+    pageSize,
     retryWaitsMs: [1, 1],
   });
 }

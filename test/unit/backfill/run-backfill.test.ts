@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import type { JobProgress } from '../../../src/store/contracts/jobs.ts';
+import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { buildPieces, createJoiningScoring } from '../../support/builders/pieces.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { countBackfill, runBackfill, Stopped } from '../../support/scoring/backfill-runs.ts';
@@ -73,7 +74,7 @@ describe('a backfill', () => {
       history(store, 1_200);
       store.clockMs += 2 * HOUR_MS;
       const scorer = new CountingScorer('a');
-      const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
+      const request = { ...wholeDay(store), rules: [buildRule([scorer])], pageSize: 500 };
       let saves = 0;
       const onSave = () => {
         saves += 1;
@@ -116,6 +117,30 @@ describe('a backfill', () => {
     expect(summary.scored + skipped).toBe(store.decisions().length);
   });
 
+  it('looks up the activity of its traces once, and reads no decisions again', async () => {
+    const store = new MemoryStore();
+    history(store, 1_200);
+    store.clockMs += 2 * HOUR_MS;
+    const { spans, decisions } = store.stores;
+    const activity = vi.fn((keys: readonly TraceKey[]) => spans.activity(keys));
+    const ofTraces = vi.fn((keys: readonly TraceKey[]) => decisions.ofTraces(keys));
+    const stores = {
+      ...store.stores,
+      spans: { ...spans, activity },
+      decisions: { ...decisions, ofTraces },
+    };
+
+    const summary = await runBackfill(createTestScoring(store, {}, { stores }), {
+      ...wholeDay(store),
+      rules: [buildRule([new CountingScorer('a')])],
+    });
+
+    expect(summary).toMatchObject({ matched: 1_200, scored: 1_200 });
+    expect(activity).not.toHaveBeenCalled();
+    // One for the selection of the page, and one when its traces are scored.
+    expect(ofTraces).toHaveBeenCalledTimes(2);
+  });
+
   it('ends with the error of the store, and leaves no page behind', async () => {
     const store = new MemoryStore();
     history(store, 1_200);
@@ -126,12 +151,12 @@ describe('a backfill', () => {
       ...store.stores,
       spans: {
         ...spans,
-        activity: async (keys: Parameters<typeof spans.activity>[0]) => {
+        read: async (keys: Parameters<typeof spans.read>[0]) => {
           reads += 1;
           if (reads === 2) {
             throw new StoreUnavailableError('away');
           }
-          return spans.activity(keys);
+          return spans.read(keys);
         },
       },
     };
@@ -139,6 +164,7 @@ describe('a backfill', () => {
     const running = runBackfill(createTestScoring(store, {}, { stores: failing }), {
       ...wholeDay(store),
       rules: [buildRule([new CountingScorer('a')])],
+      pageSize: 500,
     });
 
     await expect(running).rejects.toThrow('away');

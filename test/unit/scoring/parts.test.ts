@@ -207,7 +207,7 @@ describe('the memory of read content', () => {
     const memory = createReadMemory();
     expect(memory.nextReadSize()).toBe(50);
     memory.add([aTrace(1_000), aTrace(3_000)]);
-    expect(memory.nextReadSize()).toBe(200);
+    expect(memory.nextReadSize()).toBe(1_000);
     memory.add([aTrace(16 * 1024 * 1024)]);
     expect(memory.nextReadSize()).toBe(2);
   });

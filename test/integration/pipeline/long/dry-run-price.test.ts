@@ -120,7 +120,7 @@ async function openMix(mix: Mix) {
   const run = async (fromMs: number, toMs: number) => {
     const kind = configureBackfillKind({ config, kit }, scoring, { isBesideLive: false });
     const spec = { ...(await plan(fromMs, toMs)) };
-    const id = await openJob(store.jobs, { kind: 'backfill', tenant: '', spec });
+    const { id } = await openJob(store.jobs, { kind: 'backfill', tenant: '', spec });
     const job = await store.jobs.find(id);
     const { costUsd } = await kind.run(job!, {
       signal,

@@ -1,9 +1,12 @@
+import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { jobJson } from '../../../../src/api/json/job-json.ts';
 import { InvalidInputError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
 import { followJob, openJob } from '../../../../src/jobs/follow-job.ts';
 import type { JobKind, JobRun } from '../../../../src/jobs/job-kind.ts';
 import { startJobRunner, type JobRunner } from '../../../../src/jobs/job-runner.ts';
+import { createOutput } from '../../../../src/cli/show/output.ts';
+import { runAttached } from '../../../../src/cli/jobs/run-job.ts';
 import type { DutyStore } from '../../../../src/store/contracts/duties.ts';
 import type { Job, JobProgress } from '../../../../src/store/contracts/jobs.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
@@ -41,7 +44,7 @@ function startRunner(
   return runner;
 }
 
-const open = (kind: string, spec = {}) => openJob(it.store.jobs, { kind, tenant: '', spec });
+const open = async (kind: string, spec = {}) => (await openJob(it.store.jobs, { kind, tenant: '', spec })).id;
 
 async function readJob(id: string): Promise<Job> {
   const job = await it.store.jobs.find(id);
@@ -96,6 +99,31 @@ test('a job runs once to its end, with its progress, while two processes look fo
   expect(seen[0]).toBe('queued');
   expect(runs).toBe(1);
   expect(await it.store.jobs.listOpen()).toEqual([]);
+});
+
+test('a command that is alone does not wait until its membership is old', async () => {
+  const { store } = it;
+  const { duties } = store;
+  const withoutTime: DutyStore = {
+    ...duties,
+    readMembers: async (names, ttlMs) =>
+      (await duties.readMembers(names, ttlMs)).map((member) => ({ ...member, nowMs: member.joinedAtMs })),
+  };
+  const kind: JobKind = { name: 'alone', run: async () => progress(1) };
+  const { id, isNew } = await openJob(store.jobs, { kind: 'alone', tenant: '', spec: {} });
+  const out = createOutput({ json: true, stdout: new PassThrough(), stderr: new PassThrough() });
+  const context = { out, log: silentLog, signal: new AbortController().signal };
+
+  const ended = await runAttached(context, {
+    store: { ...store, duties: withoutTime },
+    id,
+    kinds: [kind],
+    isAlone: true,
+    show: ({ status }) => status,
+  });
+
+  expect(isNew).toBe(true);
+  expect(ended).toMatchObject({ status: 'done', report: { steps: 1 } });
 });
 
 test('a lost process is replaced from the checkpoint, and writes nothing after its return', async () => {

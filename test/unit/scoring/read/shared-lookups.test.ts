@@ -54,7 +54,7 @@ describe('shared look-ups', () => {
     expect((await second).size).toBe(1);
   });
 
-  it('gather while two run, so that a thousand of one trace are four statements', async () => {
+  it('gather while two run, so that four thousand of one trace are four statements', async () => {
     const { asked, shared, end } = buildLookups();
     const found: Promise<unknown>[] = [];
     for (const key of buildKeys(2)) {
@@ -62,7 +62,7 @@ describe('shared look-ups', () => {
       await turn();
       await turn();
     }
-    for (const key of buildKeys(1_000, 2)) {
+    for (const key of buildKeys(4_000, 2)) {
       found.push(shared.ofTraces([key]));
       await Promise.resolve();
     }
@@ -73,7 +73,7 @@ describe('shared look-ups', () => {
       await end(index);
     }
 
-    expect(sizes(asked)).toEqual([1, 1, 500, 500]);
+    expect(sizes(asked)).toEqual([1, 1, 2_000, 2_000]);
     await Promise.all(found);
   });
 
