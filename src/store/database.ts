@@ -72,6 +72,8 @@ const READ_SETTINGS: ClickHouseSettings = {
   max_execution_time: MAX_EXECUTION_TIME_S,
   output_format_json_quote_64bit_integers: 1,
   output_format_json_quote_denormals: 1,
+  // With FINAL, only conditions on the key of a table are moved: they do not tell versions of a row apart.
+  optimize_move_to_prewhere_if_final: 1,
 };
 
 /** Setting of a read whose rows come together: the embedded engine runs it beside its event loop, which a stream would block. */

@@ -86,7 +86,12 @@ const load = await forkLoad(DIFFERENT_REQUESTS);
 const folder = new ServeFolder({ log: { level: 'error' } });
 try {
   const serve = await folder.start();
-  await makeHistory(serve.clickhouse, { traces: Number(values.traces), scorers: 5, days: 30 });
+  await makeHistory(serve.clickhouse, {
+    traces: Number(values.traces),
+    scorers: 5,
+    days: 30,
+    endMs: Date.now(),
+  });
   await waitForMerges(serve);
   await measureIngest(load, serve);
   const found: Record<'alone' | 'beside', number[]> = { alone: [], beside: [] };

@@ -6,6 +6,8 @@ export interface History {
   /** Scores of each trace. */
   readonly scorers: number;
   readonly days: number;
+  /** End of the days, Unix milliseconds. */
+  readonly endMs: number;
 }
 
 /** Traces of one statement. */
@@ -19,13 +21,21 @@ const FAILED_OF = 50;
 const LABELLED_OF = 2_000;
 
 /**
- * Makes a history by SQL: a run, decisions and scores of each trace, evenly over the days before now. Ids are hashes, so that they are
- * as scattered as real ones.
+ * Makes a history by SQL: a run, decisions and scores of each trace, evenly over its days. Ids are hashes, so that they are as scattered
+ * as real ones.
  */
 export async function makeHistory(address: ClickHouseAddress, history: History): Promise<void> {
-  const { traces } = history;
-  for (let from = 0; from < traces; from += TRACES_AT_ONCE) {
-    const source = traceRows(history, from, Math.min(TRACES_AT_ONCE, traces - from));
+  await makeTraces(address, history, { from: 0, to: history.traces });
+}
+
+/** Continues a history after its end, with the same number of traces in a time. `from` is the number of traces that it has. */
+export async function makeTraces(
+  address: ClickHouseAddress,
+  history: History,
+  { from: first, to }: { readonly from: number; readonly to: number },
+): Promise<void> {
+  for (let from = first; from < to; from += TRACES_AT_ONCE) {
+    const source = traceRows(history, from, Math.min(TRACES_AT_ONCE, to - from));
     for (const statement of [
       insertRuns(source),
       insertScores(source, history),
@@ -36,10 +46,10 @@ export async function makeHistory(address: ClickHouseAddress, history: History):
   }
 }
 
-function traceRows({ traces, days }: History, from: number, count: number): string {
+function traceRows({ traces, days, endMs }: History, from: number, count: number): string {
   return `
   SELECT number AS at, lower(hex(MD5(concat('trace ', toString(number))))) AS TraceId,
-    now64(3) - toIntervalMillisecond(intDiv(${days} * 86400000 * (${traces} - number), ${traces})) AS StartedAt,
+    fromUnixTimestamp64Milli(toInt64(${endMs} - intDiv(${days} * 86400000 * (${traces} - number), ${traces}))) AS StartedAt,
     concat('agent-', toString(at % 4)) AS Agent, concat('service-', toString(at % 4)) AS ServiceName,
     if(at % 10 = 0, 'staging', 'production') AS Environment, concat('model-', toString(at % 3)) AS Model,
     concat('v', toString(intDiv(at * 12, ${traces}))) AS ServiceVersion, concat('session-', toString(intDiv(at, 4))) AS SessionId,

@@ -23,8 +23,17 @@ export function readResidentBytes(pid: number): number {
 
 /** Returns the resident memory of a process alone, bytes. */
 export function readOwnResidentBytes(pid: number): number {
-  const kib = /VmRSS:\s+(\d+)/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return Number(kib) * 1024;
+  return readMemory(pid, 'VmRSS');
+}
+
+/** Returns the most resident memory that a process alone ever had, bytes. */
+export function readPeakBytes(pid: number): number {
+  return readMemory(pid, 'VmHWM');
+}
+
+function readMemory(pid: number, figure: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${figure}:\\s+(\\d+)`, 'u').exec(status)?.[1] ?? '0') * 1024;
 }
 
 /** Returns the processor time of each thread of a process, seconds, and the name of the thread. */

@@ -37,8 +37,16 @@ export const BIN = `toInt32(if(High > Low,
   floor(least(1, greatest(0, (Score - Low) / (High - Low))) * ${RANGE_STEPS} + 0.5),
   if(abs(Score) < 1e-300, 0, sign(Score) * (round(log(abs(Score)) / log(${BIN_GROWTH})) + ${ONE_BIN}))))`;
 
+const HAS_RANGE = 'ScoreMax > ScoreMin';
+const RANGED = (bin: string) => `ScoreMin + (ScoreMax - ScoreMin) * ${bin} / ${RANGE_STEPS}`;
+const RANGELESS = (bin: string) =>
+  `if(${bin} = 0, 0, sign(${bin}) * pow(${BIN_GROWTH}, abs(${bin}) - ${ONE_BIN}))`;
+
 /** Returns SQL for the value in the middle of a bin, in a row of the aggregates. */
 export function valueOf(bin: string): string {
-  return `if(ScoreMax > ScoreMin, ScoreMin + (ScoreMax - ScoreMin) * ${bin} / ${RANGE_STEPS},
-    if(${bin} = 0, 0, sign(${bin}) * pow(${BIN_GROWTH}, abs(${bin}) - ${ONE_BIN})))`;
+  return `toFloat64(if(${HAS_RANGE}, ${RANGED(bin)}, ${RANGELESS(bin)}))`;
 }
+
+/** SQL for the values of the bins of a row. The choice is made once a row: powers are not computed for each bin of a range. */
+export const BIN_VALUES = `if(${HAS_RANGE}, arrayMap(bin -> ${RANGED('bin')}, Bins),
+  arrayMap(bin -> toFloat64(${RANGELESS('bin')}), Bins))`;

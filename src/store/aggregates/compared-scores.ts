@@ -13,13 +13,15 @@ export function createComparedScoreStore(database: Database): ComparedScoreStore
       const rowsOf = (side: 'left' | 'right', { isHuman, fingerprint }: ComparedScores) =>
         `Scorer = {${side}:String} AND Source ${isHuman ? '=' : '!='} 'human' AND ${within}
          ${fingerprint === undefined ? '' : `AND Fingerprint = {${side}Fingerprint:String}`}`;
-      const targetsOf = (side: 'left' | 'right', scores: ComparedScores, other: string) =>
-        readTargets({ rows: rowsOf(side, scores), other, facets }, scores);
-      // People's scores are few: all are read, and they limit what is read of the others.
+      const leftRows = rowsOf('left', left);
+      const rightRows = rowsOf('right', right);
+      // People's scores are few: all are read, they limit what is read of the others, and they name the traces.
+      const limitOf = (other: ComparedScores, rows: string) => (other.isHuman ? `AND ${isOfOther(rows)}` : '');
+      const named = right.isHuman ? 'b' : 'a';
       return database.rows(
-        `SELECT a.TraceId AS traceId, a.Value AS left, b.Value AS right
-         FROM (${targetsOf('left', left, rowsOf('right', right))}) AS a
-         INNER JOIN (${targetsOf('right', right, rowsOf('left', left))}) AS b
+        `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right
+         FROM (${readTargets(`${leftRows} ${limitOf(right, rightRows)}`, left, { facets, isNaming: named === 'a' })}) AS a
+         INNER JOIN (${readTargets(`${rightRows} ${limitOf(left, leftRows)}`, right, { facets, isNaming: named === 'b' })}) AS b
            ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
          ORDER BY abs(left - right) DESC, traceId LIMIT {limit:UInt32}`,
         {
@@ -38,20 +40,26 @@ export function createComparedScoreStore(database: Database): ComparedScoreStore
   };
 }
 
-/** Elements of the tuple of a current row before those of the facets. */
-const ROW_ELEMENTS = ['TraceId', 'IsDeleted', 'ScoredAt', 'Score', 'ScoreMin', 'ScoreMax', 'HigherIsBetter'];
+/** The first condition is only there to be fast: few rows are left for the second one, on two columns. */
+function isOfOther(other: string): string {
+  return `TargetId IN (SELECT TargetId FROM scores WHERE ${other})
+      AND (Tenant, TargetId) IN (SELECT Tenant, TargetId FROM scores WHERE ${other})`;
+}
 
-/**
- * Returns SQL for the score of each target. The current row of each score id is found without FINAL: of scorers, only rows of targets
- * with the other side are grouped.
- */
+/** Elements of the tuple of a current row before those of the facets. */
+const ROW_ELEMENTS = ['IsDeleted', 'ScoredAt', 'Score', 'ScoreMin', 'ScoreMax', 'HigherIsBetter'];
+
+interface TargetTerms {
+  readonly facets: readonly AggregateFacet[];
+  /** Adds the trace. Its texts are a large part of the bytes that are read. */
+  readonly isNaming: boolean;
+}
+
+/** Returns SQL for the score of each target. The current row of each score id is found without FINAL: few rows are grouped. */
 function readTargets(
-  {
-    rows,
-    other,
-    facets,
-  }: { readonly rows: string; readonly other: string; readonly facets: readonly AggregateFacet[] },
+  rows: string,
   { isHuman, higherIsBetter }: ComparedScores,
+  { facets, isNaming }: TargetTerms,
 ): string {
   const elements = [...ROW_ELEMENTS, ...facets.map((facet) => `toString(${FACET_COLUMNS[facet]})`)].join(
     ', ',
@@ -60,15 +68,16 @@ function readTargets(
     .map((facet, index) => `AND has({${facet}:Array(String)}, Kept.${ROW_ELEMENTS.length + 1 + index})`)
     .join(' ');
   return `
-  SELECT Tenant, Target, TargetId, any(Kept.1) AS TraceId, ${isHuman ? 'avg(Directed)' : 'argMax(Directed, Kept.3)'} AS Value
+  SELECT Tenant, Target, TargetId, any(Trace) AS TraceId, ${isHuman ? 'avg(Directed)' : 'argMax(Directed, Kept.2)'} AS Value
   FROM (
-    SELECT Tenant, Target, TargetId, ScoreId, argMax((${elements}), (Version, WrittenAt)) AS Kept,
-      least(1, greatest(0, if(ifNull(Kept.6 > Kept.5, false),
-        (Kept.4 - assumeNotNull(Kept.5)) / (assumeNotNull(Kept.6) - assumeNotNull(Kept.5)), Kept.4))) AS Place,
-      if(ifNull(Kept.7, ${higherIsBetter}), Place, 1 - Place) AS Directed
+    SELECT Tenant, Target, TargetId, ScoreId, ${isNaming ? 'any(TraceId)' : "''"} AS Trace,
+      argMax((${elements}), (Version, WrittenAt)) AS Kept,
+      least(1, greatest(0, if(ifNull(Kept.5 > Kept.4, false),
+        (Kept.3 - assumeNotNull(Kept.4)) / (assumeNotNull(Kept.5) - assumeNotNull(Kept.4)), Kept.3))) AS Place,
+      if(ifNull(Kept.6, ${higherIsBetter}), Place, 1 - Place) AS Directed
     FROM scores
-    WHERE ${rows} ${isHuman ? '' : `AND (Tenant, TargetId) IN (SELECT Tenant, TargetId FROM scores WHERE ${other})`}
+    WHERE ${rows}
     GROUP BY Tenant, Target, TargetId, ScoreId)
-  WHERE NOT Kept.2 ${isKept}
+  WHERE NOT Kept.1 ${isKept}
   GROUP BY Tenant, Target, TargetId`;
 }

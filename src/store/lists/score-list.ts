@@ -29,8 +29,8 @@ export function listScores(database: Database, filters: ListFilters, page: ListP
   );
 }
 
-/** Most candidates among the worst scores: some are out of date. */
-const WORST_CANDIDATES = 1_000;
+/** Candidates beyond twice the limit among the worst scores: some are out of date, or come more than once. */
+const SPARE_CANDIDATES = 1_000;
 
 /**
  * Distance to the best value of the scorer, from 0 to 1. Scores without a range count as they are; scores without a direction come last.
@@ -38,22 +38,44 @@ const WORST_CANDIDATES = 1_000;
 const BADNESS = `isNull(HigherIsBetter),
   ifNull(if(HigherIsBetter, ScoreMax - Score, Score - ScoreMin) / (ScoreMax - ScoreMin), if(HigherIsBetter, -Score, Score)) DESC`;
 
-/** Reads the worst current scores. */
+/** Reads the worst current scores. The scores of a scorer stand together in `scores`. */
 export async function readWorstScores(
   database: Database,
   filters: ListFilters,
   limit: number,
 ): Promise<readonly Score[]> {
   const { sql, params } = candidateConditions(filters);
+  const { scorer, sinceMs } = filters;
+  const [table, days] =
+    scorer === undefined
+      ? [tableOf(filters), '']
+      : ['scores', sinceMs === undefined ? '' : "AND Day >= toDate({firstDay:UInt16})"];
   const candidates = await database.rows<Candidate>(
-    `SELECT ${CANDIDATE} FROM ${tableOf(filters)} WHERE ${sql} AND IsDeleted = 0
-     ORDER BY ${BADNESS}, TraceTimestamp DESC, ScoreId DESC
-     LIMIT 1 BY ScoreId LIMIT {limit:UInt32}`,
-    { ...params, limit: WORST_CANDIDATES },
+    `SELECT ${CANDIDATE} FROM ${table} WHERE ${sql} ${days} AND IsDeleted = 0
+     ORDER BY ${BADNESS}, TraceTimestamp DESC, ScoreId DESC LIMIT {limit:UInt32}`,
+    { ...params, firstDay: toDay((sinceMs ?? 0) - EARLIER_MS), limit: 2 * limit + SPARE_CANDIDATES },
   );
-  const resolved = await resolveScores(database, filters, candidates);
-  return resolved.slice(0, limit).map(({ item }) => item);
+  const found: Score[] = [];
+  const distinct = leaveOutRepeats(candidates, ({ scoreId }) => scoreId);
+  for (const slice of splitIntoSlices(distinct, limit + SPARE_AT_ONCE)) {
+    const resolved = await resolveScores(database, filters, slice);
+    found.push(...resolved.map(({ item }) => item));
+    if (found.length >= limit) {
+      break;
+    }
+  }
+  return found.slice(0, limit);
 }
+
+/** Time by which the first score of a run may seem older than its start, by clocks that differ, milliseconds. */
+const EARLIER_MS = 2 * DAY_MS;
+
+function toDay(ms: number): number {
+  return Math.max(0, Math.trunc(ms / DAY_MS));
+}
+
+/** Candidates beyond the limit that are looked up at once. */
+const SPARE_AT_ONCE = 20;
 
 const CANDIDATE = `Tenant AS tenant, Scorer AS scorer, toString(Day) AS day, toString(ScoreId) AS scoreId,
   toString(toUnixTimestamp64Milli(TraceTimestamp)) AS atMs`;

@@ -3,7 +3,7 @@ import type { SessionKey } from '../contracts/sessions.ts';
 import type { Database } from '../database.ts';
 import { IS_TURN } from '../scores/sessions.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from '../scores/score-row.ts';
-import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { fromInteger } from '../values.ts';
 import { buildConditions, OF_RUNS } from './list-conditions.ts';
 import type { Keyed } from './keyset-page.ts';
@@ -141,7 +141,7 @@ async function readSessionScores(database: Database, keys: readonly SessionKey[]
   for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<ScoreRow>(
       `SELECT ${SCORE_SELECTION} FROM scores FINAL
-       WHERE TraceId = '' AND Target = 'session' AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
+       PREWHERE ${WITHOUT_TRACE} AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
        ORDER BY Scorer, ScoreId`,
       { sessionIds: slice.map(({ sessionId }) => sessionId), tenants: tenantsOf(slice) },
     );

@@ -53,7 +53,7 @@ async function readBriefs(
       `SELECT Tenant AS tenant, TraceId AS traceId, toString(ScoreId) AS scoreId, Scorer AS scorer, Score AS score, Label AS label,
          HigherIsBetter AS higherIsBetter, Source AS source
        FROM scores FINAL
-       WHERE ${IN_KEYS} AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
+       PREWHERE ${IN_KEYS} AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
        ORDER BY Scorer, TargetId, ScoreId`,
       { ...keyParams(slice), first: startOf(firstMs - 2 * DAY_MS) },
     );

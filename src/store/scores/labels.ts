@@ -39,7 +39,7 @@ export function createLabelStore(database: Database): LabelStore {
     countLabelled: async (query) => {
       const [row] = await database.rows<{ n: string }>(
         `SELECT uniqExact(Tenant, TargetId) AS n FROM scores FINAL
-         WHERE ${LABELLED(query)} AND TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`,
+         PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`,
         buildParams(query),
       );
       return Number(row?.n ?? 0);
@@ -63,7 +63,7 @@ export function createLabelStore(database: Database): LabelStore {
     reviewers: async ({ limit, ...query }) => {
       const rows = await database.rows<{ reviewer: string; fingerprint: string; labels: string }>(
         `SELECT any(ScoredBy) AS reviewer, toString(Fingerprint) AS fingerprint, count() AS labels FROM scores FINAL
-         WHERE Scorer = {scorer:String} AND Source = 'human' AND ${SINCE(query)}
+         PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}
          GROUP BY fingerprint ORDER BY labels DESC, reviewer LIMIT {limit:UInt32}`,
         { ...rangeParams(query), limit },
       );
@@ -127,6 +127,7 @@ const SINCE = (query: LabelledScorer) =>
 const OF_TENANT = ({ tenant }: Pick<LabelQuery, 'tenant'>) =>
   tenant === undefined ? '' : 'AND Tenant = {tenant:String}';
 
+/** For PREWHERE, too: all rows of an id have the same author. */
 const LABELLED = (query: LabelQuery) =>
   `Scorer = {scorer:String} AND Source = 'human' AND Fingerprint = {fingerprint:String} ${OF_TENANT(query)}`;
 
@@ -151,7 +152,7 @@ const READ_UNLABELLED = (query: LabelQuery) => `
     FROM scores FINAL
     WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
       AND ${RECENT}
-      AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL WHERE ${LABELLED(query)})
+      AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})
     GROUP BY tenant, target, targetId)
   ORDER BY draw, targetId
   LIMIT {perStratum:UInt32} BY label, band
@@ -162,16 +163,22 @@ const VERSION_COLUMNS = `toString(Fingerprint) AS fingerprint, argMax(toString(S
     argMax(toString(JudgeModel), ScoredAt) AS judgeModel, any(HigherIsBetter) AS higherIsBetter`;
 
 const READ_VERSIONS = (query: LabelledScorer) => `
-  SELECT ${VERSION_COLUMNS}, count() AS scores,
-    sumMapIf([Part], [ifNull(Weight, 1)], Source = 'live') AS live,
-    sumMapIf([Part], [ifNull(Weight, 1)], Source = 'backfill') AS backfilled
+  SELECT fingerprint, argMax(Newest.1, LastAt) AS scorerVersion, argMax(Newest.2, LastAt) AS judgeModel,
+    any(Direction) AS higherIsBetter, sum(PartScores) AS scores,
+    sumMapIf([Part], [PartWeight], IsLive) AS live, sumMapIf([Part], [PartWeight], NOT IsLive) AS backfilled
   FROM (
-    SELECT *, least(1, greatest(0, ifNull(${PLACE}, Score))) AS Place,
-      toUInt8(arrayCount(bound -> if(ifNull(HigherIsBetter, true), Place, 1 - Place) >= bound, [${PART_LIMITS.join(', ')}])) AS Part
-    FROM scores FINAL
-    WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)})
+    SELECT Fingerprint AS fingerprint, Source = 'live' AS IsLive,
+      toUInt8(${PART_LIMITS.map((limit) => `(Directed >= ${limit})`).join(' + ')}) AS Part,
+      argMax((toString(ScorerVersion), toString(JudgeModel)), ScoredAt) AS Newest, max(ScoredAt) AS LastAt,
+      any(HigherIsBetter) AS Direction, count() AS PartScores, sum(ifNull(Weight, 1)) AS PartWeight
+    FROM (
+      SELECT Fingerprint, Source, ScorerVersion, JudgeModel, ScoredAt, HigherIsBetter, Weight,
+        least(1, greatest(0, ifNull(${PLACE}, Score))) AS Place, if(ifNull(HigherIsBetter, true), Place, 1 - Place) AS Directed
+      FROM scores FINAL
+      WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)})
+    GROUP BY fingerprint, IsLive, Part)
   GROUP BY fingerprint
-  ORDER BY max(ScoredAt) DESC`;
+  ORDER BY max(LastAt) DESC`;
 
 const READ_LABELLED_VERSIONS = `
   SELECT toString(Scorer) AS scorer, ${VERSION_COLUMNS}

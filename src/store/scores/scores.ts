@@ -34,11 +34,12 @@ async function scoresById(database: Database, ids: readonly string[]): Promise<M
   return found;
 }
 
+/** All rows of an id have the same trace: so PREWHERE leaves out whole ids, and FINAL reads a few rows. */
 async function readScores(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Score[]>> {
   const found = new Map<string, Score[]>();
   for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<ScoreRow>(
-      `SELECT ${SCORE_SELECTION} FROM scores FINAL WHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`,
+      `SELECT ${SCORE_SELECTION} FROM scores FINAL PREWHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`,
       keyParams(slice),
     );
     for (const row of rows) {

@@ -12,7 +12,7 @@ import type {
 } from '../contracts/sessions.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
 import type { Database } from '../database.ts';
-import { cellParams, splitIntoSlices } from '../spans/trace-keys.ts';
+import { cellParams, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { DECISION_SELECTION, fromDecisionRow, type DecisionRow } from './decision-row.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 
@@ -44,7 +44,7 @@ export function createSessionStore(database: Database): SessionStore {
     scores: async ({ tenant, sessionId }) => {
       const rows = await database.rows<ScoreRow>(
         `SELECT ${SCORE_SELECTION} FROM scores FINAL
-         WHERE Tenant = {tenant:String} AND TraceId = '' AND Target = 'session' AND SessionId = {sessionId:String}
+         PREWHERE ${WITHOUT_TRACE} AND Tenant = {tenant:String} AND SessionId = {sessionId:String}
          ORDER BY Scorer, ScoreId`,
         { tenant, sessionId },
       );

@@ -234,7 +234,7 @@ async function readDisliked(
     `SELECT DISTINCT tenant, traceId FROM (
        ${hasFeedbackEvents ? DISLIKING_EVENTS.replaceAll('{within}', within) : ''}
        SELECT Tenant AS tenant, TraceId AS traceId FROM scores FINAL
-       WHERE ${IN_KEYS} AND Source IN ('human', 'api') AND Score < 0)`,
+       PREWHERE ${IN_KEYS} WHERE Source IN ('human', 'api') AND Score < 0)`,
     params,
   );
   return new Set(rows.map(joinTraceKey));

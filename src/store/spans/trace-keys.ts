@@ -11,6 +11,11 @@ export const IN_KEYS = '(Tenant, TraceId) IN {keys:Array(Tuple(String, String))}
 export const IN_SHARDS = `reinterpretAsUInt32(reverse(substring(SHA256(concat(Tenant, ' ', TraceId)), 1, 4))) % ${SHARDS}
   IN {shards:Array(UInt16)}`;
 
+/**
+ * Condition on the scores of sessions, for PREWHERE. A comparison with '' would become a function that no index serves.
+ */
+export const WITHOUT_TRACE = "TraceId IN ('') AND Target = 'session'";
+
 /** The parameter for `IN_KEYS`. Throws an `InvalidInputError` for more than `MAX_KEYS` keys. */
 export function keyParams(keys: readonly TraceKey[]): QueryParams {
   if (keys.length > MAX_KEYS) {
