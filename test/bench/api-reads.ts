@@ -101,7 +101,7 @@ function listPages({ traceId, scoreId }: { readonly traceId: string; readonly sc
     page('/rules', ['/rules', '/scorers']),
     page(
       '/labels',
-      ['/labels/queue?scorer=scorer-1', '/labels/agreement?scorer=scorer-1'],
+      ['/labels/queue?scorer=scorer-1&since=7d', '/labels/agreement?scorer=scorer-1'],
       '/labels?scorer=scorer-1',
     ),
     page('/backfills', ['/backfills']),
@@ -116,10 +116,17 @@ const FIRST_PAINT = `new Promise((resolve) => new PerformanceObserver((list) => 
   if (paint !== undefined) resolve(paint.startTime);
 }).observe({ type: 'paint', buffered: true }))`;
 
-const store = await openHistory(values.store, { traces: Number(values.traces), scorers: SCORERS, days: DAYS });
+const store = await openHistory(values.store, {
+  traces: Number(values.traces),
+  scorers: SCORERS,
+  days: DAYS,
+});
 const timer = await startQueryTimer(store.options.url);
 const { username, password, database } = store.options;
-const folder = new ServeFolder({ store: { url: timer.url, username, password, database } }, ['--role', 'api']);
+const folder = new ServeFolder({ store: { url: timer.url, username, password, database } }, [
+  '--role',
+  'api',
+]);
 try {
   const { api, pid } = await folder.start();
   const pages = listPages(await findIds()).filter(
@@ -179,7 +186,7 @@ async function measureRequest(
   const times = await repeat(async (isCounted) => {
     await sleep(5);
     queries.take();
-    const tookMs = await request(`${api}/api/v1${path}`);
+    const tookMs = await ask(`${api}/api/v1${path}`);
     if (isCounted) {
       // Of queries with one text, the slowest of each round.
       const bySql = Map.groupBy(queries.take(), ({ sql }) => sql);
@@ -208,7 +215,7 @@ async function measureRequest(
   );
 }
 
-async function request(url: string): Promise<number> {
+async function ask(url: string): Promise<number> {
   const askedMs = performance.now();
   const response = await fetch(url);
   const text = await response.text();

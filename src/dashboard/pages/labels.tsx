@@ -24,8 +24,11 @@ type Stored = Writes['POST /labels']['reply'];
 const FIELDS: readonly FilterField[] = [
   { name: 'scorer', label: 'Scorer', placeholder: 'hallucination' },
   { name: 'reviewer', label: 'Reviewer', placeholder: 'name of the token' },
-  { name: 'since', label: 'Since', choices: RANGES },
+  { name: 'since', label: 'Since', choices: RANGES, placeholder: 'queue of 7 days, all labels' },
 ];
+
+/** Range of the queue without a choice. */
+const DEFAULT_RANGE = '7d';
 
 /** The reviewer's queue: what the scorer thinks is hidden until the label is stored. */
 export function Labels() {
@@ -41,7 +44,11 @@ export function Labels() {
         <p>Name the scorer that you want to check.</p>
       ) : (
         <>
-          <Reviewing scorer={scorer} reviewer={filters['reviewer']?.[0]} since={filters['since']?.[0]} />
+          <Reviewing
+            scorer={scorer}
+            reviewer={filters['reviewer']?.[0]}
+            since={filters['since']?.[0] ?? DEFAULT_RANGE}
+          />
           <AgreementTables scorer={scorer} since={filters['since']?.[0]} />
         </>
       )}
@@ -52,7 +59,7 @@ export function Labels() {
 interface ReviewingProps {
   readonly scorer: string;
   readonly reviewer: string | undefined;
-  readonly since: string | undefined;
+  readonly since: string;
 }
 
 function Reviewing({ scorer, reviewer, since }: ReviewingProps) {

@@ -16,7 +16,8 @@ export function createComparedScoreStore(database: Database): ComparedScoreStore
       const leftRows = rowsOf('left', left);
       const rightRows = rowsOf('right', right);
       // People's scores are few: all are read, they limit what is read of the others, and they name the traces.
-      const limitOf = (other: ComparedScores, rows: string) => (other.isHuman ? `AND ${isOfOther(rows)}` : '');
+      const limitOf = (other: ComparedScores, rows: string) =>
+        other.isHuman ? `AND ${isOfOther(rows)}` : '';
       const named = right.isHuman ? 'b' : 'a';
       return database.rows(
         `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right

@@ -37,13 +37,30 @@ export function buildDecidedCells(targets: string): string {
   ARRAY JOIN cells AS cell`;
 }
 
-/** Joins the service of each trace, and of each session (without a trace id, by its target id), as `run.Service`. */
-export function joinServices(within: string): string {
-  return `LEFT JOIN (
-    SELECT Tenant, TraceId, if(TraceId = '', TargetId, '') AS SessionTarget, argMax(ServiceName, Version) AS Service
+/** Builds the SQL of the runs of traces and sessions as a condition selects them, for `joinServices`. */
+export function selectRuns(within: string): string {
+  return `SELECT Tenant, TraceId, if(TraceId = '', TargetId, '') AS SessionTarget, ServiceName, Version
     FROM runs
-    WHERE Target IN ('trace', 'session')
-      AND (TraceId = '' OR TargetId = TraceId) AND ${within}
+    WHERE Target IN ('trace', 'session') AND (TraceId = '' OR TargetId = TraceId) AND ${within}`;
+}
+
+/**
+ * Builds the SQL of runs that were written lately, for `joinServices`. Those of traces are found by their start: `runs` has them all
+ * over its key.
+ * @param written condition on the time of writing, the trace and the tenant
+ */
+export function selectRecentRuns(written: string): string {
+  return `SELECT Tenant, TraceId, '' AS SessionTarget, ServiceName, Version FROM run_starts WHERE ${written}
+    UNION ALL
+    SELECT Tenant, TraceId, TargetId AS SessionTarget, ServiceName, Version
+    FROM runs WHERE TraceId IN ('') AND Target = 'session' AND ${written}`;
+}
+
+/** Joins the service of each trace, and of each session (without a trace id, by its target id), as `run.Service`. */
+export function joinServices(runs: string): string {
+  return `LEFT JOIN (
+    SELECT Tenant, TraceId, SessionTarget, argMax(ServiceName, Version) AS Service
+    FROM (${runs})
     GROUP BY Tenant, TraceId, SessionTarget) AS run
     ON decided.Tenant = run.Tenant AND decided.TraceId = run.TraceId
     AND if(decided.TraceId = '', decided.TargetId, '') = run.SessionTarget`;

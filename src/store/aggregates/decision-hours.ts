@@ -6,7 +6,13 @@ import type { Database } from '../database.ts';
 import { cellParams } from '../spans/trace-keys.ts';
 import { hourOf, READ_SETTINGS } from './aggregate-columns.ts';
 import { createProgress, isAsked, listHours, readDoneUntil, replaceBuckets } from './bucket-rows.ts';
-import { buildDecidedCells, CELL_COLUMNS, joinServices, type StoredCount } from './decided-cells.ts';
+import {
+  buildDecidedCells,
+  CELL_COLUMNS,
+  joinServices,
+  selectRuns,
+  type StoredCount,
+} from './decided-cells.ts';
 
 /** Name of the progress of decisions. */
 const PROGRESS = 'decisions';
@@ -108,7 +114,7 @@ async function computeHours(
         decided.scorer AS Scorer, run.Service AS ServiceName, decided.status AS Status,
         substringIndex(decided.reason, ':', 1) AS Reason, count() AS D, sum(ifNull(decided.weight, 0)) AS W,
         countIf(isNull(decided.weight)) AS U
-      FROM (${buildDecidedCells(targets)}) AS decided ${joinServices(within)}
+      FROM (${buildDecidedCells(targets)}) AS decided ${joinServices(selectRuns(within))}
       GROUP BY ${KEYS}`,
     },
     { buckets: hours.map(({ tenant, hourMs }) => [tenant, hourMs]), params: cellParams(cells) },

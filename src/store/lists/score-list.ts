@@ -49,7 +49,7 @@ export async function readWorstScores(
   const [table, days] =
     scorer === undefined
       ? [tableOf(filters), '']
-      : ['scores', sinceMs === undefined ? '' : "AND Day >= toDate({firstDay:UInt16})"];
+      : ['scores', sinceMs === undefined ? '' : 'AND Day >= toDate({firstDay:UInt16})'];
   const candidates = await database.rows<Candidate>(
     `SELECT ${CANDIDATE} FROM ${table} WHERE ${sql} ${days} AND IsDeleted = 0
      ORDER BY ${BADNESS}, TraceTimestamp DESC, ScoreId DESC LIMIT {limit:UInt32}`,

@@ -5,6 +5,7 @@ import {
   buildDecidedCells,
   CELL_COLUMNS,
   joinServices,
+  selectRecentRuns,
   type StoredCount,
 } from '../aggregates/decided-cells.ts';
 import type {
@@ -67,10 +68,10 @@ async function countRows(database: Database, query: CoverageQuery): Promise<Stor
   const source = await chooseSource(database, params.written);
   const rows: StoredCount[] = [];
   for (const [from, to] of await readPieces(database, query, { params, source })) {
-    const within = `${SINCE} AND TraceId >= {from:String}
-      ${to === null ? '' : 'AND TraceId < {to:String}'} ${tenant === undefined ? '' : OF_TENANT}`;
+    const piece = `TraceId >= {from:String} ${to === null ? '' : 'AND TraceId < {to:String}'}
+      ${tenant === undefined ? '' : OF_TENANT}`;
     rows.push(
-      ...(await database.rows<StoredCount>(countPiece(within, source, query), {
+      ...(await database.rows<StoredCount>(countPiece(piece, source, query), {
         ...params,
         from,
         to: to ?? '',
@@ -80,8 +81,9 @@ async function countRows(database: Database, query: CoverageQuery): Promise<Stor
   return rows;
 }
 
-const SINCE =
-  'WrittenAt >= fromUnixTimestamp64Milli({written:Int64}) AND EvidenceUntil >= fromUnixTimestamp64Milli({since:Int64})';
+const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({written:Int64})';
+
+const SINCE = `${WRITTEN} AND EvidenceUntil >= fromUnixTimestamp64Milli({since:Int64})`;
 
 /** Table that decisions are counted in. */
 type Source = 'decisions' | 'decision_arrivals';
@@ -117,20 +119,20 @@ async function readPieces(
 }
 
 /** Builds the SQL of the counts of current rows. The greatest version counts, and of equal ones the last. */
-function countPiece(within: string, source: Source, query: CoverageQuery): string {
+function countPiece(piece: string, source: Source, query: CoverageQuery): string {
   const targets = `
     SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray(cell) AS rows
     FROM (
       SELECT Tenant, TraceId, Target, TargetId, Rule, argMax((${CELL_COLUMNS}), (Version, WrittenAt)) AS cell
       FROM ${source}
-      WHERE ${within}
+      WHERE ${SINCE} AND ${piece}
       GROUP BY Tenant, TraceId, Target, TargetId, Rule, Scorer)
     GROUP BY Tenant, TraceId, Target, TargetId, Rule`;
   const { byService = false } = query;
   return `
   SELECT rule, scorer, ${byService ? 'run.Service' : "''"} AS service, status, substringIndex(decided.reason, ':', 1) AS reason,
     count() AS decisions, sum(ifNull(decided.weight, 0)) AS weight, countIf(isNull(decided.weight)) AS unweighted
-  FROM (${buildDecidedCells(targets)}) AS decided ${byService ? joinServices(within) : ''}
+  FROM (${buildDecidedCells(targets)}) AS decided ${byService ? joinServices(selectRecentRuns(`${WRITTEN} AND ${piece}`)) : ''}
   GROUP BY rule, scorer, service, status, reason SETTINGS optimize_aggregation_in_order = 1`;
 }
 

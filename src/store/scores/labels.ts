@@ -1,3 +1,5 @@
+import { TupleParam } from '@clickhouse/client';
+import { compareValues } from '../../domain/compare-values.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { PART_LIMITS } from '../../domain/agreement/directed-score.ts';
@@ -10,31 +12,37 @@ import type {
 } from '../contracts/labels/label-store.ts';
 import type { Score } from '../../domain/score.ts';
 import type { Database, QueryParams } from '../database.ts';
+import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 
 /** Bands of a range. */
 const BANDS = 5;
 
-/** Most strata that are read: labels may be free text. */
+/** Most strata that are read, the largest first: labels may be free text. */
 const MAX_STRATA = 200;
 
-type StoredTarget = Omit<LabelTarget, 'startMs' | 'target'> & {
+type StoredTarget = Omit<LabelTarget, 'startMs' | 'target' | 'draw'> & {
+  readonly scoreId: string;
   readonly target: string;
   readonly startMs: string;
-  readonly left: string;
 };
 
 /** Creates the reads of labels. */
 export function createLabelStore(database: Database): LabelStore {
   return {
     unlabelled: async ({ seed, perStratum, ...query }) => {
-      const rows = await database.rows<StoredTarget>(READ_UNLABELLED(query), {
+      const strata = await database.rows<{ drawn: Drawn[]; left: string }>(DRAW(query, perStratum), {
         ...buildParams(query),
         seed,
-        perStratum,
-        most: perStratum * MAX_STRATA,
       });
-      return { left: Number(rows[0]?.left ?? 0), targets: rows.map(toTarget) };
+      return {
+        left: Number(strata[0]?.left ?? 0),
+        targets: await readDrawn(
+          database,
+          query,
+          strata.flatMap(({ drawn }) => drawn),
+        ),
+      };
     },
     countLabelled: async (query) => {
       const [row] = await database.rows<{ n: string }>(
@@ -139,24 +147,56 @@ const PLACE = 'if(ScoreMax > ScoreMin, (Score - ScoreMin) / (ScoreMax - ScoreMin
 /** Runs since the start, with the partitions that can have them. */
 const RECENT = 'Day >= toDate({day:UInt16}) AND TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})';
 
-const READ_UNLABELLED = (query: LabelQuery) => `
-  SELECT tenant, target, targetId, Newest.1 AS traceId, if(targetId = traceId, '', Newest.2) AS spanId, Newest.3 AS sessionId,
-    Newest.4 AS agent, Newest.5 AS service, Newest.6 AS environment, Newest.7 AS startMs, Newest.8 AS scoreMin,
-    Newest.9 AS scoreMax, Newest.10 AS higherIsBetter, Newest.11 AS label, Newest.12 AS band,
-    sipHash64({seed:String}, tenant, targetId) / 18446744073709551616. AS draw, count() OVER () AS left
+const BAND = `toUInt8(least(${BANDS - 1}, greatest(0, floor(ifNull(${PLACE}, Score) * ${BANDS}))))`;
+
+/**
+ * Draws the newest scores of targets, from few columns: sorting the whole rows would take most of the time.
+ * @param perStratum a literal: parameters of an aggregate cannot be those of a query
+ */
+const DRAW = (query: LabelQuery, perStratum: number) => `
+  SELECT groupArraySorted(${perStratum})((sipHash64({seed:String}, Tenant, TargetId), toString(Tenant), Day, ScoreId)) AS drawn,
+    sum(count()) OVER () AS left
   FROM (
-    SELECT Tenant AS tenant, toString(Target) AS target, TargetId AS targetId,
-      argMax(tuple(TraceId, if(Target = 'session', '', SpanId), SessionId, toString(Agent), toString(ServiceName), toString(Environment),
-        toUnixTimestamp64Milli(TraceTimestamp), ScoreMin, ScoreMax, HigherIsBetter, toString(Label),
-        toUInt8(least(${BANDS - 1}, greatest(0, floor(ifNull(${PLACE}, Score) * ${BANDS}))))), ScoredAt) AS Newest
+    SELECT Tenant, TargetId, Day, ScoreId, Label, ${BAND} AS Band
     FROM scores FINAL
     WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
       AND ${RECENT}
       AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})
-    GROUP BY tenant, target, targetId)
-  ORDER BY draw, targetId
-  LIMIT {perStratum:UInt32} BY label, band
-  LIMIT {most:UInt32}`;
+    ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId)
+  GROUP BY Label, Band
+  ORDER BY count() DESC, Label, Band
+  LIMIT ${MAX_STRATA}`;
+
+/** Score as it was drawn. */
+type Drawn = readonly [draw: string, tenant: string, day: string, scoreId: string];
+
+/** Reads the scores that were drawn, in the order of their draw. */
+async function readDrawn(
+  database: Database,
+  { scorer }: LabelQuery,
+  drawn: readonly Drawn[],
+): Promise<LabelTarget[]> {
+  const targets: LabelTarget[] = [];
+  for (const slice of splitIntoSlices(drawn)) {
+    const draws = new Map(slice.map(([draw, , , scoreId]) => [scoreId, Number(draw) / MAX_DRAW]));
+    const rows = await database.rows<StoredTarget>(READ_DRAWN, {
+      ids: slice.map(([, tenant, day, scoreId]) => new TupleParam([tenant, scorer, day, scoreId])),
+    });
+    targets.push(...rows.map(({ scoreId, ...row }) => toTarget(row, draws.get(scoreId) ?? 0)));
+  }
+  return targets.toSorted((a, b) => a.draw - b.draw || compareValues(a.targetId, b.targetId));
+}
+
+/** Number of the possible draws. */
+const MAX_DRAW = 2 ** 64;
+
+const READ_DRAWN = `
+  SELECT toString(ScoreId) AS scoreId, Tenant AS tenant, toString(Target) AS target, TargetId AS targetId, TraceId AS traceId,
+    if(Target = 'session' OR TargetId = TraceId, '', SpanId) AS spanId, SessionId AS sessionId, toString(Agent) AS agent,
+    toString(ServiceName) AS service, toString(Environment) AS environment, toUnixTimestamp64Milli(TraceTimestamp) AS startMs,
+    ScoreMin AS scoreMin, ScoreMax AS scoreMax, HigherIsBetter AS higherIsBetter, toString(Label) AS label, ${BAND} AS band
+  FROM scores FINAL
+  WHERE (Tenant, Scorer, Day, ScoreId) IN {ids:Array(Tuple(String, String, Date, UUID))}`;
 
 /** Columns of the rows of one fingerprint. */
 const VERSION_COLUMNS = `toString(Fingerprint) AS fingerprint, argMax(toString(ScorerVersion), ScoredAt) AS scorerVersion,
@@ -189,6 +229,6 @@ const READ_LABELLED_VERSIONS = `
   ORDER BY max(ScoredAt) DESC
   LIMIT {limit:UInt32}`;
 
-function toTarget({ left: _left, startMs, target, ...row }: StoredTarget): LabelTarget {
-  return { ...row, target: target as TargetKind, startMs: Number(startMs) };
+function toTarget({ startMs, target, ...row }: Omit<StoredTarget, 'scoreId'>, draw: number): LabelTarget {
+  return { ...row, target: target as TargetKind, startMs: Number(startMs), draw };
 }

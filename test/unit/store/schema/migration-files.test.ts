@@ -44,6 +44,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0029-lists', '3d107b9045300b3efcc9424e2d69c98f27959089aa40503d8304915c480d5ca7'],
   ['0030-mute-times', 'd271caddfd7338c8b722650be626992003b22931769ccf465a242f5921a42cad'],
   ['0031-decision-hours', '54c068bafa90ee4edfa30481abc8a6aee7fc39965ece18e95ae65c2877c2dc77'],
+  ['0032-run-starts-written', 'fb44e36dc1e956fe62e38acd6a5a0054ef2816215464a71868f8a47359f8846d'],
 ];
 
 describe('migration files', () => {
