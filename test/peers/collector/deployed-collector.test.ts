@@ -84,18 +84,16 @@ let expected: readonly unknown[] | undefined;
 describe.skipIf('missing' in program)('an agent, its Collector, and the gateway', () => {
   let serve: ServeFolder | undefined;
   let broker: KafkaBroker | undefined;
-  let collectors: Otelcol[];
+  let collectors: Set<Otelcol>;
 
   beforeEach(() => {
-    collectors = [];
+    collectors = new Set();
     serve = undefined;
     broker = undefined;
   });
 
   afterEach(async () => {
-    for (const collector of collectors) {
-      await collector.stop();
-    }
+    await Promise.all([...collectors].map((collector) => collector.stop()));
     await serve?.dispose();
     await broker?.stop();
   });
@@ -134,7 +132,7 @@ describe.skipIf('missing' in program)('an agent, its Collector, and the gateway'
     variables: Readonly<Record<string, string>>,
   ): Promise<Otelcol> {
     const { grpc, health, metrics } = await namedPorts('grpc', 'health', 'metrics');
-    return startOtelcol(
+    const collector = await startOtelcol(
       binary,
       files.map((file) => join(deploy, file)),
       {
@@ -147,6 +145,8 @@ describe.skipIf('missing' in program)('an agent, its Collector, and the gateway'
         ...variables,
       },
     );
+    collectors.add(collector);
+    return collector;
   }
 
   it.for(['to-spanscore.yaml', 'to-kafka.yaml', 'to-clickhouse.yaml'])(
@@ -174,7 +174,6 @@ describe.skipIf('missing' in program)('an agent, its Collector, and the gateway'
         { http: ports.agent, name: 'AGENT' },
         { GATEWAY_ADDRESS: `http://127.0.0.1:${ports.gateway}` },
       );
-      collectors.push(agent);
       await (broker === undefined ? serve.killGroup() : broker.kill());
       const trace = new AgentTraceBuilder();
 
@@ -189,6 +188,7 @@ describe.skipIf('missing' in program)('an agent, its Collector, and the gateway'
         SCORED_MS,
         () => `${agent.output().slice(-1_000)}\n${gateway.output().slice(-2_000)}`,
       );
+      collectors.delete(gateway);
       await gateway.kill();
       if (broker === undefined) {
         addresses = await serve.start();
@@ -196,7 +196,6 @@ describe.skipIf('missing' in program)('an agent, its Collector, and the gateway'
         await broker.restart();
       }
       const restarted = await startGateway();
-      collectors.unshift(restarted);
 
       const sql = `SELECT Scorer, Score FROM scores FINAL WHERE TraceId = '${trace.traceId}' ORDER BY Scorer`;
       let scores: readonly unknown[] = [];
