@@ -7,14 +7,12 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { anAgentTrace } from '../support/builders/agent-trace.ts';
-import { replyText, startJudgeServer } from '../support/fakes/judge-server.ts';
-import { sendTraces, ServeFolder, type ServeAddresses } from '../support/processes/serve-process.ts';
+import { ServeFolder, type ServeAddresses } from '../support/processes/serve-process.ts';
 import { queryRows } from '../support/store/clickhouse-query.ts';
 import { sendAgentTraces } from './agent-load.ts';
 import { median } from './measured-time.ts';
 import { listChildren, readCpuSeconds, readResidentBytes } from './process-cpu.ts';
-import { answerSchema, type Schema } from './schema-judge.ts';
+import { measureSingles, startTimedJudge } from './single-traces.ts';
 
 const { values } = parseArgs({
   options: {
@@ -40,16 +38,7 @@ const SENDERS = 4;
 const STREAM = { tracesPerSecond: 15, seconds: 20, backlog: 5_000 };
 const MIB = 1024 * 1024;
 
-/** Times at which the judge was asked about a trace, by the trace id. */
-const askedAtMs = new Map<string, number>();
-const judge = await startJudgeServer(({ prompt, body }) => {
-  const traceId = /warm in ([0-9a-f]{32})/u.exec(prompt)?.[1];
-  if (traceId !== undefined) {
-    askedAtMs.set(traceId, performance.now());
-  }
-  const schema = body.response_format?.json_schema?.schema as Schema | undefined;
-  return { ...replyText(schema === undefined ? 'so it is' : answerSchema(schema, prompt)), delayMs: judgeMs };
-});
+const judge = await startTimedJudge(judgeMs);
 
 const code = codeRounds > 0 ? ['completeness', 'content-similarity'] : [];
 const folder = new ServeFolder({
@@ -95,7 +84,7 @@ async function measureFlood(serve: ServeAddresses): Promise<void> {
   console.log(
     `processor a judged trace: ${perTrace(all)} (serve ${perTrace(all - ofEngine)}, engine ${perTrace(ofEngine)})`,
   );
-  const firstAskedMs = [...askedAtMs.values()].find((atMs) => atMs >= startedMs) ?? startedMs;
+  const firstAskedMs = [...judge.askedAtMs.values()].find((atMs) => atMs >= startedMs) ?? startedMs;
   const judgedSeconds = seconds - (firstAskedMs - startedMs) / 1_000;
   console.log(
     `from the first question to the last stored score: ${(traces / judgedSeconds).toFixed(1)} judged/s`,
@@ -109,28 +98,15 @@ function showQuarters(found: readonly number[]): string {
   return `${quarters.join(', ')}; most ${Math.max(...found)}`;
 }
 
-/** Sends single traces and measures the time from the end of their decision wait to the question of the judge. */
-async function measureSingles(serve: ServeAddresses, title: string): Promise<void> {
-  const sentAtMs = new Map<string, number>();
-  for (let index = 0; index < singles; index += 1) {
-    const trace = anAgentTrace();
-    const request = trace.answering(`It is warm in ${trace.traceId}.`).request();
-    await sendTraces(serve.otlpHttp, request);
-    sentAtMs.set(trace.traceId, performance.now());
-    await sleep(500 + 137 * (index % 5));
-  }
-  const deadlineMs = performance.now() + 120_000;
-  const isOpen = () => [...sentAtMs.keys()].some((traceId) => !askedAtMs.has(traceId));
-  while (isOpen() && performance.now() < deadlineMs) {
-    await sleep(200);
-  }
-  const waits = [...sentAtMs].map(
-    ([traceId, sentMs]) => (askedAtMs.get(traceId) ?? Infinity) - sentMs - DECISION_WAIT_MS,
-  );
-  const sorted = waits.toSorted((a, b) => a - b);
-  const p99 = sorted[Math.ceil(0.99 * sorted.length) - 1];
+/** Measures single traces and prints the result. */
+async function showSingles(serve: ServeAddresses, title: string): Promise<void> {
+  const { median: middle, p99 } = await measureSingles(serve, judge, {
+    count: singles,
+    decisionWaitMs: DECISION_WAIT_MS,
+    pauseMs: (index) => 500 + 137 * (index % 5),
+  });
   console.log(
-    `${title}: from the decision wait to the judge ${median(waits).toFixed(0)} ms (median), ${p99?.toFixed(0)} ms (p99) of ${singles} traces`,
+    `${title}: from the decision wait to the judge ${middle.toFixed(0)} ms (median), ${p99.toFixed(0)} ms (p99) of ${singles} traces`,
   );
 }
 
@@ -201,7 +177,7 @@ console.log(`${availableParallelism()} cores, load ${loadavg()[0]?.toFixed(1)} b
 try {
   const serve = await folder.start();
   if (singles > 0) {
-    await measureSingles(serve, 'single traces');
+    await showSingles(serve, 'single traces');
   }
   if (codeRounds > 0) {
     await measureCode(serve);
@@ -212,7 +188,7 @@ try {
     const memory: number[] = [];
     const timer = setInterval(() => memory.push(Math.round(readResidentBytes(serve.pid) / MIB)), 1_000);
     await sendMany(serve, backlog);
-    await measureSingles(serve, `single traces beside a backlog of ${backlog}`);
+    await showSingles(serve, `single traces beside a backlog of ${backlog}`);
     console.log(`traces that still waited for the judge: ${await countOpen(serve)}`);
     await waitForJudges(serve);
     clearInterval(timer);
