@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { startApiPorts, type ScorerPorts } from './app/api/start-api-ports.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
 import { configureBackfillKind } from './app/jobs/backfills.ts';
+import { keepBatches } from './app/jobs/batch-keeping.ts';
 import { connectLentStore, connectOwnStore, type StoreConnection } from './app/store/connect-store.ts';
 import { engineCheck, engineReadings } from './app/store/engine-part.ts';
 import { meteredStores } from './app/store/metered-stores.ts';
@@ -322,11 +323,16 @@ function startJobs(
   const { jobs, duties, spans, repairs } = store;
   const kinds = [
     rescoreKind({ scoring, repairs, rules: kit.rules, sessions: sessionSettings(config) }),
-    configureBackfillKind({ config, kit }, scoring, { isBesideLive: true }),
+    configureBackfillKind({ config, kit }, scoring, { isBesideLive: true, batches: store.judgeBatches }),
     configurePurgeKind(config, store),
   ];
   const runner = startJobRunner({ jobs, duties, nowMs: () => spans.nowMs(), kinds, log });
-  return { name: 'jobs', stage: 'work', stop: () => runner.stop() };
+  const keeper = keepBatches(config, store, log);
+  const stop = async () => {
+    await runner.stop();
+    await keeper.stop();
+  };
+  return { name: 'jobs', stage: 'work', stop };
 }
 
 /** Stops the loop. Its last rows wait for no others. */

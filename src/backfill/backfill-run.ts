@@ -24,6 +24,9 @@ import {
   type BackfillRange,
   type BackfillSpec,
 } from './backfill-spec.ts';
+import type { BatchDesk } from '../batches/batch-desk.ts';
+import { batchTargets } from './batched-targets.ts';
+import { openDesk, type BatchParts } from './open-desk.ts';
 import { CostCap } from './cost-cap.ts';
 import { ProgressRate } from './progress-rate.ts';
 import { countPairs, RETRY_WAITS_MS, scorePage } from './score-page.ts';
@@ -48,6 +51,9 @@ const PAGE = { judged: 100, own: 500, quick: MAX_KEYS };
 /** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
 const PAGES_AT_ONCE = 2;
 
+/** Pages that wait for the replies of batches at the same time. */
+const BATCHED_PAGES_AT_ONCE = 100;
+
 /** Time that a backfill with `rescore` waits after its begin, milliseconds: scores of before are then told from its own. */
 const SETTLE_MS = 1_000;
 
@@ -62,6 +68,8 @@ export interface BackfillWork {
   /** Rules of live scoring. Traces and sessions that live scoring has yet to decide are left to it. */
   readonly liveRules: readonly PreparedRule[];
   readonly sessions: SessionSettings;
+  /** Batches of questions to judges. Absent: a backfill with batches is left to other processes. */
+  readonly batching?: BatchParts | undefined;
   /** Part of the places of judges for a backfill that names none: above 0 and at most 1. */
   readonly judgeShare: number;
   /** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. Default 1,000. */
@@ -94,6 +102,7 @@ export class BackfillRun {
   readonly #spec: BackfillSpec;
   readonly #range: BackfillRange;
   readonly #run: JobRun;
+  readonly #job: Job;
   readonly #rules: readonly PreparedRule[];
   readonly #rate: ProgressRate;
   readonly #cap: CostCap | null;
@@ -101,10 +110,12 @@ export class BackfillRun {
   readonly #open = new Set<{ counts: BackfillReport }>();
   #checkpoint: Checkpoint;
   #costUsd: number;
+  #desk: BatchDesk | null = null;
 
   constructor(work: BackfillWork, job: Job, run: JobRun) {
     this.#work = work;
     this.#run = run;
+    this.#job = job;
     this.#spec = readBackfillSpec(job.spec);
     this.#range = readRange(this.#spec, job.tenant);
     this.#rules = renameRules(computeBackfillId(this.#spec, job.tenant), work.rules);
@@ -132,6 +143,7 @@ export class BackfillRun {
       if (this.#checkpoint.begunMs === 0) {
         await this.#begin();
       }
+      this.#desk = await this.#openDesk();
       const scoring = this.#limitScoring();
       const selecting = await this.#startSelection();
       if (this.#checkpoint.phase === 'traces') {
@@ -142,11 +154,20 @@ export class BackfillRun {
         await this.#scoreSessions(scoring, selecting);
         await this.#advance({ phase: 'done' });
       }
+      await this.#desk?.settle();
       return this.#progress();
     } finally {
       clearInterval(saver);
+      await this.#desk?.close();
       await this.#work.scoring.budget.giveBack();
     }
+  }
+
+  async #openDesk(): Promise<BatchDesk | null> {
+    const { batching, ...work } = this.#work;
+    return this.#spec.batch === true && batching !== undefined
+      ? openDesk(batching, work, this.#job, this.#run)
+      : null;
   }
 
   async #begin(): Promise<void> {
@@ -196,7 +217,9 @@ export class BackfillRun {
   }
 
   async #scoreTraces(scoring: Scoring, selecting: Selecting): Promise<void> {
-    const targets = createTraceTargets(scoring, selecting.mode);
+    const createTargets = (limited: Scoring) => createTraceTargets(limited, selecting.mode);
+    const desk = this.#desk;
+    const targets = desk === null ? createTargets(scoring) : batchTargets(scoring, desk, createTargets);
     const { concurrency, tracesPerSecond } = this.#spec;
     const limits = [concurrency, tracesPerSecond].flatMap((most) => most ?? []);
     const limit = Math.max(1, Math.floor(Math.min(this.#pageSize, ...limits)));
@@ -207,7 +230,7 @@ export class BackfillRun {
       for await (const page of pages) {
         const settle = this.#startPage(targets, page, { matched: countTargets(page), sessions: 0 });
         underWay.push({ settle, listed: page.listed, place: { afterTrace: page.after } });
-        if (underWay.length >= (concurrency === null ? PAGES_AT_ONCE : 1)) {
+        if (underWay.length >= this.#countPagesAtOnce()) {
           await this.#settleFirst(underWay);
         }
         if (tracesPerSecond !== null) {
@@ -222,6 +245,11 @@ export class BackfillRun {
       // After an error, the other pages still write rows.
       await Promise.allSettled(underWay.map(({ settle }) => settle));
     }
+  }
+
+  #countPagesAtOnce(): number {
+    const ofBackfill = this.#desk === null ? PAGES_AT_ONCE : BATCHED_PAGES_AT_ONCE;
+    return this.#spec.concurrency === null ? ofBackfill : 1;
   }
 
   async #scoreSessions(scoring: Scoring, selecting: Selecting): Promise<void> {
@@ -243,7 +271,7 @@ export class BackfillRun {
     this.#open.add(open);
     const scoring = scorePage(targets, page, {
       begunMs: this.#checkpoint.begunMs,
-      isSpent: () => this.#cap?.isSpent ?? false,
+      isSpent: () => this.#cap?.isSpent === true || this.#desk?.isSpent === true,
       check: () => this.#run.check(),
       signal: this.#run.signal,
       retryWaitsMs: this.#work.retryWaitsMs ?? RETRY_WAITS_MS,
@@ -298,7 +326,11 @@ export class BackfillRun {
       perSecond,
       etaSeconds: perSecond === null ? null : Math.ceil(remaining / perSecond),
     };
-    return { checkpoint: this.#checkpoint, report: { ...report }, costUsd: this.#costUsd };
+    return {
+      checkpoint: this.#checkpoint,
+      report: { ...report },
+      costUsd: this.#desk?.costUsd ?? this.#costUsd,
+    };
   }
 
   /** Estimates the pairs that are left: one for each scorer and trace that matches, by the part of the traces that did so far. */

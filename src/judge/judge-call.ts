@@ -1,4 +1,7 @@
+import { callFromBatch } from './batch/batched-call.ts';
+import type { JudgeCallDeps, JudgeCallRequest } from './call-deps.ts';
 import { estimateTokens } from './call-estimate.ts';
+import { joinSaid, startRecord } from './call-record.ts';
 import type { CircuitBreaker } from './limits/circuit-breaker.ts';
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
@@ -7,21 +10,7 @@ import { findPrice } from '../domain/money/model-prices.ts';
 import { findCost } from './judge-cost.ts';
 import type { JudgeRegistry, ResolvedJudge } from './judge-registry.ts';
 import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts';
-import { callModel, type ChatMessage, type ModelCall, type ModelReply } from './model-call.ts';
-import type { QuestionTally } from './limits/question-tally.ts';
-
-export interface JudgeCallDeps {
-  readonly judge: ResolvedJudge;
-  readonly registry: JudgeRegistry;
-  readonly scope: JudgeScope;
-  readonly tally: QuestionTally;
-  /** Aborts when the caller stops waiting. */
-  readonly signal: AbortSignal;
-  /** Name of the scorer step, for the record of the call. */
-  readonly step: string;
-}
-
-export type JudgeCallRequest = Omit<ModelCall, 'signal'>;
+import { callModel, type ModelReply } from './model-call.ts';
 
 /**
  * Makes one call to a judge within the limits of its provider and the budget of its rule, then counts and records it. Throws
@@ -29,6 +18,9 @@ export type JudgeCallRequest = Omit<ModelCall, 'signal'>;
  */
 export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<ModelReply> {
   const { judge, registry, scope } = deps;
+  if (judge.isBatched === true && scope.batch !== undefined) {
+    return callFromBatch(request, deps, scope.batch);
+  }
   const price = findPrice(judge.name, registry.prices);
   const planned = planCall(request, deps);
   const { tokens } = planned;
@@ -56,14 +48,6 @@ function planCall(request: JudgeCallRequest, { judge, registry, step }: JudgeCal
     tokens,
     estimatedUsd: findCost(tokens, findPrice(judge.name, registry.prices)),
   };
-}
-
-/** Joins the messages as the record of a call has them. */
-function joinSaid(messages: readonly ChatMessage[]): string {
-  return messages
-    .filter((message) => message.role !== 'system')
-    .map((message) => message.text)
-    .join('\n\n');
 }
 
 /** Bill of a call: its usage, or `unknown` where the model may have worked but the provider sent no usage. */
@@ -177,35 +161,4 @@ function reportToBreaker(fault: JudgeError, judge: ResolvedJudge): void {
     case 'overloaded':
       judge.breaker?.abandoned();
   }
-}
-
-interface CallOutcome {
-  readonly reply: string;
-  /** '' for a success. */
-  readonly error: string;
-  readonly usage?: JudgeUsage | undefined;
-  readonly cost?: number | undefined;
-}
-
-function startRecord(
-  messages: readonly ChatMessage[],
-  { scope, judge, step, registry }: JudgeCallDeps,
-): (outcome: CallOutcome) => void {
-  const calledAtMs = registry.deps.now();
-  const started = performance.now();
-  return ({ reply, error, usage, cost }) => {
-    scope.onCall?.({
-      step,
-      model: judge.name,
-      provider: judge.provider,
-      status: error === '' ? 'success' : 'failed',
-      prompt: joinSaid(messages),
-      reply,
-      error,
-      usage,
-      cost,
-      durationMs: performance.now() - started,
-      calledAtMs,
-    });
-  };
 }

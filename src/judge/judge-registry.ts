@@ -1,4 +1,5 @@
 import { readEnvironment } from '../config/environment.ts';
+import { createBatchedFetch } from './batch/batched-fetch.ts';
 import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { JudgeError } from './judge-error.ts';
@@ -15,6 +16,8 @@ interface JudgeProviderConfig {
   readonly concurrency?: number | undefined;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
+  /** API of the provider for batches. Absent: it has none. */
+  readonly batch?: 'openai' | undefined;
 }
 
 /** Limits of judge calls with their defaults; tests and the serving side may set other values. */
@@ -72,6 +75,8 @@ export interface ResolvedJudge {
   /** Absent for model objects: the program that made the object limits its calls. */
   readonly gate?: ProviderGate;
   readonly breaker?: CircuitBreaker;
+  /** True when questions to the judge can go into batches. */
+  readonly isBatched?: boolean;
 }
 
 export interface JudgeRegistry {
@@ -90,7 +95,7 @@ export interface JudgeRegistry {
 
 const OPENAI = { baseURL: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' };
 
-type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker'>> & {
+type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched'>> & {
   model(id: string): Promise<JudgeModelObject>;
 };
 
@@ -132,6 +137,7 @@ export function createJudgeRegistry(
         provider: name,
         gate: provider.gate,
         breaker: provider.breaker,
+        isBatched: provider.isBatched,
       };
     },
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
@@ -149,7 +155,8 @@ function splitModelName(name: string): { provider: string; modelId: string } {
   return { provider: name.slice(0, slash), modelId: name.slice(slash + 1) };
 }
 
-function readProvider(
+/** Reads the settings, the address and the key of a provider. Throws as `JudgeRegistry.resolve` does. */
+export function readProvider(
   name: string,
   modelName: string,
   { providers = {} }: JudgesConfig,
@@ -183,7 +190,9 @@ function openProvider(
   deps: JudgeRegistryDeps,
 ): Provider {
   const { settings, baseURL, apiKey } = readProvider(name, modelName, config);
-  const fetch = createGuardedFetch(limits, deps);
+  const isBatched = settings.batch !== undefined;
+  const online = createGuardedFetch(limits, deps);
+  const fetch = isBatched ? createBatchedFetch(name, online) : online;
   const models = new Map<string, Promise<JudgeModelObject>>();
 
   // Loaded with the first question, so that a program which only imports scorers does not load it.
@@ -199,6 +208,7 @@ function openProvider(
   }
 
   return {
+    isBatched,
     gate: createProviderGate(
       {
         concurrency: settings.concurrency ?? 16,

@@ -1,6 +1,6 @@
 import { hashValue } from '../domain/identity.ts';
 import { readErrorMessage } from '../domain/errors.ts';
-import type { JudgeCallDeps } from './judge-call.ts';
+import type { JudgeCallDeps } from './call-deps.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
 import type { JudgeExecution } from './judge-execution.ts';
 import { configuredJudges } from './judge-registry.ts';

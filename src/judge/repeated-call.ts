@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { callJudge, type JudgeCallDeps, type JudgeCallRequest } from './judge-call.ts';
+import type { JudgeCallDeps, JudgeCallRequest } from './call-deps.ts';
+import { callJudge } from './judge-call.ts';
 import { JudgeError } from './judge-error.ts';
 import type { ModelReply } from './model-call.ts';
 import { readRefusedSettings, rememberRefusal } from './refused-settings.ts';

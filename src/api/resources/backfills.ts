@@ -163,6 +163,7 @@ function readAsked(
     where,
     sample,
     rescore,
+    batch,
     rate,
     ...limits
   }: Omit<z.output<typeof NewBackfill>, 'dryRun'>,
@@ -176,6 +177,7 @@ function readAsked(
     where,
     sample,
     rescore,
+    batch,
     limits: { ...limits, tracesPerSecond: rate === undefined ? undefined : parseRatePerSecond(rate) },
   };
 }

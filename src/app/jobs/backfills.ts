@@ -1,6 +1,7 @@
 import type { AskedBackfill } from '../../api/access/write-ports.ts';
 import { backfillJson } from '../../api/json/backfill-json.ts';
 import type { JobJson } from '../../api/json/job-json.ts';
+import type { DeskTerms } from '../../batches/batch-desk.ts';
 import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
 import type { BackfillReport } from '../../backfill/backfill-report.ts';
 import { describeRules, type BackfillRule, type BackfillSpec } from '../../backfill/backfill-spec.ts';
@@ -12,6 +13,7 @@ import type { Scoring } from '../../scoring/scoring.ts';
 import type { PreparedRule, Where } from '../../scoring/select/rule.ts';
 import type { JudgeUseStore } from '../../store/contracts/judge-use.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
+import type { JudgeBatchStore } from '../../store/contracts/judge-batches.ts';
 import type { Config } from '../config/index.ts';
 import { readWhere } from '../scoring/configured-rule.ts';
 import { findProviderPace, sessionSettings } from '../scoring/configured-scoring.ts';
@@ -35,7 +37,7 @@ export interface BackfillParts {
  * request that cannot be met, and a `ConfigError` for scorers that cannot be used.
  */
 export async function planBackfill(parts: BackfillParts, request: AskedBackfill): Promise<BackfillSpec> {
-  const { fromMs, toMs, rescore, limits } = request;
+  const { fromMs, toMs, rescore, batch, limits } = request;
   const { tracesPerSecond, maxCostUsd, concurrency, judgeShare } = limits;
   if (!(fromMs < toMs)) {
     throw new InvalidInputError('to: must be after from');
@@ -50,12 +52,19 @@ export async function planBackfill(parts: BackfillParts, request: AskedBackfill)
   if (maxCostUsd !== undefined) {
     rejectUnpriced(rules, parts.config);
   }
+  if (batch === true) {
+    rejectUnbatched(rules, parts.config);
+    if (concurrency !== undefined) {
+      throw new InvalidInputError('concurrency: cannot be used with batch: many traces wait for one batch');
+    }
+  }
   return {
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
     where,
     rules: describeRules(rules),
     rescore: rescore ?? false,
+    ...(batch === true ? { batch } : {}),
     tracesPerSecond: tracesPerSecond ?? null,
     maxCostUsd: maxCostUsd ?? null,
     concurrency: concurrency ?? null,
@@ -63,14 +72,20 @@ export async function planBackfill(parts: BackfillParts, request: AskedBackfill)
   };
 }
 
-/**
- * Creates the kind of job that runs backfills with the scorers of the configuration.
- * @param isBesideLive true in a process that scores live traffic, too
- */
+/** Process that runs backfills. */
+export interface BackfillPlace {
+  /** True in a process that scores live traffic, too. */
+  readonly isBesideLive: boolean;
+  readonly batches: JudgeBatchStore;
+  /** Limits and waits of batches. Default: those of the provider. */
+  readonly deskTerms?: Partial<DeskTerms>;
+}
+
+/** Creates the kind of job that runs backfills with the scorers of the configuration. */
 export function configureBackfillKind(
   { config, kit }: BackfillParts,
   scoring: Scoring,
-  { isBesideLive }: { readonly isBesideLive: boolean },
+  { isBesideLive, batches, deskTerms }: BackfillPlace,
 ): JobKind {
   return backfillKind({
     scoring,
@@ -78,6 +93,11 @@ export function configureBackfillKind(
     liveRules: kit.rules,
     sessions: sessionSettings(config),
     judgeShare: defaultJudgeShare(isBesideLive),
+    batching: {
+      batches,
+      prices: config.judges.prices,
+      ...(deskTerms === undefined ? {} : { terms: deskTerms }),
+    },
   });
 }
 
@@ -188,9 +208,31 @@ function readConditions(value: unknown): Where {
   return where;
 }
 
+/** Lists the judges of rules as `provider/model`. */
+function listJudges(rules: readonly PreparedRule[]): string[] {
+  const named = rules.flatMap(({ scorers }) => scorers.flatMap(({ judgeModel }) => judgeModel.split(',')));
+  return named.filter((judge) => judge !== '');
+}
+
+function rejectUnbatched(rules: readonly PreparedRule[], { judges: { providers } }: Config): void {
+  if (rules.some(({ target }) => target === 'session')) {
+    throw new InvalidInputError(
+      'batch: rules on sessions cannot be used with it; name other rules or scorers',
+    );
+  }
+  const names = listJudges(rules).map((judge) => judge.split('/', 1)[0] ?? '');
+  const unbatched = names.find(
+    (name) => !Object.hasOwn(providers, name) || providers[name]?.batch === undefined,
+  );
+  if (unbatched !== undefined) {
+    throw new InvalidInputError(
+      `batch: the judge provider "${unbatched}" is not known to have batches; if it has OpenAI's Batch API, set judges.providers.${unbatched}.batch: openai`,
+    );
+  }
+}
+
 function rejectUnpriced(rules: readonly PreparedRule[], { judges: { prices } }: Config): void {
-  const judges = rules.flatMap(({ scorers }) => scorers.flatMap(({ judgeModel }) => judgeModel.split(',')));
-  const unpriced = judges.find((judge) => judge !== '' && findPrice(judge, prices) === undefined);
+  const unpriced = listJudges(rules).find((judge) => findPrice(judge, prices) === undefined);
   if (unpriced !== undefined) {
     throw new InvalidInputError(`maxCostUsd: ${unpricedBudget(unpriced)}`);
   }

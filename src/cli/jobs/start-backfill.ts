@@ -23,6 +23,7 @@ export interface BackfillOptions {
   readonly concurrency?: number;
   readonly judgeShare?: number;
   readonly rescore?: boolean;
+  readonly batch?: boolean;
   readonly dryRun?: boolean;
   readonly detach?: boolean;
 }
@@ -48,6 +49,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
       where: options.where === undefined ? undefined : writeConditions(options.where),
       sample: options.sample,
       rescore: options.rescore,
+      batch: options.batch,
       limits: {
         tracesPerSecond: options.rate,
         maxCostUsd: options.maxCost,
@@ -103,15 +105,23 @@ export async function attachBackfill(context: CommandContext, { id, isNew }: Ope
   const kit = await loadScorerKit(config, context);
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, purged });
   const isBesideLive = await hasLiveScorer(store.duties);
-  const kind = configureBackfillKind({ config, kit }, scoring, { isBesideLive });
-  const job = await runAttached(context, {
+  const { keepBatches } = await import('../../app/jobs/batch-keeping.ts');
+  const kind = configureBackfillKind({ config, kit }, scoring, { isBesideLive, batches: store.judgeBatches });
+  const keeper = keepBatches(config, store, log);
+  const attached = {
     store,
     id,
     kinds: [kind],
     isAlone: isNew && !isBesideLive,
     show: showBackfill,
     toJson: backfillJson,
-  });
+  };
+  let job: Job;
+  try {
+    job = await runAttached(context, attached);
+  } finally {
+    await keeper.stop();
+  }
   const { skipped, failed } = readBackfillReport(job.report);
   const code = await finishJob(context, job, {
     show: showBackfill,

@@ -1,4 +1,5 @@
 import type { ScorerRunInput, ScorerRunResult } from '../../evals/scorer.ts';
+import type { BatchSeat } from '../../judge/batch/batch-seat.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../../judge/redaction/redaction.ts';
@@ -18,6 +19,8 @@ export interface ScorerTerms {
   readonly fenceCode: string;
   /** Reserves money for a judge call. Absent for a rule without a budget. */
   readonly reserve?: JudgeScope['reserve'];
+  /** Place in batches. Absent: judges are asked at once. */
+  readonly batch?: BatchSeat | undefined;
   /** Aborted when this process stops. */
   readonly signal: AbortSignal | undefined;
   /** Throws when another process may have worked on the trace. */
@@ -37,6 +40,14 @@ export async function attemptScorer(
   const reused: string[] = [];
   const result = await runWithinLimit(bound, input, terms, { calls, reused, redactor });
   const durationMs = Math.max(0, Math.round(terms.monotonicMs() - startedMs));
+  if (terms.batch?.isParked === true) {
+    // Whatever the scorer made of the missing reply is no result. The next attempt makes the same calls again.
+    return {
+      result: { status: 'abandoned' },
+      calls: [],
+      cost: sumCost([], { durationMs, redactions: redactor.count }),
+    };
+  }
   return { result, calls, cost: sumCost(calls, { durationMs, redactions: redactor.count, reused }) };
 }
 
@@ -100,9 +111,10 @@ function buildScope(
   { calls, reused, redactor }: AttemptNotes,
   signal: AbortSignal,
 ): JudgeScope {
-  const { judgeScope } = terms;
+  const { batches: _, ...judgeScope } = terms.judgeScope;
   return {
     ...judgeScope,
+    batch: terms.batch,
     redactor,
     fenceCode: terms.fenceCode,
     reserve: terms.reserve,

@@ -131,6 +131,13 @@ function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Pr
     timeoutMs: context.scorerTimeoutMs,
     fenceCode: computeFenceCode(JSON.stringify([cell.task.key.tenant, cell.target.targetId, cell.hash])),
     reserve: createReserve(cell, context, scoreId),
+    batch: context.judgeScope.batches?.sit({
+      tenant: cell.task.key.tenant,
+      traceId: cell.task.key.traceId,
+      scoreId,
+      evidenceHash: cell.hash,
+      rule: cell.selected.rule.paidBy ?? cell.selected.rule.name,
+    }),
     signal: context.signal,
     checkClaim: () => cell.task.claim.check(),
     monotonicMs: context.monotonicMs,

@@ -118,7 +118,10 @@ async function openMix(mix: Mix) {
       { spec: await plan(fromMs, toMs), tenant: '', signal },
     );
   const run = async (fromMs: number, toMs: number) => {
-    const kind = configureBackfillKind({ config, kit }, scoring, { isBesideLive: false });
+    const kind = configureBackfillKind({ config, kit }, scoring, {
+      isBesideLive: false,
+      batches: store.judgeBatches,
+    });
     const spec = { ...(await plan(fromMs, toMs)) };
     const { id } = await openJob(store.jobs, { kind: 'backfill', tenant: '', spec });
     const job = await store.jobs.find(id);

@@ -1,0 +1,32 @@
+import { startBatchKeeper, type BatchKeeper, type KeeperOptions } from '../../batches/batch-keeper.ts';
+import { createBatchClient } from '../../judge/batch/batch-client.ts';
+import { readProvider } from '../../judge/judge-registry.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Config } from '../config/index.ts';
+
+/** Starts to keep the batches of judges of a store, with the providers of the configuration. */
+export function keepBatches(
+  { judges }: Config,
+  { judgeBatches, jobs, judgeCalls, duties }: Store,
+  log: Log,
+  options: KeeperOptions = {},
+): BatchKeeper {
+  const deps = {
+    batches: judgeBatches,
+    jobs,
+    judgeCalls,
+    duties,
+    findClient: (name: string, signal: AbortSignal) => {
+      const isKnown = Object.hasOwn(judges.providers, name) && judges.providers[name]?.batch === 'openai';
+      if (!isKnown) {
+        return undefined;
+      }
+      const { baseURL, apiKey } = readProvider(name, name, judges);
+      return createBatchClient({ name, baseURL, apiKey }, globalThis.fetch, signal);
+    },
+    prices: judges.prices,
+    log,
+  };
+  return startBatchKeeper(deps, options);
+}

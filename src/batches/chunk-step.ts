@@ -1,0 +1,304 @@
+import { AppError, readErrorMessage } from '../domain/errors.ts';
+import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
+import {
+  BATCH_ENDPOINT,
+  hasEnded,
+  isEnding,
+  type BatchClient,
+  type ProviderBatch,
+} from '../judge/batch/batch-client.ts';
+import { findBatchCost } from '../judge/batch/batch-usage.ts';
+import { OPEN_STATUSES, type JobStore } from '../store/contracts/jobs.ts';
+import type {
+  BatchChunk,
+  BatchRequest,
+  BatchRequestRow,
+  ChunkStatus,
+  JudgeBatchStore,
+} from '../store/contracts/judge-batches.ts';
+import type { JudgeCallStore } from '../store/contracts/stores.ts';
+import type { Log } from '../telemetry/log.ts';
+import { readResultLine, type BatchResult } from './read-results.ts';
+import { listCosts, listEstimates } from './spend-entries.ts';
+
+/** Keys of the metadata of a batch. */
+const CHUNK_KEY = 'spanscore_chunk';
+const JOB_KEY = 'spanscore_job';
+
+/** Rows of one write of results. */
+const ROWS_PER_WRITE = 500;
+
+export interface StepDeps {
+  readonly batches: JudgeBatchStore;
+  readonly jobs: Pick<JobStore, 'find'>;
+  readonly judgeCalls: Pick<JudgeCallStore, 'spend'>;
+  readonly prices: PriceTable;
+  readonly log: Log;
+}
+
+/** One step of one chunk. Each step can be repeated after a kill at any point. */
+export class ChunkStep {
+  readonly #deps: StepDeps;
+  readonly #chunk: BatchChunk;
+  readonly #client: BatchClient;
+  readonly #check: () => Promise<void>;
+
+  constructor(deps: StepDeps, chunk: BatchChunk, client: BatchClient, check: () => Promise<void>) {
+    this.#deps = deps;
+    this.#chunk = chunk;
+    this.#client = client;
+    this.#check = check;
+  }
+
+  /** Returns the status of the chunk after the step. */
+  take(): Promise<ChunkStatus> {
+    const steps: Readonly<Record<ChunkStatus, () => Promise<ChunkStatus>>> = {
+      intended: () => this.#begin(),
+      sending: () => this.#resume(),
+      created: () => this.#poll(),
+      imported: () => this.#clean(this.#chunk),
+      done: async () => 'done',
+    };
+    return steps[this.#chunk.status]();
+  }
+
+  /** Nothing was sent yet. */
+  async #begin(): Promise<ChunkStatus> {
+    const requests = await this.#readRequests();
+    if (requests.length === 0 || (await this.#isUnwanted())) {
+      await this.#lose(requests, JOB_ENDED);
+      return this.#save({ ...this.#chunk, status: 'done' });
+    }
+    const sending = { ...this.#chunk, status: 'sending', requests: requests.length } as const;
+    await this.#check();
+    await this.#save(sending);
+    return this.#send(sending, requests);
+  }
+
+  /** A process has begun to send. Its batch may exist: it is taken over, and no other one is made. */
+  async #resume(): Promise<ChunkStatus> {
+    const [known, ...extra] = await this.#client.findBatches(CHUNK_KEY, this.#chunk.id);
+    await Promise.all(extra.filter((batch) => !isEnding(batch)).map(({ id }) => this.#client.cancel(id)));
+    if (known !== undefined) {
+      return this.#accept(this.#chunk, known);
+    }
+    const orphans = await this.#client.findFiles(nameFile(this.#chunk));
+    await Promise.all(orphans.map((id) => this.#client.deleteFile(id)));
+    const requests = await this.#readRequests();
+    if (requests.length === 0 || (await this.#isUnwanted())) {
+      await this.#lose(requests, JOB_ENDED);
+      await this.#book(this.#chunk, requests);
+      return this.#save({ ...this.#chunk, status: 'done' });
+    }
+    return this.#send({ ...this.#chunk, requests: requests.length }, requests);
+  }
+
+  async #send(chunk: BatchChunk, requests: readonly BatchRequestRow[]): Promise<ChunkStatus> {
+    const lines: string[] = [];
+    for await (const { customId, body } of this.#deps.batches.bodies(chunk.id)) {
+      // The body stays the text that the client made: a parser could change its numbers.
+      lines.push(
+        `{"custom_id":${JSON.stringify(customId)},"method":"POST","url":"${BATCH_ENDPOINT}","body":${body}}\n`,
+      );
+    }
+    await this.#deps.judgeCalls.spend(listEstimates(chunk, requests, 1));
+    let inputFileId = '';
+    let batch: ProviderBatch;
+    try {
+      inputFileId = await this.#client.upload(nameFile(chunk), lines.join(''));
+      await this.#check();
+      batch = await this.#client.create(inputFileId, { [JOB_KEY]: chunk.jobId, [CHUNK_KEY]: chunk.id });
+    } catch (error) {
+      if (isRefusal(error)) {
+        return this.#import({ ...chunk, inputFileId, error: readErrorMessage(error) }, 'refused');
+      }
+      throw error;
+    }
+    try {
+      await this.#check();
+    } catch (error) {
+      // Another process keeps the batches by now, and may not have seen this one.
+      await this.#client.cancel(batch.id);
+      throw error;
+    }
+    return this.#accept({ ...chunk, inputFileId }, batch);
+  }
+
+  #accept(chunk: BatchChunk, batch: ProviderBatch): Promise<ChunkStatus> {
+    return this.#save({ ...chunk, ...listFiles(batch), batchId: batch.id, status: 'created' });
+  }
+
+  async #poll(): Promise<ChunkStatus> {
+    const batch = await this.#client.read(this.#chunk.batchId);
+    if (batch === undefined) {
+      return this.#import({ ...this.#chunk, error: 'the provider does not know the batch any more' });
+    }
+    if (hasEnded(batch)) {
+      return this.#import({ ...this.#chunk, ...listFiles(batch), error: batch.error }, batch.status);
+    }
+    if (batch.status !== 'cancelling') {
+      // Fewer questions than were sent: some were purged.
+      const isPurged = (await this.#readRequests()).length < this.#chunk.requests;
+      if (isPurged || (await this.#isUnwanted())) {
+        await this.#client.cancel(batch.id);
+      }
+    }
+    return this.#chunk.status;
+  }
+
+  /** Stores all replies of a batch that has ended, and their cost. A repeat stores the same. */
+  async #import(chunk: BatchChunk, ending = 'gone'): Promise<ChunkStatus> {
+    const all = await this.#readRequests();
+    const open = new Map(all.map((request) => [request.customId, request]));
+    const asked: BatchRequestRow[] = [];
+    let unreadable = 0;
+    let writes: BatchRequest[] = [];
+    for await (const result of this.#readResults(chunk, () => (unreadable += 1))) {
+      const request = open.get(result.customId);
+      // An unknown question was purged, or is none of ours.
+      if (request === undefined || result.status === 0) {
+        continue;
+      }
+      open.delete(result.customId);
+      const answered = this.#answer(request, result);
+      asked.push(answered);
+      writes.push(answered);
+      if (writes.length >= ROWS_PER_WRITE) {
+        await this.#write(writes);
+        writes = [];
+      }
+    }
+    await this.#write(writes);
+    const why = [chunk.error, `the batch ended as ${ending} without a reply`].filter((text) => text !== '');
+    const lost = await this.#lose([...open.values()], { why: why.join('; '), isTry: ending !== 'cancelled' });
+    if (unreadable + lost > 0) {
+      this.#deps.log.warn('a batch of a judge ended without some replies', {
+        chunk: chunk.id,
+        batch: chunk.batchId,
+        ending,
+        lost,
+        unreadable,
+        error: chunk.error,
+      });
+    }
+    await this.#book(chunk, all, asked);
+    const imported = { ...chunk, status: 'imported' } as const;
+    await this.#save(imported);
+    return this.#clean(imported);
+  }
+
+  async *#readResults(chunk: BatchChunk, onUnreadable: () => void): AsyncGenerator<BatchResult> {
+    for (const fileId of [chunk.outputFileId, chunk.errorFileId].filter((id) => id !== '')) {
+      const lines = (await this.#client.readLines(fileId)) ?? [];
+      for await (const line of lines) {
+        const result = line.trim() === '' ? undefined : readResultLine(line);
+        if (result !== undefined) {
+          yield result;
+        } else if (line.trim() !== '') {
+          onUnreadable();
+        }
+      }
+    }
+  }
+
+  #answer(request: BatchRequestRow, { status, body }: BatchResult): BatchRequest {
+    const price = findPrice(request.model, this.#deps.prices);
+    const costUsd = status < 300 ? findBatchCost(JSON.parse(body), price) : 0;
+    // The provider gives an overload in a batch as a reply: the question is asked again.
+    const isLost = status === 429 || status >= 500;
+    return {
+      ...request,
+      status: isLost ? 'lost' : 'replied',
+      costUsd: costUsd ?? null,
+      version: request.version + 1,
+      body: '',
+      replyStatus: status,
+      reply: body,
+    };
+  }
+
+  /** Marks questions without a reply. Returns their number. */
+  async #lose(requests: readonly BatchRequestRow[], { why, isTry }: Loss): Promise<number> {
+    const waiting = requests.filter(({ status }) => status === 'waiting');
+    await this.#write(
+      waiting.map((request) => ({
+        ...request,
+        status: 'lost' as const,
+        tries: request.tries - (isTry ? 0 : 1),
+        costUsd: 0,
+        version: request.version + 1,
+        body: '',
+        replyStatus: 0,
+        reply: why,
+      })),
+    );
+    return waiting.length;
+  }
+
+  /** Books the costs instead of the estimates. */
+  async #book(
+    chunk: BatchChunk,
+    all: readonly BatchRequestRow[],
+    asked: readonly BatchRequestRow[] = [],
+  ): Promise<void> {
+    const entries = [
+      ...listEstimates(chunk, all, 1),
+      ...listEstimates(chunk, all, -1),
+      ...listCosts(chunk, asked),
+    ];
+    await this.#deps.judgeCalls.spend(entries);
+  }
+
+  /** Deletes the files at the provider. */
+  async #clean(chunk: BatchChunk): Promise<ChunkStatus> {
+    const files = [chunk.inputFileId, chunk.outputFileId, chunk.errorFileId].filter((id) => id !== '');
+    await Promise.all(files.map((id) => this.#client.deleteFile(id)));
+    return this.#save({ ...chunk, status: 'done' });
+  }
+
+  async #isUnwanted(): Promise<boolean> {
+    const job = await this.#deps.jobs.find(this.#chunk.jobId);
+    return job === undefined || !OPEN_STATUSES.includes(job.status);
+  }
+
+  async #readRequests(): Promise<BatchRequestRow[]> {
+    return this.#deps.batches.requestsOf(this.#chunk.id);
+  }
+
+  async #write(requests: readonly BatchRequest[]): Promise<void> {
+    await this.#check();
+    for (let start = 0; start < requests.length; start += ROWS_PER_WRITE) {
+      await this.#deps.batches.writeRequests(requests.slice(start, start + ROWS_PER_WRITE));
+    }
+  }
+
+  async #save(chunk: BatchChunk): Promise<ChunkStatus> {
+    await this.#deps.batches.writeChunk(chunk);
+    return chunk.status;
+  }
+}
+
+/** Reason why questions have no reply. */
+interface Loss {
+  readonly why: string;
+  /** False when the batch was cancelled: the questions may be asked as often as before. */
+  readonly isTry: boolean;
+}
+
+const JOB_ENDED: Loss = { why: 'the job has ended', isTry: false };
+
+/** Statuses with which a provider refuses a batch for good. */
+const REFUSALS: ReadonlySet<unknown> = new Set([400, 404, 413, 422]);
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && REFUSALS.has(error.details['status']);
+}
+
+/** Returns the name of the file of a chunk. */
+function nameFile({ id }: BatchChunk): string {
+  return `spanscore-${id}.jsonl`;
+}
+
+function listFiles({ inputFileId, outputFileId, errorFileId }: ProviderBatch) {
+  return { inputFileId, outputFileId, errorFileId };
+}

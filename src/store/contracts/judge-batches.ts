@@ -1,0 +1,79 @@
+/** States of a chunk, in their order. A later one replaces an earlier one. */
+export const CHUNK_STATUSES = ['intended', 'sending', 'created', 'imported', 'done'] as const;
+export type ChunkStatus = (typeof CHUNK_STATUSES)[number];
+
+/** Questions that go to a provider as one batch. */
+export interface BatchChunk {
+  readonly id: string;
+  readonly jobId: string;
+  readonly provider: string;
+  readonly status: ChunkStatus;
+  /** Number of questions. */
+  readonly requests: number;
+  /** Unix milliseconds, by the store's clock. */
+  readonly intendedAtMs: number;
+  /** Names of the provider; '' while there is none. */
+  readonly batchId: string;
+  readonly inputFileId: string;
+  readonly outputFileId: string;
+  readonly errorFileId: string;
+  /** Failure of the whole batch; '' without one. */
+  readonly error: string;
+}
+
+/** Question of a batch without its texts. */
+export interface BatchRequestRow {
+  /** Hash of the score id, the evidence and the question. */
+  readonly customId: string;
+  /** Id of the chunk. */
+  readonly chunk: string;
+  readonly jobId: string;
+  readonly tenant: string;
+  readonly traceId: string;
+  readonly scoreId: string;
+  /** Rule that pays. */
+  readonly rule: string;
+  /** `provider/model`. */
+  readonly model: string;
+  /** `waiting` for the batch, `replied`, or `lost`: the batch ended without a usable line for it. */
+  readonly status: 'waiting' | 'replied' | 'lost';
+  /** Number of batches that the question was in. */
+  readonly tries: number;
+  /** Expected cost, USD; null for a judge without a price. */
+  readonly estimatedUsd: number | null;
+  /** Cost of the reply, USD; null while it is not known. */
+  readonly costUsd: number | null;
+  /** The greater one of two rows is current. */
+  readonly version: number;
+}
+
+/** Question of a batch with its reply. */
+export interface AnsweredRequest extends BatchRequestRow {
+  /** HTTP status of the reply; 0 without one. */
+  readonly replyStatus: number;
+  /** Body of the reply, or the reason why the question was lost. */
+  readonly reply: string;
+}
+
+/** Question of a batch with its texts. */
+export interface BatchRequest extends AnsweredRequest {
+  /** Body of the request; '' once the batch has ended. */
+  readonly body: string;
+}
+
+/** Batches of questions to judges. */
+export interface JudgeBatchStore {
+  writeChunk(chunk: BatchChunk): Promise<void>;
+  writeRequests(requests: readonly BatchRequest[]): Promise<void>;
+  /** Reads the chunks that are not done. */
+  openChunks(): Promise<BatchChunk[]>;
+  chunks(ids: readonly string[]): Promise<BatchChunk[]>;
+  /** Reads questions by their ids. */
+  requests(customIds: readonly string[]): Promise<AnsweredRequest[]>;
+  /** Streams the bodies of the waiting questions of a chunk. */
+  bodies(chunk: string): AsyncIterable<Pick<BatchRequest, 'customId' | 'body'>>;
+  /** Reads the questions of a chunk without their texts. */
+  requestsOf(chunk: string): Promise<BatchRequestRow[]>;
+  /** Sums the money of a job: the cost of its replies, and the expected cost of its waiting questions. */
+  spentOf(jobId: string): Promise<{ readonly costUsd: number; readonly waitingUsd: number }>;
+}
