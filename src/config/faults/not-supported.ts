@@ -17,7 +17,6 @@ export const UNSUPPORTED_KEYS: readonly Unsupported[] = [
     path: ['store', 'cluster'],
     instead: 'its tables are created on the one server of store.url',
   },
-  { path: ['judges', 'providers', '*', 'batch'], instead: 'each question to a judge is one call' },
 ];
 
 /** Returns the message for an unsupported key; undefined for a key that no version has. */
