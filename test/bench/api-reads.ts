@@ -1,7 +1,7 @@
 /**
  * Time of the pages over a long history: 2 million traces and 10 million scores of 90 days, made by SQL on the embedded engine. Each
  * request of each page is asked over HTTP, one after another, and each query that it sends to the store is timed. The API runs in a
- * process of its own, whose memory is read after all requests. Then Chromium opens the pages, and the time to their first paint is read.
+ * process of its own, with the memory setting of docs/deploy.md. Its memory is read after all requests. Then Chromium opens the pages, and the time to their first paint is read.
  * `node test/bench/api-reads.ts [--traces 2000000] [--rounds 30] [--store FOLDER] [pages …]`
  * `--store` keeps the history in a folder; a further run continues it until now. Pages (`/coverage`) leave out the others.
  */
@@ -128,7 +128,7 @@ const folder = new ServeFolder({ store: { url: timer.url, username, password, da
   'api',
 ]);
 try {
-  const { api, pid } = await folder.start();
+  const { api, pid } = await folder.start({ NODE_OPTIONS: '--max-semi-space-size=4' });
   const pages = listPages(await findIds()).filter(
     ({ page }) => positionals.length === 0 || positionals.includes(page),
   );

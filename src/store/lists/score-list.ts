@@ -50,16 +50,23 @@ export async function readWorstScores(
     scorer === undefined
       ? [tableOf(filters), '']
       : ['scores', sinceMs === undefined ? '' : 'AND Day >= toDate({firstDay:UInt16})'];
-  const candidates = await database.rows<Candidate>(
-    `SELECT ${CANDIDATE} FROM ${table} WHERE ${sql} ${days} AND IsDeleted = 0
+  const candidates = await database.rows<Candidate & { readonly score: number }>(
+    `SELECT ${CANDIDATE}, Score AS score FROM ${table} WHERE ${sql} ${days} AND IsDeleted = 0
      ORDER BY ${BADNESS}, TraceTimestamp DESC, ScoreId DESC LIMIT {limit:UInt32}`,
     { ...params, firstDay: toDay((sinceMs ?? 0) - EARLIER_MS), limit: 2 * limit + SPARE_CANDIDATES },
   );
   const found: Score[] = [];
-  const distinct = leaveOutRepeats(candidates, ({ scoreId }) => scoreId);
+  const distinct = leaveOutRepeats(candidates, ({ score, scoreId }) => `${score} ${scoreId}`);
   for (const slice of splitIntoSlices(distinct, limit + SPARE_AT_ONCE)) {
     const resolved = await resolveScores(database, filters, slice);
-    found.push(...resolved.map(({ item }) => item));
+    const current = new Map(resolved.map(({ item }) => [item.scoreId, item]));
+    // A replaced score has a row of its own, at its former place.
+    found.push(
+      ...slice.flatMap(({ scoreId, score }) => {
+        const item = current.get(scoreId);
+        return item?.score === score ? [item] : [];
+      }),
+    );
     if (found.length >= limit) {
       break;
     }

@@ -96,6 +96,18 @@ describe('the list of scores', () => {
     expect(body.next).toBeNull();
   });
 
+  test('orders a score that was replaced by its new value', async () => {
+    const scorer = 'ordered again';
+    const worse = scoreAt(1, { scorer, higherIsBetter: true, score: 0.2 });
+    const replaced = scoreAt(1, { scorer, higherIsBetter: true, score: 0.1 });
+    await api.store.scores.write([worse, replaced]);
+    const { evidenceUntil } = replaced;
+    await api.store.scores.write([{ ...replaced, score: 0.9, evidenceUntil: evidenceUntil + 1 }]);
+    const { body } = await api.ask(`scores?scorer=${scorer}&order=score`);
+    expect(idsOf(body.items)).toEqual([worse, replaced].map(({ scoreId }) => scoreId));
+    expect(body.items).toMatchObject([{ score: 0.2 }, { score: 0.9 }]);
+  });
+
   test.each([
     ['scores?agnet=x', /agnet.*agent/],
     ['scores?since=soon', /since/],
