@@ -30,6 +30,7 @@ import { createLabelRoutes } from './resources/labels.ts';
 import { createMarkerRoutes } from './resources/markers.ts';
 import { createMonitorRoutes } from './resources/monitors.ts';
 import { createMuteRoutes } from './resources/mutes.ts';
+import { createPreviewRoutes } from './resources/previews.ts';
 import { createPurgeRoutes } from './resources/purges.ts';
 import { createScoreWriteRoutes } from './resources/score-writes.ts';
 import { createScoreRoutes } from './resources/scores.ts';
@@ -69,6 +70,7 @@ export function createApiRoutes() {
     .route('/', createTraceRoutes())
     .route('/', createSessionRoutes())
     .route('/', createConfiguredRoutes())
+    .route('/', createPreviewRoutes())
     .route('/', createMonitorRoutes())
     .route('/', createAlertRoutes())
     .route('/', createMuteRoutes())

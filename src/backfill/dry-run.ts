@@ -2,15 +2,14 @@ import type { Decision } from '../domain/decision.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import { estimateCost, type CostEstimate } from '../estimate/estimate-cost.ts';
 import type { Pace } from '../estimate/estimate-time.ts';
+import { readHistory } from '../estimate/read-history.ts';
 import { PlannedWork, type PlannedCell } from '../estimate/planned-work.ts';
-import { renderSessions, renderStored, renderTraces } from '../estimate/render-work.ts';
-import { REPEAT_MARK } from '../judge/judge.ts';
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
+import { renderSessions, renderTraces } from '../estimate/render-work.ts';
+import { lookAtTraces } from '../estimate/select-traces.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule, PreparedScorer } from '../scoring/select/rule.ts';
-import { readFacts, selectTrace, type Selected } from '../scoring/select/select-traces.ts';
-import { readStoreClock } from '../scoring/store-clock.ts';
+import type { Selected } from '../scoring/select/select-traces.ts';
 import type { JudgeUseStore } from '../store/contracts/judge-use.ts';
 import type { SessionKey } from '../store/contracts/sessions.ts';
 import { MAX_KEYS, joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
@@ -35,9 +34,6 @@ import {
   type SelectedTargets,
 } from './select-backfill.ts';
 import { selectSessions } from './select-sessions.ts';
-
-/** Most stored calls of one scorer and judge from which lengths and costs are learned. */
-const MOST_SIZES = 2_000;
 
 /** Backfill that is only looked at. */
 export interface LookedBackfill {
@@ -141,14 +137,10 @@ async function estimateWork(
     ...(await renderSessions(scoring, ofSessions, mode, selecting.sessions)),
   ]);
   const cells = [...ofTraces, ...ofSessions];
-  const judged = cells.flatMap(({ scorer }) => (scorer.isJudged ? [scorer.name] : []));
-  const scorers = [...new Set(judged)];
-  const tenant = looked.tenant === '' ? undefined : looked.tenant;
-  const sizes =
-    scorers.length === 0
-      ? []
-      : await readSizes({ tenant, scorers, repeatMark: REPEAT_MARK, limit: MOST_SIZES });
-  const stored = await renderStored(scoring, sizes, mode.rules);
+  const { sizes, stored } = await readHistory(scoring, cells, mode.rules, {
+    readSizes,
+    tenant: looked.tenant,
+  });
   const places = Math.max(1, Math.floor(scoring.judgeStock.concurrency * (judgeShare ?? work.judgeShare)));
   const estimate = estimateCost({
     cells,
@@ -195,33 +187,7 @@ async function planTraces(
   { mode }: Selecting,
   keys: readonly TraceKey[],
 ): Promise<{ readonly counts: PairCounts; readonly traces: readonly PlannedTrace[] }> {
-  const { stores } = scoring;
-  const clock = await readStoreClock(stores.spans, scoring.monotonicMs);
-  const [activities, decisions, existing] = await Promise.all([
-    stores.spans.activity(keys),
-    stores.decisions.ofTraces(keys),
-    stores.scores.ofTraces(keys),
-  ]);
-  const names = new Set(mode.rules.map(({ name }) => name));
-  const candidates = [...activities.values()].map((activity) => ({
-    activity,
-    claim: SOLE_CLAIMS.claim(activity),
-    prior: (decisions.get(joinTraceKey(activity)) ?? []).filter((row) => names.has(row.rule)),
-    reread: false,
-    nowMs: clock.nowMs(),
-  }));
-  const facts = await readFacts(scoring, candidates, mode);
-  const selected = candidates.map((candidate) => {
-    const key = joinTraceKey(candidate.activity);
-    const lookups = {
-      facts: facts.get(key),
-      existing: existing.get(key) ?? [],
-      existingReadMs: scoring.monotonicMs(),
-      knownRuns: [],
-      clock,
-    };
-    return selectTrace(candidate, lookups, mode);
-  });
+  const selected = await lookAtTraces(scoring, mode, keys);
   const declined = selected.flatMap((each) => each.declined.flatMap(({ rows }) => rows));
   const rules = { rules: mode.rules, begunMs: 0, isNewScore: () => false, isSpent: false };
   const planned = selected.map((each) => planTrace(each, mode.redo !== null));

@@ -119,7 +119,7 @@ export function countTargets({ taken, decided, leftToLive }: SelectedTargets<unk
 }
 
 /** Lists the traces of agents or models that meet the conditions of the range, page by page. */
-async function* listTraces(
+export async function* listTraces(
   spans: BackfillContext['stores']['spans'],
   { fromMs, toMs, tenant, where }: BackfillRange,
   { after: first, limit }: Listing,

@@ -16,6 +16,7 @@ import { registerInspect } from './commands/inspect.ts';
 import { registerLabels } from './commands/labels.ts';
 import { registerMigrate } from './commands/migrate.ts';
 import { registerOpen } from './commands/open.ts';
+import { registerPreview } from './commands/preview.ts';
 import { registerPurge } from './commands/purge.ts';
 import { registerRescore } from './commands/rescore.ts';
 import { registerScore } from './commands/score.ts';
@@ -39,6 +40,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerExplain,
   registerCoverage,
   registerConventions,
+  registerPreview,
   registerBackfill,
   registerRescore,
   registerPurge,

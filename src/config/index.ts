@@ -31,4 +31,5 @@ export type { MonitorGroup, MonitorRule } from './schema/monitors.ts';
 export type { LoadConfigOptions, LoadedConfig } from './load-config.ts';
 export type { Config, ConfigInput, ConfigSchema } from './schema.ts';
 export type { KnownScorer } from './default-rule.ts';
-export { Conditions as conditionsSchema, type Rule } from './schema/rules.ts';
+export { loadRuleFile, type RuleFile } from './files/rule-file.ts';
+export { Conditions as conditionsSchema, RuleEntry as ruleSchema, type Rule } from './schema/rules.ts';

@@ -3,26 +3,28 @@ import type { JudgeStock } from '../scoring/attempt/judge-stock.ts';
 import { createSingleFlight } from '../scoring/attempt/single-flight.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 
-/** Looks at judges without a trace in the figures of the process. */
 const UNWATCHED: JudgeHealth = {
   observe: () => undefined,
   states: () => [],
   stop: () => undefined,
 };
 
-/**
- * Derives the scoring of a look at what scorers would do. It is the scoring of the process, except that its attempts count nowhere, use no
- * earlier answers of judges, and take no place from other runs.
- * @param stock places of judged runs; default: as many as there are runs
- */
-export function createLookScoring(scoring: Scoring, stock: JudgeStock = UNLIMITED): Scoring {
+/** Derives the scoring of a look from that of the process: its attempts count in no figures of judges, and join no other runs. */
+export function createLookScoring(scoring: Scoring): Scoring {
   return {
     ...scoring,
-    judgeScope: { ...scoring.judgeScope, cache: undefined, onReuse: undefined },
     judgeHealth: UNWATCHED,
-    judgeStock: stock,
     flights: createSingleFlight(),
     unpriced: { count: 0 },
+  };
+}
+
+/** Derives the scoring of rendered questions: they take no place of a judge and use no earlier answers. */
+export function createRenderScoring(scoring: Scoring): Scoring {
+  return {
+    ...createLookScoring(scoring),
+    judgeScope: { ...scoring.judgeScope, cache: undefined, onReuse: undefined },
+    judgeStock: UNLIMITED,
   };
 }
 

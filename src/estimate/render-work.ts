@@ -12,7 +12,7 @@ import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { CallSize } from '../store/contracts/judge-use.ts';
 import type { SessionKey } from '../store/contracts/sessions.ts';
 import { joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
-import { createLookScoring } from './look-scoring.ts';
+import { createRenderScoring } from './look-scoring.ts';
 import type { SampledCell } from './planned-work.ts';
 import { renderRules, type RenderedRun } from './render-calls.ts';
 
@@ -41,7 +41,7 @@ export async function renderTraces(
     }
   };
   const rules = renderRules(mode.rules, onRun);
-  const looking = createLookScoring(scoring);
+  const looking = createRenderScoring(scoring);
   const outcomes = await scoreTraces(looking, [...keys.values()], {
     ...mode,
     rules,
@@ -71,7 +71,7 @@ export async function renderStored(
   const runs = new Map<string, RenderedRun>();
   const rendered = renderRules(rules, (run) => runs.set(run.scoreId, run));
   const mode = apiMode(rendered, { write: false });
-  throwFaults(await scoreTraces(createLookScoring(scoring), [...keys.values()], mode));
+  throwFaults(await scoreTraces(createRenderScoring(scoring), [...keys.values()], mode));
   return runs;
 }
 
@@ -96,7 +96,7 @@ export async function renderSessions(
   mode: ScoringMode,
   settings: SessionSettings,
 ): Promise<RenderedRuns> {
-  const looking = createLookScoring(scoring);
+  const looking = createRenderScoring(scoring);
   const runs = new Map<string, RenderedRun[]>();
   const queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
   const outcomes = await queue.addAll(

@@ -142,7 +142,24 @@ export function redoMode(rules: readonly PreparedRule[], redo: Redo): ScoringMod
   };
 }
 
-/** Mode that selects and scores, but stores nothing. */
+/**
+ * Mode that selects and scores as live scoring does at its first look, and stores nothing. The rules have names that no decision has; they
+ * cover every trace, at their present rate.
+ */
 export function previewMode(rules: readonly PreparedRule[]): ScoringMode {
-  return { ...apiMode(rules, { write: false }), selects: true, takesOver: false };
+  return {
+    source: 'live',
+    ...sortRules(rules),
+    write: false,
+    history: null,
+    selects: true,
+    stratum: null,
+    takesOver: false,
+    waits: true,
+    reuses: false,
+    keepsFormerResults: false,
+    retriesEarly: true,
+    redo: null,
+    admission: null,
+  };
 }

@@ -1,3 +1,4 @@
+import type { PreviewView } from '../lists/preview-view.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { DeployMarker } from '../../domain/deploy-marker.ts';
 import type { Score } from '../../domain/score.ts';
@@ -24,6 +25,7 @@ export type AuditAction =
   | 'user.purge'
   | 'tenant.purge'
   | 'rescore.start'
+  | 'rule.preview'
   | 'backfill.preview'
   | 'backfill.start'
   | 'backfill.pause'
@@ -41,6 +43,7 @@ export interface AuditSubject {
     | 'incident'
     | 'alert'
     | 'service'
+    | 'rule'
     | 'scorer'
     | 'backfill';
   readonly id: string;
@@ -60,6 +63,7 @@ export interface WritePorts {
   readonly labels: LabelWrites;
   readonly purges: PurgeWrites;
   readonly backfills: BackfillWrites;
+  readonly previews: PreviewWrites;
 }
 
 /** Changes of alerts. */
@@ -192,4 +196,20 @@ export interface BackfillWrites {
   dryRun(asked: AskedBackfill): Promise<object>;
   /** Throws an `InvalidInputError` when the backfill has ended. */
   order(id: string, order: JobOrder): Promise<Job>;
+}
+
+/** Preview of a rule that a caller asks for. */
+export interface AskedPreview {
+  /** Name of a rule, or a rule as the configuration has it. */
+  readonly rule: unknown;
+  /** Length of the range up to now, milliseconds. */
+  readonly lastMs: number;
+  /** Traces that are really judged. */
+  readonly sample: number;
+}
+
+/** Previews of rules: they cost money, and store nothing else. */
+export interface PreviewWrites {
+  /** Throws an `InvalidInputError` for a rule that cannot be previewed. */
+  preview(asked: AskedPreview): Promise<PreviewView>;
 }

@@ -16,8 +16,7 @@ const callFields = {
     ),
 };
 
-/** Members of an estimate. */
-export const ESTIMATE_FIELDS = {
+const estimateFields = {
   ...callFields,
   seconds: z.int().describe('Time at the configured limits.'),
   prompts: z.int().describe('Prompts that were really rendered.'),
@@ -26,26 +25,31 @@ export const ESTIMATE_FIELDS = {
       z.object({
         rule: z.string(),
         scorer: z.string(),
-        judges: z.array(z.string()),
+        judges: z.array(z.string()).readonly(),
         targets: z.int().describe('Traces and sessions on which it would run.'),
         rendered: z.int().describe('Targets of which the first question was rendered.'),
         ...callFields,
       }),
     )
+    .readonly()
     .describe('Scorers that may ask a judge.'),
   unscored: z
     .record(z.string(), z.int())
     .describe('Expected pairs that give no score, by the code of the reason; scaled from the sample.'),
-  unpriced: z.array(z.string()).describe('Judges without a price.'),
+  unpriced: z.array(z.string()).readonly().describe('Judges without a price.'),
   unknown: z
     .array(z.string())
+    .readonly()
     .describe('Own scorers that may ask a judge, of which no call is stored: they are not in the estimate.'),
 };
+
+/** What judges would cost. */
+export const Estimate = z.object(estimateFields).openapi('Estimate');
 
 /** What the work of a backfill would cost. */
 export const BackfillEstimate = z
   .object({
-    ...ESTIMATE_FIELDS,
+    ...estimateFields,
     isComplete: z
       .boolean()
       .describe('False: there was no time to list all targets, so that all numbers are too small.'),

@@ -11,6 +11,7 @@ import { createWriteRecorder } from './audit.ts';
 import { createBackfillWrites } from './backfill-requests.ts';
 import { deleteScore } from './delete-score.ts';
 import { postScores } from './posted-scores.ts';
+import { createPreviewWrites } from './preview-requests.ts';
 import { startPurge } from './purge-requests.ts';
 import { scoreNow } from './score-requests.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
@@ -70,6 +71,7 @@ export function createWriteOpener(
       },
       labels: { store: (label) => storeLabel({ store, purged, scorers: config.scorers }, caller, label) },
       purges: { start: (request) => startPurge(config, store, caller, request) },
+      previews: createPreviewWrites({ config, store, onDemand }, caller),
       backfills: createBackfillWrites({ config, store, onDemand }, caller),
     };
   };

@@ -11,11 +11,13 @@ export {
   durationMs,
   loadMonitorFiles,
   loadMonitorTests,
+  loadRuleFile,
   parseDurationMs,
   parseEndpoint,
   parseMomentMs,
   readConfiguredMonitors,
   reportedIssues,
+  ruleSchema,
   type ConfigIssue,
   type Endpoint,
   type KnownScorer,
@@ -26,6 +28,7 @@ export {
   type MonitorTestFile,
   type ReportedIssue,
   type Rule,
+  type RuleFile,
 } from '../../config/index.ts';
 
 const reader: config.ConfigReader<typeof COMPONENTS> = config.createConfigReader(COMPONENTS);

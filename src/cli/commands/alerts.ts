@@ -1,5 +1,6 @@
 import { formatCount } from '../../domain/plural.ts';
 import { isoTime } from '../../api/json/time-json.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
 import { buildMonitorGroups } from '../../app/monitors/monitor-groups.ts';
 import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
@@ -8,14 +9,14 @@ import type { Transition } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { alertChart } from '../show/alert-chart.ts';
-import { backtestScores, type ScoreOfSeries } from '../backtest/backtest-scores.ts';
-import { storedScores } from '../backtest/stored-scores.ts';
+import { backtestScores, type ScoreOfSeries } from '../../app/backtest/backtest-scores.ts';
+import { storedScores } from '../../app/backtest/stored-scores.ts';
 import { parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { addIncidentCommands } from './alert-incidents.ts';
-import { type MonitorTestOutcome, runMonitorTest } from '../backtest/run-monitor-tests.ts';
-import { readScoreLines } from '../backtest/score-file.ts';
+import { addIncidentCommands } from '../alerts/alert-incidents.ts';
+import { type MonitorTestOutcome, runMonitorTest } from '../alerts/run-monitor-tests.ts';
+import { readScoreLines } from '../alerts/score-file.ts';
 
 /** Default range of stored scores for a backtest. */
 const STORED_SINCE = '30d';
@@ -102,6 +103,9 @@ async function backtest(context: CommandContext, options: BacktestOptions): Prom
     }
   }
   const { results, days } = await backtestScores(groups, await openScores(context, options, groups));
+  if (days.size === 0) {
+    throw new InvalidInputError('there are no scores to test on');
+  }
   for (const result of results) {
     await context.out.item(resultJson(result), () => alertChart(result, days.get(result.series) ?? []));
   }

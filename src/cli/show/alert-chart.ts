@@ -1,7 +1,7 @@
 import { formatCount } from '../../domain/plural.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
 import { isoTime } from '../../api/json/time-json.ts';
-import type { DayMean } from '../backtest/backtest-scores.ts';
+import type { DayMean } from '../../app/backtest/backtest-scores.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 
 const WIDTH = 40;

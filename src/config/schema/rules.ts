@@ -209,7 +209,8 @@ const sample = z
   })
   .describe('Share of the traces that is scored.');
 
-const rule = z.strictObject({
+/** Schema of one rule. */
+export const RuleEntry = z.strictObject({
   name: name('Name of the rule in decisions. Must be unique.').meta({ examples: ['production'] }),
   scorers: z
     .array(z.string().min(1))
@@ -227,7 +228,10 @@ const rule = z.strictObject({
 });
 
 /** Schema of rules. */
-export const Rules = z.array(rule);
+export const Rules = z.array(RuleEntry);
 
 /** Address of a trace; `{traceId}` stands for its id. */
-export type Rule = z.infer<typeof rule>;
+export type Rule = z.infer<typeof RuleEntry>;
+
+/** Entry of a scorer. */
+export type Scorer = z.infer<typeof scorer>;

@@ -18,6 +18,7 @@ import {
   readProgress,
   type BackfillAction,
 } from '../view-models/backfills.ts';
+import { describeDryRun } from '../view-models/estimate.ts';
 import { fillPath } from '../view-models/fill-path.ts';
 
 type Backfill = Item<'/backfills'>;
@@ -58,6 +59,7 @@ export function Backfills() {
       title="Backfills"
       lead="A backfill scores stored traces of a time range. The command spanscore backfill starts one."
     >
+      <DryRun />
       <p role="status">
         <Text of={outcome} />
       </p>
@@ -90,6 +92,39 @@ export function Backfills() {
         )}
       </Loaded>
     </Page>
+  );
+}
+
+/** Asks what a backfill by the rules would cost. */
+function DryRun() {
+  const [from, setFrom] = useState('7d');
+  const [told, setTold] = useState('');
+  const ask = async (): Promise<void> => {
+    setTold('Reading traces …');
+    try {
+      setTold(describeDryRun(await write('POST /backfills', { from, dryRun: true })));
+    } catch (error) {
+      setTold(error instanceof ProblemError ? `Not known: ${error.problem.detail}` : String(error));
+    }
+  };
+  return (
+    <form
+      aria-label="Cost of a backfill"
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void ask();
+      }}
+    >
+      <label>
+        Backfill by the rules: traces since
+        <input name="from" value={from} onInput={(event) => setFrom(event.currentTarget.value)} />
+      </label>
+      <button type="submit">What would it cost?</button>
+      <output>
+        <Text of={told} />
+      </output>
+    </form>
   );
 }
 

@@ -3,6 +3,7 @@ import type { Item } from '../api-types.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
+import { RulePreview } from '../parts/rule-preview.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
@@ -70,10 +71,7 @@ function RuleDetail({ rule }: { readonly rule: Rule }) {
         </code>
       </pre>
       <CopyButton text={yaml} what={`the YAML of ${rule.rule}`} />
-      <p class="note">
-        The dashboard does not show a preview yet. To see what a rule would match and cost:{' '}
-        <code>spanscore backfill --from 24h --dry-run</code>
-      </p>
+      <RulePreview rule={rule.rule} />
       <details>
         <summary>Versions ({rule.versions.length})</summary>
         <Table

@@ -10,7 +10,7 @@ import { answerWith } from '../../support/dashboard/canned-api.ts';
 import { FULL } from '../../support/dashboard/canned-replies.ts';
 import { hasChromium, startChromium } from '../../support/dashboard/chromium.ts';
 import { visit } from '../../support/dashboard/dashboard-visit.ts';
-import { aScoreItem, TRACE } from '../../support/dashboard/reply-builders.ts';
+import { aBackfill, aPreview, aScoreItem, TRACE } from '../../support/dashboard/reply-builders.ts';
 
 let api: ApiServer | undefined;
 let browser: Browser;
@@ -188,7 +188,12 @@ describe.runIf(hasChromium())('a backfill', () => {
         fakeWrites({
           backfills: {
             start: async () => job,
-            dryRun: async () => ({}),
+            dryRun: async () =>
+              aBackfill({
+                matched: 400,
+                remaining: 800,
+                estimate: { ...aPreview().estimate, isComplete: true },
+              }),
             order: async (_id, order) => change({ status: STATUSES[order] }),
           },
         }),
@@ -204,6 +209,9 @@ describe.runIf(hasChromium())('a backfill', () => {
     await page.getByText('$0.25 of $5.00').waitFor();
     await expect.poll(() => listeners.size).toBe(1);
     await expectAccessible();
+
+    await page.getByRole('button', { name: 'What would it cost?' }).click();
+    await page.getByText('400 traces, 800 scores to make · 300 judge calls · about $0.42').waitFor();
 
     change({ report: { scored: 40, skipped: { already_scored: 20 }, remaining: 40 }, costUsd: 1.5 });
     await page.getByText('40 scored · 20 skipped · 0 failed · 40 left').waitFor();

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createScoreSpool } from '../../../src/cli/backtest/score-spool.ts';
+import { createScoreSpool } from '../../../src/app/backtest/score-spool.ts';
 import { emptyFolder } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { type Change, scoreBuckets, seededRandom } from '../../support/builders/score-streams.ts';

@@ -38,6 +38,47 @@ async function command(...args: readonly string[]) {
   return { ...result, rows: () => jsonLines(result.stdout) as Record<string, unknown>[] };
 }
 
+describe('a preview', () => {
+  const preview = (...more: string[]) => command('preview', '--json', ...more);
+
+  it('shows what a rule would do, with verdicts, and what one of a file would that is not loaded', async () => {
+    const one = await preview('--rule', 'live', '--sample', '2');
+    expect(one.code).toBe(0);
+    expect(one.rows()).toMatchObject([
+      {
+        rule: { name: 'live', inForce: null },
+        matched: 21,
+        selected: 21,
+        left: {},
+        estimate: { basis: 'none', costUsd: 0 },
+        traces: [
+          { verdicts: [{ scorer: 'keyword-coverage', status: 'scored', stored: null }] },
+          { verdicts: [{ scorer: 'keyword-coverage', status: 'scored' }] },
+        ],
+        monitors: [],
+      },
+    ]);
+    const file = join(folder, 'new-rules.yaml');
+    writeFileSync(file, 'rules: [{ name: new, scorers: [tone], where: { service: [nobody] } }]\n');
+    const other = await preview('--rules', file);
+    expect(other.rows()).toMatchObject([
+      { rule: { name: 'new' }, selected: 0, left: { where: 21 }, traces: [] },
+    ]);
+    const text = await command('preview', '--rule', 'live', '--sample', '1');
+    expect(text.stdout).toContain('rule live on trace, ');
+    expect(text.stdout).toContain('21 traces · 21 would be scored');
+  });
+
+  testLong('refuses what it cannot show', async () => {
+    expect(await preview()).toMatchObject({ code: 2 });
+    expect((await preview('--rule', 'chats')).stderr).toContain('is on sessions');
+    expect((await preview('--rule', 'nobody')).stderr).toContain('the rules are live, chats');
+    const file = join(folder, 'bad-rules.yaml');
+    writeFileSync(file, 'rules: [{ name: new, scorers: [tone], wher: {} }]\n');
+    expect(await preview('--rules', file)).toMatchObject({ code: 78 });
+  });
+});
+
 describe('a backfill of traces that came a moment ago', () => {
   const backfill = (...more: string[]) => command('backfill', '--from', '1h', '--json', ...more);
 

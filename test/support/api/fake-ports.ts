@@ -22,6 +22,7 @@ export function fakeWrites(writes: Partial<WritePorts> = {}): WritePorts {
     scores: { post: nothing, delete: nothing, run: nothing },
     purges: { start: nothing },
     labels: { store: nothing },
+    previews: { preview: nothing },
     backfills: { start: nothing, dryRun: nothing, order: nothing },
     ...writes,
   };

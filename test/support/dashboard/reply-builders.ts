@@ -1,4 +1,4 @@
-import type { Item, Replies } from '../../../src/dashboard/api-types.ts';
+import type { Item, Replies, Writes } from '../../../src/dashboard/api-types.ts';
 import { scoreJson } from '../../../src/api/json/score-json.ts';
 import { decisionJson } from '../../../src/api/json/decision-json.ts';
 import { aScore } from '../builders/a-score.ts';
@@ -348,6 +348,81 @@ export function aBackfill(fields: Partial<Item<'/backfills'>> = {}): Item<'/back
     owner: 'host:1',
     error: null,
     left: null,
+    ...fields,
+  };
+}
+
+/** Builds a preview with one verdict. */
+export function aPreview(
+  fields: Partial<Writes['POST /preview']['reply']> = {},
+): Writes['POST /preview']['reply'] {
+  const cost = { costUsd: 0.42, costLow: 0.38, costHigh: 0.46 };
+  const calls = {
+    judgeCalls: 300,
+    inputTokens: 120_000,
+    outputTokens: 9_000,
+    basis: 'stored_calls',
+  } as const;
+  return {
+    rule: {
+      name: 'production',
+      target: 'trace',
+      scorers: [{ scorer: 'hallucination', fingerprint: 'f1', judge: 'openai/gpt-5-mini' }],
+      inForce: null,
+    },
+    from: '2026-11-21T00:00:00.000Z',
+    to: '2026-11-22T00:00:00.000Z',
+    matched: 400,
+    selected: 100,
+    left: { sampled_out: 300 },
+    isComplete: true,
+    estimate: {
+      ...calls,
+      ...cost,
+      seconds: 40,
+      prompts: 50,
+      scorers: [],
+      unscored: {},
+      unpriced: [],
+      unknown: [],
+    },
+    perWeek: { traces: 700, judgeCalls: 2_100, costUsd: 2.94, costLow: 2.66, costHigh: 3.22 },
+    costUsd: 0.0042,
+    traces: [
+      {
+        tenant: '',
+        traceId: TRACE,
+        reading: null,
+        verdicts: [
+          {
+            target: 'trace',
+            targetId: TRACE,
+            scorer: 'hallucination',
+            status: 'scored',
+            reason: 'One of two claims is not in the context.',
+            score: 0.5,
+            label: '',
+            costUsd: 0.0042,
+            stored: {
+              score: 0.25,
+              label: '',
+              scoredAt: '2026-11-21T12:00:00.000Z',
+              source: 'live',
+              isSameScorer: false,
+            },
+          },
+        ],
+        error: null,
+      },
+    ],
+    monitors: [
+      {
+        alert: 'HallucinationDrift',
+        series: 'hallucination/weather-agent/production#f1',
+        scores: 1_200,
+        firedAt: ['2026-11-21T13:00:00.000Z'],
+      },
+    ],
     ...fields,
   };
 }

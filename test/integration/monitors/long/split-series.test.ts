@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { backtestScores } from '../../../../src/cli/backtest/backtest-scores.ts';
-import { storedScores } from '../../../../src/cli/backtest/stored-scores.ts';
+import { backtestScores } from '../../../../src/app/backtest/backtest-scores.ts';
+import { storedScores } from '../../../../src/app/backtest/stored-scores.ts';
 import type { Score } from '../../../../src/domain/score.ts';
 import { computeRuleKey } from '../../../../src/monitors/group-watch.ts';
 import { type MonitorGroup, type RuleSplit, buildSplits } from '../../../../src/monitors/rule.ts';

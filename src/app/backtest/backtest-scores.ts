@@ -1,4 +1,3 @@
-import { InvalidInputError } from '../../domain/errors.ts';
 import { type BacktestResult, type BacktestSeries, createBacktest } from '../../monitors/backtest.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { MonitorGroup } from '../../monitors/rule.ts';
@@ -28,7 +27,7 @@ export interface ScoreOfSeries {
   readonly step: number;
 }
 
-/** Runs rules over stored scores. The scores may come in any order. The name identifies a series. */
+/** Runs rules over scores, which may come in any order. The name identifies a series; without scores there are no results. */
 export async function backtestScores(
   groups: readonly MonitorGroup[],
   scores: AsyncIterable<ScoreOfSeries>,
@@ -42,9 +41,6 @@ export async function backtestScores(
       positions.set(series.name, position);
       all[position]?.days.set(...dayAfter(all[position].days, atMs, step));
       await spool.add({ series: position, atMs, step });
-    }
-    if (all.length === 0) {
-      throw new InvalidInputError('there are no scores to test on');
     }
     const backtest = createBacktest(
       groups,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createScoreSpool } from '../../../../src/cli/backtest/score-spool.ts';
+import { createScoreSpool } from '../../../../src/app/backtest/score-spool.ts';
 import type { ScoreRecord } from '../../../../src/monitors/backtest.ts';
 
 const spools: { dispose(): Promise<void> }[] = [];

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { checkValue } from '../../config/index.ts';
 import { InvalidInputError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
-import type { ScoreOfSeries } from './backtest-scores.ts';
+import type { ScoreOfSeries } from '../../app/backtest/backtest-scores.ts';
 import type { CommandContext } from '../command.ts';
 
 /** Series of lines that name no series. */

@@ -1,0 +1,115 @@
+import { z } from '@hono/zod-openapi';
+import { DECISION_STATUSES } from '../../domain/decision.ts';
+import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
+import { parseDurationMs } from '../../config/index.ts';
+import { Time } from '../resources/series-schema.ts';
+import { orNull } from './or-null.ts';
+import { Estimate } from './estimate-schema.ts';
+import { Reading } from './reading-schema.ts';
+
+/** Most traces that one preview judges. */
+export const MOST_SAMPLED = 50;
+
+/** Preview that a request asks for. */
+export const NewPreview = z
+  .strictObject({
+    rule: z
+      .union([z.string().min(1), z.record(z.string(), z.unknown())])
+      .describe('Name of a rule of the configuration, or a rule as it is written there.'),
+    last: z
+      .string()
+      .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write a duration: 24h, 7d' })
+      .default('24h')
+      .describe('Length of the range up to now: `24h`, `7d`.'),
+    sample: z
+      .int()
+      .min(0)
+      .max(MOST_SAMPLED)
+      .default(20)
+      .describe('Traces that are really judged; what their judges cost counts in the budgets.'),
+  })
+  .openapi('NewPreview');
+
+const usd = z.number().nullable();
+
+const StoredVerdict = z.object({
+  score: z.number(),
+  label: z.string(),
+  scoredAt: Time,
+  source: z.enum(['live', 'backfill', 'human', 'api']),
+  isSameScorer: z.boolean().describe('True for the same fingerprint.'),
+});
+
+const Verdict = z.object({
+  target: z.enum(TARGET_KINDS),
+  targetId: z.string(),
+  scorer: z.string().describe('`*`: the whole rule.'),
+  status: z.enum(DECISION_STATUSES),
+  reason: z.string(),
+  score: z.number().nullable(),
+  label: z.string(),
+  costUsd: usd,
+  stored: orNull(StoredVerdict).describe('Current score of the scorer on the target, newest first.'),
+});
+
+/** Schema of a preview. */
+export const Preview = z
+  .object({
+    rule: z.object({
+      name: z.string(),
+      target: z.enum(TARGET_KINDS),
+      scorers: z
+        .array(
+          z.object({
+            scorer: z.string(),
+            fingerprint: z.string(),
+            judge: z.string().describe("'' for a scorer without a judge."),
+          }),
+        )
+        .readonly(),
+      inForce: orNull(
+        z.object({
+          activeFrom: Time,
+          isSame: z.boolean().describe('True for the same scorers, conditions, sample and budget.'),
+        }),
+      ).describe('The rule of this name that is in force.'),
+    }),
+    from: Time,
+    to: Time,
+    matched: z.int().describe('Traces of agents or models that began in the range.'),
+    selected: z
+      .int()
+      .describe('Traces that the rule would score, as far as this is known before their content is read.'),
+    left: z.record(z.string(), z.int()).describe('Traces that it would not score, by the code of the reason.'),
+    isComplete: z
+      .boolean()
+      .describe('False: there was no time to list all traces, so that the numbers are too small.'),
+    estimate: Estimate.describe('For the range.'),
+    perWeek: z
+      .object({ traces: z.number(), judgeCalls: z.number(), costUsd: usd, costLow: usd, costHigh: usd })
+      .describe('The numbers of the range, scaled to seven days.'),
+    costUsd: usd.describe('What the verdicts of this preview cost; null when a judge has no price.'),
+    traces: z
+      .array(
+        z.object({
+          tenant: z.string(),
+          traceId: z.string(),
+          reading: orNull(Reading).describe('Null for a trace that was not read by itself.'),
+          verdicts: z.array(Verdict).readonly(),
+          error: z.string().nullable().describe('Why verdicts are missing.'),
+        }),
+      )
+      .readonly(),
+    monitors: z
+      .array(
+        z.object({
+          alert: z.string(),
+          series: z.string(),
+          scores: z.int().describe('Stored scores that it has read, with 30 days before the range.'),
+          firedAt: z.array(Time).readonly().describe('When it would have fired in the range.'),
+        }),
+      )
+      .readonly()
+      .describe('Monitors of the scorers, run over their stored scores.'),
+  })
+  .openapi('Preview');

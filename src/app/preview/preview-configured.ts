@@ -1,0 +1,102 @@
+import type { PreviewView } from '../../api/lists/preview-view.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
+import { previewRule } from '../../preview/preview-rule.ts';
+import type { Scoring } from '../../scoring/scoring.ts';
+import { computeRuleVersion, type PreparedRule } from '../../scoring/select/rule.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import { checkValue, ruleSchema, type Config } from '../config/index.ts';
+import { rejectUnpricedBudgets } from '../budgets/priced-budgets.ts';
+import { buildConfiguredRule } from '../scoring/configured-rule.ts';
+import { findProviderPace } from '../scoring/configured-scoring.ts';
+import type { ScorerKit } from '../scoring/scorer-kit.ts';
+import { backtestMonitors } from './backtest-monitors.ts';
+
+/** Parts of a process that previews rules. */
+export interface PreviewParts {
+  readonly config: Config;
+  readonly kit: ScorerKit;
+  readonly scoring: Scoring;
+  readonly store: Pick<Store, 'judgeUse' | 'monitorView' | 'ruleVersions'>;
+}
+
+/** Preview that is asked for, with its limits. */
+export interface PreviewTerms {
+  readonly rule: PreparedRule;
+  /** Length of the range up to now, milliseconds. */
+  readonly lastMs: number;
+  readonly sample: number;
+  /** '' for all tenants. */
+  readonly tenant: string;
+  readonly listing: AbortSignal;
+  readonly judging: AbortSignal;
+}
+
+/** Finds a rule of the configuration by its name. Throws an `InvalidInputError` when there is none. */
+export function findRule(kit: Pick<ScorerKit, 'rules'>, name: string): PreparedRule {
+  const found = kit.rules.find((rule) => rule.name === name);
+  if (found === undefined) {
+    const all = kit.rules.map((rule) => rule.name).join(', ');
+    throw new InvalidInputError(`rule: there is no rule ${name}; the rules are ${all === '' ? 'none' : all}`);
+  }
+  return found;
+}
+
+/**
+ * Prepares a rule that is written as in the configuration, with the scorers of the configuration. Throws an `InvalidInputError` that names
+ * each fault, and a `ConfigError` for scorers that cannot be used.
+ */
+export async function prepareWrittenRule(
+  kit: ScorerKit,
+  { judges: { prices }, budgets }: Config,
+  written: unknown,
+): Promise<PreparedRule> {
+  const { name, scorers, target, ...rest } = checkValue(ruleSchema, written);
+  const own = await kit.prepareOwnRule(name, scorers, target);
+  const rule = {
+    ...own,
+    ...buildConfiguredRule({ name, scorers, target, ...rest }, own.scorers),
+    scorers: own.scorers,
+  };
+  rejectUnpricedBudgets([rule], { prices, budgets });
+  return rule;
+}
+
+/** Previews a rule. Throws an `InvalidInputError` for a rule on sessions, and what the store throws. */
+export async function previewConfigured(
+  { config, kit, scoring, store }: PreviewParts,
+  { rule, lastMs, sample, tenant, listing, judging }: PreviewTerms,
+): Promise<PreviewView> {
+  if (rule.target === 'session') {
+    throw new InvalidInputError(
+      `rule: ${rule.name} is on sessions, and a preview shows traces; spanscore backfill --rule ${rule.name} --dry-run tells its cost`,
+    );
+  }
+  const { judgeUse, monitorView, ruleVersions } = store;
+  const toMs = await scoring.stores.spans.nowMs();
+  const fromMs = toMs - lastMs;
+  const preview = await previewRule(
+    {
+      scoring,
+      readSizes: (query) => judgeUse.sizes(query),
+      prices: config.judges.prices,
+      findProvider: (name) => findProviderPace(config, name),
+    },
+    { rule, fromMs, toMs, tenant, sample, listing, judging },
+  );
+  const scorers = rule.scorers.map(({ name }) => name);
+  const monitors = await backtestMonitors(config, monitorView, { scorers, fromMs, toMs, tenant });
+  const versions = (await ruleVersions.list()).filter((version) => version.rule === rule.name);
+  const current = versions.toSorted((a, b) => b.activeFromMs - a.activeFromMs)[0];
+  const inForce = kit.rules.some(({ name }) => name === rule.name) ? current : undefined;
+  return {
+    ...preview,
+    rule,
+    fromMs,
+    toMs,
+    monitors,
+    inForce:
+      inForce === undefined
+        ? null
+        : { activeFromMs: inForce.activeFromMs, isSame: inForce.version === computeRuleVersion(rule) },
+  };
+}

@@ -1,0 +1,86 @@
+import { Option } from 'commander';
+import { resolve } from 'node:path';
+import { loadRuleFile, type Config } from '../../app/config/index.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { previewJson } from '../../api/json/preview-json.ts';
+import { MOST_SAMPLED } from '../../api/schemas/preview-schema.ts';
+import { limitUpTo, parseSpan } from '../arguments.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { showPreview } from '../show/show-preview.ts';
+
+interface PreviewOptions {
+  readonly rule?: string;
+  readonly rules?: string;
+  readonly last: number;
+  readonly sample: number;
+}
+
+export const registerPreview: RegisterCommand = (program, bind) => {
+  program
+    .command('preview')
+    .description(
+      'Show what a rule would match, score and cost, with some real verdicts. Stores no score; what the verdicts cost counts in the budgets.',
+    )
+    .option('--rule <name>', 'the rule; may be left out when there is only one')
+    .option('--rules <file>', 'a file with rules (and scorers) that is not loaded yet')
+    .addOption(
+      new Option('--last <duration>', 'traces that began within this time')
+        .argParser(parseSpan)
+        .default(DAY_MS, '24h'),
+    )
+    .option('--sample <number>', 'traces that are really judged', parseSample, 20)
+    .addHelpText(
+      'before',
+      examples(
+        ['a rule of the configuration', 'spanscore preview --rule production'],
+        [
+          'a rule before it is switched on',
+          'spanscore preview --rules new-rules.yaml --rule strict --last 7d',
+        ],
+        ['volume and cost only, without a judge call', 'spanscore preview --rule production --sample 0'],
+      ),
+    )
+    .action(bind(preview, { stopsItself: true }));
+};
+
+function parseSample(text: string): number {
+  return text === '0' ? 0 : limitUpTo(MOST_SAMPLED)(text);
+}
+
+async function preview(context: CommandContext, options: PreviewOptions): Promise<ExitCode> {
+  const { config: loaded } = await context.loadConfig();
+  const config =
+    options.rules === undefined ? loaded : await addRules(loaded, resolve(context.cwd, options.rules));
+  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
+  const { findRule, previewConfigured } = await import('../../app/preview/preview-configured.ts');
+  const { log, signal, out } = context;
+  const kit = await loadScorerKit(config, context);
+  const rule = findRule(kit, options.rule ?? findOnlyName(config));
+  const { store, purged, readTrace } = await context.openApp();
+  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal, purged });
+  const view = await previewConfigured(
+    { config, kit, scoring, store },
+    { rule, lastMs: options.last, sample: options.sample, tenant: '', listing: signal, judging: signal },
+  );
+  const json = previewJson(view);
+  await out.document(json, () => showPreview(json));
+  return signal.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+/** Takes the rules of a file in place of those of the configuration, with its scorers beside the others. */
+async function addRules(config: Config, path: string): Promise<Config> {
+  const { rules, scorers } = await loadRuleFile(path);
+  return { ...config, rules: [...rules], scorers: { ...config.scorers, ...scorers } };
+}
+
+function findOnlyName({ rules }: Config): string {
+  const [only, ...others] = rules;
+  if (only === undefined || others.length > 0) {
+    throw new UsageError(
+      `name the rule with --rule: ${rules.map(({ name }) => name).join(', ') || 'there is none'}`,
+    );
+  }
+  return only.name;
+}
