@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
 import { anAgentTrace } from '../builders/agent-trace.ts';
 import { startBatchServer, type BatchServer } from '../fakes/batch-server.ts';
 import { verdictJudge } from '../fakes/verdict-judge.ts';
@@ -16,7 +17,8 @@ export interface BatchTest {
   readonly store: TestStore['store'];
   readonly server: BatchServer;
   readonly traceIds: readonly string[];
-  startProcess(more?: object): ReturnType<typeof startBatchProcess>;
+  /** @param wrap replaces the store of the process */
+  startProcess(more?: object, wrap?: (store: Store) => Store): ReturnType<typeof startBatchProcess>;
   /** Empties the store, and stores other traces. */
   begin(): Promise<void>;
   /**
@@ -46,8 +48,8 @@ export function describeBatches(): BatchTest {
     get traceIds() {
       return traceIds;
     },
-    async startProcess(more) {
-      const started = await startBatchProcess(world.store, server, more);
+    async startProcess(more, wrap = (whole) => whole) {
+      const started = await startBatchProcess(wrap(world.store), server, more);
       processes.push(started);
       return started;
     },

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
+import type { BatchChunk, BatchRequest } from '../../../../src/store/contracts/judge-batches.ts';
+import type { SpendEntry } from '../../../../src/store/contracts/stores.ts';
 import type { CallFault, LineFate, ServedBatch } from '../../../support/fakes/batch-server.ts';
 import { describeBatches, TRACES, type BatchTest } from '../../../support/scoring/batch-tests.ts';
 import { BATCHED_SCORER, endOfJob, QUESTIONS_A_TRACE } from '../../../support/scoring/batch-world.ts';
@@ -25,6 +28,44 @@ describe('a backfill with batches', () => {
       expect(countChunks(world.server.batches)).toBe(world.server.batches.length);
     },
   );
+
+  test('outlives failures of the store at each write, before and after the rows are there', async () => {
+    const failures = new Map<string, number>();
+    const failing = <Args extends unknown[]>(name: string, write: (...args: Args) => Promise<void>) =>
+      async function (...args: Args): Promise<void> {
+        const count = (failures.get(name) ?? 0) + 1;
+        failures.set(name, count);
+        // Of ten writes, the first, fourth and seventh fail before the rows are written, the second, fifth and eighth after it.
+        const part = count > 9 ? 0 : count % 3;
+        if (part !== 1) {
+          await write(...args);
+        }
+        if (part !== 0) {
+          throw new StoreUnavailableError(`${name} ${count} failed`);
+        }
+      };
+    const process = await world.startProcess({}, (store) => ({
+      ...store,
+      judgeBatches: {
+        ...store.judgeBatches,
+        writeChunk: failing('chunk', (chunk: BatchChunk) => store.judgeBatches.writeChunk(chunk)),
+        writeRequests: failing('requests', (rows: readonly BatchRequest[]) =>
+          store.judgeBatches.writeRequests(rows),
+        ),
+      },
+      judgeCalls: {
+        ...store.judgeCalls,
+        spend: failing('spend', (entries: readonly SpendEntry[]) => store.judgeCalls.spend(entries)),
+      },
+    }));
+
+    expect(await endOfJob(world.store, await process.open())).toMatchObject({
+      status: 'done',
+      report: { scored: TRACES, failed: {} },
+    });
+    await world.expectExact();
+    expect(countChunks(world.server.batches)).toBe(world.server.batches.length);
+  });
 
   test('asks again what expired, and what a batch that failed as a whole had', async () => {
     world.server.end = (_, index) =>
