@@ -149,6 +149,7 @@ async function estimateWork(
     stored,
     prices,
     targets: traces.targets + sessions.targets,
+    isBatched: looked.spec.batch === true,
     pace: { findProvider, places, tracesPerSecond, traces: concurrency },
   });
   return { ...estimate, isComplete };
