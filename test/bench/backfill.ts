@@ -1,12 +1,10 @@
 /**
  * Speed and memory of a backfill with code scorers: traces of 8 spans in the table of the Collector's exporter on the embedded engine,
  * and a `serve` that runs the job. With `--kills`, all processes are killed on the way, and the final counts must be exact.
- * `node test/bench/backfill.ts [--traces 50000] [--kills 0] [--checkout <path>] [--profile <folder>]`. `--checkout` measures the program
- * of another checkout; `--profile` writes processor profiles of `serve`.
+ * `node test/bench/backfill.ts [--traces 50000] [--kills 0] [--profile <folder>]`. `--profile` writes processor profiles of `serve`.
  */
 import assert from 'node:assert/strict';
 import { availableParallelism, loadavg } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { jsonLines, runCli } from '../support/processes/cli.ts';
@@ -20,7 +18,6 @@ const { values } = parseArgs({
   options: {
     traces: { type: 'string', default: '50000' },
     kills: { type: 'string', default: '0' },
-    checkout: { type: 'string' },
     profile: { type: 'string' },
   },
 });
@@ -43,15 +40,11 @@ const ENGINE_THREADS: Readonly<Record<string, string>> = {
   MergeMutate: 'engine: merges',
 };
 
-const folder = new ServeFolder(
-  {
-    store: { spans: { table: `${DATABASE}.otel_traces` } },
-    rules: [],
-    log: { level: 'error' },
-  },
-  [],
-  ...(values.checkout === undefined ? [] : [join(values.checkout, 'src/cli/main.ts')]),
-);
+const folder = new ServeFolder({
+  store: { spans: { table: `${DATABASE}.otel_traces` } },
+  rules: [],
+  log: { level: 'error' },
+});
 
 interface Progress {
   readonly id: string;
