@@ -18,6 +18,7 @@ type Json = Record<string, unknown>;
 const CONFIG = `
 receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } }
 api: { endpoint: '127.0.0.1:0' }
+readiness: { decisionWait: 1ms }
 rules: []
 `;
 
@@ -192,6 +193,15 @@ const SAME: Readonly<Record<string, () => Promise<readonly [command: unknown, ro
     expect(Object.keys(report['store'] as Json)).toEqual(Object.keys(reply['store'] as Json));
     return [without(report, ...moving, ...own), without(reply, ...moving)];
   },
+  preview: async () => {
+    const rule = { name: 'new', scorers: ['keyword-coverage'] };
+    writeFileSync(join(folder, 'new-rules.yaml'), JSON.stringify({ rules: [rule] }));
+    const moving = ['from', 'to'];
+    const shown = await document('preview', '--rules', 'new-rules.yaml', '--last', '30d', '--sample', '1');
+    expect(shown).toMatchObject({ rule: { name: 'new' }, isComplete: true });
+    const reply = await send('POST', '/preview', { rule, last: '30d', sample: 1 });
+    return [without(shown, ...moving), without(reply, ...moving)];
+  },
   'config print': async () => [await document('config', 'print'), (await read('/status'))['config']],
 };
 
@@ -209,6 +219,7 @@ const OWN_SHAPE: readonly string[] = [
   'dlq list',
   'dlq replay',
   'doctor',
+  'export',
   'init',
   'labels export',
   'labels import',
