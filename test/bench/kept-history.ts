@@ -5,8 +5,7 @@ import { refreshAggregates } from '../../src/app/aggregates/refresh-aggregates.t
 import { DAY_MS } from '../../src/domain/durations.ts';
 import type { Store } from '../../src/store/contracts/store.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
-import { openStore } from '../../src/store/store.ts';
-import { storeOptions, testStore, type TestStore } from '../support/store/store-rows.ts';
+import { openTestStore, storeOptions, testStore, type TestStore } from '../support/store/store-rows.ts';
 import { makeTraces, type History } from './many-scores.ts';
 
 /** History that a folder keeps, with the number of traces that it has by now. */
@@ -52,17 +51,7 @@ async function openKept(folder: string): Promise<TestStore> {
   const started = await startEmbeddedEngine({ dataDir: folder });
   const { url, username, password } = started;
   const engine = { url, username, password, stop: () => started.stop() };
-  const options = storeOptions(engine, 'history');
-  const store = await openStore(options);
-  return {
-    engine,
-    options,
-    store,
-    stop: async () => {
-      await store.close();
-      await engine.stop();
-    },
-  };
+  return openTestStore(engine, storeOptions(engine, 'history'));
 }
 
 async function recordRule(store: Store, { scorers, days, endMs }: KeptHistory): Promise<void> {

@@ -42,7 +42,11 @@ export function storeFlags(options: StoreOptions): string[] {
 
 export async function testStore(): Promise<TestStore> {
   const engine = await testEngine();
-  const options = storeOptions(engine);
+  return openTestStore(engine, storeOptions(engine));
+}
+
+/** Opens the store of an engine. Its stop ends both. */
+export async function openTestStore(engine: TestEngine, options: StoreOptions): Promise<TestStore> {
   const store = await openStore(options);
   return {
     engine,
