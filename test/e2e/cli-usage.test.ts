@@ -76,6 +76,12 @@ describe('exit codes', () => {
     [['inspect'], /missing required argument/],
     [['explain', 'nonsense'], /32 hexadecimal digits/],
     [['--set', 'novalue', 'check-config'], /Write key=value/],
+    [['preview', '--rule', 'defalt'], /there is no rule defalt; did you mean default\?/],
+    [['backfill', '--from', '7d', '--rule', 'defalt'], /there is no rule defalt; did you mean default\?/],
+    [
+      ['backfill', '--from', '7d', '--rule', 'default', '--scorer', 'tone'],
+      /--rule cannot be used with --scorer/,
+    ],
     [[], /Usage: spanscore/],
   ])('2: wrong usage: %j', async (args, message) => {
     const { code, stdout, stderr } = await runCommand(args, { cwd: emptyFolder() });

@@ -3,7 +3,8 @@ import type { Caller } from '../../api/api-env.ts';
 import { ConfigError, InvalidInputError } from '../../domain/errors.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
-import { findRule, prepareWrittenRule, previewConfigured } from '../preview/preview-configured.ts';
+import { prepareWrittenRule, previewConfigured } from '../preview/preview-configured.ts';
+import { findRule } from '../scoring/rule-names.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
 /** Times of a preview within that of a request, milliseconds: for the list of traces, and for the verdicts too. */
@@ -24,7 +25,9 @@ export function createPreviewWrites(
       try {
         const { kit, scoring } = await onDemand.load();
         const rule =
-          typeof asked === 'string' ? findRule(kit, asked) : await prepareWrittenRule(kit, config, asked);
+          typeof asked === 'string'
+            ? findRule(kit.rules, asked)
+            : await prepareWrittenRule(kit, config, asked);
         const limits = { listing: listing as AbortSignal, judging: judging as AbortSignal };
         return await previewConfigured(
           { config, kit, scoring, store },

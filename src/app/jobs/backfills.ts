@@ -18,6 +18,7 @@ import type { Config } from '../config/index.ts';
 import { readWhere } from '../scoring/configured-rule.ts';
 import { findProviderPace, sessionSettings } from '../scoring/configured-scoring.ts';
 import type { ScorerKit } from '../scoring/scorer-kit.ts';
+import { findRule } from '../scoring/rule-names.ts';
 import { describeUnknownScorer, listConfiguredScorers } from '../scoring/scorer-names.ts';
 
 /** Part of the places of judges for a backfill beside live scoring, when it names none. */
@@ -179,17 +180,11 @@ async function chooseRules({ config, kit }: BackfillParts, request: AskedBackfil
   if (unknown !== undefined) {
     throw new InvalidInputError(`scorer: ${describeUnknownScorer(unknown, known)}`);
   }
+  names?.forEach((name) => findRule(kit.rules, name));
   const chosen =
     scorers === undefined
       ? kit.rules.filter(({ name }) => names?.includes(name) ?? true)
       : [await kit.prepareOwnRule(OWN_RULE, scorers)];
-  const missing = names?.find((name) => !chosen.some((rule) => rule.name === name));
-  if (missing !== undefined) {
-    const all = kit.rules.map(({ name }) => name).join(', ');
-    throw new InvalidInputError(
-      `rule: there is no rule ${missing}; the rules are ${all === '' ? 'none' : all}`,
-    );
-  }
   if (chosen.length === 0) {
     throw new InvalidInputError('no rules are configured: name scorers with --scorer');
   }

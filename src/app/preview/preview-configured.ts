@@ -31,16 +31,6 @@ export interface PreviewTerms {
   readonly judging: AbortSignal;
 }
 
-/** Finds a rule of the configuration by its name. Throws an `InvalidInputError` when there is none. */
-export function findRule(kit: Pick<ScorerKit, 'rules'>, name: string): PreparedRule {
-  const found = kit.rules.find((rule) => rule.name === name);
-  if (found === undefined) {
-    const all = kit.rules.map((rule) => rule.name).join(', ');
-    throw new InvalidInputError(`rule: there is no rule ${name}; the rules are ${all === '' ? 'none' : all}`);
-  }
-  return found;
-}
-
 /**
  * Prepares a rule that is written as in the configuration, with the scorers of the configuration. Throws an `InvalidInputError` that names
  * each fault, and a `ConfigError` for scorers that cannot be used.

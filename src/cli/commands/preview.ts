@@ -7,6 +7,7 @@ import { MOST_SAMPLED } from '../../api/schemas/preview-schema.ts';
 import { limitUpTo, parseSpan } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { requireRules } from '../input/rule-names.ts';
 import { showPreview } from '../show/show-preview.ts';
 
 interface PreviewOptions {
@@ -52,12 +53,15 @@ async function preview(context: CommandContext, options: PreviewOptions): Promis
   const { config: loaded } = await context.loadConfig();
   const config =
     options.rules === undefined ? loaded : await addRules(loaded, resolve(context.cwd, options.rules));
+  const name = options.rule ?? findOnlyName(config);
+  requireRules([name], config);
   const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
   const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
-  const { findRule, previewConfigured } = await import('../../app/preview/preview-configured.ts');
+  const { previewConfigured } = await import('../../app/preview/preview-configured.ts');
+  const { findRule } = await import('../../app/scoring/rule-names.ts');
   const { log, signal, out } = context;
   const kit = await loadScorerKit(config, context);
-  const rule = findRule(kit, options.rule ?? findOnlyName(config));
+  const rule = findRule(kit.rules, name);
   const { store, purged, readTrace } = await context.openApp();
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal, purged });
   const view = await previewConfigured(

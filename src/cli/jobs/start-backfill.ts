@@ -6,6 +6,7 @@ import { auditCommand } from '../audit-command.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
 import { writeConditions, type WrittenConditions } from '../input/backfill-options.ts';
+import { requireRules } from '../input/rule-names.ts';
 import { requireScorers } from '../input/scorer-names.ts';
 import { showBackfill } from '../show/show-backfill.ts';
 import { finishJob, runAttached } from './run-job.ts';
@@ -30,12 +31,16 @@ export interface BackfillOptions {
 
 /** Starts a backfill, or continues the open one with the same specification. */
 export async function startBackfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
-  const { from, to = Date.now(), scorer, dryRun, detach } = options;
+  const { from, to = Date.now(), rule, scorer, dryRun, detach } = options;
   if (from === undefined) {
     throw new UsageError("required option '--from <when>' is not given");
   }
   const { config } = await context.loadConfig();
   requireScorers(scorer ?? [], config);
+  requireRules(rule ?? [], config);
+  if (rule !== undefined && scorer !== undefined) {
+    throw new UsageError('--rule cannot be used with --scorer: give one of them');
+  }
   const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
   const { planBackfill } = await import('../../app/jobs/backfills.ts');
   const kit = await loadScorerKit(config, context);
@@ -44,7 +49,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     {
       fromMs: from,
       toMs: to,
-      rules: options.rule,
+      rules: rule,
       scorers: scorer,
       where: options.where === undefined ? undefined : writeConditions(options.where),
       sample: options.sample,

@@ -72,7 +72,9 @@ describe('a preview', () => {
   testLong('refuses what it cannot show', async () => {
     expect(await preview()).toMatchObject({ code: 2 });
     expect((await preview('--rule', 'chats')).stderr).toContain('is on sessions');
-    expect((await preview('--rule', 'nobody')).stderr).toContain('the rules are live, chats');
+    const unknown = await preview('--rule', 'nobody');
+    expect(unknown).toMatchObject({ code: 2 });
+    expect(unknown.stderr).toContain('there is no rule nobody; the rules are live, chats');
     const file = join(folder, 'bad-rules.yaml');
     writeFileSync(file, 'rules: [{ name: new, scorers: [tone], wher: {} }]\n');
     expect(await preview('--rules', file)).toMatchObject({ code: 78 });
