@@ -2,6 +2,7 @@ import { SECOND_MS } from '../domain/durations.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import { sleep } from '../domain/waits.ts';
 import type { JobRun } from '../jobs/job-kind.ts';
+import { SETTLE_MS } from '../jobs/settle-time.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
@@ -53,9 +54,6 @@ const PAGES_AT_ONCE = 2;
 
 /** Pages that wait for the replies of batches at the same time. */
 const BATCHED_PAGES_AT_ONCE = 100;
-
-/** Time that a backfill with `rescore` waits after its begin, milliseconds: scores of before are then told from its own. */
-const SETTLE_MS = 1_000;
 
 /** Interval in which the progress within a page is stored, milliseconds. */
 const SAVE_EVERY_MS = 2_000;

@@ -4,6 +4,7 @@ import { AppError } from '../domain/errors.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import { sleep } from '../domain/waits.ts';
 import { findForeignScorer } from '../jobs/foreign-scorers.ts';
+import { SETTLE_MS } from '../jobs/settle-time.ts';
 import type { JobKind, JobRun } from '../jobs/job-kind.ts';
 import type { Claims } from '../ownership/claim.ts';
 import { joinCell } from '../ownership/division.ts';
@@ -33,9 +34,6 @@ export const RESCORE = 'rescore';
 
 /** Most traces of one page. After a kill, only work of one page may be done again. */
 const PAGE = 100;
-
-/** Time that a rescore waits after its begin, milliseconds: scores of before are then told from its own. */
-const SETTLE_MS = 1_000;
 
 /** Sessions that are scored at the same time: their turns are in memory. */
 const SESSIONS_AT_ONCE = 8;
