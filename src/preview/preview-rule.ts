@@ -43,7 +43,7 @@ export interface AskedPreview {
   readonly judging: AbortSignal;
 }
 
-/** What a rule would do. */
+/** Preview of a rule over the traces of a range. */
 export interface RulePreview {
   /** Traces of agents or models that began in the range. */
   readonly matched: number;

@@ -55,7 +55,7 @@ export interface AuditedWrite {
   readonly subjects: readonly AuditSubject[];
 }
 
-/** All that handlers may change, within the tenant of the caller. */
+/** Writes of handlers, within the tenant of the caller. */
 export interface WritePorts {
   readonly alerts: AlertWrites;
   readonly markers: MarkerWrites;

@@ -5,7 +5,7 @@ import type { TargetKind, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import type { Estimate } from '../schemas/estimate-schema.ts';
 
-/** What a rule would do with the traces of a range. Times are Unix milliseconds. */
+/** Preview of a rule over the traces of a range. Times are Unix milliseconds. */
 export interface PreviewView {
   readonly rule: {
     readonly name: string;

@@ -43,10 +43,10 @@ const estimateFields = {
     .describe('Own scorers that may ask a judge, of which no call is stored: they are not in the estimate.'),
 };
 
-/** What judges would cost. */
+/** Estimated calls, tokens and cost of judges. */
 export const Estimate = z.object(estimateFields).openapi('Estimate');
 
-/** What the work of a backfill would cost. */
+/** Estimated calls, tokens, cost and time of a backfill. */
 export const BackfillEstimate = z
   .object({
     ...estimateFields,

@@ -36,7 +36,7 @@ export function planBudgetAlerts(facts: BudgetAlertFacts, percents: readonly num
   return [...listEnds(facts, percents), ...begins];
 }
 
-/** Returns the highest percentage that is reached: lower ones need no message of their own. Undefined when a higher one was told. */
+/** Returns the highest percentage that is reached: lower ones need no message of their own. Undefined when a message of a higher one was sent. */
 function findReached(
   cap: CapState,
   facts: BudgetAlertFacts,

@@ -23,7 +23,7 @@ type State =
       readonly preview: Preview;
     };
 
-/** What a rule would do with the traces of the last day. Verdicts cost money, so they come only when somebody asks. */
+/** Shows the preview of a rule over the last day. Verdicts cost money, so a button of their own asks for them. */
 export function RulePreview({ rule }: { readonly rule: string }) {
   const [state, setState] = useState<State>({ kind: 'none' });
   const ask = async (sample: number): Promise<void> => {

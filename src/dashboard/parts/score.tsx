@@ -5,7 +5,7 @@ interface ScoreProps {
   readonly score: number;
   readonly higherIsBetter: boolean | null;
   readonly label?: string;
-  /** Who made the score: shown when it is not a scorer of spanscore. */
+  /** Source of a score that no scorer of spanscore has made: `human` or `api`. */
   readonly source?: string;
 }
 

@@ -107,7 +107,7 @@ function WaterfallHead() {
 
 const KINDS = { agent: '◆', model: '●', tool: '■', retrieval: '▤', other: '·' } as const;
 
-/** Widest indentation, levels: a deeper step stands there, and its level is told in words. */
+/** Widest indentation, levels: a deeper step stands there, and a text names its level. */
 const MAX_INDENT = 12;
 
 interface StepProps {

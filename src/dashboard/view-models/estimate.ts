@@ -45,7 +45,7 @@ export function describeVolume({ matched, selected, left, perWeek }: Preview): s
 /** Verdict of a preview, with its trace. */
 export interface PreviewRow extends Verdict {
   readonly traceId: string;
-  /** How the run was read. */
+  /** Agent (without a name, its service) and conventions of each run of the trace, on one line. */
   readonly run: string;
 }
 

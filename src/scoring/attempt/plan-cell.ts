@@ -50,7 +50,7 @@ export function planCell(facts: CellFacts, mode: PlanMode): CellPlan {
   return planRedo(facts, mode) ?? planAttempt(facts, mode);
 }
 
-/** Plans a decision that a repair makes again: the scorer runs whatever result is there, but once. Null for any other decision. */
+/** Plans a decision that a repair makes again: the scorer runs once, also beside a stored result. Null for any other decision. */
 function planRedo(facts: CellFacts, mode: PlanMode): CellPlan | null {
   const { prior, existing, evidenceHash, fingerprint } = facts;
   const { redo } = mode;

@@ -25,7 +25,7 @@ export interface CallSize extends Pick<
 > {
   /** UTF-8 bytes of the stored prompt. */
   readonly promptBytes: number;
-  /** True when the prompt contains the text by which repeated questions are told. */
+  /** True when the prompt contains the text that marks a repeated question. */
   readonly isRepeat: boolean;
   readonly inputTokens: number;
   readonly outputTokens: number;

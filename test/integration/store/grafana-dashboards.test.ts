@@ -72,7 +72,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true });
 });
 
-/** What the plugin makes of a query before it sends it; `chosen` are the values of the variables, without one all. */
+/** Returns the SQL that the plugin sends for a query. `chosen` has the values of the variables; a variable without one means all. */
 function expand(sql: string, chosen?: Readonly<Record<string, string>>): string {
   const nowS = Math.floor(Date.now() / 1_000);
   const from = `toDateTime(${nowS - SHOWN_HOURS * HOUR_S})`;

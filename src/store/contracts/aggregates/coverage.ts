@@ -9,7 +9,7 @@ export interface CoverageQuery {
   readonly tenant?: string | undefined;
   /** Scorers of each rule over time: a verdict on a whole rule counts for each of them. */
   readonly cells: readonly CoveredCell[];
-  /** True: the rows are told apart by service, which takes longer. */
+  /** True: one row for each service, which takes longer. */
   readonly byService?: boolean | undefined;
 }
 

@@ -87,7 +87,7 @@ const without = (row: Json | undefined, ...names: readonly string[]) =>
 const byId = (rows: readonly Json[], name: string) =>
   rows.toSorted((a, b) => String(a[name]).localeCompare(String(b[name])));
 
-/** What a command and a route show of the same thing: both sides, with what changes from one moment to the next left out. */
+/** JSON of a command and of its route about the same thing, without the fields that change from one moment to the next. */
 const SAME: Readonly<Record<string, () => Promise<readonly [command: unknown, route: unknown]>>> = {
   scores: async () => [byId(await lines('scores'), 'scoreId'), byId(await items('/scores'), 'scoreId')],
   traces: async () => {

@@ -92,7 +92,7 @@ async function fill(): Promise<TraceKey[]> {
   return ids.map((traceId) => ({ tenant: '', traceId }));
 }
 
-/** Counts the rows of every table, whatever tables there are. */
+/** Counts the rows of every table of the database. */
 async function countRows(): Promise<Map<string, string>> {
   const tables = await queryRows<{ name: string }>(
     base.options,

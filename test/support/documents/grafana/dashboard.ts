@@ -3,7 +3,7 @@
 /** Panel that a dashboard shows. Its place follows from the order of panels. */
 export interface Panel {
   readonly title: string;
-  /** What the panel shows, and how to read it. */
+  /** Description of the panel: its numbers, and how to read them. */
   readonly description: string;
   readonly type: 'timeseries' | 'table' | 'stat';
   /** Width in 24ths of the page. */
