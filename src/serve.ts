@@ -4,6 +4,7 @@ import { configuredMonitors } from './app/monitors/configured-monitors.ts';
 import { configureBackfillKind } from './app/jobs/backfills.ts';
 import { keepBatches } from './app/jobs/batch-keeping.ts';
 import { connectLentStore, connectOwnStore, type StoreConnection } from './app/store/connect-store.ts';
+import { diskReadings } from './app/store/disk-readings.ts';
 import { engineCheck, engineReadings } from './app/store/engine-part.ts';
 import { meteredStores } from './app/store/metered-stores.ts';
 import { createBudgetWatch } from './app/budgets/budget-watch.ts';
@@ -94,6 +95,10 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
     const { roles, signal } = options;
     const metrics = startMetrics(started, log);
     const ownRoles = roles ?? (config.forward === undefined ? ROLES : FORWARD_ROLES);
+    if (ownRoles.includes('store') && config.store.url === undefined) {
+      // Before the engine starts: a full disk can be the reason why it does not.
+      metrics.observe(() => diskReadings(config.store.dataDir));
+    }
     const api = await startServeApi(config, { hasApi: ownRoles.includes('api'), log, metrics });
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
     const deps = { started, log, signal, metrics, api };

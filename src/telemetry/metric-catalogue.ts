@@ -319,6 +319,16 @@ export const METRICS = {
     'By',
     "Resident memory of the embedded engine's process.",
   ),
+  'spanscore.disk.free': observed(
+    'gauge',
+    'By',
+    'Bytes that spanscore may still write on the disk of the data directory. Only in the process that runs the embedded engine.',
+  ),
+  'spanscore.disk.limit': observed(
+    'gauge',
+    'By',
+    'Size of the disk of the data directory. Only in the process that runs the embedded engine.',
+  ),
   'process.memory.usage': observed('level', 'By', 'Resident memory of this process.'),
   'process.cpu.time': observed('total', 's', 'CPU time of this process.', 'cpu.mode'),
   'process.uptime': observed('gauge', 's', 'Time since the start of this process.'),

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -89,6 +89,15 @@ describe('the metrics of a running serve', () => {
     expect(metricValue(await metrics(), 'spanscore_engine_memory_usage_bytes')).toBeGreaterThan(
       50 * 1024 * 1024,
     );
+  });
+
+  it('tell the size of the disk of the data directory, and what is free of it', async () => {
+    const { blocks, bsize } = statfsSync(join(folder, 'data'));
+    const text = await metrics();
+    const free = metricValue(text, 'spanscore_disk_free_bytes');
+    expect(metricValue(text, 'spanscore_disk_limit_bytes')).toBe(blocks * bsize);
+    expect(free).toBeGreaterThan(0);
+    expect(free).toBeLessThan(blocks * bsize);
   });
 
   it('bring no label that a sender chose', async () => {

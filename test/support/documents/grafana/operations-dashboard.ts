@@ -158,6 +158,9 @@ export const OPERATIONS_DASHBOARD: Dashboard = {
           promql('process_memory_usage_bytes{job="spanscore"}', '{{instance}}'),
           promql('spanscore_engine_memory_usage_bytes', '{{instance}} engine'),
         ]),
+        third('Free disk', 'percentunit', 'Free share of the disk of the data directory (embedded engine).', [
+          promql('spanscore_disk_free_bytes / spanscore_disk_limit_bytes', '{{instance}}'),
+        ]),
         third('Processor time', 'short', 'Cores in use, by process.', [
           promql(
             'sum by (instance) (rate(process_cpu_time_seconds_total{job="spanscore"}[5m]))',
