@@ -1,0 +1,28 @@
+import { stringify } from 'yaml';
+import { SPANSCORE_ALERTS, type SpanscoreAlert } from './spanscore-alerts.ts';
+
+const HEADER = `# Alerts on spanscore itself. docs/deploy.md says for each what it means and what to do. Alerts on scores are monitors: docs/alerts.md.
+# Made by test/support/documents/alert-rules, as the rules of Grafana are.
+`;
+
+/** Returns deploy/prometheus/rules/alerts.yml. */
+export function renderPrometheusAlerts(): string {
+  const groups = [{ name: 'spanscore-alerts', rules: SPANSCORE_ALERTS.map(renderRule) }];
+  return HEADER + stringify({ groups }, { lineWidth: 0, singleQuote: true });
+}
+
+/** Returns the condition of an alert as one expression. */
+export function renderCondition({ query, fires }: SpanscoreAlert): string {
+  return 'above' in fires ? `${query} > ${fires.above}` : `${query} < ${fires.below}`;
+}
+
+function renderRule(alert: SpanscoreAlert): Record<string, unknown> {
+  const { name, severity, summary } = alert;
+  return {
+    alert: name,
+    expr: renderCondition(alert),
+    ...(alert.for === undefined ? {} : { for: alert.for }),
+    labels: { severity },
+    annotations: { summary, runbook: `docs/deploy.md#${name.toLowerCase()}` },
+  };
+}
