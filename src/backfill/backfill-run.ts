@@ -1,5 +1,4 @@
 import { SECOND_MS } from '../domain/durations.ts';
-import { isRecord } from '../domain/unknown-values.ts';
 import { sleep } from '../domain/waits.ts';
 import type { JobRun } from '../jobs/job-kind.ts';
 import { SETTLE_MS } from '../jobs/settle-time.ts';
@@ -9,7 +8,6 @@ import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
 import { MAX_KEYS } from '../store/contracts/stores.ts';
-import type { EndedSession } from '../store/contracts/sessions.ts';
 import {
   addCounts,
   EMPTY_REPORT,
@@ -27,6 +25,7 @@ import {
 } from './backfill-spec.ts';
 import type { BatchDesk } from '../batches/batch-desk.ts';
 import { batchTargets } from './batched-targets.ts';
+import { readCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { openDesk, type BatchParts } from './open-desk.ts';
 import { CostCap } from './cost-cap.ts';
 import { ProgressRate } from './progress-rate.ts';
@@ -37,7 +36,6 @@ import {
   selectBackfill,
   type Selecting,
   type SelectedTargets,
-  type TracePlace,
 } from './select-backfill.ts';
 import { selectSessions } from './select-sessions.ts';
 import { shareStock } from './share-stock.ts';
@@ -78,22 +76,6 @@ export interface BackfillWork {
   readonly retryWaitsMs?: readonly number[] | undefined;
 }
 
-/** Place of a backfill. */
-interface Checkpoint {
-  /** Begin of the job by the store's clock, Unix milliseconds: later decisions are results of it. */
-  readonly begunMs: number;
-  readonly phase: 'traces' | 'sessions' | 'done';
-  /** Last trace, and last session, of the pages that are done. */
-  readonly afterTrace: TracePlace | null;
-  readonly afterSession: EndedSession | null;
-  /** Estimated number of traces in the range, of agents or not. */
-  readonly listed: number;
-  /** Number of them in the pages that are done. */
-  readonly passed: number;
-  /** Counts of the pages that are done. */
-  readonly counts: BackfillReport;
-}
-
 /** One lease of a backfill: continues from the stored place to the end. */
 export class BackfillRun {
   readonly #work: BackfillWork;
@@ -121,17 +103,7 @@ export class BackfillRun {
     const { maxCostUsd } = this.#spec;
     this.#cap = maxCostUsd === null ? null : new CostCap(maxCostUsd, job.costUsd);
     this.#costUsd = job.costUsd;
-    this.#checkpoint = isRecord(job.checkpoint)
-      ? (job.checkpoint as unknown as Checkpoint)
-      : {
-          begunMs: 0,
-          phase: 'traces',
-          afterTrace: null,
-          afterSession: null,
-          listed: 0,
-          passed: 0,
-          counts: { ...EMPTY_REPORT, maxCostUsd },
-        };
+    this.#checkpoint = readCheckpoint(job.checkpoint, maxCostUsd);
   }
 
   /** Scores what is left. Returns the last progress. Throws what `JobRun.check` throws, and what the store throws. */
@@ -215,24 +187,72 @@ export class BackfillRun {
   }
 
   async #scoreTraces(scoring: Scoring, selecting: Selecting): Promise<void> {
-    const createTargets = (limited: Scoring) => createTraceTargets(limited, selecting.mode);
-    const desk = this.#desk;
-    const targets = desk === null ? createTargets(scoring) : batchTargets(scoring, desk, createTargets);
+    const targets = this.#createTargets(scoring, (limited) => createTraceTargets(limited, selecting.mode));
     const { concurrency, tracesPerSecond } = this.#spec;
     const limits = [concurrency, tracesPerSecond].flatMap((most) => most ?? []);
     const limit = Math.max(1, Math.floor(Math.min(this.#pageSize, ...limits)));
     const { afterTrace: after } = this.#checkpoint;
     const pages = selectBackfill(scoring, this.#range, selecting, { after, limit });
+    await this.#scorePages(targets, this.#pace(pages), {
+      atOnce: concurrency === null ? PAGES_AT_ONCE : 1,
+      describe: (page) => ({
+        counted: { matched: countTargets(page), sessions: 0 },
+        listed: page.listed,
+        place: { afterTrace: page.after },
+      }),
+    });
+  }
+
+  /** Gives pages out as fast as the backfill may go. */
+  async *#pace<Page extends { readonly taken: readonly unknown[] }>(
+    pages: AsyncIterable<Page>,
+  ): AsyncGenerator<Page> {
+    const { tracesPerSecond } = this.#spec;
+    for await (const page of pages) {
+      yield page;
+      if (tracesPerSecond !== null) {
+        await sleep((page.taken.length * SECOND_MS) / tracesPerSecond, this.#run.signal);
+      }
+    }
+  }
+
+  async #scoreSessions(scoring: Scoring, selecting: Selecting): Promise<void> {
+    const { mode, sessions } = selecting;
+    const targets = this.#createTargets(scoring, (limited) => createSessionTargets(limited, mode, sessions));
+    const pages = selectSessions(scoring, this.#range, selecting, this.#checkpoint.afterSession);
+    await this.#scorePages(targets, pages, {
+      // The turns of a page's sessions are in memory.
+      atOnce: 1,
+      describe: (page) => ({
+        counted: { matched: 0, sessions: countTargets(page) },
+        listed: 0,
+        place: { afterSession: page.after },
+      }),
+    });
+  }
+
+  /** Creates targets whose judges are asked in batches, when the backfill does so. */
+  #createTargets<Key>(
+    scoring: Scoring,
+    create: (scoring: Scoring) => BackfillTargets<Key>,
+  ): BackfillTargets<Key> {
+    return this.#desk === null ? create(scoring) : batchTargets(scoring, this.#desk, create);
+  }
+
+  /** Scores pages, some at the same time. */
+  async #scorePages<Key, Page extends SelectedTargets<Key>>(
+    targets: BackfillTargets<Key>,
+    pages: AsyncIterable<Page>,
+    { atOnce, describe }: PagesTerms<Page>,
+  ): Promise<void> {
+    const mostAtOnce = this.#desk === null ? atOnce : BATCHED_PAGES_AT_ONCE;
     const underWay: PageUnderWay[] = [];
     try {
       for await (const page of pages) {
-        const settle = this.#startPage(targets, page, { matched: countTargets(page), sessions: 0 });
-        underWay.push({ settle, listed: page.listed, place: { afterTrace: page.after } });
-        if (underWay.length >= this.#countPagesAtOnce()) {
+        const { counted, listed, place } = describe(page);
+        underWay.push({ settle: this.#startPage(targets, page, counted), listed, place });
+        if (underWay.length >= mostAtOnce) {
           await this.#settleFirst(underWay);
-        }
-        if (tracesPerSecond !== null) {
-          await sleep((page.taken.length * SECOND_MS) / tracesPerSecond, this.#run.signal);
         }
         await this.#run.check();
       }
@@ -245,25 +265,11 @@ export class BackfillRun {
     }
   }
 
-  #countPagesAtOnce(): number {
-    const ofBackfill = this.#desk === null ? PAGES_AT_ONCE : BATCHED_PAGES_AT_ONCE;
-    return this.#spec.concurrency === null ? ofBackfill : 1;
-  }
-
-  async #scoreSessions(scoring: Scoring, selecting: Selecting): Promise<void> {
-    const targets = createSessionTargets(scoring, selecting.mode, selecting.sessions);
-    const { afterSession } = this.#checkpoint;
-    for await (const page of selectSessions(scoring, this.#range, selecting, afterSession)) {
-      const settle = this.#startPage(targets, page, { matched: 0, sessions: countTargets(page) });
-      await this.#settleFirst([{ settle, listed: 0, place: { afterSession: page.after } }]);
-    }
-  }
-
   /** Starts to score a page. The result adds its counts to the report. */
   #startPage<Key>(
     targets: BackfillTargets<Key>,
     page: SelectedTargets<Key>,
-    counted: Pick<BackfillReport, 'matched' | 'sessions'>,
+    counted: PageCounts,
   ): Promise<() => void> {
     const open = { counts: EMPTY_REPORT };
     this.#open.add(open);
@@ -273,6 +279,7 @@ export class BackfillRun {
       check: () => this.#run.check(),
       signal: this.#run.signal,
       retryWaitsMs: this.#work.retryWaitsMs ?? RETRY_WAITS_MS,
+      isBatched: this.#desk !== null,
       onPairs: (pairs) => {
         open.counts = addCounts(open.counts, pairs);
       },
@@ -286,7 +293,7 @@ export class BackfillRun {
     return scored;
   }
 
-  #addPage(pairs: PairCounts, { matched, sessions }: Pick<BackfillReport, 'matched' | 'sessions'>): void {
+  #addPage(pairs: PairCounts, { matched, sessions }: PageCounts): void {
     const sum = addCounts(this.#checkpoint.counts, pairs);
     const counts = { ...sum, matched: sum.matched + matched, sessions: sum.sessions + sessions };
     this.#checkpoint = { ...this.#checkpoint, counts };
@@ -323,6 +330,7 @@ export class BackfillRun {
       remaining,
       perSecond,
       etaSeconds: perSecond === null ? null : Math.ceil(remaining / perSecond),
+      batchError: this.#desk?.error ?? null,
     };
     return {
       checkpoint: this.#checkpoint,
@@ -349,6 +357,21 @@ export class BackfillRun {
         : PAGE.quick;
     return this.#work.pageSize ?? slowest;
   }
+}
+
+type PageCounts = Pick<BackfillReport, 'matched' | 'sessions'>;
+
+/** Terms of the pages of one kind of targets. */
+interface PagesTerms<Page> {
+  /** Pages that are scored at the same time, unless they wait for batches. */
+  readonly atOnce: number;
+  readonly describe: (page: Page) => {
+    readonly counted: PageCounts;
+    /** Number of traces that were listed for the page. */
+    readonly listed: number;
+    /** Place after the page. */
+    readonly place: Partial<Checkpoint>;
+  };
 }
 
 interface PageUnderWay {

@@ -29,11 +29,11 @@ export function batchTargets<Key>(
         const settle = (name: string, outcome: TraceOutcome) =>
           outcome.error === null ? onOutcome(name, outcome) : void broken.set(name, outcome);
         await turns.add(() => targets.score(left, settle));
+        await desk.wait(visit.parked);
         if (visit.parked.size === 0) {
           broken.forEach((outcome, name) => onOutcome(name, outcome));
           return;
         }
-        await desk.wait(visit.parked);
         left = left.filter((key) => broken.has(plain.name(key)));
       }
     },

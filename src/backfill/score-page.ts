@@ -21,6 +21,8 @@ export interface PageTerms {
   readonly signal: AbortSignal;
   /** Waits before scorers that wait for their judge are tried again, milliseconds. */
   readonly retryWaitsMs: readonly number[];
+  /** True when judges are asked in batches: a question without a reply was in several of them, so its scorer is not tried again. */
+  readonly isBatched: boolean;
   /** Called with the pairs of each target as soon as it is done. */
   readonly onPairs: (pairs: PairCounts) => void;
 }
@@ -96,8 +98,9 @@ async function scoreTargets<Key>(
     if (keys.length === 0) {
       break;
     }
+    const waiting = keys.flatMap((key) => outcomes.get(targets.name(key)) ?? []);
     rejectAway(
-      keys.flatMap((key) => outcomes.get(targets.name(key)) ?? []),
+      waiting.flatMap((outcome) => listWaiting(outcome, terms)),
       [...outcomes.values()],
     );
   }
@@ -119,23 +122,21 @@ function countOutcome(rules: readonly PreparedRule[], outcome: TraceOutcome, ter
 }
 
 /** Returns true for a target whose pass broke off, or with a scorer that waits for something else than money of the backfill. */
-function isWaiting(outcome: TraceOutcome | undefined, { isSpent }: PageTerms): boolean {
-  return (
-    outcome !== undefined &&
-    (outcome.error !== null ||
-      outcome.decisions.some(
-        (row) =>
-          row.status === 'deferred' && !(isSpent() && readReasonCode(row.reason) === 'budget_exhausted'),
-      ))
-  );
+function isWaiting(outcome: TraceOutcome | undefined, terms: PageTerms): boolean {
+  return outcome !== undefined && (outcome.error !== null || listWaiting(outcome, terms).length > 0);
+}
+
+/** Lists the decisions of scorers that are worth another try soon. */
+function listWaiting({ decisions }: TraceOutcome, { isSpent, isBatched }: PageTerms): Decision[] {
+  return decisions.filter(({ status, reason }) => {
+    const waitsForMoney = readReasonCode(reason) === 'budget_exhausted';
+    return status === 'deferred' && (waitsForMoney ? !isSpent() : !isBatched);
+  });
 }
 
 /** Throws when a scorer waits on several targets and has scored none: its judge is away, and the job waits for it. */
-function rejectAway(waiting: readonly TraceOutcome[], all: readonly TraceOutcome[]): void {
+function rejectAway(deferred: readonly Decision[], all: readonly TraceOutcome[]): void {
   const scored = new Set(all.flatMap(({ scores }) => scores.map(({ fingerprint }) => fingerprint)));
-  const deferred = waiting.flatMap(({ decisions }) =>
-    decisions.filter(({ status }) => status === 'deferred'),
-  );
   const away = [...Map.groupBy(deferred, ({ fingerprint }) => fingerprint)].find(
     ([fingerprint, rows]) => rows.length > 1 && !scored.has(fingerprint),
   );

@@ -3,18 +3,11 @@ import DataLoader from 'dataloader';
 import { MIB } from '../domain/byte-sizes.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { hashValue } from '../domain/identity.ts';
-import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
+import type { PriceTable } from '../domain/money/model-prices.ts';
 import { sleep } from '../domain/waits.ts';
-import {
-  BATCH_PRICE_SHARE,
-  type BatchQuestion,
-  type BatchReply,
-  type BatchSeats,
-  type SeatedAttempt,
-} from '../judge/batch/batch-seat.ts';
-import { estimateTokens } from '../judge/call-estimate.ts';
-import { findCost } from '../judge/judge-cost.ts';
+import type { BatchQuestion, BatchReply, BatchSeats, SeatedAttempt } from '../judge/batch/batch-seat.ts';
 import { JudgeError } from '../judge/judge-error.ts';
+import { buildRequest } from './build-request.ts';
 import { DeskSeat } from './desk-seat.ts';
 import { choosePayable, type BatchMoney } from './payable-requests.ts';
 import type { AnsweredRequest, BatchRequest, JudgeBatchStore } from '../store/contracts/judge-batches.ts';
@@ -89,6 +82,7 @@ export class BatchDesk {
   #writing: Promise<void> = Promise.resolve();
   #failure: AppError | undefined;
   #costUsd = 0;
+  #error = '';
   #isSpent = false;
 
   constructor(deps: DeskDeps, terms: Partial<DeskTerms> = {}) {
@@ -110,6 +104,11 @@ export class BatchDesk {
     return this.#costUsd;
   }
 
+  /** Last error of the batches whose questions have no reply; null without one. */
+  get error(): string | null {
+    return this.#error === '' ? null : this.#error;
+  }
+
   /** True when the money of the job did not suffice for a question. */
   get isSpent(): boolean {
     return this.#isSpent;
@@ -120,11 +119,25 @@ export class BatchDesk {
     const parked = new Set<string>();
     return {
       parked,
-      sit: (attempt) => new DeskSeat((question) => this.#answer(attempt, question, parked)),
+      sit: (attempt) =>
+        new DeskSeat((question) =>
+          this.#answer(attempt, question, parked).catch((error: unknown) => this.#leaveToWait(error)),
+        ),
     };
   }
 
-  /** Waits until none of these questions waits for a batch. Throws what the store throws, and `cancelled` at the end of the lease. */
+  /** A failure of the store is none of the judge: the attempt has no result, and `wait` throws it. */
+  #leaveToWait(error: unknown): undefined {
+    if (!(error instanceof AppError) || error.stage !== 'store') {
+      throw error;
+    }
+    this.#failure ??= error;
+  }
+
+  /**
+   * Waits until none of these questions waits for a batch. Throws what the store has thrown since the desk was opened, and `cancelled` at
+   * the end of the lease.
+   */
   async wait(ids: ReadonlySet<string>): Promise<void> {
     const { firstLookMs, longestLookMs } = this.#terms;
     for (let waitMs = firstLookMs; ; waitMs = Math.min(longestLookMs, waitMs * 1.5)) {
@@ -150,20 +163,26 @@ export class BatchDesk {
     for (let looks = 0; looks < MAX_LAST_LOOKS; looks += 1) {
       const chunks = await this.#deps.batches.chunks([...this.#used]);
       if (chunks.every(({ status }) => status === 'done')) {
-        return;
+        break;
       }
       await sleep(this.#terms.firstLookMs, this.#deps.signal);
       await this.#deps.check();
     }
+    await this.#readError();
   }
 
-  /** Reads what the job has cost so far. */
+  /** Reads what the job has cost so far, and what its batches wait for. */
   async open(): Promise<void> {
     await this.#readCost();
+    await this.#readError();
   }
 
   async #readCost(): Promise<void> {
     this.#costUsd = (await this.#deps.batches.spentOf(this.#deps.jobId)).costUsd;
+  }
+
+  async #readError(): Promise<void> {
+    this.#error = await this.#deps.batches.errorOf(this.#deps.jobId);
   }
 
   async #answer(
@@ -180,7 +199,7 @@ export class BatchDesk {
     if (known?.status === 'replied') {
       return { status: known.replyStatus, body: known.reply };
     }
-    if (known?.status === 'lost' && known.tries >= MAX_TRIES) {
+    if (known?.status === 'lost' && this.#countTries(known) >= MAX_TRIES) {
       // An error of the provider, like one of an online call.
       if (known.replyStatus !== 0) {
         return { status: known.replyStatus, body: known.reply };
@@ -190,16 +209,27 @@ export class BatchDesk {
       });
     }
     if (!this.#open.has(id)) {
-      if (known?.status === 'waiting') {
+      if (known?.status === 'waiting' || known?.status === 'claimed') {
         await this.#adopt(known);
         this.#open.set(id, known.chunk);
         this.#used.add(known.chunk);
       } else {
-        this.#collect(this.#buildRequest(id, attempt, question, known));
+        this.#collect({
+          ...buildRequest(attempt, question, this.#deps.prices),
+          customId: id,
+          jobId: this.#deps.jobId,
+          tries: this.#countTries(known) + 1,
+          version: (known?.version ?? 0) + 1,
+        });
       }
     }
     parked.add(id);
     return undefined;
+  }
+
+  /** Counts the batches of this job that a question was in. What an earlier job has given up is asked again. */
+  #countTries(known: AnsweredRequest | undefined): number {
+    return known?.jobId === this.#deps.jobId ? known.tries : 0;
   }
 
   /** A kill may have come between the questions of a chunk and its row. */
@@ -213,45 +243,6 @@ export class BatchDesk {
   #computeId({ scoreId, evidenceHash }: SeatedAttempt, { provider, body, fenceCode }: BatchQuestion): string {
     const asked = fenceCode === undefined ? body : body.replaceAll(fenceCode, '');
     return hashValue([this.#deps.salt, scoreId, evidenceHash, provider, asked]);
-  }
-
-  #buildRequest(
-    customId: string,
-    { tenant, traceId, scoreId, rule }: SeatedAttempt,
-    { provider, body }: BatchQuestion,
-    before: AnsweredRequest | undefined,
-  ): BatchRequest {
-    const { model: modelId, messages } = JSON.parse(body) as {
-      model: string;
-      messages: { content: unknown }[];
-    };
-    const model = `${provider}/${modelId}`;
-    const tokens = estimateTokens({
-      messages: messages.map(({ content }) => ({
-        role: 'user',
-        text: typeof content === 'string' ? content : JSON.stringify(content),
-      })),
-      responseSchema: undefined,
-    });
-    const listed = findCost(tokens, findPrice(model, this.#deps.prices));
-    return {
-      customId,
-      chunk: '',
-      jobId: this.#deps.jobId,
-      tenant,
-      traceId,
-      scoreId,
-      rule,
-      model,
-      status: 'waiting',
-      tries: (before?.tries ?? 0) + 1,
-      estimatedUsd: listed === undefined ? null : listed * BATCH_PRICE_SHARE,
-      costUsd: null,
-      version: (before?.version ?? 0) + 1,
-      body,
-      replyStatus: 0,
-      reply: '',
-    };
   }
 
   #collect(request: BatchRequest): void {
@@ -366,6 +357,7 @@ export class BatchDesk {
       return;
     }
     const chunks = await this.#deps.batches.chunks([...waiting]);
+    await this.#readError();
     for (const { id, status } of chunks) {
       if (status !== 'intended' && status !== 'sending') {
         this.#unbooked.delete(id);

@@ -1,9 +1,11 @@
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
 import type { BatchClient } from '../judge/batch/batch-client.ts';
+import { JudgeError } from '../judge/judge-error.ts';
 import { startDuties, type DutyOptions } from '../ownership/duties.ts';
 import type { DutyStore } from '../store/contracts/duties.ts';
-import type { BatchChunk } from '../store/contracts/judge-batches.ts';
+import { CHUNK_STATUSES, type BatchChunk } from '../store/contracts/judge-batches.ts';
+import { describeUnknownProvider, describeWait } from './batch-faults.ts';
 import { ChunkStep, type StepDeps } from './chunk-step.ts';
 
 /** Work that one process of a store does at a time: only it talks to providers of batches. */
@@ -108,14 +110,18 @@ class Keeper {
 
   /** Takes the next step of a chunk, unless it waits. A failure only delays it. */
   async #visit(chunk: BatchChunk, check: () => Promise<void>, stopping: AbortSignal): Promise<void> {
-    const client = this.#deps.findClient(chunk.provider, stopping);
     const wait = this.#waits.get(chunk.id);
-    if (client === undefined || (wait !== undefined && performance.now() < wait.untilMs)) {
+    if (wait !== undefined && performance.now() < wait.untilMs) {
       return;
     }
     try {
+      const client = this.#deps.findClient(chunk.provider, stopping);
+      if (client === undefined) {
+        throw new JudgeError('judge_misconfigured', describeUnknownProvider(chunk.provider));
+      }
       const next = await new ChunkStep(this.#deps, chunk, client, check).take();
       if (next === chunk.status) {
+        await this.#note(chunk, '');
         this.#delay(chunk.id, wait);
       } else {
         this.#waits.delete(chunk.id);
@@ -127,6 +133,27 @@ class Keeper {
         error: readErrorMessage(error),
       });
       this.#delay(chunk.id, wait);
+      if (error instanceof JudgeError && !stopping.aborted) {
+        await this.#noteFailure(chunk, error);
+      }
+    }
+  }
+
+  /** Stores why a chunk waits, for the status of its job. The step may have taken the chunk further. */
+  async #noteFailure({ id, provider }: BatchChunk, error: JudgeError): Promise<void> {
+    try {
+      const [chunk] = await this.#deps.batches.chunks([id]);
+      await (chunk === undefined ? undefined : this.#note(chunk, describeWait(error, provider)));
+    } catch (cause) {
+      this.#deps.log.debug('the error of a batch was not stored', { chunk: id, error: cause });
+    }
+  }
+
+  /** An imported chunk keeps the error of its batch. */
+  async #note(chunk: BatchChunk, error: string): Promise<void> {
+    const isOpen = CHUNK_STATUSES.indexOf(chunk.status) < CHUNK_STATUSES.indexOf('imported');
+    if (isOpen && chunk.error !== error) {
+      await this.#deps.batches.writeChunk({ ...chunk, error });
     }
   }
 

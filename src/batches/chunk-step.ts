@@ -1,4 +1,3 @@
-import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
 import {
   BATCH_ENDPOINT,
@@ -18,6 +17,7 @@ import type {
 } from '../store/contracts/judge-batches.ts';
 import type { JudgeCallStore } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
+import { describeEnd, describeRefusal, isRefusal } from './batch-faults.ts';
 import { readResultLine, type BatchResult } from './read-results.ts';
 import { listCosts, listEstimates } from './spend-entries.ts';
 
@@ -64,10 +64,14 @@ export class ChunkStep {
 
   /** Nothing was sent yet. */
   async #begin(): Promise<ChunkStatus> {
+    if (!(await this.#isUnwanted())) {
+      await this.#check();
+      await this.#deps.batches.claim(this.#chunk.id);
+    }
     const requests = await this.#readRequests();
     if (requests.length === 0 || (await this.#isUnwanted())) {
       await this.#lose(requests, JOB_ENDED);
-      return this.#save({ ...this.#chunk, status: 'done' });
+      return this.#save({ ...this.#chunk, status: 'done', error: '' });
     }
     const sending = { ...this.#chunk, status: 'sending', requests: requests.length } as const;
     await this.#check();
@@ -77,20 +81,38 @@ export class ChunkStep {
 
   /** A process has begun to send. Its batch may exist: it is taken over, and no other one is made. */
   async #resume(): Promise<ChunkStatus> {
-    const [known, ...extra] = await this.#client.findBatches(CHUNK_KEY, this.#chunk.id);
-    await Promise.all(extra.filter((batch) => !isEnding(batch)).map(({ id }) => this.#client.cancel(id)));
+    const known = (await this.#findBatch()) ?? (await this.#fence());
     if (known !== undefined) {
       return this.#accept(this.#chunk, known);
     }
-    const orphans = await this.#client.findFiles(nameFile(this.#chunk));
-    await Promise.all(orphans.map((id) => this.#client.deleteFile(id)));
     const requests = await this.#readRequests();
     if (requests.length === 0 || (await this.#isUnwanted())) {
       await this.#lose(requests, JOB_ENDED);
       await this.#book(this.#chunk, requests);
-      return this.#save({ ...this.#chunk, status: 'done' });
+      return this.#save({ ...this.#chunk, status: 'done', error: '' });
     }
     return this.#send({ ...this.#chunk, requests: requests.length }, requests);
+  }
+
+  /** Finds the batch of the chunk at the provider. */
+  async #findBatch(): Promise<ProviderBatch | undefined> {
+    const [known, ...extra] = await this.#client.findBatches(CHUNK_KEY, this.#chunk.id);
+    await Promise.all(extra.filter((batch) => !isEnding(batch)).map(({ id }) => this.#client.cancel(id)));
+    return known;
+  }
+
+  /**
+   * Keeps a process that stalled before it created the batch from creating it later: its file is deleted. Returns a batch that it has
+   * created until then.
+   */
+  async #fence(): Promise<ProviderBatch | undefined> {
+    await this.#deleteFilesByName();
+    return this.#findBatch();
+  }
+
+  async #deleteFilesByName(): Promise<void> {
+    const files = await this.#client.findFiles(nameFile(this.#chunk));
+    await Promise.all(files.map((id) => this.#client.deleteFile(id)));
   }
 
   async #send(chunk: BatchChunk, requests: readonly BatchRequestRow[]): Promise<ChunkStatus> {
@@ -106,26 +128,41 @@ export class ChunkStep {
     let batch: ProviderBatch;
     try {
       inputFileId = await this.#client.upload(nameFile(chunk), lines.join(''));
-      await this.#check();
+      await this.#checkOr(() => this.#client.deleteFile(inputFileId));
       batch = await this.#client.create(inputFileId, { [JOB_KEY]: chunk.jobId, [CHUNK_KEY]: chunk.id });
     } catch (error) {
       if (isRefusal(error)) {
-        return this.#import({ ...chunk, inputFileId, error: readErrorMessage(error) }, 'refused');
+        return this.#import(
+          { ...chunk, inputFileId, error: describeRefusal(error, chunk.provider) },
+          'refused',
+        );
       }
       throw error;
     }
-    try {
-      await this.#check();
-    } catch (error) {
-      // Another process keeps the batches by now, and may not have seen this one.
-      await this.#client.cancel(batch.id);
-      throw error;
-    }
+    await this.#checkOr(() => this.#cancelUnless(chunk.id, batch.id));
     return this.#accept({ ...chunk, inputFileId }, batch);
   }
 
+  /** Checks the duty. Cleans up before it throws when another process keeps the batches by now. */
+  async #checkOr(cleanUp: () => Promise<void>): Promise<void> {
+    try {
+      await this.#check();
+    } catch (error) {
+      await cleanUp();
+      throw error;
+    }
+  }
+
+  /** Cancels a batch when the chunk has another one. Otherwise the process that keeps the batches has this one, or finds it. */
+  async #cancelUnless(chunkId: string, batchId: string): Promise<void> {
+    const [stored] = await this.#deps.batches.chunks([chunkId]);
+    if (stored !== undefined && stored.batchId !== '' && stored.batchId !== batchId) {
+      await this.#client.cancel(batchId);
+    }
+  }
+
   #accept(chunk: BatchChunk, batch: ProviderBatch): Promise<ChunkStatus> {
-    return this.#save({ ...chunk, ...listFiles(batch), batchId: batch.id, status: 'created' });
+    return this.#save({ ...chunk, ...listFiles(batch), batchId: batch.id, status: 'created', error: '' });
   }
 
   async #poll(): Promise<ChunkStatus> {
@@ -171,6 +208,14 @@ export class ChunkStep {
     await this.#write(writes);
     const why = [chunk.error, `the batch ended as ${ending} without a reply`].filter((text) => text !== '');
     const lost = await this.#lose([...open.values()], { why: why.join('; '), isTry: ending !== 'cancelled' });
+    const overloads = asked.filter(({ status }) => status === 'lost').length;
+    const error = describeEnd({
+      ending,
+      failure: chunk.error,
+      all: all.length,
+      missing: lost + overloads,
+      overloads,
+    });
     if (unreadable + lost > 0) {
       this.#deps.log.warn('a batch of a judge ended without some replies', {
         chunk: chunk.id,
@@ -178,11 +223,11 @@ export class ChunkStep {
         ending,
         lost,
         unreadable,
-        error: chunk.error,
+        error,
       });
     }
     await this.#book(chunk, all, asked);
-    const imported = { ...chunk, status: 'imported' } as const;
+    const imported = { ...chunk, error, status: 'imported' } as const;
     await this.#save(imported);
     return this.#clean(imported);
   }
@@ -219,9 +264,9 @@ export class ChunkStep {
 
   /** Marks questions without a reply. Returns their number. */
   async #lose(requests: readonly BatchRequestRow[], { why, isTry }: Loss): Promise<number> {
-    const waiting = requests.filter(({ status }) => status === 'waiting');
+    const open = requests.filter(({ status }) => status === 'waiting' || status === 'claimed');
     await this.#write(
-      waiting.map((request) => ({
+      open.map((request) => ({
         ...request,
         status: 'lost' as const,
         tries: request.tries - (isTry ? 0 : 1),
@@ -232,7 +277,7 @@ export class ChunkStep {
         reply: why,
       })),
     );
-    return waiting.length;
+    return open.length;
   }
 
   /** Books the costs instead of the estimates. */
@@ -249,10 +294,11 @@ export class ChunkStep {
     await this.#deps.judgeCalls.spend(entries);
   }
 
-  /** Deletes the files at the provider. */
+  /** Deletes the files at the provider, also those of a process that was killed after an upload. */
   async #clean(chunk: BatchChunk): Promise<ChunkStatus> {
     const files = [chunk.inputFileId, chunk.outputFileId, chunk.errorFileId].filter((id) => id !== '');
     await Promise.all(files.map((id) => this.#client.deleteFile(id)));
+    await this.#deleteFilesByName();
     return this.#save({ ...chunk, status: 'done' });
   }
 
@@ -286,13 +332,6 @@ interface Loss {
 }
 
 const JOB_ENDED: Loss = { why: 'the job has ended', isTry: false };
-
-/** Statuses with which a provider refuses a batch for good. */
-const REFUSALS: ReadonlySet<unknown> = new Set([400, 404, 413, 422]);
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof AppError && REFUSALS.has(error.details['status']);
-}
 
 /** Returns the name of the file of a chunk. */
 function nameFile({ id }: BatchChunk): string {

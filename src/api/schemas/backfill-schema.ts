@@ -69,6 +69,10 @@ export const Backfill = z
     etaSeconds: z.number().nullable(),
     costUsd: z.number(),
     maxCostUsd: z.number().nullable(),
+    batchError: z
+      .string()
+      .nullable()
+      .describe('Reason why questions in batches have no reply, and what to do; null without one.'),
     checkpoint: z.unknown().describe('Place from which it continues; null before the first.'),
     owner: z.string().describe("Process that ran it last; '' before the first."),
     error: z.string().nullable(),

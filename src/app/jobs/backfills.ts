@@ -210,11 +210,6 @@ function listJudges(rules: readonly PreparedRule[]): string[] {
 }
 
 function rejectUnbatched(rules: readonly PreparedRule[], { judges: { providers } }: Config): void {
-  if (rules.some(({ target }) => target === 'session')) {
-    throw new InvalidInputError(
-      'batch: rules on sessions cannot be used with it; name other rules or scorers',
-    );
-  }
   const names = listJudges(rules).map((judge) => judge.split('/', 1)[0] ?? '');
   const unbatched = names.find(
     (name) => !Object.hasOwn(providers, name) || providers[name]?.batch === undefined,

@@ -35,9 +35,11 @@ export function isOpen(backfill: Backfill): boolean {
 }
 
 /** Says the state of a backfill, and why it does not go on. */
-export function describeState({ status, error, left }: Backfill): string {
+export function describeState({ status, error, left, batchError }: Backfill): string {
   const reason = status === 'failed' || status === 'running' ? error : status === 'queued' ? left : null;
-  return reason === null ? STATES[status] : `${STATES[status]}: ${reason}`;
+  const batches = batchError === null ? null : `batches: ${batchError}`;
+  const reasons = [reason, batches].filter((text) => text !== null);
+  return reasons.length === 0 ? STATES[status] : `${STATES[status]}: ${reasons.join('; ')}`;
 }
 
 /** Progress of a backfill. */

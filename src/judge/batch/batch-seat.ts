@@ -28,7 +28,10 @@ export interface BatchSeat {
 /** Facts of an attempt. */
 export interface SeatedAttempt {
   readonly tenant: string;
+  /** '' for a session. */
   readonly traceId: string;
+  /** '' for a run without a session. */
+  readonly sessionId: string;
   readonly scoreId: string;
   readonly evidenceHash: string;
   /** Rule that pays. */

@@ -134,6 +134,7 @@ function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Pr
     batch: context.judgeScope.batches?.sit({
       tenant: cell.task.key.tenant,
       traceId: cell.task.key.traceId,
+      sessionId: cell.target.run.sessionId ?? '',
       scoreId,
       evidenceHash: cell.hash,
       rule: cell.selected.rule.paidBy ?? cell.selected.rule.name,

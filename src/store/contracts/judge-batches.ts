@@ -17,7 +17,7 @@ export interface BatchChunk {
   readonly inputFileId: string;
   readonly outputFileId: string;
   readonly errorFileId: string;
-  /** Failure of the whole batch; '' without one. */
+  /** Failure of the batch, or of the last try to send or read it, and what to do; '' without one. */
   readonly error: string;
 }
 
@@ -29,14 +29,20 @@ export interface BatchRequestRow {
   readonly chunk: string;
   readonly jobId: string;
   readonly tenant: string;
+  /** '' for a session. */
   readonly traceId: string;
+  /** '' for a run without a session. */
+  readonly sessionId: string;
   readonly scoreId: string;
   /** Rule that pays. */
   readonly rule: string;
   /** `provider/model`. */
   readonly model: string;
-  /** `waiting` for the batch, `replied`, or `lost`: the batch ended without a usable line for it. */
-  readonly status: 'waiting' | 'replied' | 'lost';
+  /**
+   * `waiting` for its batch, `claimed` by the process that sends the batch, `replied`, or `lost`: the batch ended without a usable line
+   * for it.
+   */
+  readonly status: 'waiting' | 'claimed' | 'replied' | 'lost';
   /** Number of batches that the question was in. */
   readonly tries: number;
   /** Expected cost, USD; null for a judge without a price. */
@@ -70,10 +76,17 @@ export interface JudgeBatchStore {
   chunks(ids: readonly string[]): Promise<BatchChunk[]>;
   /** Reads questions by their ids. */
   requests(customIds: readonly string[]): Promise<AnsweredRequest[]>;
-  /** Streams the bodies of the waiting questions of a chunk. */
+  /**
+   * Claims the waiting questions of a chunk. Another chunk may have the same questions: the first that claims them keeps them, and a late
+   * write of the other one changes nothing.
+   */
+  claim(chunk: string): Promise<void>;
+  /** Streams the bodies of the claimed questions of a chunk. */
   bodies(chunk: string): AsyncIterable<Pick<BatchRequest, 'customId' | 'body'>>;
   /** Reads the questions of a chunk without their texts. */
   requestsOf(chunk: string): Promise<BatchRequestRow[]>;
-  /** Sums the money of a job: the cost of its replies, and the expected cost of its waiting questions. */
+  /** Returns the last error of a job's batches that are open, or whose questions have no reply; '' without one. */
+  errorOf(jobId: string): Promise<string>;
+  /** Sums the money of a job: the cost of its replies, and the expected cost of its questions without a reply. */
   spentOf(jobId: string): Promise<{ readonly costUsd: number; readonly waitingUsd: number }>;
 }

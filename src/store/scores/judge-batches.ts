@@ -15,9 +15,14 @@ import { toDateTime } from '../values.ts';
 const STATUS_STEP = 2n ** 48n;
 
 export function createJudgeBatchStore(database: Database): JudgeBatchStore {
+  return { ...createChunks(database), ...createQuestions(database) };
+}
+
+type ChunkPart = 'writeChunk' | 'openChunks' | 'chunks' | 'errorOf';
+
+function createChunks(database: Database): Pick<JudgeBatchStore, ChunkPart> {
   return {
     writeChunk: (chunk) => database.insertRows('judge_batches', [toChunkRow(chunk)]),
-    writeRequests: (requests) => database.insertRows('judge_batch_requests', requests.map(toRequestRow)),
     openChunks: async () =>
       (await database.rows<ChunkRow>(`${SELECT_CHUNKS} WHERE Status != 'done' ORDER BY IntendedAt`)).map(
         fromChunkRow,
@@ -28,6 +33,29 @@ export function createJudgeBatchStore(database: Database): JudgeBatchStore {
           ids: [...ids],
         })
       ).map(fromChunkRow),
+    errorOf: async (jobId) => {
+      const [row] = await database.rows<{ error: string }>(
+        `SELECT Error AS error FROM judge_batches FINAL
+         WHERE JobId = {jobId:String} AND Error != '' AND (Status NOT IN ('imported', 'done') OR Chunk IN (
+           SELECT Chunk FROM judge_batch_requests FINAL WHERE JobId = {jobId:String} AND Status = 'lost'))
+         ORDER BY WrittenAt DESC LIMIT 1`,
+        { jobId },
+      );
+      return row?.error ?? '';
+    },
+  };
+}
+
+function createQuestions(database: Database): Omit<JudgeBatchStore, ChunkPart> {
+  return {
+    writeRequests: (requests) => database.insertRows('judge_batch_requests', requests.map(toRequestRow)),
+    claim: (chunk) =>
+      database.insertSelected(
+        `INSERT INTO judge_batch_requests
+         SELECT * REPLACE ('claimed' AS Status, Version + 1 AS Version, now64(3) AS WrittenAt) FROM (
+           SELECT * FROM judge_batch_requests FINAL WHERE Chunk = {chunk:String} AND Status = 'waiting')`,
+        { chunk },
+      ),
     requests: async (customIds) => {
       const found: AnsweredRequest[] = [];
       for (const slice of splitIntoSlices(customIds)) {
@@ -43,7 +71,7 @@ export function createJudgeBatchStore(database: Database): JudgeBatchStore {
     async *bodies(chunk) {
       const rows = database.stream(
         `SELECT CustomId, Body FROM judge_batch_requests FINAL
-         WHERE Chunk = {chunk:String} AND Status = 'waiting' ORDER BY CustomId`,
+         WHERE Chunk = {chunk:String} AND Status = 'claimed' ORDER BY CustomId`,
         { chunk },
       );
       for await (const batch of rows) {
@@ -62,7 +90,7 @@ export function createJudgeBatchStore(database: Database): JudgeBatchStore {
       ).map(fromRequestRow),
     spentOf: async (jobId) => {
       const [row] = await database.rows<{ costUsd: number; waitingUsd: number }>(
-        `SELECT sum(ifNull(CostUsd, 0)) AS costUsd, sumIf(ifNull(EstimatedUsd, 0), Status = 'waiting') AS waitingUsd
+        `SELECT sum(ifNull(CostUsd, 0)) AS costUsd, sumIf(ifNull(EstimatedUsd, 0), Status IN ('waiting', 'claimed')) AS waitingUsd
          FROM judge_batch_requests FINAL WHERE JobId = {jobId:String}`,
         { jobId },
       );
@@ -105,7 +133,7 @@ function toChunkRow(chunk: BatchChunk): object {
 }
 
 const REQUEST_COLUMNS = `
-  CustomId AS customId, Chunk AS chunk, JobId AS jobId, Tenant AS tenant, TraceId AS traceId, ScoreId AS scoreId,
+  CustomId AS customId, Chunk AS chunk, JobId AS jobId, Tenant AS tenant, TraceId AS traceId, SessionId AS sessionId, ScoreId AS scoreId,
   Rule AS rule, Model AS model, Status AS status, Try AS tries, EstimatedUsd AS estimatedUsd, CostUsd AS costUsd,
   toString(Version) AS version`;
 
@@ -122,6 +150,7 @@ function toRequestRow(request: BatchRequest): object {
     JobId: request.jobId,
     Tenant: request.tenant,
     TraceId: request.traceId,
+    SessionId: request.sessionId,
     ScoreId: request.scoreId,
     Rule: request.rule,
     Model: request.model,

@@ -35,9 +35,9 @@ export interface BatchServerCall {
 
 /**
  * Fault of a call: `refused` and `lost-reply` answer 500, without and with the work done; `broken` resets the connection after the
- * work.
+ * work; a status is answered without the work done.
  */
-export type CallFault = 'refused' | 'lost-reply' | 'broken' | undefined;
+export type CallFault = 'refused' | 'lost-reply' | 'broken' | { readonly status: number } | undefined;
 
 export interface BatchServer {
   /** URL that ends in `/v1`, for a provider's `baseURL`. */
@@ -214,8 +214,9 @@ async function serve(state: State, request: IncomingMessage, response: ServerRes
   const [kind = '', id = '', action = ''] = url.pathname.replace('/v1/', '').split('/');
   const name = `${request.method} /${kind}${id === '' ? '' : '/{id}'}${action === '' ? '' : `/${action}`}`;
   const fault = await state.fault(state.count(name));
-  if (fault === 'refused') {
-    reply(response, { status: 500, body: { error: { message: 'try later' } } });
+  if (fault === 'refused' || typeof fault === 'object') {
+    const { status } = fault === 'refused' ? { status: 500 } : fault;
+    reply(response, { status, body: { error: { message: 'try later' } } });
     return;
   }
   const served = await answer(state, {

@@ -11,6 +11,9 @@ import { QUESTIONS_A_TRACE, startBatchProcess } from './batch-world.ts';
 /** Traces of each test. */
 export const TRACES = 6;
 
+/** Turns of each session. The sessions are `chat-0`, `chat-1` and so on. */
+export const TURNS = 2;
+
 /** Stored traces, a provider with batches, and the processes of one test. */
 export interface BatchTest {
   readonly base: TestStore;
@@ -59,8 +62,10 @@ export function describeBatches(): BatchTest {
       store = await openEmptied(base.options);
       traceIds = Array.from({ length: TRACES }, newTraceId);
       for (const [n, traceId] of traceIds.entries()) {
-        const trace = anAgentTrace(traceId, Date.now() - 24 * 3_600_000 + n);
-        await ingest(store, decodeOtlpJson(trace.answering(`It is ${n} degrees.`).request()).spans);
+        const trace = anAgentTrace(traceId, Date.now() - 24 * 3_600_000 + n)
+          .answering(`It is ${n} degrees.`)
+          .withAttributes({ 'gen_ai.conversation.id': `chat-${Math.floor(n / TURNS)}` });
+        await ingest(store, decodeOtlpJson(trace.request()).spans);
       }
     },
     async expectExact() {

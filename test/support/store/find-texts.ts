@@ -19,7 +19,7 @@ export async function findTexts(address: ClickHouseAddress, texts: readonly stri
       const rows = await queryRows<{ text: string }>(
         address,
         `SELECT DISTINCT arrayJoin(arrayFilter(text -> position(line, text) > 0, [${needles}])) AS text
-         FROM (SELECT concat(formatRow('JSONEachRow', ${list})${columns.includes('Body') ? ', base64Decode(Body)' : ''}) AS line FROM ${name})`,
+         FROM (SELECT concat(formatRow('JSONEachRow', ${list})${columns.includes('Body') ? ', tryBase64Decode(Body)' : ''}) AS line FROM ${name})`,
       );
       return rows.map(({ text }) => `${name}: ${text}`);
     }),

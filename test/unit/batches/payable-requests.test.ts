@@ -8,6 +8,7 @@ const request = (customId: string, estimatedUsd: number | null, rule = 'r'): Bat
   jobId: 'job',
   tenant: '',
   traceId: 't',
+  sessionId: '',
   scoreId: 's',
   rule,
   model: 'local/judge',

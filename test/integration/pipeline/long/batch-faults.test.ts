@@ -4,8 +4,7 @@ import type { BatchChunk, BatchRequest } from '../../../../src/store/contracts/j
 import type { SpendEntry } from '../../../../src/store/contracts/stores.ts';
 import type { CallFault, LineFate, ServedBatch } from '../../../support/fakes/batch-server.ts';
 import { describeBatches, TRACES, type BatchTest } from '../../../support/scoring/batch-tests.ts';
-import { BATCHED_SCORER, endOfJob, QUESTIONS_A_TRACE } from '../../../support/scoring/batch-world.ts';
-import { queryRows, runCommand as runSql } from '../../../support/store/clickhouse-query.ts';
+import { endOfJob, QUESTIONS_A_TRACE } from '../../../support/scoring/batch-world.ts';
 import { lateToolSpan, store as ingest } from '../../../support/store/stored-agent.ts';
 import { until } from '../../../support/until.ts';
 
@@ -148,30 +147,6 @@ describe('a backfill with batches', () => {
     expect(next?.customIds).toEqual(expect.arrayContaining(unanswered));
   });
 
-  test('ends its batch when a question of it was purged, and asks the others again', async () => {
-    world.server.end = () => undefined;
-    const id = await (await world.startProcess()).open();
-    await until(() => world.server.batches[0]?.status === 'in_progress');
-    const [purged = ''] = world.traceIds;
-    const { database } = world.base.options;
-    for (const table of ['judge_batch_requests', 'otel_traces', 'trace_activity']) {
-      await runSql(
-        world.base.options,
-        `ALTER TABLE ${database}.${table} DELETE WHERE TraceId = '${purged}' SETTINGS mutations_sync = 2`,
-      );
-    }
-    await until(() => world.server.batches[0]?.status === 'cancelled');
-    world.server.end = () => ({});
-
-    expect(await endOfJob(world.store, id)).toMatchObject({ status: 'done', report: { scored: TRACES - 1 } });
-    expect(world.server.files.size).toBe(0);
-    const [rows] = await queryRows<{ rows: string }>(
-      world.base.options,
-      `SELECT count() AS rows FROM ${database}.judge_batch_requests WHERE TraceId = '${purged}'`,
-    );
-    expect(rows?.rows).toBe('0');
-  });
-
   test('drops the replies on evidence that has changed', async () => {
     let isReleased = false;
     world.server.end = (_, index) => (index > 0 || isReleased ? {} : undefined);
@@ -202,11 +177,8 @@ describe('a backfill with batches', () => {
     expect(job.report['skipped']).toMatchObject({ max_cost: expect.any(Number) });
   });
 
-  test('is refused for a provider without batches, for sessions, and with a concurrency', async () => {
-    const process = await world.startProcess({
-      rules: [{ name: 'chats', target: 'session', scorers: [BATCHED_SCORER] }],
-    });
-    await expect(process.open({ scorers: undefined })).rejects.toThrow(/batch: rules on sessions/);
+  test('is refused for a provider without batches, and with a concurrency', async () => {
+    const process = await world.startProcess();
     await expect(process.open({ limits: { concurrency: 2 } })).rejects.toThrow(/concurrency: cannot/);
     const online = await world.startProcess({
       judges: { default: 'local/judge', providers: { local: { baseURL: world.server.baseUrl } } },

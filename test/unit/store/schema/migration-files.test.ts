@@ -46,6 +46,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0031-decision-hours', '54c068bafa90ee4edfa30481abc8a6aee7fc39965ece18e95ae65c2877c2dc77'],
   ['0032-run-starts-written', 'fb44e36dc1e956fe62e38acd6a5a0054ef2816215464a71868f8a47359f8846d'],
   ['0033-judge-batches', 'fbf8137fc95f87e68b1b2ad7ed652f7c138c7c14ff85781926ad20c059a73736'],
+  ['0034-batched-sessions', '986d158f85c04ef9501ea27fa413d08225e0cf4804f102e92f2ccac2686e2cd5'],
 ];
 
 describe('migration files', () => {
