@@ -17,7 +17,7 @@ export interface ApiEnv {
     findPorts: (caller: Caller) => ApiPorts;
     sender: Sender;
     caller: Caller;
-    /** Sentence for the sender about the work that goes on after the time limit of the request. Absent: no work goes on. */
-    afterLimit?: string;
+    /** Called at the time limit of the request. Returns a sentence for the sender about the work that stops or goes on. */
+    afterLimit?: () => string;
   };
 }

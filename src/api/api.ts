@@ -120,7 +120,7 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
   api.use(
     `${PREFIX}/*`,
     timeout(maxRequestMs, (c: Context<ApiEnv>) => {
-      const advice = c.var.afterLimit ?? 'ask for less at a time';
+      const advice = c.var.afterLimit?.() ?? 'ask for less at a time';
       const message = `the request took longer than ${maxRequestMs / SECOND_MS} s; ${advice}`;
       return new HTTPException(504, { message });
     }),

@@ -113,8 +113,8 @@ export interface ScoreWrites {
   /** Stores scores, or replaces those of the same target, scorer and author. Returns their ids. */
   post(scores: readonly PostedScore[]): Promise<readonly string[]>;
   delete(scoreId: string): Promise<void>;
-  /** Runs scorers on a trace. */
-  run(request: ScoreRequest): Promise<ScoredNow>;
+  /** Runs scorers on a trace. The signal stops them. */
+  run(request: ScoreRequest, signal: AbortSignal): Promise<ScoredNow>;
 }
 
 /** Judgement of a reviewer on a target. */

@@ -93,7 +93,7 @@ const scoreNow = createRoute({
     ),
     ...PROBLEMS,
     504: describeProblem(
-      'The scorers took longer than the limit of a request, and continue. With `write`, their results are stored: `GET /traces/{traceId}` shows them. Without it, nobody gets them.',
+      'The scorers took longer than the limit of a request. With `write`, they continue, and their results are stored: `GET /traces/{traceId}` shows them. Without it, they are stopped.',
     ),
   },
 });
@@ -123,10 +123,16 @@ export function createScoreWriteRoutes() {
     .openapi(scoreNow, async (c) => {
       const store = readStorePorts(c.var);
       const request = c.req.valid('json');
-      c.set('afterLimit', describeLateResults(request));
+      const atLimit = new AbortController();
+      c.set('afterLimit', () => {
+        atLimit.abort();
+        return describeLateResults(request);
+      });
+      // Without `write`, only the reply has the results: the scorers end with the request.
+      const ends = request.write ? [] : [atLimit.signal, c.req.raw.signal];
       const subjects = [{ kind: 'trace', id: request.traceId }] as const;
       const writes = await store.openWrites({ action: 'trace.score', subjects });
-      const { scores, decisions } = await writes.scores.run(request);
+      const { scores, decisions } = await writes.scores.run(request, AbortSignal.any(ends));
       const nowMs = await store.nowMs();
       return c.json(
         { scores: scores.map(scoreJson), decisions: decisions.map((row) => decisionJson(row, nowMs)) },
@@ -139,7 +145,7 @@ function describeLateResults({ traceId, write }: ScoreRequest): string {
   const place = `GET /api/v1/traces/${traceId} shows them`;
   return write
     ? `the scorers continue, and their results will be stored: ${place}`
-    : `the scorers continue, but nobody gets their results: ask again with "write": true, then ${place}`;
+    : `the scorers were stopped, as nobody would get their results: ask again with "write": true, then ${place}`;
 }
 
 function toPosted({

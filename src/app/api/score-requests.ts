@@ -7,13 +7,19 @@ import { listRulesNow, scoreTracesNow } from '../scoring/score-now.ts';
 import { describeUnknownScorer, listConfiguredScorers } from '../scoring/scorer-names.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
-/** Scores a trace that a caller names. Throws an `InvalidInputError` for scorers that cannot run, and a `NotFoundError` for an unknown trace. */
+/** Scores a trace that a caller names, until the signal stops it. Throws an `InvalidInputError` for scorers that cannot run, and a `NotFoundError` for an unknown trace. */
 export async function scoreNow(
   {
     config,
     store,
     onDemand,
-  }: { readonly config: Config; readonly store: Store; readonly onDemand: ScoringOnDemand },
+    signal,
+  }: {
+    readonly config: Config;
+    readonly store: Store;
+    readonly onDemand: ScoringOnDemand;
+    readonly signal: AbortSignal;
+  },
   { tenant }: Caller,
   { traceId, scorers, write }: ScoreRequest,
 ): Promise<ScoredNow> {
@@ -31,7 +37,7 @@ export async function scoreNow(
   try {
     const { kit, scoring } = await onDemand.load();
     const rules = await listRulesNow(kit, scorers, false);
-    const outcomes = await scoreTracesNow(scoring, keys, rules, { write });
+    const outcomes = await scoreTracesNow({ ...scoring, signal }, keys, rules, { write });
     const broken = outcomes.find(({ error }) => error !== null);
     if (broken?.error) {
       throw broken.error;

@@ -67,7 +67,7 @@ export function createWriteOpener(
       scores: {
         post: (scores) => postScores({ store, purged, scorers: config.scorers }, caller, scores),
         delete: (scoreId) => deleteScore(store, caller, scoreId),
-        run: (request) => scoreNow({ config, store, onDemand }, caller, request),
+        run: (request, signal) => scoreNow({ config, store, onDemand, signal }, caller, request),
       },
       labels: { store: (label) => storeLabel({ store, purged, scorers: config.scorers }, caller, label) },
       purges: { start: (request) => startPurge(config, store, caller, request) },

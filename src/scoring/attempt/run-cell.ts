@@ -68,7 +68,7 @@ function useStanding({ fingerprint }: Score): ScorerAttempt {
 
 /**
  * Runs the scorer once for all rules that need the same score at the same time; its score is written once. When the budget of the
- * other rule was exhausted, this rule tries with its own budget.
+ * other rule was exhausted, this rule tries with its own budget. When the other work was stopped, this one goes on alone.
  */
 async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
   const key = `${scoreId} ${cell.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
@@ -81,7 +81,8 @@ async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<Recor
     if (isOurs) {
       return recorded;
     }
-    if (!isOutOfBudget(recorded.attempt)) {
+    const isAbandonedThere = recorded.attempt.result.status === 'abandoned' && !run.context.signal?.aborted;
+    if (!isOutOfBudget(recorded.attempt) && !isAbandonedThere) {
       return { attempt: recorded.attempt, scores: [] };
     }
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScoreWrites } from '../../../src/api/access/write-ports.ts';
+import type { Caller } from '../../../src/api/api-env.ts';
 import type { ApiPorts } from '../../../src/api/ports.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostedJoins } from '../../../src/app/api/start-posted-joins.ts';
@@ -275,21 +276,46 @@ describe('POST /score', () => {
 
   it.each([
     [true, /their results will be stored: GET \/api\/v1\/traces\/[0-9a-f]{32} shows them/u, 1],
-    [false, /nobody gets their results: ask again with "write": true/u, 0],
+    [false, /the scorers were stopped, .*: ask again with "write": true/u, 0],
   ])('says after its time limit what becomes of the results (write: %s)', async (write, advice, stored) => {
     const traceId = newTraceId();
     await ingest(world.store, agentRunSpans(traceId), 'a');
-    const [late, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const limited = await world.listen({
-      maxRequestMs: 1_000,
-      findPorts: (caller) => delayScoring(world.findPorts(caller), late.promise, done.resolve),
-    });
+    const delay = new ScoringDelay();
+    const limited = await world.listen({ maxRequestMs: 1_000, findPorts: delay.findPorts });
     const body = { traceId, scorers: ['keyword-coverage'], write };
     const answer = await limited.ask({ method: 'POST', path: '/score', body, token: ADMIN_A });
     expect(answer).toMatchObject({ status: 504, body: { title: 'Took too long' } });
     expect(answer.body['detail']).toMatch(advice);
-    late.resolve();
-    await done.promise;
+    expect(delay.isStopped).toBe(!write);
+    delay.end();
+    await delay.ended;
+    expect([...(await world.store.scores.ofTraces([{ tenant: 'a', traceId }])).values()]).toHaveLength(
+      stored,
+    );
+  });
+
+  it.each([
+    [true, 1],
+    [false, 0],
+  ])('goes on without its client only for results that are stored (write: %s)', async (write, stored) => {
+    const traceId = newTraceId();
+    await ingest(world.store, agentRunSpans(traceId), 'a');
+    const delay = new ScoringDelay();
+    const { port } = await world.listen({ findPorts: delay.findPorts });
+    const client = new AbortController();
+    const asked = fetch(`http://127.0.0.1:${port}/api/v1/score`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_A}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ traceId, scorers: ['keyword-coverage'], write }),
+      signal: client.signal,
+    });
+    await delay.begun;
+    client.abort();
+    await expect(asked).rejects.toThrow(/abort/iu);
+    await (write ? sleep(300) : until(() => delay.isStopped));
+    expect(delay.isStopped).toBe(!write);
+    delay.end();
+    await delay.ended;
     expect([...(await world.store.scores.ofTraces([{ tenant: 'a', traceId }])).values()]).toHaveLength(
       stored,
     );
@@ -310,23 +336,45 @@ describe('POST /score', () => {
   });
 });
 
-/** Lets scorers begin later, and tells when they have ended. */
-function delayScoring(ports: ApiPorts, late: Promise<void>, end: () => void): ApiPorts {
-  const { store } = ports;
-  return store === null
-    ? ports
-    : {
-        ...ports,
-        store: {
-          ...store,
-          async openWrites(write) {
-            const writes = await store.openWrites(write);
-            const run: ScoreWrites['run'] = async (request) => {
-              await late;
-              return writes.scores.run(request).finally(end);
-            };
-            return { ...writes, scores: { ...writes.scores, run } };
-          },
-        },
+/** Lets scorers begin later, and tells whether they were stopped. */
+class ScoringDelay {
+  readonly #begun = Promise.withResolvers<void>();
+  readonly #late = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
+  #signal: AbortSignal | undefined;
+
+  get begun(): Promise<void> {
+    return this.#begun.promise;
+  }
+
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  get isStopped(): boolean {
+    return this.#signal?.aborted === true;
+  }
+
+  end(): void {
+    this.#late.resolve();
+  }
+
+  readonly findPorts = (caller: Caller): ApiPorts => {
+    const ports = world.findPorts(caller);
+    const { store } = ports;
+    return store === null ? ports : { ...ports, store: { ...store, openWrites: this.#delay(store) } };
+  };
+
+  #delay(store: NonNullable<ApiPorts['store']>): NonNullable<ApiPorts['store']>['openWrites'] {
+    return async (write) => {
+      const writes = await store.openWrites(write);
+      const run: ScoreWrites['run'] = async (request, signal) => {
+        this.#signal = signal;
+        this.#begun.resolve();
+        await this.#late.promise;
+        return writes.scores.run(request, signal).finally(this.#ended.resolve);
       };
+      return { ...writes, scores: { ...writes.scores, run } };
+    };
+  }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
@@ -767,6 +768,26 @@ describe('crashes and other processes', () => {
       ['r', 'scored'],
       ['s', 'scored'],
     ]);
+  });
+
+  it('goes on alone when the work with which it shares a scorer is stopped', async () => {
+    const store = new MemoryStore();
+    const scorer = judged('j', () =>
+      scorer.inputs.length === 1 ? new Promise<never>(() => undefined) : { score: 1 },
+    );
+    const mode = await buildLiveMode(store, buildRule([scorer]));
+    const traceId = await oneTrace(store);
+    const scoring = createTestScoring(store);
+    const stopping = new AbortController();
+    const stopped = scoreTraces({ ...scoring, signal: stopping.signal }, [buildKey(traceId)], mode);
+    await expect.poll(() => scorer.inputs.length).toBe(1);
+    const other = scoreTraces(scoring, [buildKey(traceId)], mode);
+    await sleep(20);
+    expect(scorer.inputs).toHaveLength(1);
+    stopping.abort();
+    await Promise.all([stopped, other]);
+    expect(scorer.inputs).toHaveLength(2);
+    expect(store.scores()).toMatchObject([{ score: 1 }]);
   });
 
   it('keeps the row with the newer evidence, whichever process writes last', async () => {
