@@ -3,6 +3,14 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** Writes an estimated number with its noun: `about 21 traces`, `less than 1 trace`, `0 traces`. */
+export function formatAbout(count: number, one: string, many = `${one}s`): string {
+  if (count === 0) {
+    return formatCount(count, one, many);
+  }
+  return count < 1 ? `less than 1 ${one}` : `about ${formatCount(Math.round(count), one, many)}`;
+}
+
 /** Writes a part of a number with its noun: `2 of 3 claims`, `0 of 1 claim`. */
 export function formatPart(part: number, count: number, one: string, many = `${one}s`): string {
   return `${part} of ${formatCount(count, one, many)}`;

@@ -5,6 +5,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { previewJson } from '../../api/json/preview-json.ts';
 import { MOST_SAMPLED } from '../../api/schemas/preview-schema.ts';
 import { limitUpTo, parseSpan } from '../arguments.ts';
+import { auditCommand } from '../audit-command.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
 import { requireRules } from '../input/rule-names.ts';
@@ -64,6 +65,13 @@ async function preview(context: CommandContext, options: PreviewOptions): Promis
   const rule = findRule(kit.rules, name);
   const { store, purged, readTrace } = await context.openApp();
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal, purged });
+  // The verdicts of a sample cost money, which is stored.
+  if (options.sample > 0) {
+    await auditCommand(context, 'preview', {
+      action: 'rule.preview',
+      subjects: [{ kind: 'rule', id: name }],
+    });
+  }
   const view = await previewConfigured(
     { config, kit, scoring, store },
     { rule, lastMs: options.last, sample: options.sample, tenant: '', listing: signal, judging: signal },

@@ -1,4 +1,4 @@
-import { formatCount } from '../../domain/plural.ts';
+import { formatAbout, formatCount } from '../../domain/plural.ts';
 import type { CallCost, CostEstimate, EstimateBasis } from '../../estimate/estimate-cost.ts';
 import { showReasons } from './show-reasons.ts';
 import { showSpell } from './show-backfill.ts';
@@ -40,7 +40,9 @@ export function showMoney(usd: number): string {
 }
 
 function showCalls({ judgeCalls, inputTokens, outputTokens }: CallCost): string {
-  return `about ${formatCount(judgeCalls, 'judge call')}, ${inputTokens} input and ${outputTokens} output tokens`;
+  // The number is rounded, and the scorer asks a judge.
+  const calls = judgeCalls === 0 ? 'less than 1 judge call' : formatAbout(judgeCalls, 'judge call');
+  return `${calls}, ${inputTokens} input and ${outputTokens} output tokens`;
 }
 
 function showCost({ costUsd, costLow, costHigh }: CallCost): string {

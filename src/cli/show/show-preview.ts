@@ -1,5 +1,5 @@
 import type { previewJson } from '../../api/json/preview-json.ts';
-import { formatCount } from '../../domain/plural.ts';
+import { formatAbout, formatCount } from '../../domain/plural.ts';
 import { cleanLine } from './clean-text.ts';
 import { showEstimate, showMoney } from './show-estimate.ts';
 import { showReasons } from './show-reasons.ts';
@@ -41,7 +41,7 @@ function showForce(inForce: Preview['rule']['inForce']): string {
 
 function showWeek({ perWeek: { traces, judgeCalls, costUsd } }: Preview): string {
   const cost = costUsd === null ? 'an unknown price' : `about ${showMoney(costUsd)}`;
-  return `a week: about ${formatCount(Math.round(traces), 'trace')}, ${formatCount(Math.round(judgeCalls), 'judge call')}, ${cost}`;
+  return `a week: ${formatAbout(traces, 'trace')}, ${formatAbout(judgeCalls, 'judge call')}, ${cost}`;
 }
 
 function showMonitor({ alert, series, scores, firedAt }: Preview['monitors'][number]): string {

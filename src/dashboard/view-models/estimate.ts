@@ -39,7 +39,9 @@ export function describeVolume({ matched, selected, left, perWeek }: Preview): s
   const reasons = Object.entries(left).map(([reason, count]) => `${formatNumber(count)} ${reason}`);
   const share = matched === 0 ? '' : ` (${formatPercent(selected, matched)})`;
   const others = reasons.length === 0 ? '' : `, the others not: ${reasons.join(', ')}`;
-  return `${formatNumber(selected)} of ${formatNumber(matched)} traces would be scored${share}${others}. A week has about ${formatNumber(Math.round(perWeek.traces))} of them, for ${describeCosts(perWeek)}.`;
+  const isFew = perWeek.traces > 0 && perWeek.traces < 1;
+  const week = isFew ? 'less than 1' : `about ${formatNumber(Math.round(perWeek.traces))}`;
+  return `${formatNumber(selected)} of ${formatNumber(matched)} traces would be scored${share}${others}. A week has ${week} of them, for ${describeCosts(perWeek)}.`;
 }
 
 /** Verdict of a preview, with its trace. */

@@ -26,6 +26,8 @@ it('a preview says its volume, its verdicts and what was not understood', () => 
   expect(describeVolume(preview)).toBe(
     '100 of 400 traces would be scored (25 %), the others not: 300 sampled_out. A week has about 700 of them, for about $2.94 ($2.66 to $3.22).',
   );
+  const rare = { ...preview, perWeek: { ...preview.perWeek, traces: 0.4 } };
+  expect(describeVolume(rare)).toContain('A week has less than 1 of them');
   expect(listVerdicts(preview)).toMatchObject([
     { traceId: preview.traces[0]?.traceId, run: 'no run', scorer: 'hallucination', score: 0.5 },
   ]);

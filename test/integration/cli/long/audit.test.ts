@@ -61,6 +61,15 @@ it('backfill and rescore leave audit rows, a dry run leaves none', async () => {
   ]);
 });
 
+it('preview leaves an audit row for the money of its verdicts, and none without a sample', async () => {
+  expect(await run(['preview', '--rule', 'all', '--sample', '0'])).toMatchObject({ code: 0 });
+  expect(await readAudit('preview')).toEqual([]);
+  expect(await run(['preview', '--rule', 'all'])).toMatchObject({ code: 0 });
+  expect(await readAudit('preview')).toEqual([
+    { Tenant: '', Action: 'rule.preview', Subjects: ['rule:all'] },
+  ]);
+});
+
 it('purge leaves an audit row with hashes in place of ids, and none when nobody agrees', async () => {
   await base.store.runs.write([buildRunRecord({ tenant: 'acme', userId: 'eve' })]);
   expect(await run(['purge', '--user', 'eve', '--tenant', 'acme'])).toMatchObject({ code: 130 });
