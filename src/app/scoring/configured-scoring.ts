@@ -7,7 +7,6 @@ import type { TraceReader } from '../../scoring/read/read-context.ts';
 import type { CommitPace } from '../../scoring/record/group-commit.ts';
 import { createScoring, type Scoring } from '../../scoring/scoring.ts';
 import type { ScoringStores } from '../../scoring/scoring-stores.ts';
-import { rememberClock } from '../../scoring/store-clock.ts';
 import type { SessionSettings } from '../../scoring/sessions/session-readiness.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -44,8 +43,8 @@ const DEFAULT_CONCURRENCY = 16;
 const RUNS_PER_CALL = 2;
 
 /**
- * Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after half a second. Rows of judges wait 1 s: a
- * kill loses what the judge was paid for.
+ * Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after half a second. Judge calls wait 1 s: a kill
+ * loses replies that were paid.
  */
 const STEADY_PACE: CommitPace = {
   everyMs: 2_000,
@@ -103,7 +102,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
   const cache = config.judges.reuse ? createReplyCache(REPLY_CACHE) : undefined;
   const scoring = createScoring(
     {
-      stores: shareLookups({ ...stores, spans: rememberClock(stores.spans, () => performance.now()) }),
+      stores: shareLookups(stores),
       readTrace: deps.readTrace,
       joiner: JOINER,
       log: deps.log,

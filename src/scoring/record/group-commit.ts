@@ -19,7 +19,7 @@ export interface CommitRounds {
 }
 
 export interface LaneOptions {
-  /** True: items of this table make a round due earlier. */
+  /** True: items of this table wait a shorter time. Such a round leaves the items of the other tables waiting. */
   readonly isUrgent?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface LaneOptions {
 export interface CommitPace {
   /** Shortest time from the start of a round to the next one, milliseconds. */
   readonly everyMs: number;
-  /** The same time when urgent items wait. */
+  /** The same time for urgent items, from the start of any round. */
   readonly urgentEveryMs: number;
   /** The same time when `manyItems` wait for one table, or waited before the last round: the end of a burst waits no longer. */
   readonly busyEveryMs: number;
@@ -73,9 +73,9 @@ export function createCommitRounds(pace: CommitPace = AT_ONCE): CommitRounds {
       if (wait !== undefined) {
         await wait;
       }
-      pacer.begin();
+      const isWhole = pacer.begin();
       for (const lane of lanes) {
-        if (!lane.isEmpty()) {
+        if ((isWhole || lane.isUrgent) && !lane.isEmpty()) {
           await lane.commit();
           await setImmediate();
         }
@@ -150,7 +150,8 @@ interface Pacer {
   look(): void;
   /** Waits until the next round is due; undefined when it is due now. */
   waitUntilDue(): Promise<void> | undefined;
-  begin(): void;
+  /** Begins a round. Returns false for one of urgent items only. */
+  begin(): boolean;
   hurry(): void;
 }
 
@@ -163,7 +164,9 @@ interface WaitingRows {
 
 function createPacer(pace: CommitPace, { countMost, hasUrgent }: WaitingRows): Pacer {
   let hurries = false;
+  /** Start of the last round, and of the last one of all tables. */
   let begunAtMs = Number.NEGATIVE_INFINITY;
+  let wholeAtMs = Number.NEGATIVE_INFINITY;
   let wasBusy = false;
   let gatheredAtMs = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -171,10 +174,15 @@ function createPacer(pace: CommitPace, { countMost, hasUrgent }: WaitingRows): P
 
   const isBusy = () => countMost() >= pace.manyItems;
 
+  /** Time until the next round of all tables. */
+  function readWholeLeftMs(): number {
+    const pauseMs = wasBusy || isBusy() ? pace.busyEveryMs : pace.everyMs;
+    return hurries ? 0 : Math.max(gatheredAtMs, wholeAtMs + pauseMs) - performance.now();
+  }
+
   function readLeftMs(): number {
-    const quietMs = hasUrgent() ? pace.urgentEveryMs : pace.everyMs;
-    const pauseMs = wasBusy || isBusy() ? pace.busyEveryMs : quietMs;
-    return hurries ? 0 : Math.max(gatheredAtMs, begunAtMs + pauseMs) - performance.now();
+    const urgentAtMs = hasUrgent() ? Math.max(gatheredAtMs, begunAtMs + pace.urgentEveryMs) : Infinity;
+    return Math.min(readWholeLeftMs(), urgentAtMs - performance.now());
   }
 
   function look(): void {
@@ -201,8 +209,13 @@ function createPacer(pace: CommitPace, { countMost, hasUrgent }: WaitingRows): P
       });
     },
     begin() {
+      const isWhole = readWholeLeftMs() <= 0;
       begunAtMs = performance.now();
-      wasBusy = isBusy();
+      if (isWhole) {
+        wholeAtMs = begunAtMs;
+        wasBusy = isBusy();
+      }
+      return isWhole;
     },
     hurry() {
       hurries = true;
