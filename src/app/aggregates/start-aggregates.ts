@@ -13,8 +13,11 @@ const LOOK_EVERY_MS = 5_000;
 /** Time between two passes over the decisions, milliseconds: only hours that have ended are summed. */
 const DECISIONS_EVERY_MS = 60_000;
 
-/** Least time between two passes, as a multiple of the time of the last one: passes take a small part of the store. */
-const REST_FACTOR = 10;
+/**
+ * Least time between two passes, as a multiple of the time of the last one. A pass computes the whole current hour, so its time grows
+ * with the traffic of the hour: passes take at most 2.5 % of the time.
+ */
+const REST_FACTOR = 40;
 
 /** Starts to keep the aggregates of scores and decisions up to date, in one of the scorer processes at a time. */
 export function startAggregates(

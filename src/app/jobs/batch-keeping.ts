@@ -5,21 +5,28 @@ import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../config/index.ts';
 
-/** Starts to keep the batches of judges of a store, with the providers of the configuration. */
+/**
+ * Starts to keep the batches of judges of a store, with the providers of the configuration. A process without such a provider leaves
+ * them to the other processes, and asks the store nothing.
+ */
 export function keepBatches(
   { judges }: Config,
   { judgeBatches, jobs, judgeCalls, duties }: Store,
   log: Log,
   options: KeeperOptions = {},
 ): BatchKeeper {
+  const isBatchProvider = (name: string) =>
+    Object.hasOwn(judges.providers, name) && judges.providers[name]?.batch === 'openai';
+  if (!Object.keys(judges.providers).some(isBatchProvider)) {
+    return { stop: () => Promise.resolve() };
+  }
   const deps = {
     batches: judgeBatches,
     jobs,
     judgeCalls,
     duties,
     findClient: (name: string, signal: AbortSignal) => {
-      const isKnown = Object.hasOwn(judges.providers, name) && judges.providers[name]?.batch === 'openai';
-      if (!isKnown) {
+      if (!isBatchProvider(name)) {
         return undefined;
       }
       const { baseURL, apiKey } = readProvider(name, name, judges);
