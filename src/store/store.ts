@@ -38,6 +38,7 @@ import type { ForeignTables } from './foreign/foreign-schema.ts';
 import { readClock } from './spans/arrivals.ts';
 import { readKnownSignals, recordSignals } from './spans/known-signals.ts';
 import { createOwnSpans } from './spans/own-spans.ts';
+import { rememberClock } from './spans/remembered-clock.ts';
 import { applyRetention, type Retention } from './schema/retention.ts';
 import { createListStore } from './lists/list-store.ts';
 import { createRepairStore } from './scores/repairs.ts';
@@ -121,7 +122,7 @@ async function readDefinitions(database: Database): Promise<Map<string, string>>
 function createStore(database: Database, foreign: ForeignTables | undefined): Store {
   const source = foreign === undefined ? undefined : createForeignSpans(database, foreign);
   const listing = source?.listing ?? ownListing(database);
-  const spans = source?.spans ?? createOwnSpans(database);
+  const spans = rememberClock(source?.spans ?? createOwnSpans(database), () => performance.now());
   const alerts = createAlertStore(database);
   return {
     sink: createSpanSink(database),
