@@ -1,6 +1,7 @@
 import type { RegisterCommand } from './command.ts';
 import { registerAlerts } from './commands/alerts.ts';
 import { registerBackfill } from './commands/backfill.ts';
+import { registerBackup } from './commands/backup.ts';
 import { registerCheckConfig } from './commands/check-config.ts';
 import { registerComponents } from './commands/components.ts';
 import { registerConfigPrint } from './commands/config-print.ts';
@@ -19,6 +20,7 @@ import { registerOpen } from './commands/open.ts';
 import { registerPreview } from './commands/preview.ts';
 import { registerPurge } from './commands/purge.ts';
 import { registerRescore } from './commands/rescore.ts';
+import { registerRestore } from './commands/restore.ts';
 import { registerScore } from './commands/score.ts';
 import { registerScores } from './commands/scores.ts';
 import { registerServe } from './commands/serve.ts';
@@ -48,6 +50,8 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerAlerts,
   registerDlq,
   registerMigrate,
+  registerBackup,
+  registerRestore,
   registerCheckConfig,
   registerConfigPrint,
   registerDoctor,

@@ -16,8 +16,8 @@ import { toRowJson } from './values.ts';
 
 /** Time limit of the server for one statement, in seconds, for reads and inserts. */
 export const MAX_EXECUTION_TIME_S = 30;
-/** Time limit of the client, longer than that of the server, so that the error of the server is seen. */
-const REQUEST_TIMEOUT_MS = 45_000;
+/** Time that the client waits longer than the server's time limit, so that the error of the server is seen, milliseconds. */
+const ANSWER_GRACE_MS = 15_000;
 /** Sockets for reads and small writes. Inserts of spans have their own pool, so that neither blocks the other. */
 const MAX_CONNECTIONS = 12;
 const MAX_INSERT_CONNECTIONS = 8;
@@ -28,6 +28,8 @@ export interface DatabaseOptions {
   readonly username: string;
   readonly password: string;
   readonly database: string;
+  /** Time limit of one statement, milliseconds; default 30 s. */
+  readonly statementLimitMs?: number;
 }
 
 export type QueryParams = Record<string, unknown>;
@@ -98,6 +100,10 @@ const INSERT_SETTINGS: ClickHouseSettings = {
   deduplicate_blocks_in_dependent_materialized_views: 1,
 };
 
+interface Insert {
+  readonly settings: ClickHouseSettings;
+}
+
 /** Opens the pools without sending a request. Throws a `ConfigError` for a database name that is no plain identifier. */
 export function openDatabase(options: DatabaseOptions): Database {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(options.database)) {
@@ -106,7 +112,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     );
   }
   const client = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
-  const reader = { client, settings: READ_SETTINGS, toError: toStoreError };
+  const limit = { max_execution_time: limitMs(options) / SECOND_MS };
+  const reader = { client, settings: { ...READ_SETTINGS, ...limit }, toError: toStoreError };
+  const inserting = { ...INSERT_SETTINGS, ...limit };
   const inserter = createDatabaseClient(options, MAX_INSERT_CONNECTIONS, options.database);
   const outside = createDatabaseClient(options, 1, 'default');
   const outsideReader = { ...reader, client: outside };
@@ -122,9 +130,15 @@ export function openDatabase(options: DatabaseOptions): Database {
       rows: (sql, params) => readRows(outsideReader, sql, params),
       command: (sql) => runCommand(outside, sql),
     },
-    insertRows: (table, rows, token) => insertJson(client, table, rows, token),
-    insertSelected: (statement, params) => insertSelected(inserter, statement, params),
-    insertBody: (statement, chunks, token) => insertBinary(inserter, statement, chunks, token),
+    insertRows: (table, rows, token) => insertJson(client, { table, rows, settings: inserting, token }),
+    insertSelected: (statement, params) =>
+      insertSelected(inserter, { statement, params, settings: inserting }),
+    insertBody: (statement, chunks, token) =>
+      insertBinary(inserter, {
+        statement,
+        chunks,
+        settings: { ...inserting, insert_deduplication_token: token },
+      }),
     limitReads: (limits) => {
       const own = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
       limited.push(own);
@@ -143,6 +157,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   return database;
 }
 
+function limitMs({ statementLimitMs = MAX_EXECUTION_TIME_S * SECOND_MS }: DatabaseOptions): number {
+  return statementLimitMs;
+}
+
 function buildLimits({ maxSeconds, maxBytes }: ReadLimits): ClickHouseSettings {
   return { ...READ_SETTINGS, max_execution_time: maxSeconds, max_memory_usage: String(maxBytes) };
 }
@@ -151,7 +169,7 @@ function createDatabaseClient(
   options: DatabaseOptions,
   maxConnections: number,
   database: string,
-  requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  requestTimeoutMs = limitMs(options) + ANSWER_GRACE_MS,
 ): ClickHouseClient {
   try {
     return createClient({
@@ -241,9 +259,16 @@ async function runCommand(client: ClickHouseClient, sql: string): Promise<void> 
 
 async function insertJson(
   client: ClickHouseClient,
-  table: string,
-  rows: readonly object[],
-  token = hashRows(table, rows),
+  {
+    table,
+    rows,
+    settings,
+    token = hashRows(table, rows),
+  }: Insert & {
+    readonly table: string;
+    readonly rows: readonly object[];
+    readonly token?: string | undefined;
+  },
 ): Promise<void> {
   if (rows.length === 0) {
     return;
@@ -254,7 +279,7 @@ async function insertJson(
       table,
       values,
       format: 'JSONEachRow',
-      clickhouse_settings: { ...INSERT_SETTINGS, insert_deduplication_token: token },
+      clickhouse_settings: { ...settings, insert_deduplication_token: token },
     });
   } catch (error) {
     throw toStoreError(error, `inserting ${rows.length} rows into ${table}`);
@@ -267,11 +292,10 @@ function hashRows(table: string, rows: readonly object[]): string {
 
 async function insertSelected(
   client: ClickHouseClient,
-  statement: string,
-  params: QueryParams,
+  { statement, params, settings }: Insert & { readonly statement: string; readonly params: QueryParams },
 ): Promise<void> {
   try {
-    await client.command({ query: statement, query_params: params, clickhouse_settings: INSERT_SETTINGS });
+    await client.command({ query: statement, query_params: params, clickhouse_settings: settings });
   } catch (error) {
     throw toStoreError(error, `inserting (${shortenSql(statement)})`);
   }
@@ -279,15 +303,17 @@ async function insertSelected(
 
 async function insertBinary(
   client: ClickHouseClient,
-  statement: string,
-  chunks: readonly Uint8Array[],
-  token: string,
+  {
+    statement,
+    chunks,
+    settings,
+  }: Insert & { readonly statement: string; readonly chunks: readonly Uint8Array[] },
 ): Promise<void> {
   try {
     const { stream } = await client.exec({
       query: statement,
       values: Readable.from(chunks, { objectMode: false }),
-      clickhouse_settings: { ...INSERT_SETTINGS, insert_deduplication_token: token },
+      clickhouse_settings: settings,
     });
     for await (const _ of stream) {
       // An insert has no result; reading to the end returns the socket to the pool.

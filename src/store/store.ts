@@ -31,6 +31,8 @@ import { createTombstoneStore } from './purge/tombstones.ts';
 import { createMemberStore } from './scores/members.ts';
 import { applyMergeSettings } from './schema/merge-settings.ts';
 import { migrate, migrationStatus } from './schema/migrate.ts';
+import { readDefinitions } from './schema/table-definitions.ts';
+import { refuseUnfinished } from './schema/unfinished-copy.ts';
 import { createMonitorView } from './monitors/monitor-view.ts';
 import { createMonitorStore } from './monitors/monitors.ts';
 import { createForeignSpans } from './foreign/foreign-spans.ts';
@@ -55,6 +57,8 @@ export interface StoreOptions extends DatabaseOptions {
   readonly retention: Retention;
   /** False keeps the schema and the retention unchanged; the tables must exist. */
   readonly migrate?: boolean;
+  /** True opens a database that a restore or a move still fills. Only that command may do this. */
+  readonly unfinished?: boolean;
   readonly log?: Log;
   /** Signals of agents. Default: those of every convention. */
   readonly agentSignals?: AgentSignals;
@@ -91,6 +95,7 @@ async function loadSignals(database: Database, options: StoreOptions): Promise<v
 export async function readMigrationStatus(options: DatabaseOptions): Promise<MigrationStatus> {
   const database = openDatabase(options);
   try {
+    await refuseUnfinished(database);
     return await migrationStatus(database);
   } finally {
     await database.close();
@@ -98,6 +103,9 @@ export async function readMigrationStatus(options: DatabaseOptions): Promise<Mig
 }
 
 async function prepare(database: Database, options: StoreOptions): Promise<void> {
+  if (options.unfinished !== true) {
+    await refuseUnfinished(database);
+  }
   if (options.migrate === false) {
     await migrationStatus(database);
     return;
@@ -108,15 +116,6 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
   const definitions = await readDefinitions(database);
   await applyRetention(database, definitions, options.retention, options.log);
   await applyMergeSettings(database, definitions, options.log);
-}
-
-/** Reads the CREATE statements of the tables, by name. */
-async function readDefinitions(database: Database): Promise<Map<string, string>> {
-  const tables = await database.rows<{ name: string; definition: string }>(
-    'SELECT name, create_table_query AS definition FROM system.tables WHERE database = {name:String}',
-    { name: database.name },
-  );
-  return new Map(tables.map(({ name, definition }) => [name, definition]));
 }
 
 function createStore(database: Database, foreign: ForeignTables | undefined): Store {

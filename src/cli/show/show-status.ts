@@ -2,6 +2,7 @@ import { isoTime } from '../../api/json/time-json.ts';
 import type { JobJson } from '../../api/json/job-json.ts';
 import type { ScorerStatus, ServeStatus } from '../../app/serve-status.ts';
 import type { ServeFile } from '../../config/serve-file.ts';
+import { showBytes } from '../../domain/byte-sizes.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { cleanLine } from './clean-text.ts';
 
@@ -119,8 +120,4 @@ function showFailing({ judge, scorer, ...state }: ScorerStatus['judges'][number]
 
 function showSeconds(ms: number): string {
   return `${Math.round(ms / 1_000)} s`;
-}
-
-function showBytes(bytes: number): string {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / (1024 * 1024)).toFixed(1)} MiB`;
 }

@@ -69,6 +69,11 @@ export interface PurgeStore {
   /** Collects the traces of a subject that arrived in a range of time, by the hash of its id alone. */
   collectByHash(jobId: string, subject: HashedSubject, key: PurgeHashKey): Promise<void>;
   /**
+   * Collects the traces and sessions that have a tombstone and rows nevertheless, and the tenants that were purged since a time (Unix
+   * milliseconds): rows of a copy that is older than the tombstones.
+   */
+  collectBuried(jobId: string, key: PurgeHashKey, sinceMs: number): Promise<void>;
+  /**
    * Adds what belongs to the collected traces: traces of the same run, sessions, scores, dead letters. Leaves out traces with data that
    * arrived at or after `beforeMs` (Unix milliseconds).
    */

@@ -10,6 +10,8 @@ import type {
 import type { Database, QueryParams } from '../database.ts';
 import { toDateTime } from '../values.ts';
 import { hourOf } from '../aggregates/aggregate-columns.ts';
+import { collectBuried } from './collect-buried.ts';
+import { addItems, listTraceTables } from './collect-items.ts';
 import { hashParams, hashSql } from './hash-sql.ts';
 import { itemsOf, readPurgeTables } from './purge-tables.ts';
 
@@ -28,6 +30,7 @@ export function createPurgeStore(database: Database): PurgeStore {
   return {
     collect: (jobId, subject) => collect(database, jobId, subject),
     collectByHash: (jobId, subject, key) => collectByHash(database, jobId, { ...subject, key }),
+    collectBuried: (jobId, key, sinceMs) => collectBuried(database, { jobId, key, sinceMs }),
     complete: (jobId, beforeMs) => complete(database, jobId, beforeMs),
     readExtent: (jobId) => readExtent(database, jobId),
     bury: (jobId, key) =>
@@ -112,26 +115,6 @@ async function waitForMutations(
 async function dropItems(database: Database, jobId: string, condition: string): Promise<void> {
   await beginMutation(database, 'purge_items', `DELETE WHERE JobId = '${jobId}' AND (${condition})`);
   await waitForMutations(database, ['purge_items']);
-}
-
-/** Adds items to a job. The statement selects Tenant and Id, and has the parameter `jobId`. */
-async function addItems(
-  database: Database,
-  kind: string,
-  selection: string,
-  params: QueryParams & { readonly jobId: string },
-): Promise<void> {
-  await database.insertSelected(
-    `INSERT INTO purge_items (JobId, Kind, Tenant, Id)
-     SELECT DISTINCT {jobId:String}, '${kind}', toString(Tenant), toString(Id) FROM (${selection}) AS found`,
-    params,
-  );
-}
-
-/** Lists the tables that name traces. */
-async function listTraceTables(database: Database): Promise<string[]> {
-  const tables = await readPurgeTables(database, '');
-  return tables.filter(({ namesTrace }) => namesTrace).map(({ name }) => name);
 }
 
 const SPAN_TEXTS = `arrayConcat(mapValues(SpanAttributes), mapValues(ResourceAttributes),

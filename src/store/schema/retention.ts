@@ -70,7 +70,7 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays = 3 }: Retenti
 }
 
 /**
- * Alters the tables with a different expiry. Two processes may do this at once.
+ * Alters the tables with a different expiry; an older schema lacks some of them. Two processes may do this at once.
  * @param definitions CREATE statements of the tables, by name
  */
 export async function applyRetention(
@@ -82,8 +82,9 @@ export async function applyRetention(
   checkDays('spans', retention.spansDays);
   checkDays('scores', retention.scoresDays);
   for (const expiry of listExpiries(retention)) {
-    const days = currentDays(definitions.get(expiry.table) ?? '', expiry.column);
-    if (days !== expiry.days) {
+    const definition = definitions.get(expiry.table);
+    const days = currentDays(definition ?? '', expiry.column);
+    if (definition !== undefined && days !== expiry.days) {
       await database.command(alterStatement(expiry));
       log?.info('retention changed', {
         table: expiry.table,

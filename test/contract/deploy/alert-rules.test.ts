@@ -10,7 +10,7 @@ import { renderPrometheusAlerts } from '../../support/documents/alert-rules/prom
 import { hasProgram } from '../../support/processes/installed-program.ts';
 
 const deploy = fileURLToPath(new URL('../../../deploy/', import.meta.url));
-const page = readFileSync(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
 
 interface PrometheusRule {
   readonly alert: string;
@@ -118,7 +118,7 @@ describe.each(ofGrafana.map((rule) => [rule.title, rule] as const))(
     it('links its section of the page', () => {
       const { runbook_url: link } = rule.annotations;
 
-      expect(link).toBe(`\${SPANSCORE_DOCS}/deploy.md#${title.toLowerCase()}`);
+      expect(link).toBe(`\${SPANSCORE_DOCS}/operations.md#${title.toLowerCase()}`);
       expect(page).toContain(`\n### ${title}\n`);
     });
 

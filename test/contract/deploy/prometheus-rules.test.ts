@@ -10,7 +10,7 @@ import { hasProgram } from '../../support/processes/installed-program.ts';
 
 const folder = fileURLToPath(new URL('../../../deploy/prometheus/', import.meta.url));
 const read = (path: string) => readFileSync(join(folder, path), 'utf8');
-const page = readFileSync(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
 
 interface Rule {
   readonly alert?: string;
@@ -43,7 +43,7 @@ describe('the rules of Prometheus', () => {
   it.each(alerts.map((rule) => [rule.alert ?? '', rule] as const))('%s says what to do', (name, rule) => {
     expect(rule.labels?.severity).toMatch(/^(critical|warning)$/);
     expect(rule.annotations?.summary).not.toBe('');
-    expect(rule.annotations?.runbook).toBe(`docs/deploy.md#${name.toLowerCase()}`);
+    expect(rule.annotations?.runbook).toBe(`docs/operations.md#${name.toLowerCase()}`);
     expect(page).toContain(`\n### ${name}\n`);
   });
 

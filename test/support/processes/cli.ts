@@ -74,6 +74,13 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   return startCli(args, { stdin: '', ...options }).ended;
 }
 
+/** Throws with the messages of a command that did not end with 0. */
+export function requireDone({ code, stderr }: CliResult): void {
+  if (code !== 0) {
+    throw new Error(`the command ended with ${code}: ${stderr}`);
+  }
+}
+
 /** Parses NDJSON. */
 export function jsonLines(text: string): unknown[] {
   return text

@@ -44,7 +44,7 @@ function renderRule(alert: SpanscoreAlert): Record<string, unknown> {
     labels: { severity },
     annotations: {
       summary: toGrafanaTemplate(alert.summary),
-      runbook_url: `\${SPANSCORE_DOCS}/deploy.md#${name.toLowerCase()}`,
+      runbook_url: `\${SPANSCORE_DOCS}/operations.md#${name.toLowerCase()}`,
     },
   };
 }

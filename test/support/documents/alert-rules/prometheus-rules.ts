@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { SPANSCORE_ALERTS, type SpanscoreAlert } from './spanscore-alerts.ts';
 
-const HEADER = `# Alerts on spanscore itself. docs/deploy.md says for each what it means and what to do. Alerts on scores are monitors: docs/alerts.md.
+const HEADER = `# Alerts on spanscore itself. docs/operations.md says for each what it means and what to do. Alerts on scores are monitors: docs/alerts.md.
 # Made by test/support/documents/alert-rules, as the rules of Grafana are.
 `;
 
@@ -23,6 +23,6 @@ function renderRule(alert: SpanscoreAlert): Record<string, unknown> {
     expr: renderCondition(alert),
     ...(alert.for === undefined ? {} : { for: alert.for }),
     labels: { severity },
-    annotations: { summary, runbook: `docs/deploy.md#${name.toLowerCase()}` },
+    annotations: { summary, runbook: `docs/operations.md#${name.toLowerCase()}` },
   };
 }

@@ -1,4 +1,4 @@
-/** Alert on spanscore itself. docs/deploy.md has a section with its name. */
+/** Alert on spanscore itself. docs/operations.md has a section with its name. */
 export interface SpanscoreAlert {
   readonly name: string;
   /** PromQL whose values are compared with the bound. It can stand before a comparison as it is. */

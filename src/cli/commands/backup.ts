@@ -1,0 +1,40 @@
+import { showBytes } from '../../domain/byte-sizes.ts';
+import { formatCount } from '../../domain/plural.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+
+interface BackupOptions {
+  readonly to: string;
+}
+
+export const registerBackup: RegisterCommand = (program, bind) => {
+  program
+    .command('backup')
+    .description(
+      'Copy the store of the embedded engine to a folder, also while serve runs. The copy is read back before it is called done.',
+    )
+    .requiredOption('--to <folder>', 'folder of the backup; it must not exist yet')
+    .addHelpText('before', examples(['a backup of today', 'spanscore backup --to "/backups/$(date +%F)"']))
+    .action(bind(backup, { stopsItself: true }));
+};
+
+async function backup(context: CommandContext, options: BackupOptions): Promise<ExitCode> {
+  const { out, log, signal } = context;
+  const { config } = await context.loadConfig();
+  const { makeBackup } = await import('../../app/backup/make-backup.ts');
+  const manifest = await makeBackup(config, {
+    ...options,
+    log,
+    signal,
+    onProgress: (message) => out.progress(message),
+  });
+  const tables = Object.values(manifest.tables);
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  await out.document({ to: options.to, ...manifest }, () =>
+    [
+      `${options.to}: ${formatCount(tables.length, 'table')}, ${formatCount(rows, 'row')}, ${showBytes(manifest.bytes)}, read back`,
+      `restore it with: spanscore restore --from ${options.to} --data-dir <empty folder>`,
+    ].join('\n'),
+  );
+  return EXIT.done;
+}

@@ -1,0 +1,107 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tryFileLock } from '../../../src/store/embedded/ownership/file-lock.ts';
+import { requireDone, type CliResult } from '../../support/processes/cli.ts';
+import { makeFolders } from '../../support/store/backup-folders.ts';
+import { fillTable, listTables } from '../../support/store/filled-tables.ts';
+import { digestTables, withStore } from '../../support/store/kept-folder.ts';
+
+/** Tables of running processes, and of the schema itself. */
+const NOT_COPIED = ['scorer_members', 'duty_members', 'alert_members', 'write_probe', 'schema_migrations'];
+
+function leaveOut<T>(tables: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
+  return Object.fromEntries(Object.entries(tables).filter(([table]) => !names.includes(table)));
+}
+
+describe('a backup of a store with rows in every table', () => {
+  const folders = makeFolders();
+  let before: Awaited<ReturnType<typeof digestTables>>;
+  let made: CliResult;
+  let second: CliResult;
+  let done: CliResult;
+
+  beforeAll(async () => {
+    await withStore(folders.original, async (_, address) => {
+      for (const columns of await listTables(address)) {
+        // A tombstone has a hash by the key of the directory.
+        if (!['tombstones', 'schema_migrations'].includes(columns.table)) {
+          // Sums that were written just before may contain scores that were not copied: a restore computes them again.
+          const isSum = columns.table === 'score_hours';
+          await fillTable(address, columns, 40, isSum ? { WrittenAt: 'now64(3) - toIntervalDay(1)' } : {});
+        }
+      }
+      before = await digestTables(address);
+      made = await folders.backup('--json');
+      const other = tryFileLock(join(folders.original, 'backups', 'backup.lock'));
+      second = await folders.run('backup', '--to', `${folders.copy}-4`, '--data-dir', folders.original);
+      other?.release();
+    });
+    done = await folders.restore();
+  });
+
+  it('restores all of them with equal rows and checksums', async () => {
+    requireDone(made);
+    requireDone(done);
+    expect(done.stdout).toContain('equal to the backup');
+    const after = await withStore(folders.restored, (_, address) => digestTables(address));
+    expect(leaveOut(after, NOT_COPIED)).toEqual(leaveOut(before, NOT_COPIED));
+    expect(Object.keys(before).length).toBeGreaterThan(40);
+  });
+
+  it('is a folder for its user alone, and leaves nothing else behind', () => {
+    const { tables } = JSON.parse(made.stdout) as { tables: Record<string, { rows: number }> };
+    expect(Object.keys(tables).toSorted()).toEqual(
+      expect.arrayContaining(Object.keys(leaveOut(before, NOT_COPIED))),
+    );
+    expect(statSync(folders.copy).mode & 0o077).toBe(0);
+    expect(readdirSync(join(folders.original, 'backups'))).toEqual(['backup.lock']);
+    expect(existsSync(join(folders.restored, 'backups', 'restored'))).toBe(false);
+  });
+
+  it('is the only one at a time', () => {
+    expect(second).toMatchObject({ code: 1 });
+    expect(second.stderr).toContain('another spanscore backup of this data directory is at work');
+  });
+
+  it('is refused for a folder with files, for one in the data directory, without a store, and for a server', async () => {
+    const inside = await folders.run(
+      'backup',
+      '--to',
+      join(folders.original, 'x'),
+      '--data-dir',
+      folders.original,
+    );
+    const taken = await folders.backup();
+    const nothing = await folders.run(
+      'backup',
+      '--to',
+      `${folders.copy}-2`,
+      '--data-dir',
+      `${folders.original}-2`,
+    );
+    const server = await folders.run(
+      'backup',
+      '--to',
+      `${folders.copy}-2`,
+      '--store-url',
+      'http://127.0.0.1:1',
+    );
+
+    expect(inside.stderr).toContain('name a folder outside of it');
+    expect(taken.stderr).toContain('is not empty: name a folder that does not exist yet');
+    expect(nothing).toMatchObject({ code: 4 });
+    expect(server).toMatchObject({ code: 78 });
+    expect(server.stderr).toContain('use BACKUP and RESTORE of your ClickHouse server');
+  });
+
+  it('is restored into a directory without a store only, and from a backup only', async () => {
+    const used = await folders.run('restore', '--from', folders.copy, '--data-dir', folders.original);
+    const none = await folders.run('restore', '--from', folders.original, '--data-dir', folders.restored);
+
+    expect(used).toMatchObject({ code: 1 });
+    expect(used.stderr).toContain('has a store already: restore into another one with --data-dir');
+    expect(none).toMatchObject({ code: 4 });
+    expect(none.stderr).toContain('it has no backup.json');
+  });
+});
