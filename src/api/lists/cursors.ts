@@ -1,6 +1,7 @@
-import { z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { ListFilters, ListKey, Listed, ListPage } from '../../store/contracts/lists.ts';
+import { describeJson, PROBLEMS, secureRoute } from '../router.ts';
 import { readFilters, type FilterQuery } from './filters.ts';
 
 const MAX_LIMIT = 500;
@@ -26,6 +27,31 @@ const Key = z.tuple([z.int().min(-MAX_MS).max(MAX_MS), z.string()]);
 /** Schema of a page of a list. */
 export function describePage<Schema extends z.ZodType>(item: Schema) {
   return z.object({ items: z.array(item), next: z.string().nullable().describe('Cursor of the next page.') });
+}
+
+/** Items of a list, and the words for them. */
+interface ListedItems<Schema extends z.ZodType> {
+  readonly item: Schema;
+  /** Noun of the items: `mutes`. */
+  readonly items: string;
+  readonly tag: string;
+  readonly summary: string;
+}
+
+/** Describes the route of a list without filters. */
+export function describeList<Path extends string, Schema extends z.ZodType>(
+  path: Path,
+  { item, items, tag, summary }: ListedItems<Schema>,
+) {
+  return createRoute({
+    ...secureRoute('read'),
+    method: 'get',
+    path,
+    tags: [tag],
+    summary,
+    request: { query: z.strictObject(CURSOR_FIELDS) },
+    responses: { 200: describeJson(`A page of ${items}.`, describePage(item)), ...PROBLEMS },
+  });
 }
 
 interface PageQuery {

@@ -6,7 +6,7 @@ import type { JobOrder } from '../../store/contracts/jobs.ts';
 import type { AskedBackfill } from '../access/write-ports.ts';
 import type { ApiEnv } from '../api-env.ts';
 import { backfillJson } from '../json/backfill-json.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { describeList, listJson, readListQuery } from '../lists/cursors.ts';
 import { NoQuery, readMoment } from '../lists/filters.ts';
 import {
   createRouter,
@@ -23,14 +23,11 @@ const KEEP_ALIVE_MS = 15_000;
 
 const params = z.strictObject({ id: z.string().min(1).max(100) });
 
-const listBackfills = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/backfills',
-  tags: ['backfills'],
+const listBackfills = describeList('/backfills', {
+  item: Backfill,
+  items: 'backfills',
+  tag: 'backfills',
   summary: 'Backfills, newest first.',
-  request: { query: z.strictObject(CURSOR_FIELDS) },
-  responses: { 200: describeJson('A page of backfills.', describePage(Backfill)), ...PROBLEMS },
 });
 
 const startBackfill = createRoute({

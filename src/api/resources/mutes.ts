@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { muteJson, unmutedJson } from '../json/alert-json.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { describeList, listJson, readListQuery } from '../lists/cursors.ts';
 import { NoQuery } from '../lists/filters.ts';
 import {
   createRouter,
@@ -27,14 +27,11 @@ export const Mute = z
   .object({ subject: z.string().describe('Name of an alert, or id of an incident.'), until: Time.nullable() })
   .openapi('Mute');
 
-const listMutes = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/mutes',
-  tags: ['alerts'],
+const listMutes = describeList('/mutes', {
+  item: Mute,
+  items: 'mutes',
+  tag: 'alerts',
   summary: 'Mutes that are active, the latest begun first.',
-  request: { query: z.strictObject(CURSOR_FIELDS) },
-  responses: { 200: describeJson('A page of mutes.', describePage(Mute)), ...PROBLEMS },
 });
 
 const mute = createRoute({

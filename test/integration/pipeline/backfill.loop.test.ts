@@ -1,48 +1,31 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { BACKFILL } from '../../../src/backfill/backfill-job.ts';
-import { readTrace } from '../../../src/conventions/index.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { followJob, openJob } from '../../../src/jobs/follow-job.ts';
-import { startJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
-import { createScoring } from '../../../src/scoring/scoring.ts';
+import { openJob } from '../../../src/jobs/follow-job.ts';
+import type { JobRunner } from '../../../src/jobs/job-runner.ts';
 import type { DutyStore } from '../../../src/store/contracts/duties.ts';
-import type { Job, JobStatus } from '../../../src/store/contracts/jobs.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
+import type { JobStatus } from '../../../src/store/contracts/jobs.ts';
 import { testLong } from '../../support/loops.ts';
 import { buildBackfillSpec, createBackfillKind } from '../../support/scoring/backfill-runs.ts';
+import { describeJobs } from '../../support/scoring/job-world.ts';
 import { buildRule, judged, type CountingScorer } from '../../support/scoring/scoring-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
-import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { newTraceId } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 
-/** Times of leases for tests: a lost process is found after six seconds, which is longer than a busy machine hesitates. */
-const FAST = {
-  lookEveryMs: 50,
-  firstRetryMs: 10,
-  lease: { settleMs: 100, lookEveryMs: 50, beatEveryMs: 100, ttlMs: 6_000 },
-};
 const TRACES = 12;
 
-let base: TestStore;
-let store: TestStore['store'];
-const runners: JobRunner[] = [];
+const world = describeJobs();
+const { end } = world;
 
-beforeAll(async () => {
-  base = await testStore();
-});
-afterAll(() => base.stop());
 beforeEach(async () => {
-  store = await openEmptied(base.options);
+  await world.empty();
   const dayAgo = Date.now() - 24 * 3_600_000;
   await Promise.all(
-    Array.from({ length: TRACES }, (_, n) => ingest(store, agentRunSpans(newTraceId(), dayAgo + n))),
+    Array.from({ length: TRACES }, (_, n) => ingest(world.store, agentRunSpans(newTraceId(), dayAgo + n))),
   );
   // The traces are ready.
   await new Promise((resolve) => setTimeout(resolve, 5));
-});
-afterEach(async () => {
-  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
-  await store.close();
 });
 
 const ask = (scorer: CountingScorer) => ({
@@ -52,32 +35,20 @@ const ask = (scorer: CountingScorer) => ({
 });
 
 /** Starts a process that runs backfills with this scorer. */
-function startProcess(scorer: CountingScorer, duties: DutyStore = store.duties): JobRunner {
-  const scoring = createScoring(
-    { stores: store, readTrace, log: silentLog },
-    { decisionWaitMs: 1, judgeAttempts: 1, judgeConcurrency: 2 },
-  );
-  const kinds = [createBackfillKind(scoring, ask(scorer))];
-  const runner = startJobRunner(
-    { jobs: store.jobs, duties, nowMs: () => store.spans.nowMs(), kinds, log: silentLog },
-    FAST,
-  );
-  runners.push(runner);
-  return runner;
+function startProcess(scorer: CountingScorer, duties?: DutyStore): JobRunner {
+  return world.startRunner(createBackfillKind(world.createScoring(), ask(scorer)), duties);
 }
 
 const open = async (scorer: CountingScorer): Promise<string> => {
   const spec = { ...buildBackfillSpec(ask(scorer)) };
-  return (await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec })).id;
+  return (await openJob(world.store.jobs, { kind: BACKFILL, tenant: '', spec })).id;
 };
 
-const end = (id: string): Promise<Job> =>
-  followJob(store.jobs, id, { onChange: () => undefined, signal: new AbortController().signal });
-
-const readScores = () => store.scores.list({ limit: 100 });
+const readScores = () => world.store.scores.list({ limit: 100 });
 const untilStatus = (id: string, status: JobStatus) =>
-  until(async () => (await store.jobs.find(id))?.status === status && runsNowhere(id));
-const runsNowhere = async (id: string) => (await store.duties.readMembers([`job ${id}`], 6_000)).length === 0;
+  until(async () => (await world.store.jobs.find(id))?.status === status && runsNowhere(id));
+const runsNowhere = async (id: string) =>
+  (await world.store.duties.readMembers([`job ${id}`], 6_000)).length === 0;
 
 /** Creates a scorer whose judge answers some questions, and hangs at the next one until it is woken. */
 function hangingScorer(answers: number) {
@@ -112,12 +83,12 @@ describe('a backfill job on the engine', () => {
     startProcess(scorer);
     const id = await open(scorer);
     await hangs;
-    await store.jobs.order(id, 'pause');
+    await world.store.jobs.order(id, 'pause');
     await untilStatus(id, 'paused');
     const before = (await readScores()).length;
     expect(before).toBeLessThan(TRACES);
     wake();
-    await store.jobs.order(id, 'resume');
+    await world.store.jobs.order(id, 'resume');
     expect(await end(id)).toMatchObject({
       status: 'done',
       report: { matched: TRACES, scored: TRACES, skipped: {}, remaining: 0 },
@@ -131,8 +102,8 @@ describe('a backfill job on the engine', () => {
     Object.assign(changed, { version: '2' });
     startProcess(changed);
     const id = await open(right);
-    await until(async () => (await store.jobs.find(id))?.left !== '');
-    expect((await store.jobs.find(id))?.left).toMatch(
+    await until(async () => (await world.store.jobs.find(id))?.left !== '');
+    expect((await world.store.jobs.find(id))?.left).toMatch(
       /left the job: .*scorer a \(rule live\) is another one/,
     );
     startProcess(right);
@@ -147,7 +118,7 @@ describe('a backfill job on the engine', () => {
       const failing = async () => {
         throw new StoreUnavailableError('the store is away');
       };
-      const { duties } = store;
+      const { duties } = world.store;
       const lossy: DutyStore = {
         ...duties,
         beat: (beats) => (isAway ? failing() : duties.beat(beats)),
@@ -164,7 +135,7 @@ describe('a backfill job on the engine', () => {
       startProcess(second);
       const job = await end(id);
       wake();
-      await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+      await world.stopRunners();
       expect(job).toMatchObject({
         status: 'done',
         report: { matched: TRACES, scored: TRACES, skipped: {}, remaining: 0 },
@@ -178,7 +149,7 @@ describe('a backfill job on the engine', () => {
 
   testLong('that is cancelled while another process takes it over stays cancelled', async () => {
     let isAway = false;
-    const { duties } = store;
+    const { duties } = world.store;
     const lossy: DutyStore = {
       ...duties,
       beat: async (beats) =>
@@ -191,11 +162,11 @@ describe('a backfill job on the engine', () => {
     isAway = true;
     const second = judged('a');
     startProcess(second);
-    await store.jobs.order(id, 'cancel');
-    await until(async () => (await store.jobs.find(id))?.finishedAtMs !== null, 30_000);
+    await world.store.jobs.order(id, 'cancel');
+    await until(async () => (await world.store.jobs.find(id))?.finishedAtMs !== null, 30_000);
     wake();
-    await Promise.all(runners.splice(0).map((runner) => runner.stop()));
-    expect(await store.jobs.find(id)).toMatchObject({ status: 'cancelled' });
+    await world.stopRunners();
+    expect(await world.store.jobs.find(id)).toMatchObject({ status: 'cancelled' });
     expect(second.inputs).toHaveLength(0);
     expect((await readScores()).length).toBeLessThanOrEqual(4);
   });

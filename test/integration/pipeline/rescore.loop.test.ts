@@ -1,96 +1,66 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { readTrace } from '../../../src/conventions/index.ts';
+import { describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { followJob, openJob } from '../../../src/jobs/follow-job.ts';
-import { startJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
+import { openJob } from '../../../src/jobs/follow-job.ts';
+import type { JobRunner } from '../../../src/jobs/job-runner.ts';
 import { RESCORE, rescoreKind } from '../../../src/rescore/rescore-job.ts';
 import { buildRescoreSpec } from '../../../src/rescore/rescore-spec.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { createScoring } from '../../../src/scoring/scoring.ts';
 import { liveMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule } from '../../../src/scoring/select/rule.ts';
 import { recordRules } from '../../../src/scoring/select/rule-history.ts';
 import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/session-readiness.ts';
 import type { DutyStore } from '../../../src/store/contracts/duties.ts';
-import type { Job } from '../../../src/store/contracts/jobs.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
 import { testLong } from '../../support/loops.ts';
+import { describeJobs } from '../../support/scoring/job-world.ts';
 import { buildRule, judged, type CountingScorer } from '../../support/scoring/scoring-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
-import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { newTraceId } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 
-/** Times of leases for tests: a lost process is found after six seconds, which is longer than a busy machine hesitates. */
-const FAST = {
-  lookEveryMs: 50,
-  firstRetryMs: 10,
-  lease: { settleMs: 100, lookEveryMs: 50, beatEveryMs: 100, ttlMs: 6_000 },
-};
 const TRACES = 12;
 
-let base: TestStore;
-let store: TestStore['store'];
-const runners: JobRunner[] = [];
-
-beforeAll(async () => {
-  base = await testStore();
-});
-afterAll(() => base.stop());
-afterEach(async () => {
-  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
-  await store.close();
-});
+const world = describeJobs();
+const { end } = world;
 
 /** Stores traces and scores them live. */
 async function scoredTraces(scorer: CountingScorer) {
-  store = await openEmptied(base.options);
+  await world.empty();
   const rule = prepareRule(buildRule([scorer], { name: 'live', sample: { rate: 0.999, always: [] } }));
-  const history = await recordRules(store.ruleVersions, [rule], (await store.spans.nowMs()) - 60_000);
+  const history = await recordRules(
+    world.store.ruleVersions,
+    [rule],
+    (await world.store.spans.nowMs()) - 60_000,
+  );
   const keys = Array.from({ length: TRACES }, () => ({ tenant: '', traceId: newTraceId() }));
-  await Promise.all(keys.map(({ traceId }) => ingest(store, agentRunSpans(traceId))));
+  await Promise.all(keys.map(({ traceId }) => ingest(world.store, agentRunSpans(traceId))));
   await until(async () => {
-    const outcomes = await scoreTraces(newScoring(), keys, liveMode([rule], history));
+    const outcomes = await scoreTraces(world.createScoring(), keys, liveMode([rule], history));
     return outcomes.every(({ waitUntilMs }) => waitUntilMs === null);
   });
   return { rule, keys };
 }
 
-const newScoring = () =>
-  createScoring(
-    { stores: store, readTrace, log: silentLog },
-    { decisionWaitMs: 1, judgeAttempts: 1, judgeConcurrency: 2 },
-  );
-
 /** Starts a process that runs rescores with this scorer. */
-function startProcess(scorer: CountingScorer, duties: DutyStore = store.duties): JobRunner {
+function startProcess(scorer: CountingScorer, duties?: DutyStore): JobRunner {
   const rules = [prepareRule(buildRule([scorer], { name: 'live' }))];
-  const kinds = [
-    rescoreKind({
-      scoring: newScoring(),
-      repairs: store.repairs,
-      rules,
-      sessions: NO_SESSION_WAIT,
-      settleMs: 100,
-    }),
-  ];
-  const runner = startJobRunner(
-    { jobs: store.jobs, duties, nowMs: () => store.spans.nowMs(), kinds, log: silentLog },
-    FAST,
-  );
-  runners.push(runner);
-  return runner;
+  const kind = rescoreKind({
+    scoring: world.createScoring(),
+    repairs: world.store.repairs,
+    rules,
+    sessions: NO_SESSION_WAIT,
+    settleMs: 100,
+  });
+  return world.startRunner(kind, duties);
 }
 
 async function open(scorer: CountingScorer, asked: Parameters<typeof buildRescoreSpec>[1]): Promise<string> {
   const rules = [prepareRule(buildRule([scorer], { name: 'live' }))];
   const spec = { ...buildRescoreSpec(rules, asked) };
-  return (await openJob(store.jobs, { kind: RESCORE, tenant: '', spec })).id;
+  return (await openJob(world.store.jobs, { kind: RESCORE, tenant: '', spec })).id;
 }
 
-const end = (id: string): Promise<Job> =>
-  followJob(store.jobs, id, { onChange: () => undefined, signal: new AbortController().signal });
-
-const readRevisions = async () => (await store.scores.list({ limit: 100 })).map(({ revision }) => revision);
+const readRevisions = async () =>
+  (await world.store.scores.list({ limit: 100 })).map(({ revision }) => revision);
 
 describe('a rescore on the engine', () => {
   test('repairs failed decisions in their place, and nothing else', async () => {
@@ -99,7 +69,8 @@ describe('a rescore on the engine', () => {
     });
     const { keys } = await scoredTraces(scorer);
     const [traceId = ''] = keys.map((key) => key.traceId);
-    const read = async () => [...(await store.decisions.ofTraces([{ tenant: '', traceId }])).values()].flat();
+    const read = async () =>
+      [...(await world.store.decisions.ofTraces([{ tenant: '', traceId }])).values()].flat();
     const [before] = await read();
     expect(before).toMatchObject({ status: 'failed', weight: expect.closeTo(1 / 0.999) });
     scorer.scores = () => ({ score: 0.5 });
@@ -112,7 +83,7 @@ describe('a rescore on the engine', () => {
       weight: before?.weight,
       evidenceUntil: before?.evidenceUntil,
     });
-    const scores = await store.scores.list({ limit: 100 });
+    const scores = await world.store.scores.list({ limit: 100 });
     expect(scores).toHaveLength(TRACES);
     expect(scores[0]).toMatchObject({
       source: 'live',
@@ -130,7 +101,7 @@ describe('a rescore on the engine', () => {
     const failing = async () => {
       throw new StoreUnavailableError('the store is away');
     };
-    const { duties } = store;
+    const { duties } = world.store;
     const lossy: DutyStore = {
       ...duties,
       beat: (beats) => (isAway ? failing() : duties.beat(beats)),
@@ -154,16 +125,18 @@ describe('a rescore on the engine', () => {
     const second = judged('a', () => ({ score: 0.9 }));
     startProcess(second);
     const job = await end(id);
-    const answered = (await store.scores.list({ limit: 100 })).filter(({ score }) => score === 0.1).length;
+    const answered = (await world.store.scores.list({ limit: 100 })).filter(
+      ({ score }) => score === 0.1,
+    ).length;
     woken.resolve();
-    await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+    await world.stopRunners();
     isAway = false;
 
     expect(job).toMatchObject({ status: 'done', report: { remaining: 0 } });
     expect(answered).toBe(4);
     expect(second.inputs).toHaveLength(TRACES - answered);
     expect(first.inputs).toHaveLength(6);
-    const scores = await store.scores.list({ limit: 100 });
+    const scores = await world.store.scores.list({ limit: 100 });
     expect(scores.map(({ revision }) => revision)).toEqual(Array.from({ length: TRACES }, () => 2));
     expect(scores.filter(({ score }) => score === 0.1)).toHaveLength(answered);
   });

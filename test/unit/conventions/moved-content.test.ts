@@ -26,25 +26,30 @@ function onlyRun(spans: Span[], logs: LogRecord[]): AgentRun {
   return runs[0] as AgentRun;
 }
 
+/** Reads one model call of this scope whose content was moved. */
+function readMoved(
+  attributes: Record<string, unknown>,
+  scope: string,
+  input: readonly Moved[],
+  output: readonly Moved[],
+): AgentRun {
+  return onlyRun([buildSpan('c1', attributes, { scope })], [buildMoved('c1', scope, input, output)]);
+}
+
 const CHAT = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' };
 const QUESTION = chatMessage('user', 'Weather?');
 
 describe('content that AWS’s distribution moved to a log record', () => {
   it('goes back under OpenTelemetry’s attributes, whatever the scope is', () => {
     const scope = 'my.own.instrumentation';
-    const run = onlyRun(
-      [buildSpan('c1', CHAT, { scope })],
+    const run = readMoved(
+      CHAT,
+      scope,
       [
-        buildMoved(
-          'c1',
-          scope,
-          [
-            ['user', JSON.stringify([QUESTION])],
-            ['system', JSON.stringify([{ type: 'text', content: 'Be kind.' }])],
-          ],
-          [['assistant', JSON.stringify([chatMessage('assistant', 'Rain.')])]],
-        ),
+        ['user', JSON.stringify([QUESTION])],
+        ['system', JSON.stringify([{ type: 'text', content: 'Be kind.' }])],
       ],
+      [['assistant', JSON.stringify([chatMessage('assistant', 'Rain.')])]],
     );
     expect(run.input.systemMessages.map(({ content }) => content)).toEqual(['Be kind.']);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
@@ -65,20 +70,15 @@ describe('content that AWS’s distribution moved to a log record', () => {
       'llm.input_messages.3.message.tool_call_id': '1',
       'llm.output_messages.0.message.role': 'assistant',
     };
-    const run = onlyRun(
-      [buildSpan('c1', attributes, { scope })],
+    const run = readMoved(
+      attributes,
+      scope,
       [
-        buildMoved(
-          'c1',
-          scope,
-          [
-            ['user', 'Be kind.'],
-            ['user', 'Weather?'],
-            ['user', 'sunny'],
-          ],
-          [['assistant', 'Sun.']],
-        ),
+        ['user', 'Be kind.'],
+        ['user', 'Weather?'],
+        ['user', 'sunny'],
       ],
+      [['assistant', 'Sun.']],
     );
     expect(run.input.systemMessages.map(({ content }) => content)).toEqual(['Be kind.']);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
@@ -95,19 +95,14 @@ describe('content that AWS’s distribution moved to a log record', () => {
       'llm.input_messages.0.message.role': 'system',
       'llm.output_messages.0.message.role': 'assistant',
     };
-    const run = onlyRun(
-      [buildSpan('c1', attributes, { scope })],
+    const run = readMoved(
+      attributes,
+      scope,
       [
-        buildMoved(
-          'c1',
-          scope,
-          [
-            ['user', 'Be kind.'],
-            ['user', 'Weather?'],
-          ],
-          [['assistant', 'Sun.']],
-        ),
+        ['user', 'Be kind.'],
+        ['user', 'Weather?'],
       ],
+      [['assistant', 'Sun.']],
     );
     expect(run.input.systemMessages).toEqual([]);
     expect(run.input.inputMessages).toEqual([]);

@@ -1,55 +1,22 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Score } from '../../../../src/domain/score.ts';
-import { aWebhook, startExportProcess, type ExportProcess } from '../../../support/exports/export-process.ts';
-import { startHttpReceiver, type HttpReceiver } from '../../../support/fakes/http-receiver.ts';
-import { buildScore, testStore, type TestStore } from '../../../support/store/store-rows.ts';
+import { aWebhook, type ExportProcess } from '../../../support/exports/export-process.ts';
+import { countDelivered, describeExports, idOfDelivery } from '../../../support/exports/export-world.ts';
 import { testLong } from '../../../support/loops.ts';
 
-let it: TestStore;
-let receiver: HttpReceiver;
-const running: ExportProcess[] = [];
+const world = describeExports();
+const { write } = world;
 
-beforeAll(async () => {
-  receiver = await startHttpReceiver();
-  it = await testStore();
-});
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((each) => each.stop()));
-  receiver.answer(200);
-  receiver.requests.length = 0;
-});
-afterAll(async () => {
-  await it.stop();
-  await receiver.close();
-});
-
-async function start(...names: string[]): Promise<ExportProcess> {
-  const hooks = names.map((name) => aWebhook(`${receiver.url}/${name}`, { name }));
-  const started = await startExportProcess(it.store, hooks);
-  running.push(started);
-  return started;
-}
-
-async function write(count: number): Promise<Score[]> {
-  const scores = Array.from({ length: count }, () => buildScore());
-  await it.store.scores.write(scores);
-  return scores;
-}
-
-function idOf({ scoreId, revision }: Score): string {
-  return `${scoreId}.${revision}`;
+function start(...names: string[]): Promise<ExportProcess> {
+  return world.start(names.map((name) => aWebhook(`${world.receiver.url}/${name}`, { name })));
 }
 
 function receivedIds(name: string): string[] {
-  return receiver.requests
+  return world.receiver.requests
     .filter(({ path }) => path === `/${name}`)
     .map(({ headers }) => String(headers['webhook-id']));
-}
-
-function countDelivered({ loop }: ExportProcess, name: string): number {
-  return loop.counts().get(name)?.delivered ?? 0;
 }
 
 test('two processes send each score once, and the one that came first sends all of them', async () => {
@@ -65,7 +32,7 @@ test('two processes send each score once, and the one that came first sends all 
   }
 
   await expect.poll(() => receivedIds('calm').length).toBeGreaterThanOrEqual(scores.length);
-  expect(receivedIds('calm').sort()).toEqual(scores.map(idOf).sort());
+  expect(receivedIds('calm').sort()).toEqual(scores.map(idOfDelivery).sort());
   await expect.poll(() => countDelivered(first, 'calm')).toBe(scores.length);
   expect(countDelivered(second, 'calm')).toBe(0);
 });
@@ -76,7 +43,7 @@ testLong('two processes that start at the same time send each score once', async
 
   await expect.poll(() => receivedIds('together').length).toBeGreaterThanOrEqual(40);
   await Promise.all(pair.map((each) => each.stop()));
-  expect(receivedIds('together').sort()).toEqual(scores.map(idOf).sort());
+  expect(receivedIds('together').sort()).toEqual(scores.map(idOfDelivery).sort());
 });
 
 testLong('an exporter that only one of two processes has is sent by that process', async () => {
@@ -88,18 +55,18 @@ testLong('an exporter that only one of two processes has is sent by that process
   await expect.poll(() => receivedIds('old-hook').length).toBe(10);
   await expect.poll(() => countDelivered(first, 'old-hook')).toBe(10);
   await expect.poll(() => countDelivered(second, 'added-hook')).toBe(10);
-  expect(receivedIds('added-hook').sort()).toEqual(scores.map(idOf).sort());
+  expect(receivedIds('added-hook').sort()).toEqual(scores.map(idOfDelivery).sort());
 });
 
 testLong('a process that stops sends what is stored, and a waiting one goes on at once', async () => {
   const first = await start('handover');
   const [warmUp] = await write(1);
-  await expect.poll(() => receivedIds('handover')).toEqual([idOf(warmUp!)]);
-  receiver.requests.length = 0;
+  await expect.poll(() => receivedIds('handover')).toEqual([idOfDelivery(warmUp!)]);
+  world.receiver.requests.length = 0;
   const second = await start('handover');
   const stored = await write(100);
   await first.stop();
-  expect(receivedIds('handover').sort()).toEqual(stored.map(idOf).sort());
+  expect(receivedIds('handover').sort()).toEqual(stored.map(idOfDelivery).sort());
 
   const from = performance.now();
   const later = await write(5);
@@ -107,7 +74,7 @@ testLong('a process that stops sends what is stored, and a waiting one goes on a
 
   // Well within the time after which a silent process counts as dead.
   expect(performance.now() - from).toBeLessThan(2_000);
-  expect(receivedIds('handover').sort()).toEqual([...stored, ...later].map(idOf).sort());
+  expect(receivedIds('handover').sort()).toEqual([...stored, ...later].map(idOfDelivery).sort());
 });
 
 testLong(
@@ -118,7 +85,7 @@ testLong(
     await expect.poll(() => receivedIds('killed')).toHaveLength(1);
     const second = await start('killed');
     // The sixteenth request is the last of the first process: it gets no answer, and the process has ended.
-    receiver.answer(() => {
+    world.receiver.answer(() => {
       const count = receivedIds('killed').length;
       if (count === 16) {
         first.kill();
@@ -127,7 +94,7 @@ testLong(
     });
     const scores = await write(40);
 
-    const listMissing = () => scores.map(idOf).filter((id) => !receivedIds('killed').includes(id));
+    const listMissing = () => scores.map(idOfDelivery).filter((id) => !receivedIds('killed').includes(id));
     await expect.poll(listMissing, { timeout: 20_000 }).toEqual([]);
     expect(countDelivered(second, 'killed')).toBeGreaterThanOrEqual(25);
   },
@@ -155,12 +122,10 @@ testLong(
     const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
     const hook = () => ({ ...aWebhook(url, { name: 'stalled' }) });
     const patient = { ...hook(), deliver: withoutTimeout(url) };
-    const first = await startExportProcess(it.store, [patient]);
-    running.push(first);
+    const first = await world.start([patient]);
     const [warmUp] = await write(1);
-    await expect.poll(() => ids).toEqual([idOf(warmUp!)]);
-    const second = await startExportProcess(it.store, [hook()]);
-    running.push(second);
+    await expect.poll(() => ids).toEqual([idOfDelivery(warmUp!)]);
+    const second = await world.start([hook()]);
     await new Promise((resolve) => setTimeout(resolve, 500));
 
     isHanging = true;
@@ -175,7 +140,7 @@ testLong(
     await first.stop();
 
     // The score under way at the stall was sent twice, under one id. Nothing else was.
-    expect(ids.toSorted()).toEqual([ids[1]!, ...[warmUp!, ...scores, ...later].map(idOf)].toSorted());
+    expect(ids.toSorted()).toEqual([ids[1]!, ...[warmUp!, ...scores, ...later].map(idOfDelivery)].toSorted());
     slow.close();
     slow.closeAllConnections();
   },
@@ -185,7 +150,7 @@ testLong(
 function withoutTimeout(url: string) {
   return async (scores: readonly Score[]) => {
     for (const score of scores) {
-      await fetch(url, { method: 'POST', body: '{}', headers: { 'webhook-id': idOf(score) } });
+      await fetch(url, { method: 'POST', body: '{}', headers: { 'webhook-id': idOfDelivery(score) } });
     }
     return { kind: 'delivered' } as const;
   };

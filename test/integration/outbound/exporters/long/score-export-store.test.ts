@@ -1,114 +1,72 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createOtlpExporters } from '../../../../../src/outbound/exporters/otlp-exporter.ts';
 import { revivedScore } from '../../../../../src/outbound/exporters/dead-score.ts';
-import type { Score } from '../../../../../src/domain/score.ts';
 import { DAY_MS } from '../../../../../src/domain/durations.ts';
 import { openDatabase } from '../../../../../src/store/database.ts';
 import { toScoreRow } from '../../../../../src/store/scores/score-row.ts';
 import { toDateTime } from '../../../../../src/store/values.ts';
-import {
-  aWebhook,
-  startExportProcess,
-  type ExportProcess,
-} from '../../../../support/exports/export-process.ts';
-import { startHttpReceiver, type HttpReceiver } from '../../../../support/fakes/http-receiver.ts';
-import { buildScore, testStore, type TestStore } from '../../../../support/store/store-rows.ts';
+import { aWebhook } from '../../../../support/exports/export-process.ts';
+import { countDelivered, describeExports, idOfDelivery } from '../../../../support/exports/export-world.ts';
+import { buildScore } from '../../../../support/store/store-rows.ts';
 
-let it: TestStore;
-let receiver: HttpReceiver;
-const running: ExportProcess[] = [];
-
-beforeAll(async () => {
-  receiver = await startHttpReceiver();
-  it = await testStore();
-});
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((each) => each.stop()));
-  receiver.answer(200);
-  receiver.requests.length = 0;
-});
-afterAll(async () => {
-  await it.stop();
-  await receiver.close();
-});
-
-async function start(
-  ...args: Parameters<typeof startExportProcess> extends [unknown, ...infer R] ? R : never
-) {
-  const started = await startExportProcess(it.store, ...args);
-  running.push(started);
-  return started;
-}
-
-function idOf({ scoreId, revision }: Pick<Score, 'scoreId' | 'revision'>): string {
-  return `${scoreId}.${revision}`;
-}
+const world = describeExports();
+const { start, write } = world;
 
 function receivedIds(): string[] {
-  return receiver.requests.map(({ headers }) => String(headers['webhook-id']));
-}
-
-async function write(count: number): Promise<Score[]> {
-  const scores = Array.from({ length: count }, () => buildScore());
-  await it.store.scores.write(scores);
-  return scores;
-}
-
-function countDelivered({ loop }: ExportProcess, exporter: string): number {
-  return loop.counts().get(exporter)?.delivered ?? 0;
+  return world.receiver.requests.map(({ headers }) => String(headers['webhook-id']));
 }
 
 test('every revision in the store is sent once, over restarts, and withdrawn scores are not', async () => {
   const exporters = () =>
-    createOtlpExporters({ endpoint: receiver.url, as: ['span-event'], version: '0.1.0', attempts: 3 });
+    createOtlpExporters({ endpoint: world.receiver.url, as: ['span-event'], version: '0.1.0', attempts: 3 });
   const first = await start(exporters());
   const score = buildScore({ evidenceUntil: 1000, revision: 1 });
   const withdrawn = { ...buildScore({ evidenceUntil: 1000 }), isDeleted: true };
-  await it.store.scores.write([score, withdrawn]);
+  await world.store.scores.write([score, withdrawn]);
   await expect.poll(() => countDelivered(first, 'otlp-span-event')).toBe(1);
-  await it.store.scores.write([{ ...score, evidenceUntil: 2000, revision: 2, score: 0.5 }]);
+  await world.store.scores.write([{ ...score, evidenceUntil: 2000, revision: 2, score: 0.5 }]);
   await expect.poll(() => countDelivered(first, 'otlp-span-event')).toBe(2);
   await first.stop();
 
   const late = buildScore({ evidenceUntil: 3000, source: 'human' });
-  await it.store.scores.write([late]);
+  await world.store.scores.write([late]);
   const again = await start(exporters());
   await expect.poll(() => countDelivered(again, 'otlp-span-event')).toBe(1);
   await again.stop();
 
-  expect(receiver.requests).toHaveLength(3);
-  expect(receiver.requests[2]?.body).toContain(late.scoreId);
-  expect(receiver.requests.map(({ body }) => body).join()).not.toContain(withdrawn.scoreId);
+  expect(world.receiver.requests).toHaveLength(3);
+  expect(world.receiver.requests[2]?.body).toContain(late.scoreId);
+  expect(world.receiver.requests.map(({ body }) => body).join()).not.toContain(withdrawn.scoreId);
 });
 
 test('a row with older evidence that commits late is not sent', async () => {
-  const hook = aWebhook(receiver.url, { name: 'late-row' });
+  const hook = aWebhook(world.receiver.url, { name: 'late-row' });
   const first = await start([hook]);
   const current = buildScore({ evidenceUntil: 2000, revision: 2 });
-  await it.store.scores.write([current]);
-  await expect.poll(receivedIds).toEqual([idOf(current)]);
+  await world.store.scores.write([current]);
+  await expect.poll(receivedIds).toEqual([idOfDelivery(current)]);
 
-  await it.store.scores.write([{ ...current, evidenceUntil: 1000, revision: 1 }]);
+  await world.store.scores.write([{ ...current, evidenceUntil: 1000, revision: 1 }]);
   const [marker] = await write(1);
-  await expect.poll(receivedIds).toContain(idOf(marker!));
+  await expect.poll(receivedIds).toContain(idOfDelivery(marker!));
   await first.stop();
 
-  expect(receivedIds()).toEqual([idOf(current), idOf(marker!)]);
+  expect(receivedIds()).toEqual([idOfDelivery(current), idOfDelivery(marker!)]);
 });
 
 test('an exporter that is new to the store gets no history', async () => {
   const [old] = await write(1);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  await start([aWebhook(receiver.url, { name: 'new-hook' })]);
+  await start([aWebhook(world.receiver.url, { name: 'new-hook' })]);
   const [fresh] = await write(1);
 
-  await expect.poll(receivedIds).toContain(idOf(fresh!));
-  expect(receivedIds()).not.toContain(idOf(old!));
+  await expect.poll(receivedIds).toContain(idOfDelivery(fresh!));
+  expect(receivedIds()).not.toContain(idOfDelivery(old!));
 });
 
 test('a receiver that was down for three days gets all scores of the three days', async () => {
   const threeDaysAgo = toDateTime(Date.now() - 3 * DAY_MS);
-  const database = openDatabase(it.options);
+  const database = openDatabase(world.options);
   const scores = Array.from({ length: 30 }, () => buildScore());
   await database.insertRows('export_progress', [
     { Exporter: 'long-outage', SeenAt: threeDaysAgo, DoneUntil: threeDaysAgo },
@@ -118,15 +76,16 @@ test('a receiver that was down for three days gets all scores of the three days'
     scores.map((score) => ({ ...toScoreRow(score), WrittenAt: threeDaysAgo })),
   );
   await database.close();
-  receiver.answer(503);
-  const process = await start([aWebhook(receiver.url, { name: 'long-outage', attempts: 1 })]);
+  world.receiver.answer(503);
+  const process = await start([aWebhook(world.receiver.url, { name: 'long-outage', attempts: 1 })]);
   await expect
     .poll(() => process.loop.counts().get('long-outage')?.failedDeliveries)
     .toBeGreaterThanOrEqual(6);
-  const before = receiver.requests.length;
-  receiver.answer(200);
+  const before = world.receiver.requests.length;
+  world.receiver.answer(200);
 
-  const listMissing = () => scores.map(idOf).filter((id) => !receivedIds().slice(before).includes(id));
+  const listMissing = () =>
+    scores.map(idOfDelivery).filter((id) => !receivedIds().slice(before).includes(id));
   await expect.poll(listMissing).toEqual([]);
   expect(process.loop.counts().get('long-outage')?.dead).toBe(0);
 });
@@ -136,9 +95,9 @@ describe('one score that the receiver does not take', () => {
     'with HTTP %i lets the others pass and becomes a dead letter',
     async (status) => {
       const name = `poisoned-${status}`;
-      const process = await start([aWebhook(receiver.url, { name, attempts: 3 })]);
+      const process = await start([aWebhook(world.receiver.url, { name, attempts: 3 })]);
       const [poison, ...good] = await write(20);
-      receiver.answer(({ body }) => (body.includes(poison!.scoreId) ? status : 200));
+      world.receiver.answer(({ body }) => (body.includes(poison!.scoreId) ? status : 200));
 
       await expect.poll(() => countDelivered(process, name)).toBe(19);
       // Other scores keep coming; each that is delivered shows that the receiver is there.
@@ -150,52 +109,54 @@ describe('one score that the receiver does not take', () => {
         .toBe(1);
 
       for (const score of good) {
-        expect(receivedIds().filter((id) => id === idOf(score))).toHaveLength(1);
+        expect(receivedIds().filter((id) => id === idOfDelivery(score))).toHaveLength(1);
       }
-      const letters = (await it.store.deadLetters.list({ limit: 100 })).filter(
+      const letters = (await world.store.deadLetters.list({ limit: 100 })).filter(
         ({ source }) => source === name,
       );
       expect(letters).toMatchObject([{ signal: 'scores', attempts: 3, code: 'delivery_failed' }]);
 
-      receiver.answer(200);
-      const sent = receivedIds().filter((id) => id === idOf(poison!)).length;
-      await it.store.scoreFeed.replay(name, revivedScore(letters[0]!.body));
-      await expect.poll(() => receivedIds().filter((id) => id === idOf(poison!)).length).toBe(sent + 1);
+      world.receiver.answer(200);
+      const sent = receivedIds().filter((id) => id === idOfDelivery(poison!)).length;
+      await world.store.scoreFeed.replay(name, revivedScore(letters[0]!.body));
+      await expect
+        .poll(() => receivedIds().filter((id) => id === idOfDelivery(poison!)).length)
+        .toBe(sent + 1);
     },
   );
 
   test('does not come again once its replay was delivered', async () => {
     const name = 'replayed';
-    const process = await start([aWebhook(receiver.url, { name, attempts: 1 })]);
-    receiver.answer(400);
+    const process = await start([aWebhook(world.receiver.url, { name, attempts: 1 })]);
+    world.receiver.answer(400);
     const [score] = await write(1);
     await expect.poll(() => process.loop.counts().get(name)?.dead).toBe(1);
-    receiver.answer(200);
-    const [letter] = (await it.store.deadLetters.list({ limit: 100 })).filter(
+    world.receiver.answer(200);
+    const [letter] = (await world.store.deadLetters.list({ limit: 100 })).filter(
       ({ source }) => source === name,
     );
-    await it.store.scoreFeed.replay(name, revivedScore(letter!.body));
+    await world.store.scoreFeed.replay(name, revivedScore(letter!.body));
     await expect.poll(() => countDelivered(process, name)).toBe(1);
 
     const [marker] = await write(1);
-    await expect.poll(receivedIds).toContain(idOf(marker!));
+    await expect.poll(receivedIds).toContain(idOfDelivery(marker!));
 
-    expect(receivedIds().filter((id) => id === idOf(score!))).toHaveLength(2);
+    expect(receivedIds().filter((id) => id === idOfDelivery(score!))).toHaveLength(2);
     // The receiver has a score before the exporter has stored its delivery.
-    await expect.poll(async () => (await it.store.scoreFeed.readPending(name, 10)).pending).toEqual([]);
+    await expect.poll(async () => (await world.store.scoreFeed.readPending(name, 10)).pending).toEqual([]);
   });
 
   test('in a batch is found by halving, and the others of the batch are sent', async () => {
     const exporters = createOtlpExporters({
-      endpoint: receiver.url,
+      endpoint: world.receiver.url,
       as: ['log'],
       version: '0.1.0',
       attempts: 2,
     });
     const process = await start(exporters);
     const scores = Array.from({ length: 64 }, () => buildScore());
-    receiver.answer(({ body }) => (body.includes(scores[20]!.scoreId) ? 500 : 200));
-    await it.store.scores.write(scores);
+    world.receiver.answer(({ body }) => (body.includes(scores[20]!.scoreId) ? 500 : 200));
+    await world.store.scores.write(scores);
 
     await expect.poll(() => countDelivered(process, 'otlp-log')).toBe(63);
     await expect
@@ -208,7 +169,7 @@ describe('one score that the receiver does not take', () => {
 });
 
 test('the read stays near the end when nothing is new, and goes on from there after a restart', async () => {
-  const { scoreFeed } = it.store;
+  const { scoreFeed } = world.store;
   await scoreFeed.register('progress');
   const [score] = await write(1);
   const page = await scoreFeed.readPending('progress', 10);
@@ -226,29 +187,29 @@ test('the read stays near the end when nothing is new, and goes on from there af
 
 test('no score is lost after a step back of the clock of the store', async () => {
   const name = 'clock-step';
-  const process = await start([aWebhook(receiver.url, { name })]);
+  const process = await start([aWebhook(world.receiver.url, { name })]);
   const [before] = await write(1);
-  await expect.poll(receivedIds).toContain(idOf(before!));
-  await it.store.scoreFeed.advance(name, Date.now() + 3_600_000);
+  await expect.poll(receivedIds).toContain(idOfDelivery(before!));
+  await world.store.scoreFeed.advance(name, Date.now() + 3_600_000);
 
   const [after] = await write(1);
-  await expect.poll(receivedIds).toContain(idOf(after!));
+  await expect.poll(receivedIds).toContain(idOfDelivery(after!));
   await process.stop();
 
-  expect(receivedIds().filter((id) => id === idOf(before!))).toHaveLength(1);
+  expect(receivedIds().filter((id) => id === idOfDelivery(before!))).toHaveLength(1);
 });
 
 test('a repeat beside a first try that is still under way has the same id, and other scores pass', async () => {
   const name = 'slow-hook';
-  const process = await start([aWebhook(receiver.url, { name })]);
+  const process = await start([aWebhook(world.receiver.url, { name })]);
   const [slow, ...others] = await write(5);
-  const countTries = () => receivedIds().filter((id) => id === idOf(slow!)).length;
-  receiver.answer(({ body }) => (body.includes(slow!.scoreId) && countTries() === 1 ? 'never' : 200));
+  const countTries = () => receivedIds().filter((id) => id === idOfDelivery(slow!)).length;
+  world.receiver.answer(({ body }) => (body.includes(slow!.scoreId) && countTries() === 1 ? 'never' : 200));
 
   await expect.poll(() => countDelivered(process, name), { timeout: 20_000 }).toBe(5);
 
   expect(countTries()).toBe(2);
   for (const score of others) {
-    expect(receivedIds().filter((id) => id === idOf(score))).toHaveLength(1);
+    expect(receivedIds().filter((id) => id === idOfDelivery(score))).toHaveLength(1);
   }
 });
