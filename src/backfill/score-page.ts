@@ -129,8 +129,9 @@ function isWaiting(outcome: TraceOutcome | undefined, terms: PageTerms): boolean
 /** Lists the decisions of scorers that are worth another try soon. */
 function listWaiting({ decisions }: TraceOutcome, { isSpent, isBatched }: PageTerms): Decision[] {
   return decisions.filter(({ status, reason }) => {
-    const waitsForMoney = readReasonCode(reason) === 'budget_exhausted';
-    return status === 'deferred' && (waitsForMoney ? !isSpent() : !isBatched);
+    const code = readReasonCode(reason);
+    const isGivenUp = isBatched && code.startsWith('judge_');
+    return status === 'deferred' && !isGivenUp && !(isSpent() && code === 'budget_exhausted');
   });
 }
 
