@@ -57,7 +57,10 @@ describe('a backfill with batches', () => {
 
   test('names a process that keeps the batches and does not know the provider', async () => {
     const other = {
-      judges: { default: 'other/judge', providers: { other: { baseURL: 'http://127.0.0.1:1' } } },
+      judges: {
+        default: 'other/judge',
+        providers: { other: { baseURL: 'http://127.0.0.1:1', batch: 'openai' } },
+      },
     };
     const keeper = await world.startProcess(other);
     await sleep(500);
