@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { startApiPorts, type ScorerPorts } from './app/api/start-api-ports.ts';
+import { limitYoungGeneration } from './app/api/young-generation.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
 import { configureBackfillKind } from './app/jobs/backfills.ts';
 import { keepBatches } from './app/jobs/batch-keeping.ts';
@@ -185,6 +186,7 @@ async function startRoles(
   const listening = await api.open({ checks, findPorts, readCookieKey: () => store.cookieKeys.read() });
   const addresses = buildAddresses(config, { connection, receivers, listening, hasApi });
   rejectAborted(deps.signal);
+  limitYoungGeneration(roles);
   started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
   engine?.mark('serving');
   const { lost, watch } = watchLender(connection);
