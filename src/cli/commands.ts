@@ -16,6 +16,7 @@ import { registerInit } from './commands/init.ts';
 import { registerInspect } from './commands/inspect.ts';
 import { registerLabels } from './commands/labels.ts';
 import { registerMigrate } from './commands/migrate.ts';
+import { registerMove } from './commands/move.ts';
 import { registerOpen } from './commands/open.ts';
 import { registerPreview } from './commands/preview.ts';
 import { registerPurge } from './commands/purge.ts';
@@ -52,6 +53,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerMigrate,
   registerBackup,
   registerRestore,
+  registerMove,
   registerCheckConfig,
   registerConfigPrint,
   registerDoctor,

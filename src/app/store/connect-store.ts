@@ -1,6 +1,6 @@
 import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { checkDataDirectory, createDataDirectory } from '../../config/data-directory.ts';
-import { NotFoundError } from '../../domain/errors.ts';
+import { ConfigError, NotFoundError } from '../../domain/errors.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../../store/embedded/engine.ts';
 import type { ReaderAccount } from '../../store/embedded/readers/reader-account.ts';
 import type { ForeignTables } from '../../store/foreign/foreign-schema.ts';
@@ -93,6 +93,11 @@ export async function connectOwnStore(
   const { url } = config.store;
   if (url !== undefined) {
     return serverConnection(config, url);
+  }
+  const { formatMoved, readMoved } = await import('../../store/embedded/moved-file.ts');
+  const moved = readMoved(config.store.dataDir);
+  if (moved !== undefined) {
+    throw new ConfigError(`data directory ${config.store.dataDir}: ${formatMoved(moved)}`);
   }
   const { startEmbeddedEngine } = await import('../../store/embedded/engine.ts');
   const user = { command: 'serve', ...(signal === undefined ? {} : { signal }) };

@@ -7,6 +7,7 @@ import type { FailureReason, OpenMessage } from './engine-messages.ts';
 import { writeEngineConfig } from './engine-config.ts';
 import { createHttpFront } from './http-front.ts';
 import * as limits from './limits.ts';
+import { gateWrites } from './gate-writes.ts';
 import { NamedSessions } from './named-sessions.ts';
 import { ReaderStatements } from './readers/reader-runner.ts';
 import { SessionPool } from './session-pool.ts';
@@ -109,7 +110,10 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   const owner = {
     username,
     password,
-    run: createStatementRunner({ queries, inserts, named, spool, replies, control: cancel }),
+    ...(await gateWrites(
+      options.dataDir,
+      createStatementRunner({ queries, inserts, named, spool, replies, control: cancel }),
+    )),
   };
   const server = createHttpFront({
     accounts: [

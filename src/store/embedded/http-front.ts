@@ -11,11 +11,16 @@ import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts'
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
 import { sha256 } from '../../domain/identity.ts';
 
+/** Path of orders to the engine. */
+const CONTROL_PATH = '/control';
+
 /** Account that may send statements, with the runner of its statements. */
 export interface FrontAccount {
   readonly username: string;
   readonly password: string;
   readonly run: StatementRunner;
+  /** Takes orders that are no statements, by `POST /control`. Returns the text of the reply. */
+  readonly control?: (parameters: URLSearchParams) => Promise<string>;
 }
 
 export interface FrontOptions {
@@ -157,33 +162,50 @@ async function sendReply(
 
 /** Finds the account of a request. Compares all accounts, each in constant time. */
 function authentication(accounts: readonly FrontAccount[]) {
-  const known = accounts.map(({ username, password, run }) => ({
-    expected: sha256(`${username}:${password}`),
-    run,
+  const known = accounts.map((account) => ({
+    expected: sha256(`${account.username}:${account.password}`),
+    account,
   }));
-  return (request: IncomingMessage, parameters: URLSearchParams): StatementRunner => {
+  return (request: IncomingMessage, parameters: URLSearchParams): FrontAccount => {
     const given = sha256(readCredentials(request, parameters));
-    const [account] = known.filter(({ expected }) => timingSafeEqual(given, expected));
-    if (account === undefined) {
+    const [found] = known.filter(({ expected }) => timingSafeEqual(given, expected));
+    if (found === undefined) {
       throw new EngineError(
         'AUTHENTICATION_FAILED',
         'Authentication failed: password is incorrect, or there is no user with such name',
       );
     }
-    return account.run;
+    return found.account;
   };
+}
+
+/** Answers an order with its text, or with an error. */
+async function obeyOrder(
+  request: IncomingMessage,
+  response: ServerResponse,
+  obey: () => Promise<string> | undefined,
+): Promise<void> {
+  try {
+    const text = await obey();
+    if (text === undefined) {
+      throw new EngineError('ACCESS_DENIED', 'only the owner may control the engine');
+    }
+    response.writeHead(200, { 'Content-Type': 'text/plain' }).end(`${text}\n`);
+  } catch (error) {
+    sendError(request, response, error, false);
+  }
 }
 
 /** Creates the HTTP server of ClickHouse's protocol; it does not listen yet. */
 export function createHttpFront(options: FrontOptions): Server {
-  const findRunner = authentication(options.accounts);
+  const findAccount = authentication(options.accounts);
 
   async function answer(
     request: IncomingMessage,
     response: ServerResponse,
     parameters: URLSearchParams,
   ): Promise<void> {
-    const run = findRunner(request, parameters);
+    const { run } = findAccount(request, parameters);
     const gone = new AbortController();
     response.once('close', () => {
       if (!response.writableFinished) {
@@ -208,6 +230,10 @@ export function createHttpFront(options: FrontOptions): Server {
     response.setHeader('X-ClickHouse-Query-Id', /^[\w.:-]{1,200}$/u.test(queryId) ? queryId : randomUUID());
     response.setHeader('X-ClickHouse-Server-Display-Name', 'spanscore');
     response.setHeader('X-ClickHouse-Timezone', 'UTC');
+    if (path === CONTROL_PATH && request.method === 'POST') {
+      await obeyOrder(request, response, () => findAccount(request, parameters).control?.(parameters));
+      return;
+    }
     if (path !== '/' || (request.method === 'GET' && search === '')) {
       const isOk = path === '/ping' || path === '/';
       response.writeHead(isOk ? 200 : 404, { 'Content-Type': 'text/plain' });

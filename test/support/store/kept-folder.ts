@@ -42,10 +42,30 @@ export async function digestTables(
       const [row] = await queryRows<{ amount: string; checksum: string }>(
         address,
         `SELECT count() AS amount, sum(sipHash64(tuple(${names.join(', ')}))) AS checksum
-         FROM ${table}${isMerged.get(table) === true ? ' FINAL' : ''}`,
+         FROM ${table}${isMerged.get(table) === true ? ' FINAL' : ''} SETTINGS max_block_size = 8192`,
       );
       return [table, [row?.amount ?? '', row?.checksum ?? '']] as const;
     }),
   );
   return Object.fromEntries(digests.filter(([, [rows]]) => rows !== '0'));
+}
+
+/** Tables of running processes, and of the schema itself: they are never copied to another store. */
+export const NOT_COPIED = [
+  'scorer_members',
+  'duty_members',
+  'alert_members',
+  'write_probe',
+  'schema_migrations',
+];
+
+/** Lists the copied tables whose rows differ between two stores. */
+export async function differingTables(
+  first: ClickHouseAddress,
+  second: ClickHouseAddress,
+): Promise<string[]> {
+  const [one, other] = await Promise.all([digestTables(first), digestTables(second)]);
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])]
+    .filter((table) => !NOT_COPIED.includes(table))
+    .filter((table) => JSON.stringify(one[table]) !== JSON.stringify(other[table]));
 }

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { formatCount } from '../../domain/plural.ts';
+import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+
+interface MoveCommandOptions {
+  readonly to: string;
+  readonly database?: string;
+  readonly passwordFile?: string;
+}
+
+export const registerMove: RegisterCommand = (program, bind) => {
+  program
+    .command('move')
+    .description(
+      'Copy the store of the embedded engine to a ClickHouse server while serve goes on. At the end, senders are told to come again until serve uses the server.',
+    )
+    .requiredOption('--to <url>', 'HTTP address of the server: http://user@host:8123')
+    .option('--password-file <file>', 'file with the password of the user, instead of one in the URL')
+    .option('--database <name>', 'new database of the server (default: store.database)')
+    .addHelpText(
+      'before',
+      examples([
+        'to a server',
+        'spanscore move --to http://spanscore@clickhouse:8123 --password-file /run/secrets/clickhouse',
+      ]),
+    )
+    .action(bind(move, { stopsItself: true }));
+};
+
+async function move(context: CommandContext, options: MoveCommandOptions): Promise<ExitCode> {
+  const { out, log, signal } = context;
+  const { config } = await context.loadConfig();
+  const { moveStore, parseTarget } = await import('../../app/move/move-to-server.ts');
+  const report = await moveStore(config, {
+    to: parseTarget(options.to, await readPassword(context, options)),
+    database: options.database ?? config.store.database,
+    log,
+    signal,
+    onProgress: (message) => out.progress(message),
+  });
+  const { url, database, copied, passes, heldSeconds } = report;
+  await out.document(report, () =>
+    [
+      `moved to ${url}, database ${database}: ${formatCount(copied, 'row')} in ${formatCount(passes, 'pass', 'passes')}, all tables equal; writes held for ${heldSeconds} s`,
+      `now set store.url: ${url}, store.database: ${database}, store.purgeKey: the text of ${config.store.dataDir}/purge.key, and start serve again; until then, senders are told to come again`,
+    ].join('\n'),
+  );
+  return EXIT.done;
+}
+
+async function readPassword(
+  { cwd }: CommandContext,
+  { passwordFile }: MoveCommandOptions,
+): Promise<string | undefined> {
+  if (passwordFile === undefined) {
+    return undefined;
+  }
+  try {
+    return (await readFile(resolve(cwd, passwordFile), 'utf8')).trimEnd();
+  } catch (error) {
+    throw new InvalidInputError(`--password-file ${passwordFile} cannot be read: ${readErrorMessage(error)}`);
+  }
+}

@@ -1,0 +1,28 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** New place of a store that was moved. */
+export interface MovedTo {
+  readonly url: string;
+  readonly database: string;
+}
+
+function formatPath(dataDir: string): string {
+  return join(dataDir, 'moved.json');
+}
+
+/** Reads the new place of the store of a data directory; undefined for a store that was not moved. */
+export function readMoved(dataDir: string): MovedTo | undefined {
+  const path = formatPath(dataDir);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as MovedTo) : undefined;
+}
+
+/** Notes the new place: from the next start on, the engine of this directory only reads. */
+export function writeMoved(dataDir: string, { url, database }: MovedTo): void {
+  writeFileSync(formatPath(dataDir), `${JSON.stringify({ url, database }, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** Returns the sentence for a store that was moved. */
+export function formatMoved({ url, database }: MovedTo): string {
+  return `this store was moved to ${url}, database ${database}: set store.url and store.database, and start serve again`;
+}

@@ -1,0 +1,72 @@
+import { EngineError } from './engine-error.ts';
+import type { EngineRequest } from './engine-request.ts';
+import type { StatementReply, StatementRunner } from './statement-runner.ts';
+
+/**
+ * Writes that the engine accepts. `no-new-work` refuses new spans and the beats of processes: without beats they finish the work that
+ * they have begun, and begin no other.
+ */
+export const WRITE_LEVELS = ['all', 'no-new-work', 'none'] as const;
+export type WriteLevel = (typeof WRITE_LEVELS)[number];
+
+const NEW_WORK: ReadonlySet<string> = new Set(['otel_traces', 'otel_logs', 'scorer_members', 'duty_members']);
+
+const TARGET = /^\s*(?:\/\*.*?\*\/\s*)?INSERT\s+INTO\s+(?:TABLE\s+)?(?:`?\w+`?\.)?`?(\w+)/iu;
+
+/** Gate before the statements of the owner. What it refuses fails like a store that is read-only for a moment: writers try again. */
+export class WriteGate {
+  readonly #running = new Set<{ readonly isNewWork: boolean; readonly ended: Promise<unknown> }>();
+  #level: WriteLevel = 'all';
+  #untilMs = Number.POSITIVE_INFINITY;
+  #reason = '';
+
+  /**
+   * Sets the level, and waits until the writes that it refuses have ended. Returns the level before.
+   * @param forMs time after which all writes are accepted again: the program that set the level may have been killed
+   */
+  async hold(level: WriteLevel, reason: string, forMs = Number.POSITIVE_INFINITY): Promise<WriteLevel> {
+    const before = this.#readLevel();
+    this.#level = level;
+    this.#reason = reason;
+    this.#untilMs = performance.now() + forMs;
+    const refused = [...this.#running].filter(({ isNewWork }) => this.#refuses(isNewWork));
+    await Promise.all(refused.map(({ ended }) => ended));
+    return before;
+  }
+
+  /** Wraps a runner. */
+  guard(run: StatementRunner): StatementRunner {
+    return async (request, signal) => {
+      const { kind } = request.statement;
+      return kind === 'read' || kind === 'session'
+        ? run(request, signal)
+        : this.#write(request, () => run(request, signal));
+    };
+  }
+
+  async #write(request: EngineRequest, run: () => Promise<StatementReply>): Promise<StatementReply> {
+    const { sql, insert } = request.statement;
+    const table = TARGET.exec(insert?.head ?? sql)?.[1] ?? '';
+    const isNewWork = NEW_WORK.has(table);
+    if (this.#refuses(isNewWork)) {
+      throw new EngineError('READONLY', this.#reason);
+    }
+    const running = run();
+    const write = { isNewWork, ended: running.catch(() => undefined) };
+    this.#running.add(write);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(write);
+    }
+  }
+
+  #readLevel(): WriteLevel {
+    return performance.now() < this.#untilMs ? this.#level : 'all';
+  }
+
+  #refuses(isNewWork: boolean): boolean {
+    const level = this.#readLevel();
+    return level === 'none' || (level === 'no-new-work' && isNewWork);
+  }
+}
