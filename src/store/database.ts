@@ -11,7 +11,12 @@ import { ConfigError, type AppError } from '../domain/errors.ts';
 import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
 import { signalsFromTheStart, type KnownSignals } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
+import type { Cluster } from './cluster/cluster.ts';
+import { clusterSettings, readsState } from './cluster/cluster-settings.ts';
+import { nameShards } from './cluster/name-shards.ts';
+import { retryState } from './cluster/retry-state.ts';
 import { toLimitedReadError, toStoreError } from './store-error.ts';
+import type { QueryParams } from './query-params.ts';
 import { toRowJson } from './values.ts';
 
 /** Time limit of the server for one statement, in seconds, for reads and inserts. */
@@ -30,13 +35,15 @@ export interface DatabaseOptions {
   readonly database: string;
   /** Time limit of one statement, milliseconds; default 30 s. */
   readonly statementLimitMs?: number;
+  /** Name of the cluster in `system.clusters` on whose servers the tables are. */
+  readonly cluster?: string | undefined;
 }
-
-export type QueryParams = Record<string, unknown>;
 
 /** ClickHouse database over HTTP. Values reach a statement as parameters only. Every error is an `AppError`. */
 export interface Database {
   readonly name: string;
+  /** Servers with the tables; undefined for a single server. */
+  readonly cluster: Cluster | undefined;
   /** Signals that mark arrivals of agents; replaced once the stored signals have been read. */
   agentSignals: KnownSignals;
   /** Returns rows as objects; 64-bit integers are strings. */
@@ -87,9 +94,21 @@ const LARGE: ClickHouseSettings = { ...WHOLE, buffer_size: '1048576' };
 /** Longest time of a statement with a large result. */
 const EXPORT_TIMEOUT_MS = 6 * HOUR_MS;
 
-/** Connection for reads, with the settings and the errors of its reads. */
-interface Reader {
+/** Statement with its parameters. */
+interface Statement {
+  readonly sql: string;
+  readonly params: QueryParams | undefined;
+}
+
+/** Connection for statements. */
+interface Connection {
   readonly client: ClickHouseClient;
+  /** True for the servers of a cluster. */
+  readonly isCluster: boolean;
+}
+
+/** Connection for reads, with the settings and the errors of its reads. */
+interface Reader extends Connection {
   readonly settings: ClickHouseSettings;
   readonly toError: (thrown: unknown, doing: string) => AppError;
 }
@@ -111,26 +130,35 @@ export function openDatabase(options: DatabaseOptions): Database {
       `store.database: "${options.database}" is not a valid name; use letters, digits and _ (at most 64), and do not start with a digit`,
     );
   }
-  const client = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
+  const isCluster = options.cluster !== undefined;
+  const named = (sql: string, params?: QueryParams) =>
+    isCluster ? nameShards(sql, params) : { sql, params };
+  const connect = (maxConnections: number, database = options.database): Connection => ({
+    client: createDatabaseClient(options, maxConnections, database),
+    isCluster,
+  });
+  const main = connect(MAX_CONNECTIONS);
   const limit = { max_execution_time: limitMs(options) / SECOND_MS };
-  const reader = { client, settings: { ...READ_SETTINGS, ...limit }, toError: toStoreError };
+  const reader = { ...main, settings: { ...READ_SETTINGS, ...limit }, toError: toStoreError };
   const inserting = { ...INSERT_SETTINGS, ...limit };
-  const inserter = createDatabaseClient(options, MAX_INSERT_CONNECTIONS, options.database);
-  const outside = createDatabaseClient(options, 1, 'default');
-  const outsideReader = { ...reader, client: outside };
-  const limited: ClickHouseClient[] = [];
+  const inserter = connect(MAX_INSERT_CONNECTIONS);
+  const outside = connect(1, 'default');
+  const outsideReader = { ...reader, ...outside };
+  const limited: Connection[] = [];
   const database: Database = {
     name: options.database,
+    cluster:
+      options.cluster === undefined ? undefined : { name: options.cluster, database: options.database },
     agentSignals: signalsFromTheStart(AGENT_SIGNALS),
-    rows: (sql, params) => readRows(reader, sql, params),
-    stream: (sql, params) => streamRows(reader, sql, params),
+    rows: (sql, params) => readRows(reader, named(sql, params)),
+    stream: (sql, params) => streamRows(reader, named(sql, params)),
     bytes: (sql, params) => readBytes(options, sql, params),
-    command: (sql) => runCommand(client, sql),
+    command: (sql) => runCommand(main, sql),
     outside: {
-      rows: (sql, params) => readRows(outsideReader, sql, params),
+      rows: (sql, params) => readRows(outsideReader, { sql, params }),
       command: (sql) => runCommand(outside, sql),
     },
-    insertRows: (table, rows, token) => insertJson(client, { table, rows, settings: inserting, token }),
+    insertRows: (table, rows, token) => insertJson(main, { table, rows, settings: inserting, token }),
     insertSelected: (statement, params) =>
       insertSelected(inserter, { statement, params, settings: inserting }),
     insertBody: (statement, chunks, token) =>
@@ -140,18 +168,18 @@ export function openDatabase(options: DatabaseOptions): Database {
         settings: { ...inserting, insert_deduplication_token: token },
       }),
     limitReads: (limits) => {
-      const own = createDatabaseClient(options, MAX_CONNECTIONS, options.database);
+      const own = connect(MAX_CONNECTIONS);
       limited.push(own);
-      const limitedReader = { client: own, settings: buildLimits(limits), toError: toLimitedReadError };
+      const limitedReader = { ...own, settings: buildLimits(limits), toError: toLimitedReadError };
       return {
         ...database,
-        rows: (sql, params) => readRows(limitedReader, sql, params),
-        stream: (sql, params) => streamRows(limitedReader, sql, params),
+        rows: (sql, params) => readRows(limitedReader, named(sql, params)),
+        stream: (sql, params) => streamRows(limitedReader, named(sql, params)),
       };
     },
-    ping: () => ping(outside),
+    ping: () => ping(outside.client),
     close: async () => {
-      await Promise.all([client, inserter, outside, ...limited].map((each) => each.close()));
+      await Promise.all([main, inserter, outside, ...limited].map(({ client }) => client.close()));
     },
   };
   return database;
@@ -190,36 +218,51 @@ function createDatabaseClient(
   }
 }
 
-async function readRows<Row>(
-  { client, settings, toError }: Reader,
+/** Runs a request with the settings of its statement, and repeats it where servers of a cluster were busy. */
+async function send<T>(
+  isCluster: boolean,
   sql: string,
-  params?: QueryParams,
+  request: (settings: ClickHouseSettings) => Promise<T>,
+): Promise<T> {
+  if (!isCluster) {
+    return request({});
+  }
+  const settings = clusterSettings(sql);
+  return readsState(sql) ? retryState(() => request(settings)) : request(settings);
+}
+
+async function readRows<Row>(
+  { client, isCluster, settings, toError }: Reader,
+  { sql, params }: Statement,
 ): Promise<Row[]> {
   try {
-    const result = await client.query({
-      query: sql,
-      format: 'JSONEachRow',
-      clickhouse_settings: { ...settings, ...WHOLE },
-      ...(params === undefined ? {} : { query_params: params }),
+    return await send(isCluster, sql, async (own) => {
+      const result = await client.query({
+        query: sql,
+        format: 'JSONEachRow',
+        clickhouse_settings: { ...settings, ...WHOLE, ...own },
+        ...(params === undefined ? {} : { query_params: params }),
+      });
+      return result.json<Row>();
     });
-    return await result.json<Row>();
   } catch (error) {
     throw toError(error, `reading (${shortenSql(sql)})`);
   }
 }
 
 async function* streamRows(
-  { client, settings, toError }: Reader,
-  sql: string,
-  params?: QueryParams,
+  { client, isCluster, settings, toError }: Reader,
+  { sql, params }: Statement,
 ): AsyncGenerator<StreamedRow[]> {
   try {
-    const result = await client.query({
-      query: sql,
-      format: 'JSONCompactEachRow',
-      clickhouse_settings: settings,
-      ...(params === undefined ? {} : { query_params: params }),
-    });
+    const result = await send(isCluster, sql, (own) =>
+      client.query({
+        query: sql,
+        format: 'JSONCompactEachRow',
+        clickhouse_settings: { ...settings, ...own },
+        ...(params === undefined ? {} : { query_params: params }),
+      }),
+    );
     for await (const batch of result.stream()) {
       yield batch.map((row) => ({ size: row.text.length, columns: JSON.parse(row.text) as unknown[] }));
     }
@@ -236,11 +279,13 @@ async function* readBytes(
 ): AsyncGenerator<Uint8Array> {
   const client = createDatabaseClient(options, 1, options.database, EXPORT_TIMEOUT_MS);
   try {
-    const { stream } = await client.exec({
-      query: sql,
-      query_params: params,
-      clickhouse_settings: { ...LARGE, max_execution_time: EXPORT_TIMEOUT_MS / SECOND_MS },
-    });
+    const { stream } = await send(options.cluster !== undefined, sql, (own) =>
+      client.exec({
+        query: sql,
+        query_params: params,
+        clickhouse_settings: { ...LARGE, max_execution_time: EXPORT_TIMEOUT_MS / SECOND_MS, ...own },
+      }),
+    );
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
     throw toStoreError(error, `reading (${shortenSql(sql)})`);
@@ -249,16 +294,16 @@ async function* readBytes(
   }
 }
 
-async function runCommand(client: ClickHouseClient, sql: string): Promise<void> {
+async function runCommand({ client, isCluster }: Connection, sql: string): Promise<void> {
   try {
-    await client.command({ query: sql });
+    await send(isCluster, sql, (own) => client.command({ query: sql, clickhouse_settings: own }));
   } catch (error) {
     throw toStoreError(error, `running (${shortenSql(sql)})`);
   }
 }
 
 async function insertJson(
-  client: ClickHouseClient,
+  { client, isCluster }: Connection,
   {
     table,
     rows,
@@ -275,12 +320,14 @@ async function insertJson(
   }
   const values = [...rows];
   try {
-    await client.insert({
-      table,
-      values,
-      format: 'JSONEachRow',
-      clickhouse_settings: { ...settings, insert_deduplication_token: token },
-    });
+    await send(isCluster, `INSERT INTO ${table}`, (own) =>
+      client.insert({
+        table,
+        values,
+        format: 'JSONEachRow',
+        clickhouse_settings: { ...settings, insert_deduplication_token: token, ...own },
+      }),
+    );
   } catch (error) {
     throw toStoreError(error, `inserting ${rows.length} rows into ${table}`);
   }
@@ -291,18 +338,24 @@ function hashRows(table: string, rows: readonly object[]): string {
 }
 
 async function insertSelected(
-  client: ClickHouseClient,
+  { client, isCluster }: Connection,
   { statement, params, settings }: Insert & { readonly statement: string; readonly params: QueryParams },
 ): Promise<void> {
   try {
-    await client.command({ query: statement, query_params: params, clickhouse_settings: settings });
+    await send(isCluster, statement, (own) =>
+      client.command({
+        query: statement,
+        query_params: params,
+        clickhouse_settings: { ...settings, ...own },
+      }),
+    );
   } catch (error) {
     throw toStoreError(error, `inserting (${shortenSql(statement)})`);
   }
 }
 
 async function insertBinary(
-  client: ClickHouseClient,
+  { client, isCluster }: Connection,
   {
     statement,
     chunks,
@@ -310,11 +363,13 @@ async function insertBinary(
   }: Insert & { readonly statement: string; readonly chunks: readonly Uint8Array[] },
 ): Promise<void> {
   try {
-    const { stream } = await client.exec({
-      query: statement,
-      values: Readable.from(chunks, { objectMode: false }),
-      clickhouse_settings: settings,
-    });
+    const { stream } = await send(isCluster, statement, (own) =>
+      client.exec({
+        query: statement,
+        values: Readable.from(chunks, { objectMode: false }),
+        clickhouse_settings: { ...settings, ...own },
+      }),
+    );
     for await (const _ of stream) {
       // An insert has no result; reading to the end returns the socket to the pool.
     }

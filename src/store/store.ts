@@ -29,6 +29,7 @@ import { createJobStore } from './jobs/jobs.ts';
 import { createPurgeStore } from './purge/purge-store.ts';
 import { createTombstoneStore } from './purge/tombstones.ts';
 import { createMemberStore } from './scores/members.ts';
+import { readServerClocks } from './cluster/check-cluster.ts';
 import { applyMergeSettings } from './schema/merge-settings.ts';
 import { migrate, migrationStatus } from './schema/migrate.ts';
 import { readDefinitions } from './schema/table-definitions.ts';
@@ -163,6 +164,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     watchSource: async () => source?.watch(),
     aheadRows: () => readAheadRows(database),
+    serverClocks: () => readServerClocks(database),
     pace: (tenant) => readStorePace(database, tenant),
     size: () => readStoreSize(database),
     limitReads: (limits) => createStore(database.limitReads(limits), foreign),

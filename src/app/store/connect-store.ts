@@ -130,7 +130,15 @@ function storeOptions(
     catchUpDays: durationDays(scoring.catchUp),
   };
   const foreignSpans = findForeignTables(store);
-  return { url, username, password, database: store.database, retention, foreignSpans };
+  return {
+    url,
+    username,
+    password,
+    database: store.database,
+    cluster: store.cluster,
+    retention,
+    foreignSpans,
+  };
 }
 
 function serverConnection(config: Config, url: string): StoreConnection {

@@ -1,4 +1,5 @@
 import { alertIssues } from './alert-checks.ts';
+import { clusterIssues } from './cluster-checks.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
 import { durationMs } from '../duration.ts';
@@ -36,6 +37,7 @@ export function crossIssues(
     ...timeIssues(config),
     ...foreignSpansIssues(config, receivers),
     ...forwardIssues(config, receivers),
+    ...clusterIssues(config),
     ...readerIssues(config),
     ...addressIssues(config, receivers),
     ...receiverIssues(config, receivers),

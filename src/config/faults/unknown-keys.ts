@@ -1,7 +1,6 @@
 import { nearest } from '../../domain/nearest.ts';
 import { type JsonSchemaNode, knownKeysAt, schemaNodesAt } from '../json-schema.ts';
 import { isAround, type KeyPath, showPath } from '../key-path.ts';
-import { unsupportedKey } from './not-supported.ts';
 
 /** Key that a group does not have. */
 interface Unknown {
@@ -24,14 +23,10 @@ const MOST_PLACES = 3;
 const NEIGHBOURHOOD = 2;
 
 /**
- * Explains an unknown key. It is not supported yet, belongs to another alternative, is misspelt, belongs elsewhere
+ * Explains an unknown key. It belongs to another alternative, is misspelt, belongs elsewhere
  * (`retention` at the top is `store.retention`), or none of these.
  */
 export function unknownKey(key: string, path: KeyPath, { schema, value, group }: Unknown): UnknownKeyFault {
-  const refusal = unsupportedKey([...path, key]);
-  if (refusal !== undefined) {
-    return { message: refusal, meant: [] };
-  }
   const known = knownKeysAt(path, schema).filter((name) => name !== '$schema');
   if (known.includes(key)) {
     return { message: otherAlternative(key, path, { schema, group }), meant: [] };

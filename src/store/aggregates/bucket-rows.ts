@@ -1,6 +1,7 @@
 import { fromMillis, toDateTime } from '../values.ts';
 import type { AggregateStore, TouchedHour } from '../contracts/aggregates/aggregates.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 
 /** Creates the progress of a kind of aggregates. */
 export function createProgress(

@@ -1,6 +1,7 @@
 import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
 import type { ComparedScores, ComparedScoreStore } from '../contracts/aggregates/compared-scores.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { FACET_COLUMNS } from './aggregate-columns.ts';
 
 /** Creates the reads of scores that are compared. */

@@ -9,7 +9,8 @@ import type {
   SummaryRow,
   SumsRow,
 } from '../contracts/aggregates/aggregate-reads.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { BIN_VALUES, FACET_COLUMNS, READ_SETTINGS, valueOf } from './aggregate-columns.ts';
 
 /** Creates the reads of the aggregates. */

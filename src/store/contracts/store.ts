@@ -76,6 +76,13 @@ export interface StorePace {
   readonly scoresPerSecond: number;
 }
 
+/** Clock of a server of a cluster, in whole seconds. */
+export interface ServerClock {
+  /** Host name and port. */
+  readonly server: string;
+  readonly atMs: number;
+}
+
 /** Rows of a table whose stamps lie more than a minute ahead of the store's clock: the clock went back after they were written. */
 export interface AheadRows {
   readonly table: string;
@@ -149,6 +156,8 @@ export interface Store {
   watchSource(): Promise<void>;
   /** Finds the tables that have rows ahead of the store's clock. */
   aheadRows(): Promise<AheadRows[]>;
+  /** Reads the clocks of all servers of a cluster at about the same moment; nothing for a single server. */
+  serverClocks(): Promise<ServerClock[]>;
   /** Reads the pace of one tenant, or of all. */
   pace(tenant?: string): Promise<StorePace>;
   /** Reads the size of the store. */

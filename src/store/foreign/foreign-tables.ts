@@ -1,6 +1,7 @@
 import { FACT_KEYS } from '../spans/facts.ts';
 import type { TraceKey } from '../contracts/stores.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { ASKED_OF_MAPS, type FactRows, type SpanTables } from '../spans/span-tables.ts';
 import { keyParams } from '../spans/trace-keys.ts';
 import { attributeColumn } from './attribute-columns.ts';

@@ -1,5 +1,6 @@
 import type { Job, JobRow, JobStatus, JobStore } from '../contracts/jobs.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { cutPage } from '../lists/keyset-page.ts';
 import { fromMillis, toDateTime } from '../values.ts';
 

@@ -1,5 +1,6 @@
 import type { Listed, ListKey, ListPage } from '../contracts/lists.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 
 /** Item with its key in the list. */
 export interface Keyed<Item> {

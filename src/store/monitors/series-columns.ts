@@ -1,5 +1,5 @@
 import { type SeriesFacets, type SplitFacet, buildSplit } from '../../domain/series-facets.ts';
-import type { QueryParams } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 
 /** Columns of a series that all tables have. */
 const FACET_COLUMNS = 'Tenant, Scorer, Fingerprint, Agent, Environment';

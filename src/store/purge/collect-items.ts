@@ -1,4 +1,5 @@
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { readPurgeTables } from './purge-tables.ts';
 
 /** Adds items to a job. The statement selects Tenant and Id, and has the parameter `jobId`. */

@@ -7,7 +7,9 @@ import type {
   PurgeStore,
   PurgeSubject,
 } from '../contracts/purge.ts';
-import type { Database, QueryParams } from '../database.ts';
+import { alterTable, ofAllServers, onCluster, rowsTable } from '../cluster/cluster.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { toDateTime } from '../values.ts';
 import { hourOf } from '../aggregates/aggregate-columns.ts';
 import { collectBuried } from './collect-buried.ts';
@@ -63,6 +65,10 @@ async function removeAll(
 ): Promise<void> {
   const known = await readPurgeTables(database, jobId);
   const changed = known.filter(({ name }) => tables.includes(name));
+  if (database.cluster !== undefined) {
+    // Every server deletes what its own copy of the items names.
+    await database.command(`SYSTEM SYNC REPLICA${onCluster(database.cluster)} ${database.name}.purge_items`);
+  }
   for (const { name, condition, update } of changed) {
     const change = update === undefined ? 'DELETE' : `UPDATE ${update}`;
     await beginMutation(database, name, `${change} WHERE ${condition}`);
@@ -86,20 +92,29 @@ async function touchHours(database: Database, jobId: string): Promise<void> {
 }
 
 async function beginMutation(database: Database, table: string, change: string): Promise<void> {
-  await database.command(`ALTER TABLE ${table} ${change} SETTINGS mutations_sync = 0`);
+  // The items of a job stay as they are while its rows are deleted, so all replicas delete the same.
+  const settings = `mutations_sync = 0${database.cluster === undefined ? '' : ', allow_nondeterministic_mutations = 1'}`;
+  await database.command(`${alterTable(database.cluster, table, change)} SETTINGS ${settings}`);
 }
 
-/** Waits for the mutations of tables: rows are rewritten in the background, however long it takes. */
+/** Waits for the mutations of tables on every server: rows are rewritten in the background, however long it takes. */
 async function waitForMutations(
   database: Database,
   tables: readonly string[],
   signal?: AbortSignal,
 ): Promise<void> {
-  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS)) {
+  const { cluster, name } = database;
+  let firstMs = FIRST_LOOK_MS;
+  if (cluster !== undefined) {
+    // The replicas hear of a mutation after the server that was asked.
+    firstMs = LOOK_EVERY_MS;
+    await sleep(firstMs, signal);
+  }
+  for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS)) {
     const [row] = await database.rows<{ open: string; fault: string }>(
-      `SELECT count() AS open, max(latest_fail_reason) AS fault FROM system.mutations
-       WHERE database = currentDatabase() AND table IN {tables:Array(String)} AND NOT is_done`,
-      { tables },
+      `SELECT count() AS open, max(latest_fail_reason) AS fault FROM ${ofAllServers(cluster, 'system.mutations')}
+       WHERE database = {name:String} AND table IN {tables:Array(String)} AND NOT is_done`,
+      { name, tables: tables.map((table) => rowsTable(cluster, table)) },
     );
     if (row === undefined || row.open === '0' || signal?.aborted === true) {
       return;

@@ -1,4 +1,5 @@
 import { HASHED_SESSION, MAX_SESSION_ID_BYTES } from '../../domain/session-target.ts';
+import { statementTable } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 /** Tables that a purge never deletes from: sums of money, and its own records, which hold hashes alone. */
@@ -47,8 +48,9 @@ export async function readPurgeTables(database: Database, jobId: string): Promis
      GROUP BY table ORDER BY table`,
   );
   return tables
-    .filter(({ owner }) => !isKept(owner))
-    .flatMap(({ owner, columns }) => buildPurgeTables(jobId, owner, new Set(columns)));
+    .map(({ owner, columns }) => ({ name: statementTable(database.cluster, owner), columns }))
+    .filter(({ name }) => !isKept(name))
+    .flatMap(({ name, columns }) => buildPurgeTables(jobId, name, new Set(columns)));
 }
 
 /** Returns the changes of a table; none for a table that names nothing that can be purged. */

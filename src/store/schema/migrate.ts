@@ -1,5 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
+import { checkCluster, checkKind } from '../cluster/check-cluster.ts';
+import { ofAllServers, onCluster } from '../cluster/cluster.ts';
+import { renderStatement } from '../cluster/render-statement.ts';
 import { readMigrations } from './migration-files.ts';
 import type { Migration } from '../contracts/migrations.ts';
 import type { MigrationStatus } from '../contracts/migrations.ts';
@@ -26,6 +29,7 @@ export async function migrationStatus(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
 ): Promise<MigrationStatus> {
+  await checkKind(database);
   const applied = await appliedMigrations(database);
   const known = migrations.length;
   const current = applied.reduce((newest, row) => Math.max(newest, row.version), 0);
@@ -45,7 +49,9 @@ export async function migrationStatus(
     current,
     known,
     applied: applied.map(({ version, name, appliedAt }) => ({ version, name, appliedAt })),
-    pending: migrations.filter((migration) => !done.has(migration.version)),
+    pending: migrations
+      .filter((migration) => !done.has(migration.version))
+      .map((migration) => ({ ...migration, statements: renderAll(database, migration.statements) })),
   };
 }
 
@@ -57,8 +63,12 @@ export async function migrate(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
 ): Promise<readonly Migration[]> {
+  await checkCluster(database);
+  await checkKind(database);
   await createDatabase(database);
-  await database.command(BOOKKEEPING);
+  for (const statement of renderAll(database, [BOOKKEEPING])) {
+    await database.command(statement);
+  }
   const { pending } = await migrationStatus(database, migrations);
   for (const migration of pending) {
     for (const statement of migration.statements) {
@@ -71,21 +81,31 @@ export async function migrate(
   return pending;
 }
 
+/** Renders statements for the cluster of a database; without one they stay as they are. */
+function renderAll({ cluster }: Database, statements: readonly string[]): readonly string[] {
+  return cluster === undefined
+    ? statements
+    : statements.flatMap((statement) => renderStatement(statement, cluster));
+}
+
 /**
  * Checks first whether the database exists: a user of a shared server may have a database without the right to create one.
  */
 async function createDatabase(database: Database): Promise<void> {
   if (!(await databaseExists(database))) {
-    await database.outside.command(`CREATE DATABASE IF NOT EXISTS \`${database.name}\` ENGINE = Atomic`);
+    await database.outside.command(
+      `CREATE DATABASE IF NOT EXISTS \`${database.name}\`${onCluster(database.cluster)} ENGINE = Atomic`,
+    );
   }
 }
 
 async function databaseExists(database: Database): Promise<boolean> {
-  const rows = await database.outside.rows<{ name: string }>(
-    'SELECT name FROM system.databases WHERE name = {name:String}',
+  const [row] = await database.outside.rows<{ servers: string; databases: string }>(
+    `SELECT (SELECT count() FROM ${ofAllServers(database.cluster, 'system.one')}) AS servers,
+       (SELECT count() FROM ${ofAllServers(database.cluster, 'system.databases')} WHERE name = {name:String}) AS databases`,
     { name: database.name },
   );
-  return rows.length > 0;
+  return row !== undefined && row.servers === row.databases;
 }
 
 async function appliedMigrations(database: Database): Promise<AppliedRow[]> {

@@ -1,5 +1,6 @@
 import { ConfigError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { alterTable } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 /** Days that rows are kept, from their arrival (spans) or from their write (scores). */
@@ -85,7 +86,7 @@ export async function applyRetention(
     const definition = definitions.get(expiry.table);
     const days = currentDays(definition ?? '', expiry.column);
     if (definition !== undefined && days !== expiry.days) {
-      await database.command(alterStatement(expiry));
+      await database.command(alterTable(database.cluster, expiry.table, buildChange(expiry)));
       log?.info('retention changed', {
         table: expiry.table,
         column: expiry.column ?? '',
@@ -117,9 +118,9 @@ export function currentDays(definition: string, column?: string): number | null 
   return match === null ? null : Number(match[1]);
 }
 
-function alterStatement({ table, column, from, days }: Expiry): string {
+function buildChange({ column, from, days }: Expiry): string {
   const ttl = `${from} + toIntervalDay(${days})`;
   return column === undefined
-    ? `ALTER TABLE ${table} MODIFY TTL ${ttl}`
-    : `ALTER TABLE ${table} MODIFY COLUMN ${column} String CODEC(ZSTD(1)) TTL ${ttl}`;
+    ? `MODIFY TTL ${ttl}`
+    : `MODIFY COLUMN ${column} String CODEC(ZSTD(1)) TTL ${ttl}`;
 }

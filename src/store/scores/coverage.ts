@@ -14,7 +14,8 @@ import type {
   CoverageRow,
   CoverageStore,
 } from '../contracts/aggregates/coverage.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { cellParams } from '../spans/trace-keys.ts';
 import { fromMillis } from '../values.ts';
 import { countWaiting } from './waiting-counts.ts';

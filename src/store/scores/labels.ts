@@ -11,7 +11,8 @@ import type {
   LabelTarget,
 } from '../contracts/labels/label-store.ts';
 import type { Score } from '../../domain/score.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 

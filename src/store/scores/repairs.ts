@@ -1,7 +1,8 @@
 import { TupleParam } from '@clickhouse/client';
 import { BACKFILL_RULES, COMMAND_RULE, type Decision } from '../../domain/decision.ts';
 import type { RepairPage, RepairQuery, RepairStore } from '../contracts/repairs.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { DECISION_SELECTION, fromDecisionRow, type DecisionRow } from './decision-row.ts';
 
 /** Creates the store of the work of repairs. */

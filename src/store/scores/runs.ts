@@ -2,7 +2,8 @@ import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import { runVersion, type RunRecord } from '../../domain/run-record.ts';
 import type { RunStore } from '../contracts/runs.ts';
 import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 import { fromInteger, toDateTime } from '../values.ts';
 

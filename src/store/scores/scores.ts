@@ -1,6 +1,7 @@
 import type { Score } from '../../domain/score.ts';
 import { joinTraceKey, type ScoreFilter, type ScoreStore, type TraceKey } from '../contracts/stores.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { fromScoreRow, SCORE_SELECTION, toScoreRow, type ScoreRow } from './score-row.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 

@@ -1,7 +1,8 @@
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { joinTraceKey, type TraceFacts, type TraceKey } from '../contracts/stores.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 

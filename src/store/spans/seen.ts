@@ -1,5 +1,6 @@
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { IN_KEYS, keyParams } from './trace-keys.ts';
 
 /**

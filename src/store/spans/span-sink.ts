@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
 import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../contracts/columns.ts';
 import type { RowBlock, SpanSink } from '../contracts/span-sink.ts';
+import { ofAllServers } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 const COLUMNS: Record<IngestTable, readonly (readonly [string, string])[]> = {
@@ -29,9 +30,11 @@ export function createSpanSink(database: Database): SpanSink {
   };
 }
 
+/** Reads the free space of the disks; of a cluster, that of the fullest server. */
 async function readFreeBytes(database: Database): Promise<number | null> {
   const [row] = await database.rows<{ free: string; disks: string }>(
-    'SELECT toString(sum(free_space)) AS free, toString(count()) AS disks FROM system.disks',
+    `SELECT toString(min(free)) AS free, toString(count()) AS disks FROM (
+       SELECT sum(free_space) AS free FROM ${ofAllServers(database.cluster, 'system.disks')} GROUP BY hostName(), tcpPort())`,
   );
   return row === undefined || row.disks === '0' ? null : Number(row.free);
 }

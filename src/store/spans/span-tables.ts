@@ -1,5 +1,6 @@
 import type { TraceKey } from '../contracts/stores.ts';
-import type { Database, QueryParams } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 import { seenParams, WITHIN_SEEN, type SeenMemory } from './seen.ts';
 
 /** Source of facts: a table or a subquery in brackets, with the columns that facts need. */

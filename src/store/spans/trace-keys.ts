@@ -2,7 +2,7 @@ import { TupleParam } from '@clickhouse/client';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { MAX_KEYS, type CoveredCell, type TraceKey } from '../contracts/stores.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
-import type { QueryParams } from '../database.ts';
+import type { QueryParams } from '../query-params.ts';
 
 /** The condition that takes `keyParams`. */
 export const IN_KEYS = '(Tenant, TraceId) IN {keys:Array(Tuple(String, String))}';

@@ -182,7 +182,10 @@ describe('merge settings', () => {
         { name: options.database },
       );
       const definitions = new Map(tables.map(({ name, definition }) => [name, definition]));
-      await applyMergeSettings({ command: async (sql) => void altered.push(sql) }, definitions);
+      await applyMergeSettings(
+        { cluster: undefined, command: async (sql) => void altered.push(sql) },
+        definitions,
+      );
     });
 
     expect(altered).toEqual([]);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Database, QueryParams } from '../../../../src/store/database.ts';
+import type { Database } from '../../../../src/store/database.ts';
+import type { QueryParams } from '../../../../src/store/query-params.ts';
 import { createDiscovery } from '../../../../src/store/foreign/discovery.ts';
 import type { ForeignSchema } from '../../../../src/store/foreign/foreign-schema.ts';
 

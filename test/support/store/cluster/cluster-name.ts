@@ -1,0 +1,2 @@
+/** Name of the cluster of tests. */
+export const TWO_SHARDS = 'two_shards';

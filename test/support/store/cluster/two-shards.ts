@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { ChdbModule, ChdbResult, ChdbSession } from '../../../../src/store/embedded/chdb-session.ts';
+import { TWO_SHARDS } from './cluster-name.ts';
+import { listPlaced, localTable, SHARDING_KEY } from '../../../../src/store/cluster/placements.ts';
+
+// chdb as a cluster of two shards, for tests: the real planner and the real Distributed engine, over one process. Both shards have the same
+// files, and each sees its own rows only. There is no Keeper and there are no other servers. So what needs them is rewritten: ON CLUSTER,
+// replicated engines, the macros of servers.
+
+const chdb = createRequire(import.meta.url)('chdb') as ChdbModule;
+
+const SHARD = `<shard><internal_replication>true</internal_replication>
+  <replica><host>127.0.0.1</host><port>9000</port></replica></shard>`;
+
+const CONFIG = `<tcp_port>9000</tcp_port><remote_servers><${TWO_SHARDS}>${SHARD}${SHARD}</${TWO_SHARDS}></remote_servers>`;
+
+/** Rows of the shard that reads; all rows for a read that is no part of a distributed one. */
+const OWN_ROWS = `shardNum() = 0 OR ${SHARDING_KEY} % 2 = shardNum() - 1`;
+
+const FILTERS = listPlaced('sharded').map((table) => `'${localTable(table)}': '${OWN_ROWS}'`);
+
+/** Macros of two servers, which are one here. */
+const MACROS =
+  "FROM (SELECT arrayJoin(['1', '2']) AS substitution, arrayJoin(['shard', 'replica']) AS macro) GROUP BY substitution";
+
+/** Divides the parts of a local table, because an insert goes to both shards under the same token. */
+function divideParts(sql: string): string {
+  if (!/\bCREATE TABLE IF NOT EXISTS \w+_local\b/u.test(sql)) {
+    return sql;
+  }
+  const shard = `${SHARDING_KEY} % 2`;
+  return sql.includes('\nPARTITION BY ')
+    ? sql.replace(/\nPARTITION BY (.*)\n/u, `\nPARTITION BY ($1, ${shard})\n`)
+    : sql.replace('\nORDER BY ', `\nPARTITION BY ${shard}\nORDER BY `);
+}
+
+/** Makes a statement work without Keeper. */
+function withoutKeeper(sql: string): string {
+  return divideParts(sql)
+    .replaceAll(/\bSYSTEM SYNC REPLICA ON CLUSTER `\w+` [\w.]+/gu, 'SELECT 1')
+    .replaceAll(/ ON CLUSTER `\w+`/gu, '')
+    .replaceAll(/\bReplicated(\w*MergeTree)\('[^']*', '[^']*'(?:, )?/gu, '$1(')
+    .replaceAll(/, replicated_deduplication_window_seconds = \d+/gu, '')
+    .replaceAll(/\breplicated_deduplication_window = /gu, 'non_replicated_deduplication_window = ')
+    .replaceAll(/\bprefer_localhost_replica\s*=\s*'?0'?/gu, 'prefer_localhost_replica = 1')
+    .replaceAll(
+      /FROM clusterAllReplicas\('\w+', system\.macros\) GROUP BY hostName\(\), tcpPort\(\)/gu,
+      MACROS,
+    );
+}
+
+/** Adds the cluster to the configuration of the engine. */
+function addCluster(argument: string): string {
+  const file = /^--config-file=(.*)$/u.exec(argument)?.[1];
+  if (file === undefined) {
+    return argument;
+  }
+  const clustered = file.replace(/\.xml$/u, '-two-shards.xml');
+  writeFileSync(clustered, readFileSync(file, 'utf8').replace('</clickhouse>', `${CONFIG}</clickhouse>`));
+  return `--config-file=${clustered}`;
+}
+
+/** Session of chdb whose statements run on the two shards. */
+export class Session implements ChdbSession {
+  private readonly inner: ChdbSession;
+  private readonly ready: Promise<unknown>;
+
+  constructor(path: string, { connectionArgs }: { connectionArgs: readonly string[] }) {
+    this.inner = new chdb.Session(path, { connectionArgs: connectionArgs.map(addCluster) });
+    // The cache of conditions would take the rows of one shard for those of the other, because they have the same files.
+    this.ready = this.inner.queryAsync(
+      `SET additional_table_filters = {${FILTERS.join(', ')}}, use_query_condition_cache = 0`,
+      { format: 'Null' },
+    );
+  }
+
+  async queryAsync(sql: string, options: { format: string }): Promise<ChdbResult> {
+    await this.ready;
+    return this.inner.queryAsync(withoutKeeper(sql), options);
+  }
+
+  async *queryStream(
+    sql: string,
+    options: { format: string; signal?: AbortSignal },
+  ): AsyncGenerator<{ raw(): Uint8Array }> {
+    await this.ready;
+    yield* this.inner.queryStream(withoutKeeper(sql), options);
+  }
+
+  close(): void {
+    this.inner.close();
+  }
+}
