@@ -87,8 +87,6 @@ it('processes that stall before they store questions, and before they create a b
     expect(await sendTraces(serve.otlpHttp, trace.request())).toBe(200);
   }
   const first = await startScorer(gate.url);
-  const backfill = ['backfill', '--from', '1d', '--scorer', SCORER];
-  await until(async () => (await cli(...backfill, '--dry-run'))?.['remaining'] === TRACES, 60_000);
 
   const atStore = Promise.withResolvers<Stall>();
   onStatement = async (statement) => {
@@ -109,7 +107,8 @@ it('processes that stall before they store questions, and before they create a b
     return undefined;
   };
   server.end = () => undefined;
-  const id = String((await cli(...backfill, '--batch', '--detach'))?.['id']);
+  const backfill = ['backfill', '--from', '1d', '--scorer', SCORER, '--batch', '--detach'];
+  const id = String((await cli(...backfill))?.['id']);
   const late = await atStore.promise;
   await startScorer();
   const later = await atProvider.promise;
@@ -123,11 +122,12 @@ it('processes that stall before they store questions, and before they create a b
   // The provider gets the order of the second process for a batch that the first one has created meanwhile.
   later.end();
   await until(
-    () => server.calls.some(({ name, count }) => name === 'GET /batches/{id}' && count > 3),
+    () => server.calls.some(({ name, count }) => name === 'GET /batches/{id}' && count > 2),
     60_000,
   );
   server.end = () => ({});
-  await until(async () => (await cli('backfill', 'show', id))?.['status'] === 'done', 60_000);
+  const isDone = `SELECT Id FROM jobs FINAL WHERE Id = '${id}' AND Status = 'done'`;
+  await until(async () => (await queryRows(serve.clickhouse, isDone)).length === 1, 60_000);
 
   expect(await cli('backfill', 'show', id)).toMatchObject({
     matched: TRACES,
