@@ -68,12 +68,22 @@ export function divideAlone(cells: readonly string[]): Division {
   };
 }
 
-function assignOwners(names: readonly string[]): readonly string[] {
+/** Returns the rank of a worker in each shard: the worker with the highest rank owns the shard. */
+export function rankShards(name: string): readonly number[] {
+  return Array.from({ length: SHARDS }, (_, shard) => hashNumber(`${shard} ${name}`));
+}
+
+/**
+ * Returns the owner of each shard.
+ * @param findRanks ranks of a worker in all shards, for callers that keep them
+ */
+export function assignOwners(names: readonly string[], findRanks = rankShards): readonly string[] {
   if (names.length === 0) {
     return [];
   }
+  const workers = names.map((name) => ({ name, ranks: findRanks(name) }));
   return Array.from({ length: SHARDS }, (_, shard) => {
-    const ranked = names.map((name) => ({ name, rank: hashNumber(`${shard} ${name}`) }));
-    return ranked.reduce((best, each) => (each.rank > best.rank ? each : best)).name;
+    const rankOf = ({ ranks }: (typeof workers)[number]) => ranks[shard] ?? 0;
+    return workers.reduce((best, each) => (rankOf(each) > rankOf(best) ? each : best)).name;
   });
 }

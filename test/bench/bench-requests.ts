@@ -10,7 +10,7 @@ const WORDS =
   );
 
 /** A small generator of pseudo-random numbers (mulberry32), so that every run sends the same bytes. */
-function createRandom(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -20,7 +20,8 @@ function createRandom(seed: number): () => number {
   };
 }
 
-function buildText(random: () => number, length: number): string {
+/** Builds a text of this length from the words of a support desk. */
+export function buildText(random: () => number, length: number): string {
   let text = '';
   while (text.length < length) {
     text += `${WORDS[random() % WORDS.length]}${random() % 7 === 0 ? random() % 1000 : ''} `;
@@ -36,7 +37,7 @@ function hex(random: () => number, bytes: number): string {
   return digits.slice(0, bytes * 2);
 }
 
-/** Reason why a trace has no target of this kind. */
+/** Builds a call of a model with its messages. */
 function benchSpan(random: () => number, traceId: string, index: number): Json {
   const message = (role: string, length: number): Json => ({
     role,

@@ -1,6 +1,7 @@
 /**
  * Measures the requests of judged scorers over the recorded runs of real emitters: the size of each scorer's input beside its
- * size before prompts shared a beginning, and the part of the requests about a run that begins like another one.
+ * size before prompts shared a beginning, and the part of the requests about a run that begins like another one. Then the questions and
+ * tokens of a score of a run with much evidence.
  * `node test/bench/prompt-prefix.ts [--freeze]`
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +10,7 @@ import type { ScorerRunInput } from '../../src/evals/index.ts';
 import { computeFenceCode } from '../../src/judge/fence-code.ts';
 import { withJudgeScope } from '../../src/judge/judge-scope.ts';
 import { readAnswer, readQuestion } from '../../src/scorers/prebuilt/shared/read-answer.ts';
-import { JUDGED_CASES } from '../support/builders/judged-cases.ts';
+import { buildRun, JUDGED_CASES, type Material } from '../support/builders/judged-cases.ts';
 import { listExpectations, recordedSpans } from '../support/recordings/recorded-spans.ts';
 import { atLeast, atMost, head, row, sumUp, verdictOn } from './bench-table.ts';
 import { createSchemaJudge } from './schema-judge.ts';
@@ -30,6 +31,22 @@ const EVIDENCE = [
   { name: '4,000 characters', chars: 4_000, hasGoal: true },
   { name: '16,000 characters', chars: 16_000, hasGoal: true },
 ];
+
+/** Run of the last table: an answer of ten sentences, with 4,000 characters of evidence. */
+const LONG_RUN: Material = {
+  question: 'How warm is it in Paris, and what should I take with me this evening? Please say why.',
+  answer: Array.from(
+    { length: 10 },
+    (_, index) =>
+      `At ${index + 10} o'clock it is ${index + 12} degrees in Paris, and it may rain a little in the west.`,
+  ).join(' '),
+  context: [
+    "Paris: 18 degrees, clouds, rain from 18 o'clock, wind from the west.\n".repeat(60).slice(0, 4_000),
+  ],
+};
+
+/** Characters of a token, about. */
+const CHARS_PER_TOKEN = 4;
 
 /** Returns the recorded runs that have a question, an answer and evidence. */
 function listRuns(): ScorerRunInput[] {
@@ -144,10 +161,27 @@ async function benchSizes(runs: readonly ScorerRunInput[]): Promise<void> {
   }
 }
 
+async function benchTokens(): Promise<void> {
+  head(
+    'A score of a run with 4,000 characters of evidence and an answer of ten sentences: 4 characters a token, schemas included',
+    'scorer',
+    'questions',
+    'input tokens',
+    'output tokens',
+  );
+  for (const { name } of JUDGED_CASES) {
+    const requests = await requestsOf([name], buildRun(LONG_RUN));
+    const sum = (chars: (request: JudgeRequest) => number) =>
+      Math.round(requests.reduce((all, request) => all + chars(request), 0) / CHARS_PER_TOKEN);
+    row(name, `${requests.length}`, `${sum(sizeOf)}`, `${sum(({ reply }) => reply.length)}`);
+  }
+}
+
 const recorded = listRuns();
 if (process.argv.includes('--freeze')) {
   writeFileSync(BEFORE, `${JSON.stringify(await measureSizes(recorded), null, 2)}\n`);
 }
 await benchSizes(recorded);
 await benchShared(recorded);
+await benchTokens();
 sumUp();

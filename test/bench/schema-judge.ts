@@ -1,9 +1,10 @@
-/** One request to a judge, in the parts that its model reads. */
+/** One request to a judge, in the parts that its model reads, and its reply. */
 export interface JudgeRequest {
   readonly system: string;
   readonly user: string;
   /** JSON of the schema; '' for a question whose answer is a text. */
   readonly schema: string;
+  readonly reply: string;
 }
 
 /** A judge that answers from the schema of a question, and keeps the requests. */
@@ -41,12 +42,14 @@ export function createSchemaJudge(): SchemaJudge {
       prompt.flatMap((message) => (message.role === role ? [readText(message.content)] : [])).join('\n');
     const user = textBy('user');
     const schema = responseFormat?.schema;
+    const reply = schema === undefined ? EXPLANATION : answerSchema(schema, user);
     requests.push({
       system: textBy('system'),
       user,
       schema: schema === undefined ? '' : JSON.stringify(schema),
+      reply,
     });
-    return schema === undefined ? EXPLANATION : answerSchema(schema, user);
+    return reply;
   };
   const finishReason = { unified: 'stop', raw: 'stop' };
   return {

@@ -206,7 +206,8 @@ function gauss(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
-function poisson(mean: number, random: Random): number {
+/** Draws a count of events with this mean. */
+export function poisson(mean: number, random: Random): number {
   if (mean > 30) {
     return Math.max(0, Math.round(mean + Math.sqrt(mean) * gauss(random)));
   }
