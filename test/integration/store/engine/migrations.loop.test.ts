@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../../src/domain/errors.ts';
 import { openDatabase } from '../../../../src/store/database.ts';
 import { applyMergeSettings } from '../../../../src/store/schema/merge-settings.ts';
+import { readDefinitions } from '../../../../src/store/schema/table-definitions.ts';
 import { migrate, migrationStatus } from '../../../../src/store/schema/migrate.ts';
 import { readMigrations } from '../../../../src/store/schema/migration-files.ts';
 import { currentDays, listExpiries } from '../../../../src/store/schema/retention.ts';
@@ -177,14 +178,9 @@ describe('merge settings', () => {
 
     const altered: string[] = [];
     await withDatabase(options, async (database) => {
-      const tables = await database.rows<{ name: string; definition: string }>(
-        'SELECT name, create_table_query AS definition FROM system.tables WHERE database = {name:String}',
-        { name: options.database },
-      );
-      const definitions = new Map(tables.map(({ name, definition }) => [name, definition]));
       await applyMergeSettings(
-        { cluster: undefined, command: async (sql) => void altered.push(sql) },
-        definitions,
+        { cluster: database.cluster, command: async (sql) => void altered.push(sql) },
+        await readDefinitions(database),
       );
     });
 
