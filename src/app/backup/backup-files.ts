@@ -73,12 +73,6 @@ export async function readFreeBytes(path: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Returns the nearest folder of a path that exists. */
-export async function findExisting(path: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined);
-  return found === undefined && dirname(path) !== path ? findExisting(dirname(path)) : path;
-}
-
 /** Returns true when both paths are on one disk. */
 export async function isOneDisk(first: string, second: string): Promise<boolean> {
   const [one, other] = await Promise.all([stat(first), stat(second)]);
@@ -103,7 +97,6 @@ async function syncPath(path: string): Promise<void> {
 
 /** Moves a folder to a new name, which is there only when the folder is whole. The disk may be another one. */
 export async function moveFolder(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true });
   if (await isOneDisk(from, dirname(to))) {
     await rename(from, to);
   } else {

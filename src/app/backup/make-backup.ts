@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { showBytes, MIB } from '../../domain/byte-sizes.ts';
-import { ConfigError, InvalidInputError, rejectAborted, StoreUnavailableError } from '../../domain/errors.ts';
+import {
+  ConfigError,
+  InvalidInputError,
+  readErrorMessage,
+  rejectAborted,
+  StoreUnavailableError,
+} from '../../domain/errors.ts';
 import type { BackupSurvey } from '../../store/contracts/backup.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../config/index.ts';
 import { packageVersion } from '../package-version.ts';
 import { connectStore } from '../store/connect-store.ts';
 import {
-  findExisting,
   isOneDisk,
   KEY_FILE,
   measureFolder,
@@ -23,6 +28,9 @@ import {
 
 /** Room that the engine needs beside a copy: it refuses inserts when less is free. */
 export const SPARE_BYTES = 512 * MIB;
+
+/** Room for the rest of the last block of each file. */
+const SMALL_FILES_BYTES = 16 * MIB;
 
 /** Folder of copies within the data directory; the configuration of the engine allows it. */
 export const BACKUPS = 'backups';
@@ -72,7 +80,9 @@ export async function makeBackup(config: Config, options: BackupOptions): Promis
         await writeManifest(folder, manifest);
         await syncFolder(folder);
         rejectAborted(signal);
-        await moveFolder(folder, to);
+        await moveFolder(folder, to).catch((error: unknown) => {
+          throw unwritableError(to, error);
+        });
         return manifest;
       } finally {
         await rm(folder, { recursive: true, force: true });
@@ -112,15 +122,27 @@ async function refuseTarget(to: string, dataDir: string): Promise<void> {
   if (isTaken) {
     throw new InvalidInputError(`--to ${to} exists and is not empty: name a folder that does not exist yet`);
   }
+  await mkdir(dirname(to), { recursive: true }).catch((error: unknown) => {
+    throw unwritableError(to, error);
+  });
+}
+
+function unwritableError(to: string, cause: unknown): InvalidInputError {
+  return new InvalidInputError(
+    `--to ${to} cannot be written: ${readErrorMessage(cause)}; nothing is left there, so name another folder or make room`,
+    {},
+    cause,
+  );
 }
 
 /** A copy of all tables is made beside them, and one table at a time is restored to read it back. */
 async function refuseFullDisk(survey: BackupSurvey, dataDir: string, to: string): Promise<void> {
-  const target = await findExisting(to);
+  const target = dirname(to);
   const isSame = await isOneDisk(dataDir, target);
   const needs: (readonly [string, number])[] = [
     [dataDir, survey.bytes + survey.largestBytes + SPARE_BYTES],
-    ...(isSame ? [] : [[target, survey.bytes] as const]),
+    // Small files take whole blocks of a disk.
+    ...(isSame ? [] : [[target, survey.bytes * 1.1 + SMALL_FILES_BYTES] as const]),
   ];
   for (const [path, bytes] of needs) {
     const free = await readFreeBytes(path);

@@ -73,6 +73,13 @@ describe('a backup of a store with rows in every table', () => {
       folders.original,
     );
     const taken = await folders.backup();
+    const belowFile = await folders.run(
+      'backup',
+      '--to',
+      join(folders.copy, 'backup.json', 'x'),
+      '--data-dir',
+      folders.original,
+    );
     const nothing = await folders.run(
       'backup',
       '--to',
@@ -90,6 +97,8 @@ describe('a backup of a store with rows in every table', () => {
 
     expect(inside.stderr).toContain('name a folder outside of it');
     expect(taken.stderr).toContain('is not empty: name a folder that does not exist yet');
+    expect(belowFile.stderr).toContain('cannot be written: ');
+    expect(belowFile.stderr).not.toContain('--verbose');
     expect(nothing).toMatchObject({ code: 4 });
     expect(server).toMatchObject({ code: 78 });
     expect(server.stderr).toContain('use BACKUP and RESTORE of your ClickHouse server');
