@@ -15,7 +15,7 @@ export const registerMove: RegisterCommand = (program, bind) => {
   program
     .command('move')
     .description(
-      'Copy the store of the embedded engine to a ClickHouse server while serve goes on. At the end, senders are told to come again until serve uses the server.',
+      'Copy the store of the embedded engine to a ClickHouse server while serve goes on. At the end, senders get 503 and send again, until serve uses the server.',
     )
     .requiredOption('--to <url>', 'HTTP address of the server: http://user@host:8123')
     .option('--password-file <file>', 'file with the password of the user, instead of one in the URL')
@@ -45,7 +45,7 @@ async function move(context: CommandContext, options: MoveCommandOptions): Promi
   await out.document(report, () =>
     [
       `moved to ${url}, database ${database}: ${formatCount(copied, 'row')} in ${formatCount(passes, 'pass', 'passes')}, all tables equal; writes held for ${heldSeconds} s`,
-      `now set store.url: ${url}, store.database: ${database}, store.purgeKey: the text of ${config.store.dataDir}/purge.key, and start serve again; until then, senders are told to come again`,
+      `now set store.url: ${url}, store.database: ${database}, store.purgeKey: the text of ${config.store.dataDir}/purge.key, and start serve again; until then, senders get 503 and send again`,
     ].join('\n'),
   );
   return EXIT.done;

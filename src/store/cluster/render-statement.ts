@@ -73,7 +73,7 @@ function keeperPath(table: string, { name, database }: Cluster): [string, string
     : [`'${root}/all/${database}/${table}'`, `'{shard}-{replica}'`];
 }
 
-/** Replicated tables deduplicate unless they are told not to; the tables of one server only if they are told to. */
+/** Replicated tables deduplicate by default, those of a single server only by a setting. */
 function renderDeduplication(statement: string): string {
   const own = /non_replicated_deduplication_window = (\d+)/u;
   const window = Number(own.exec(statement)?.[1] ?? 0);

@@ -100,7 +100,7 @@ describe('a move beside a serve, killed three times', () => {
     expect(differences).toEqual([]);
   });
 
-  it('loses no acknowledged span, and stores none twice, while senders were told to come again', async () => {
+  it('loses no acknowledged span, and stores none twice, while senders get 503 and send again', async () => {
     const rows = await queryRows<{ TraceId: string; spans: string; distinct: string }>(
       target,
       'SELECT TraceId, count() AS spans, uniqExact(SpanId) AS distinct FROM otel_traces GROUP BY TraceId',
