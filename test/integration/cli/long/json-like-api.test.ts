@@ -211,6 +211,7 @@ const OWN_SHAPE: readonly string[] = [
   'alerts check',
   'alerts list',
   'alerts test',
+  'backup',
   'check-config',
   'components',
   'conventions',
@@ -224,8 +225,10 @@ const OWN_SHAPE: readonly string[] = [
   'labels export',
   'labels import',
   'migrate',
+  'move',
   'open',
   'purge',
+  'restore',
   'serve',
 ];
 
