@@ -4,10 +4,16 @@ import { AHEAD_MS, type ReadinessSettings } from './readiness.ts';
 import { createWaitingSet, type ReadyTrace } from './waiting-set.ts';
 
 /**
- * Time range that every tick reads again, milliseconds. It is longer than the longest insert (30 s), because an insert with an
- * earlier stamp may commit later.
+ * Time range that is read again, milliseconds. It is longer than the longest insert (30 s), because an insert with an earlier stamp may
+ * commit later.
  */
 export const OVERLAP_MS = 45_000;
+
+/** Interval of the reads of the whole overlap, milliseconds: an arrival that committed late is found within this time. */
+const WHOLE_EVERY_MS = 10_000;
+
+/** Overlap of the ticks in between, milliseconds: most inserts commit within it, and it costs the store a third of the whole one. */
+const SHORT_OVERLAP_MS = 5_000;
 
 /** Time after the store's clock up to which a tick reads arrivals, milliseconds: the clocks of a cluster's nodes differ. */
 const READ_AHEAD_MS = 3_600_000;
@@ -24,17 +30,17 @@ export interface TailOptions extends ReadinessSettings {
 }
 
 export interface TailTick {
+  /** The store's clock, Unix milliseconds. */
   readonly nowMs: number;
-  readonly ready: readonly ReadyTrace[];
   /** True when arrivals may be missed, after an outage longer than the maximum wait, or when the clock went back: a sweep is due. */
   readonly gap: boolean;
 }
 
 /** Follows the arrivals of the store. It only makes scoring fast: the sweep finds every trace that the tail misses. */
 export interface Tail {
-  /** Reads the arrivals since the last tick, less the overlap. Returns the traces that are ready. Throws when the store does. */
+  /** Reads the arrivals since the last tick, less an overlap. Throws when the store does. */
   tick(): Promise<TailTick>;
-  /** Returns the traces that became ready since the last tick, as far as the arrivals of that tick tell. */
+  /** Returns the traces that became ready since the last release, as far as the arrivals of the last tick tell. */
   release(nowMs: number): readonly ReadyTrace[];
   /** Time until the next trace is ready if no more spans come, milliseconds; null when no trace waits. */
   nextReadyInMs(nowMs: number): number | null;
@@ -55,20 +61,26 @@ export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, option
     rememberMs: 2 * OVERLAP_MS,
   });
   let readUntilMs: number | null = null;
+  /** Time of the last tick that read a whole overlap. */
+  let wholeAtMs = 0;
 
   async function tick(): Promise<TailTick> {
     const nowMs = await spans.nowMs();
     const earliestMs = nowMs - options.maxWaitMs - OVERLAP_MS;
     const wentBack = readUntilMs !== null && nowMs < readUntilMs - AHEAD_MS;
     const isStart = readUntilMs === null || wentBack;
-    const fromMs = isStart ? earliestMs : Math.min(readUntilMs ?? nowMs, nowMs) - OVERLAP_MS;
+    const isWhole = isStart || nowMs - wholeAtMs >= WHOLE_EVERY_MS;
+    // From the last whole read: an arrival that was not stored then is in the range of this one.
+    const sinceMs = isWhole ? wholeAtMs - OVERLAP_MS : (readUntilMs ?? nowMs) - SHORT_OVERLAP_MS;
+    const fromMs = isStart ? earliestMs : Math.min(sinceMs, nowMs - SHORT_OVERLAP_MS);
     const untilMs = nowMs + (isStart ? ALL_AHEAD_MS : READ_AHEAD_MS);
     const arrivals = await spans.arrivals(Math.max(fromMs, earliestMs), untilMs);
     for (const arrival of arrivals) {
       waitingSet.add(arrival);
     }
     readUntilMs = nowMs;
-    return { nowMs, ready: waitingSet.release(nowMs), gap: wentBack || fromMs < earliestMs };
+    wholeAtMs = isWhole ? nowMs : wholeAtMs;
+    return { nowMs, gap: wentBack || fromMs < earliestMs };
   }
 
   return {

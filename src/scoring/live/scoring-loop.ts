@@ -31,6 +31,12 @@ const TICK_MS = 1_000;
  */
 const GATHER_MS_PER_TRACE = 100;
 
+/** Longest time between two batches, milliseconds. */
+const MAX_GATHER_MS = 2_000;
+
+/** Traces of a batch that is large enough: the next one comes after a tick. */
+const LARGE_BATCH = 100;
+
 /** Shortest sleep, milliseconds. */
 const SHORTEST_SLEEP_MS = 20;
 
@@ -111,6 +117,8 @@ class LiveScoring implements ScoringLoop {
   /** Times of the monotonic clock. */
   #sweepDueMs = 0;
   #dueReadMs = 0;
+  /** Time from which ready traces are taken: until then they gather. */
+  #gatheredMs = 0;
   #generation = 0;
   #tickedMs: number | null = null;
   #clock: StoreClock | null = null;
@@ -235,17 +243,16 @@ class LiveScoring implements ScoringLoop {
   async #scoreUntilTick(): Promise<void> {
     const { monotonicMs } = this.#context;
     const tickMs = monotonicMs() + TICK_MS;
-    let gatherMs = 0;
     for (;;) {
       const restMs = tickMs - monotonicMs();
+      const gatherMs = this.#gatheredMs - monotonicMs();
       const nextMs = Math.max(gatherMs, this.#nextReadyInMs() ?? TICK_MS, SHORTEST_SLEEP_MS);
       await this.#timers.sleep(Math.max(0, Math.min(restMs, nextMs)), this.#stopping.signal);
       if (this.#stopping.signal.aborted || monotonicMs() >= tickMs) {
         return;
       }
       if (this.#clock !== null && this.#mode !== null) {
-        const count = this.#takeReady(this.#tail.release(this.#clock.nowMs()), this.#clock.nowMs());
-        gatherMs = GATHER_MS_PER_TRACE * count;
+        this.#takeReady(this.#clock.nowMs());
         this.#workers.start(this.#mode);
       }
     }
@@ -283,27 +290,41 @@ class LiveScoring implements ScoringLoop {
 
   /** Returns the store's clock. */
   async #readTail(): Promise<number> {
-    const { nowMs, ready, gap } = await this.#tail.tick();
+    const { nowMs, gap } = await this.#tail.tick();
     this.#tickedMs = this.#context.monotonicMs();
     if (gap) {
       this.#sweepDueMs = 0;
     }
-    this.#beginning ??= { startedMs: nowMs, suspectSinceMs: await this.#suspectSince(ready, nowMs) };
     this.#clock = createStoreClock(nowMs, this.#context.monotonicMs);
-    this.#takeReady(ready, nowMs);
+    if (this.#beginning === null) {
+      const ready = this.#tail.release(nowMs);
+      this.#beginning = { startedMs: nowMs, suspectSinceMs: await this.#suspectSince(ready, nowMs) };
+      this.#takeTraces(ready, nowMs);
+    }
+    this.#takeReady(nowMs);
     return nowMs;
   }
 
-  /** Queues ready traces and due retries. Returns their number. */
-  #takeReady(ready: readonly ReadyTrace[], nowMs: number): number {
+  /** Queues ready traces and due retries, unless they gather. */
+  #takeReady(nowMs: number): void {
+    if (this.#context.monotonicMs() < this.#gatheredMs) {
+      return;
+    }
+    const ready = this.#tail.release(nowMs);
+    this.#takeTraces(ready, nowMs);
+    const due = this.#retries.due(nowMs);
+    due.forEach((item) => this.#take(item, 'live', { nowMs, isNew: false }));
+    const count = ready.length + due.length;
+    const gatherMs = count < LARGE_BATCH ? Math.min(GATHER_MS_PER_TRACE * count, MAX_GATHER_MS) : TICK_MS;
+    this.#gatheredMs = this.#context.monotonicMs() + gatherMs;
+  }
+
+  #takeTraces(ready: readonly ReadyTrace[], nowMs: number): void {
     for (const trace of ready) {
       const { tenant, traceId, lastArrivalMs: arrivedMs } = trace;
       const item = { tenant, traceId, arrivedMs, reread: trace.reopened || this.#isSuspect(trace) };
       this.#take(item, 'live', { nowMs, isNew: true });
     }
-    const due = this.#retries.due(nowMs);
-    due.forEach((item) => this.#take(item, 'live', { nowMs, isNew: false }));
-    return ready.length + due.length;
   }
 
   /** Returns -Infinity when the store fails: then every trace of the start is read again. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createTail, OVERLAP_MS } from '../../../src/readiness/tail.ts';
-import { createWaitingSet, MAX_TRACKED_IDS } from '../../../src/readiness/waiting-set.ts';
+import { createTail, OVERLAP_MS, type Tail } from '../../../src/readiness/tail.ts';
+import { createWaitingSet, MAX_TRACKED_IDS, type ReadyTrace } from '../../../src/readiness/waiting-set.ts';
 import type { Arrival } from '../../../src/store/contracts/stores.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
@@ -22,14 +22,21 @@ function arrival(parts: Partial<Arrival> = {}): Arrival {
   };
 }
 
+/** Reads the arrivals, and returns the traces that are ready. */
+async function readReady(tail: Tail): Promise<readonly ReadyTrace[]> {
+  const { nowMs } = await tail.tick();
+  return tail.release(nowMs);
+}
+
 describe('the tail', () => {
   it('reads back over the maximum wait at its start, so that a restart loses no trace', async () => {
     const store = new MemoryStore();
     const early = newTraceId();
     store.ingest([agentSpan(early, 'b', { parent: 'a', says: 'x' })]);
     store.clockMs += settings.maxWaitMs;
-    const tick = await createTail(store.stores.spans, settings).tick();
-    expect(tick.ready).toMatchObject([{ traceId: early, because: 'quiet' }]);
+    expect(await readReady(createTail(store.stores.spans, settings))).toMatchObject([
+      { traceId: early, because: 'quiet' },
+    ]);
   });
 
   it('releases a trace once, however often its arrivals are read again', async () => {
@@ -39,7 +46,7 @@ describe('the tail', () => {
     const released: unknown[] = [];
     for (let second = 0; second < 200; second += 1) {
       store.clockMs += 1_000;
-      released.push(...(await tail.tick()).ready);
+      released.push(...(await readReady(tail)));
     }
     expect(released).toHaveLength(1);
     expect(tail.waiting()).toBe(0);
@@ -55,9 +62,49 @@ describe('the tail', () => {
     store.clockMs += 120_000;
     await expect(tail.tick()).rejects.toThrow(/away/);
     store.failing = () => false;
-    expect(await tail.tick()).toMatchObject({ ready: [{ traceId }], gap: false });
+    const { nowMs, gap } = await tail.tick();
+    expect(gap).toBe(false);
+    expect(tail.release(nowMs)).toMatchObject([{ traceId }]);
     store.clockMs += settings.maxWaitMs + 2 * OVERLAP_MS;
     expect(await tail.tick()).toMatchObject({ gap: true });
+  });
+
+  it('reads the last seconds at each tick, and all that may have committed late every ten seconds', async () => {
+    const store = new MemoryStore();
+    const overlaps: number[] = [];
+    const { nowMs, arrivals } = store.stores.spans;
+    const tail = createTail(
+      {
+        nowMs,
+        arrivals(fromMs, untilMs) {
+          overlaps.push(store.clockMs - fromMs);
+          return arrivals(fromMs, untilMs);
+        },
+      },
+      settings,
+    );
+    await tail.tick();
+    for (let second = 0; second < 20; second += 1) {
+      store.clockMs += 1_000;
+      await tail.tick();
+    }
+    const short = Array.from({ length: 9 }, () => 6_000);
+    const whole = OVERLAP_MS + 10_000;
+    expect(overlaps).toEqual([settings.maxWaitMs + OVERLAP_MS, ...short, whole, ...short, whole]);
+  });
+
+  it('finds an arrival that committed thirty seconds after its stamp', async () => {
+    const store = new MemoryStore();
+    const tail = createTail(store.stores.spans, settings);
+    const traceId = newTraceId();
+    await tail.tick();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })], { heldBackMs: 30_000 });
+    const released: ReadyTrace[] = [];
+    for (let second = 0; second < 45; second += 1) {
+      store.clockMs += 1_000;
+      released.push(...(await readReady(tail)));
+    }
+    expect(released).toMatchObject([{ traceId }]);
   });
 
   it('releases every agent trace exactly once, in any order of its inserts', async () => {
@@ -79,7 +126,7 @@ describe('the tail', () => {
             store.ingest([agentSpan(ids[trace]!, `s${span}`, { ...parent, says: 'x' })], { heldBackMs });
           }
           store.clockMs += 1_000;
-          for (const { traceId, reopened } of (await tail.tick()).ready) {
+          for (const { traceId, reopened } of await readReady(tail)) {
             first.set(traceId, (first.get(traceId) ?? 0) + (reopened ? 0 : 1));
           }
         }

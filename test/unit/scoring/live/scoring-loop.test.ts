@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { JudgeError } from '../../../../src/judge/judge-error.ts';
 import { ANY_CELL } from '../../../../src/ownership/division.ts';
 import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
@@ -38,6 +38,31 @@ describe('the scoring loop', () => {
     await timers.advance(2_000);
     expect(listStatuses(store, traceId)).toEqual(['a scored']);
     expect(loop.isIdle()).toBe(true);
+    await loop.stop();
+  });
+
+  it('looks up many traces together every two seconds, and a single trace at once', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const lookups = vi.spyOn(store.stores.spans, 'activity');
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(1_000);
+    const ingest = (count: number) =>
+      Array.from({ length: count }, newTraceId).forEach((traceId) =>
+        store.ingest([agentSpan(traceId, 'a', { says: 'x' })]),
+      );
+    for (let second = 0; second < 20; second += 1) {
+      ingest(30);
+      await timers.advance(1_000);
+    }
+    await timers.advance(10_000);
+    expect(store.decisions()).toHaveLength(600);
+    expect(lookups.mock.calls.length).toBeLessThanOrEqual(11);
+
+    const before = lookups.mock.calls.length;
+    ingest(1);
+    await timers.advance(5_200);
+    expect(lookups.mock.calls.length - before).toBe(1);
+    expect(store.decisions()).toHaveLength(601);
     await loop.stop();
   });
 
