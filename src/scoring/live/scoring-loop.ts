@@ -5,6 +5,7 @@ import { createTail, type Tail } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
 import { joinCell } from '../../ownership/division.ts';
 import type { Ownership } from '../../ownership/ownership.ts';
+import { createBatchPace, TICK_MS, type BatchPace } from './batch-pace.ts';
 import { CatchUp, type CatchUpTerms } from './catch-up.ts';
 import { computeSuspectSince } from './late-commits.ts';
 import { readDueAttempts } from './due-attempts.ts';
@@ -21,21 +22,6 @@ import { scoreTraces, type WorkItem } from '../score-traces.ts';
 import { createStockAdmission, type StockAdmission } from './stock-admission.ts';
 import { createWorkQueue, type Urgency, type WorkQueue } from './work-queue.ts';
 import { Workers } from './workers.ts';
-
-/** Interval of the reads of arrivals, milliseconds. */
-const TICK_MS = 1_000;
-
-/**
- * Time between two batches for each trace of the last one, milliseconds. A single trace is scored at once when it is ready; many
- * are scored together, because a batch costs the store the same for one trace and for many.
- */
-const GATHER_MS_PER_TRACE = 100;
-
-/** Longest time between two batches, milliseconds. */
-const MAX_GATHER_MS = 2_000;
-
-/** Traces of a batch that is large enough: the next one comes after a tick. */
-const LARGE_BATCH = 100;
 
 /** Shortest sleep, milliseconds. */
 const SHORTEST_SLEEP_MS = 20;
@@ -107,6 +93,7 @@ class LiveScoring implements ScoringLoop {
   readonly #admission: StockAdmission;
   readonly #retries = createRetrySchedule();
   readonly #workers: Workers;
+  readonly #pace: BatchPace;
   readonly #catchUp: CatchUp;
   readonly #stopping = new AbortController();
   readonly #abandoning = new AbortController();
@@ -117,8 +104,6 @@ class LiveScoring implements ScoringLoop {
   /** Times of the monotonic clock. */
   #sweepDueMs = 0;
   #dueReadMs = 0;
-  /** Time from which ready traces are taken: until then they gather. */
-  #gatheredMs = 0;
   #generation = 0;
   #tickedMs: number | null = null;
   #clock: StoreClock | null = null;
@@ -135,6 +120,7 @@ class LiveScoring implements ScoringLoop {
     this.#ownership =
       options.ownership ?? createScorerOwnership(undefined, options.rules, { member: '', monotonicMs });
     this.#tail = createTail(stores.spans, readiness);
+    this.#pace = createBatchPace(monotonicMs);
     this.#queue = createWorkQueue(monotonicMs);
     this.#admission = createStockAdmission(this.#queue, {
       newestShare: scoring.newestShare,
@@ -245,8 +231,7 @@ class LiveScoring implements ScoringLoop {
     const tickMs = monotonicMs() + TICK_MS;
     for (;;) {
       const restMs = tickMs - monotonicMs();
-      const gatherMs = this.#gatheredMs - monotonicMs();
-      const nextMs = Math.max(gatherMs, this.#nextReadyInMs() ?? TICK_MS, SHORTEST_SLEEP_MS);
+      const nextMs = Math.max(this.#pace.restMs(), this.#nextReadyInMs() ?? TICK_MS, SHORTEST_SLEEP_MS);
       await this.#timers.sleep(Math.max(0, Math.min(restMs, nextMs)), this.#stopping.signal);
       if (this.#stopping.signal.aborted || monotonicMs() >= tickMs) {
         return;
@@ -307,16 +292,14 @@ class LiveScoring implements ScoringLoop {
 
   /** Queues ready traces and due retries, unless they gather. */
   #takeReady(nowMs: number): void {
-    if (this.#context.monotonicMs() < this.#gatheredMs) {
+    if (this.#pace.restMs() > 0) {
       return;
     }
     const ready = this.#tail.release(nowMs);
     this.#takeTraces(ready, nowMs);
     const due = this.#retries.due(nowMs);
     due.forEach((item) => this.#take(item, 'live', { nowMs, isNew: false }));
-    const count = ready.length + due.length;
-    const gatherMs = count < LARGE_BATCH ? Math.min(GATHER_MS_PER_TRACE * count, MAX_GATHER_MS) : TICK_MS;
-    this.#gatheredMs = this.#context.monotonicMs() + gatherMs;
+    this.#pace.begin(ready.length + due.length);
   }
 
   #takeTraces(ready: readonly ReadyTrace[], nowMs: number): void {

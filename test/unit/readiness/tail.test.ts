@@ -72,13 +72,13 @@ describe('the tail', () => {
   it('reads the last seconds at each tick, and all that may have committed late every ten seconds', async () => {
     const store = new MemoryStore();
     const overlaps: number[] = [];
-    const { nowMs, arrivals } = store.stores.spans;
+    const { spans } = store.stores;
     const tail = createTail(
       {
-        nowMs,
+        nowMs: () => spans.nowMs(),
         arrivals(fromMs, untilMs) {
           overlaps.push(store.clockMs - fromMs);
-          return arrivals(fromMs, untilMs);
+          return spans.arrivals(fromMs, untilMs);
         },
       },
       settings,
