@@ -44,7 +44,7 @@ export async function makeExportedTraces(
         lower(hex(MD5(concat('trace ', toString(n))))) AS TraceId,
         lower(substring(hex(MD5(concat(span.SpanId, toString(n)))), 1, 16)) AS SpanId,
         if(span.ParentSpanId = '', '', lower(substring(hex(MD5(concat(span.ParentSpanId, toString(n)))), 1, 16))) AS ParentSpanId,
-        fromUnixTimestamp64Nano(toInt64(1000000 * (${fromMs} + floor(n * ${stepMs})))
+        fromUnixTimestamp64Nano(1000000 * toInt64(${fromMs} + floor(n * ${stepMs}))
           + toUnixTimestamp64Nano(span.Timestamp) - (SELECT min(toUnixTimestamp64Nano(Timestamp)) FROM ${TEMPLATES}.otel_traces)) AS Timestamp,
         mapApply((key, value) -> (key, replaceAll(value, '${NUMBER}', toString(n))), span.SpanAttributes) AS SpanAttributes)
       FROM (SELECT number AS n FROM numbers(${first}, ${count})) AS traces CROSS JOIN ${TEMPLATES}.otel_traces AS span`);
