@@ -1,4 +1,4 @@
-import { AppError, InvalidInputError, type ErrorCode } from '../domain/errors.ts';
+import { AppError, RequestError, type ErrorCode } from '../domain/errors.ts';
 
 /** Exit codes of the program. */
 export const EXIT = {
@@ -32,12 +32,9 @@ const EXIT_OF_ERROR: Partial<Record<ErrorCode, ExitCode>> = {
   cancelled: EXIT.interrupted,
 };
 
-/** Error of a command line that cannot be used. */
-export class UsageError extends InvalidInputError {}
-
 /** Returns the exit code for a thrown value. */
 export function chooseExitCode(thrown: unknown): ExitCode {
-  if (thrown instanceof UsageError) {
+  if (thrown instanceof RequestError) {
     return EXIT.usage;
   }
   return (thrown instanceof AppError ? EXIT_OF_ERROR[thrown.code] : undefined) ?? EXIT.failed;

@@ -79,6 +79,9 @@ export class InvalidInputError extends AppError {
   }
 }
 
+/** Error in a request or a command line itself: its sender has to write another one. */
+export class RequestError extends InvalidInputError {}
+
 /** Error of a store that cannot be reached or cannot take requests now. */
 export class StoreUnavailableError extends AppError {
   override readonly name = 'StoreUnavailableError';

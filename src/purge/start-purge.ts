@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { InvalidInputError, NotFoundError } from '../domain/errors.ts';
+import { RequestError, NotFoundError } from '../domain/errors.ts';
 import type { JobStore } from '../store/contracts/jobs.ts';
 import type { PurgeStore, PurgeSubject, TombstoneStore } from '../store/contracts/purge.ts';
 import { PURGE, readPurgeSpec, type PurgeSpec } from './purge-job.ts';
@@ -26,7 +26,7 @@ export interface PreparedPurge {
 }
 
 /**
- * Collects the traces of a subject. Throws `NotFoundError` when nothing of it is stored, and `InvalidInputError` for an id that several
+ * Collects the traces of a subject. Throws `NotFoundError` when nothing of it is stored, and `RequestError` for an id that several
  * tenants have.
  * @param beforeMs only traces whose data arrived before this time, Unix milliseconds
  */
@@ -44,7 +44,7 @@ export async function preparePurge(
   const [first = ''] = tenants;
   if (tenants.length > 1) {
     await cancel();
-    throw new InvalidInputError(
+    throw new RequestError(
       `several tenants have the ${subject.kind} ${subject.id}: ${tenants.map((name) => JSON.stringify(name)).join(', ')}; name one (--tenant, or the parameter tenant)`,
     );
   }

@@ -291,7 +291,7 @@ describe('score on files', () => {
   it('refuses to write scores of traces that are not stored', async () => {
     const { code, stderr } = await runCli(['score', WEATHER, '--write']);
 
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain('--write works on stored traces only');
   });
 });

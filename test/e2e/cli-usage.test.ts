@@ -80,7 +80,7 @@ describe('exit codes', () => {
     [['backfill', '--from', '7d', '--rule', 'defalt'], /there is no rule defalt; did you mean default\?/],
     [
       ['backfill', '--from', '7d', '--rule', 'default', '--scorer', 'tone'],
-      /--rule cannot be used with --scorer/,
+      /--rule: cannot be used with --scorer/,
     ],
     [[], /Usage: spanscore/],
   ])('2: wrong usage: %j', async (args, message) => {

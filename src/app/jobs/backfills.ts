@@ -6,7 +6,8 @@ import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
 import type { BackfillReport } from '../../backfill/backfill-report.ts';
 import { describeRules, type BackfillRule, type BackfillSpec } from '../../backfill/backfill-spec.ts';
 import { dryRunBackfill, type BackfillEstimate, type LookedBackfill } from '../../backfill/dry-run.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
+import { InvalidInputError, RequestError } from '../../domain/errors.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
 import type { JobKind } from '../../jobs/job-kind.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
@@ -33,30 +34,39 @@ export interface BackfillParts {
   readonly kit: ScorerKit;
 }
 
+/** Names a part of a request as its sender wrote it, for faults. It is a field of the API, or a path in it: `maxCostUsd`, `where.status`. */
+export type NameField = (path: string) => string;
+
 /**
- * Makes the specification of a backfill: its rules, options and fingerprints stay as they are now. Throws an `InvalidInputError` for a
+ * Makes the specification of a backfill: its rules, options and fingerprints stay as they are now. Throws a `RequestError` for a
  * request that cannot be met, and a `ConfigError` for scorers that cannot be used.
  */
-export async function planBackfill(parts: BackfillParts, request: AskedBackfill): Promise<BackfillSpec> {
+export async function planBackfill(
+  parts: BackfillParts,
+  request: AskedBackfill,
+  nameField: NameField = (path) => path,
+): Promise<BackfillSpec> {
   const { fromMs, toMs, rescore, batch, limits } = request;
   const { tracesPerSecond, maxCostUsd, concurrency, judgeShare } = limits;
   if (!(fromMs < toMs)) {
-    throw new InvalidInputError('to: must be after from');
+    throw new RequestError(`${nameField('to')}: must be after ${nameField('from')}`);
   }
-  const where = request.where === undefined ? null : readConditions(request.where);
-  const rules = await chooseRules(parts, request);
+  const where = request.where === undefined ? null : readConditions(request.where, nameField);
+  const rules = await chooseRules(parts, request, nameField);
   if (where !== null && rules.some(({ target }) => target === 'session')) {
-    throw new InvalidInputError(
-      'where: rules on sessions cannot be used with it; name other rules or scorers',
+    throw new RequestError(
+      `${nameField('where')}: rules on sessions cannot be used with it; name other rules or scorers`,
     );
   }
   if (maxCostUsd !== undefined) {
-    rejectUnpriced(rules, parts.config);
+    rejectUnpriced(rules, parts.config, nameField);
   }
   if (batch === true) {
-    rejectUnbatched(rules, parts.config);
+    rejectUnbatched(rules, parts.config, nameField);
     if (concurrency !== undefined) {
-      throw new InvalidInputError('concurrency: cannot be used with batch: many traces wait for one batch');
+      throw new RequestError(
+        `${nameField('concurrency')}: cannot be used with ${nameField('batch')}: many traces wait for one batch`,
+      );
     }
   }
   return {
@@ -170,15 +180,21 @@ export async function bindRule(
   return { ...prepared, sample, budget, ...(where === null ? {} : { where }) };
 }
 
-async function chooseRules({ config, kit }: BackfillParts, request: AskedBackfill): Promise<PreparedRule[]> {
+async function chooseRules(
+  { config, kit }: BackfillParts,
+  request: AskedBackfill,
+  nameField: NameField,
+): Promise<PreparedRule[]> {
   const { rules: names, scorers, sample } = request;
   if (names !== undefined && scorers !== undefined) {
-    throw new InvalidInputError('rule: cannot be used with scorer; give one of them');
+    throw new RequestError(
+      `${nameField('rule')}: cannot be used with ${nameField('scorer')}; give one of them`,
+    );
   }
   const known = listConfiguredScorers(config);
   const unknown = scorers?.find((name) => !known.has(name));
   if (unknown !== undefined) {
-    throw new InvalidInputError(`scorer: ${describeUnknownScorer(unknown, known)}`);
+    throw new RequestError(`${nameField('scorer')}: ${describeUnknownScorer(unknown, known)}`);
   }
   names?.forEach((name) => findRule(kit.rules, name));
   const chosen =
@@ -186,21 +202,31 @@ async function chooseRules({ config, kit }: BackfillParts, request: AskedBackfil
       ? kit.rules.filter(({ name }) => names?.includes(name) ?? true)
       : [await kit.prepareOwnRule(OWN_RULE, scorers)];
   if (chosen.length === 0) {
-    throw new InvalidInputError('no rules are configured: name scorers with --scorer');
+    throw new RequestError(`no rules are configured: name scorers with ${nameField('scorer')}`);
   }
   return sample === undefined
     ? chosen
     : chosen.map((rule) => ({ ...rule, sample: { rate: sample, always: [] } }));
 }
 
-function readConditions(value: unknown): Where {
-  const where = readWhere(value);
-  if (where.tokens !== undefined || where.not?.tokens !== undefined) {
-    throw new InvalidInputError(
-      'where: tokens are known only after a trace is read; put this condition into a rule',
+function readConditions(value: unknown, nameField: NameField): Where {
+  const { tokens, not } = isRecord(value) ? value : {};
+  // Before the check of their form: a command line has texts only.
+  if (tokens !== undefined || (isRecord(not) && not['tokens'] !== undefined)) {
+    throw new RequestError(
+      `${nameField('where')}: tokens are known only after a trace is read; put this condition into a rule`,
     );
   }
-  return where;
+  try {
+    return readWhere(value);
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) {
+      throw error;
+    }
+    const faults = error.details['errors'] as readonly { readonly path: string; readonly message: string }[];
+    const named = faults.map(({ path, message }) => `${nameField(path)}: ${message}`);
+    throw new RequestError(named.join('; '), error.details, error);
+  }
 }
 
 /** Lists the judges of rules as `provider/model`. */
@@ -209,21 +235,29 @@ function listJudges(rules: readonly PreparedRule[]): string[] {
   return named.filter((judge) => judge !== '');
 }
 
-function rejectUnbatched(rules: readonly PreparedRule[], { judges: { providers } }: Config): void {
+function rejectUnbatched(
+  rules: readonly PreparedRule[],
+  { judges: { providers } }: Config,
+  nameField: NameField,
+): void {
   const names = listJudges(rules).map((judge) => judge.split('/', 1)[0] ?? '');
   const unbatched = names.find(
     (name) => !Object.hasOwn(providers, name) || providers[name]?.batch === undefined,
   );
   if (unbatched !== undefined) {
-    throw new InvalidInputError(
-      `batch: the judge provider "${unbatched}" is not known to have batches; if it has OpenAI's Batch API, set judges.providers.${unbatched}.batch: openai`,
+    throw new RequestError(
+      `${nameField('batch')}: the judge provider "${unbatched}" is not known to have batches; if it has OpenAI's Batch API, set judges.providers.${unbatched}.batch: openai`,
     );
   }
 }
 
-function rejectUnpriced(rules: readonly PreparedRule[], { judges: { prices } }: Config): void {
+function rejectUnpriced(
+  rules: readonly PreparedRule[],
+  { judges: { prices } }: Config,
+  nameField: NameField,
+): void {
   const unpriced = listJudges(rules).find((judge) => findPrice(judge, prices) === undefined);
   if (unpriced !== undefined) {
-    throw new InvalidInputError(`maxCostUsd: ${unpricedBudget(unpriced)}`);
+    throw new RequestError(`${nameField('maxCostUsd')}: ${unpricedBudget(unpriced)}`);
   }
 }

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../domain/durations.ts';
-import { AppError, ConfigError, InvalidInputError, rejectAborted } from '../../domain/errors.ts';
+import { AppError, ConfigError, rejectAborted, RequestError } from '../../domain/errors.ts';
 import type { MoveStore, StampRange } from '../../store/contracts/move.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../config/index.ts';
@@ -65,7 +65,7 @@ export async function moveStore(config: Config, options: MoveOptions): Promise<M
 
 function refuseSame({ options: source }: StoreConnection, { to, database }: MoveOptions): void {
   if (new URL(source.url).host === new URL(to.url).host && source.database === database) {
-    throw new InvalidInputError('--to is this store itself: name another server, or another --database');
+    throw new RequestError('--to is this store itself: name another server, or another --database');
   }
 }
 

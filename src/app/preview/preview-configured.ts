@@ -1,5 +1,5 @@
 import type { PreviewView } from '../../api/lists/preview-view.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
+import { RequestError } from '../../domain/errors.ts';
 import { previewRule } from '../../preview/preview-rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import { computeRuleVersion, type PreparedRule } from '../../scoring/select/rule.ts';
@@ -51,14 +51,14 @@ export async function prepareWrittenRule(
   return rule;
 }
 
-/** Previews a rule. Throws an `InvalidInputError` for a rule on sessions, and what the store throws. */
+/** Previews a rule. Throws a `RequestError` for a rule on sessions, and what the store throws. */
 export async function previewConfigured(
   { config, kit, scoring, store }: PreviewParts,
   { rule, lastMs, sample, tenant, listing, judging }: PreviewTerms,
 ): Promise<PreviewView> {
   if (rule.target === 'session') {
-    throw new InvalidInputError(
-      `rule: ${rule.name} is on sessions, and a preview shows traces; spanscore backfill --rule ${rule.name} --dry-run tells its cost`,
+    throw new RequestError(
+      `the rule ${rule.name} is on sessions, and a preview shows traces; spanscore backfill --rule ${rule.name} --dry-run tells its cost`,
     );
   }
   const { judgeUse, monitorView, ruleVersions } = store;

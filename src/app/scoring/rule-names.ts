@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../../domain/errors.ts';
+import { RequestError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 
 /** Says that a rule is not known, and which known one has the nearest name. */
@@ -8,11 +8,11 @@ export function describeUnknownRule(name: string, known: readonly string[]): str
   return `there is no rule ${name}; ${hint}`;
 }
 
-/** Finds a rule by its name. Throws an `InvalidInputError` when there is none. */
+/** Finds a rule by its name. Throws an `RequestError` when there is none. */
 export function findRule<Rule extends { readonly name: string }>(rules: readonly Rule[], name: string): Rule {
   const found = rules.find((rule) => rule.name === name);
   if (found === undefined) {
-    throw new InvalidInputError(
+    throw new RequestError(
       `rule: ${describeUnknownRule(
         name,
         rules.map((rule) => rule.name),

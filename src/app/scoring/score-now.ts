@@ -1,5 +1,5 @@
 import { COMMAND_RULE } from '../../domain/decision.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
+import { RequestError } from '../../domain/errors.ts';
 import { scoreTraces } from '../../scoring/score-traces.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import { apiMode } from '../../scoring/scoring-mode.ts';
@@ -10,7 +10,7 @@ import type { ScorerKit } from './scorer-kit.ts';
 
 /**
  * Returns the rules for a scoring that somebody asks for: one with the named scorers, or those of the configuration. Throws an
- * `InvalidInputError` when there is none, and a `ConfigError` for a scorer that cannot be used.
+ * `RequestError` when there is none, and a `ConfigError` for a scorer that cannot be used.
  */
 export async function listRulesNow(
   kit: ScorerKit,
@@ -23,7 +23,7 @@ export async function listRulesNow(
   const rules = kit.rules.filter(({ target }) => (target === 'session') === isOfSession);
   if (rules.length === 0) {
     const what = isOfSession ? 'sessions' : 'traces';
-    throw new InvalidInputError(`no rules on ${what} are configured: name scorers with --scorer`);
+    throw new RequestError(`no rules on ${what} are configured: name scorers with --scorer`);
   }
   return rules;
 }

@@ -6,13 +6,13 @@ import { isoTime } from '../../api/json/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
-import { NotFoundError } from '../../domain/errors.ts';
+import { NotFoundError, RequestError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { EXIT, UsageError } from '../exit-codes.ts';
+import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../input/stored-session.ts';
 import { showNotUnderstood } from '../show/show-reading.ts';
 import { showUnread } from '../show/show-unread.ts';
@@ -39,7 +39,7 @@ export const registerExplain: RegisterCommand = (program, bind) => {
 
 async function explain(context: CommandContext, traceId: string | undefined, options: { session?: string }) {
   if ((traceId === undefined) === (options.session === undefined)) {
-    throw new UsageError('name either a trace id, or a session with --session');
+    throw new RequestError('name either a trace id, or a session with --session');
   }
   return options.session === undefined
     ? explainOneTrace(context, traceId ?? '')

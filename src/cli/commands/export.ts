@@ -4,11 +4,11 @@ import { extname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
-import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { InvalidInputError, readErrorMessage, RequestError } from '../../domain/errors.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../store/contracts/score-export.ts';
 import { parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { listRowNames } from '../input/scorer-names.ts';
 
 interface ExportOptions {
@@ -52,11 +52,11 @@ export const registerExport: RegisterCommand = (program, bind) => {
 async function exportScores(context: CommandContext, options: ExportOptions): Promise<ExitCode> {
   const { since: sinceMs, until: untilMs, out } = options;
   if (untilMs !== undefined && !(sinceMs < untilMs)) {
-    throw new UsageError('--until: must be after --since');
+    throw new RequestError('--until: must be after --since');
   }
   const format = chooseFormat(context, options);
   if (format === 'parquet' && out === undefined) {
-    throw new UsageError('--format parquet: name a file with --out');
+    throw new RequestError('--format parquet: name a file with --out');
   }
   const { config, store } = await context.openApp();
   const { scorer } = options;

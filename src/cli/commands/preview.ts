@@ -7,7 +7,8 @@ import { MOST_SAMPLED } from '../../api/schemas/preview-schema.ts';
 import { limitUpTo, parseSpan } from '../arguments.ts';
 import { auditCommand } from '../audit-command.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { RequestError } from '../../domain/errors.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { requireRules } from '../input/rule-names.ts';
 import { showPreview } from '../show/show-preview.ts';
 
@@ -90,7 +91,7 @@ async function addRules(config: Config, path: string): Promise<Config> {
 function findOnlyName({ rules }: Config): string {
   const [only, ...others] = rules;
   if (only === undefined || others.length > 0) {
-    throw new UsageError(
+    throw new RequestError(
       `name the rule with --rule: ${rules.map(({ name }) => name).join(', ') || 'there is none'}`,
     );
   }

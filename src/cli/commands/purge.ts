@@ -10,7 +10,8 @@ import { parseSpan, parseTraceId } from '../arguments.ts';
 import { auditCommand } from '../audit-command.ts';
 import { runAttached } from '../jobs/run-job.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { RequestError } from '../../domain/errors.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
 
 interface PurgeOptions {
@@ -54,7 +55,7 @@ export const registerPurge: RegisterCommand = (program, bind) => {
 async function purge(context: CommandContext, options: PurgeOptions): Promise<ExitCode> {
   const subject = readSubject(options);
   if (context.out.json && options.yes !== true) {
-    throw new UsageError('a purge with --json does not ask: add --yes');
+    throw new RequestError('a purge with --json does not ask: add --yes');
   }
   const { config } = await context.loadConfig();
   const { requireSharedKey } = await import('../../app/jobs/purges.ts');
@@ -67,11 +68,11 @@ async function purge(context: CommandContext, options: PurgeOptions): Promise<Ex
 function readSubject({ trace, session, user, tenant }: PurgeOptions): PurgeSubject {
   const named = Object.entries({ trace, session, user }).filter(([, id]) => id !== undefined);
   if (named.length > 1) {
-    throw new UsageError('name one of --trace, --session and --user');
+    throw new RequestError('name one of --trace, --session and --user');
   }
   const [kind, id] = named[0] ?? ['tenant', tenant];
   if (id === undefined || id === '') {
-    throw new UsageError(
+    throw new RequestError(
       'name what to purge: --trace, --session, --user or --tenant, with an id that is not empty',
     );
   }

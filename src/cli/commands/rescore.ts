@@ -1,14 +1,14 @@
 import { Option } from 'commander';
 import { jobJson } from '../../api/json/job-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
+import { RequestError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { readReport, type ReasonCounts } from '../../rescore/rescore-report.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { parseMoment } from '../arguments.ts';
 import { auditCommand } from '../audit-command.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { requireScorers } from '../input/scorer-names.ts';
 import { finishJob, runAttached } from '../jobs/run-job.ts';
 import { showReasons } from '../show/show-reasons.ts';
@@ -48,7 +48,7 @@ export const registerRescore: RegisterCommand = (program, bind) => {
 async function rescore(context: CommandContext, options: RescoreOptions): Promise<ExitCode> {
   const { scorer, since } = options;
   if ((options.failed === true) === (scorer !== undefined)) {
-    throw new UsageError('name either --failed, or a scorer with --scorer');
+    throw new RequestError('name either --failed, or a scorer with --scorer');
   }
   const { config } = await context.loadConfig();
   requireScorers(scorer === undefined ? [] : [scorer], config);
@@ -62,7 +62,7 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   const { rules } = kit;
   if (!rules.some(({ scorers }) => scorer === undefined || scorers.some(({ name }) => name === scorer))) {
     const what = scorer === undefined ? 'no rules are' : `no rule with the scorer ${scorer} is`;
-    throw new InvalidInputError(`${what} configured: only scorers of rules run again`);
+    throw new RequestError(`${what} configured: only scorers of rules run again`);
   }
   const { store, purged, readTrace } = await context.openApp();
   const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };

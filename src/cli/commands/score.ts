@@ -2,7 +2,7 @@ import type { AuditSubject } from '../../api/access/write-ports.ts';
 import { decisionJson } from '../../api/json/decision-json.ts';
 import { scoreJson } from '../../api/json/score-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
-import { InvalidInputError, type AppError } from '../../domain/errors.ts';
+import { RequestError, type AppError } from '../../domain/errors.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { TraceOutcome } from '../../scoring/trace-task.ts';
@@ -10,7 +10,7 @@ import type { Store } from '../../store/contracts/store.ts';
 import { collectNames } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { auditCommand } from '../audit-command.ts';
 import { requireScorers } from '../input/scorer-names.ts';
 import { showTarget } from '../show/show-target.ts';
@@ -70,7 +70,7 @@ async function score(
 ): Promise<ExitCode> {
   const { session } = options;
   if ((inputs.length === 0) === (session === undefined)) {
-    throw new UsageError('name either trace ids or files, or a session with --session');
+    throw new RequestError('name either trace ids or files, or a session with --session');
   }
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
@@ -100,10 +100,10 @@ async function score(
     return finish(context, { scoring, outcomes: [outcomes] }, bars);
   }
   if (ids.length > 0) {
-    throw new UsageError(`name either trace ids or files: ${ids[0]} is the id of a trace`);
+    throw new RequestError(`name either trace ids or files: ${ids[0]} is the id of a trace`);
   }
   if (write) {
-    throw new InvalidInputError(
+    throw new RequestError(
       '--write works on stored traces only: send the file to spanscore serve, then score its trace id',
     );
   }

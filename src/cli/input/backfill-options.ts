@@ -29,6 +29,16 @@ export function parseUsd(text: string): number {
   return value;
 }
 
+/**
+ * Returns the option that a user wrote for a field of the API, or for a path in it: `--max-cost` for `maxCostUsd`, `--where status` for
+ * `where.status`.
+ */
+export function nameOption(path: string): string {
+  const [field = '', ...rest] = path.split('.');
+  const option = field === 'maxCostUsd' ? '--max-cost' : `--${field}`;
+  return rest.length === 0 ? option : `${option} ${rest.join('.')}`;
+}
+
 /** Conditions of a rule as JSON: by name a list of values, or a group of conditions. */
 export interface WrittenConditions {
   readonly [name: string]: readonly string[] | WrittenConditions;

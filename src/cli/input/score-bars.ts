@@ -1,3 +1,4 @@
+import { RequestError } from '../../domain/errors.ts';
 import { InvalidArgumentError } from 'commander';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import type { Config } from '../../app/config/index.ts';
@@ -6,7 +7,6 @@ import { directScore } from '../../domain/agreement/directed-score.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { Score } from '../../domain/score.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
-import { UsageError } from '../exit-codes.ts';
 import { cleanLine } from '../show/clean-text.ts';
 
 /** Least means of scorers by name, as directed scores: 0 is worst, 1 is best. */
@@ -29,14 +29,14 @@ export interface BarCheck {
   listFaults(): string[];
 }
 
-/** Creates a check of bars. Throws a `UsageError` for a name that is no scorer of this configuration. */
+/** Creates a check of bars. Throws a `RequestError` for a name that is no scorer of this configuration. */
 export function createBarCheck(bars: Bars, config: Config): BarCheck {
   const configured = listConfiguredScorers(config);
   const rows = PREBUILT_SCORERS.flatMap(({ rows: declared = [] }) => declared);
   const known = new Set([...configured, ...rows]);
   for (const name of bars.keys()) {
     if (!known.has(name)) {
-      throw new UsageError(`--fail-under: ${describeUnknownScorer(name, known)}`);
+      throw new RequestError(`--fail-under: ${describeUnknownScorer(name, known)}`);
     }
   }
   const means = new Map<string, { sum: number; count: number }>();

@@ -1,22 +1,22 @@
+import { RequestError } from '../../domain/errors.ts';
 import type { Config } from '../../app/config/index.ts';
 import { readRowNames } from '../../app/reads/row-names.ts';
 import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
-import { UsageError } from '../exit-codes.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
-/** Throws a `UsageError` for scorers that cannot run under this configuration. The error suggests the nearest name. */
+/** Throws a `RequestError` for scorers that cannot run under this configuration. The error suggests the nearest name. */
 export function requireScorers(names: readonly string[], config: Config): void {
   const known = listConfiguredScorers(config);
   for (const name of names) {
     if (!known.has(name)) {
-      throw new UsageError(describeUnknownScorer(name, known));
+      throw new RequestError(describeUnknownScorer(name, known));
     }
   }
 }
 
 /**
  * Returns the names of the score rows that a filter means: the rows of a scorer that writes several (`grounding`, `panel`), and
- * names stored under an earlier configuration. Throws a `UsageError` for a name that is neither known nor stored.
+ * names stored under an earlier configuration. Throws a `RequestError` for a name that is neither known nor stored.
  */
 export async function listRowNames(
   name: string,
@@ -26,7 +26,7 @@ export async function listRowNames(
   const rows = await readRowNames(config, store);
   const names = rows.of(name);
   if (names.length === 0) {
-    throw new UsageError(describeUnknownScorer(name, rows.known));
+    throw new RequestError(describeUnknownScorer(name, rows.known));
   }
   return [...names];
 }

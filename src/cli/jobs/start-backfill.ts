@@ -4,8 +4,9 @@ import type { OpenedJob } from '../../jobs/follow-job.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { auditCommand } from '../audit-command.ts';
 import type { CommandContext } from '../command.ts';
-import { EXIT, UsageError, type ExitCode } from '../exit-codes.ts';
-import { writeConditions, type WrittenConditions } from '../input/backfill-options.ts';
+import { RequestError } from '../../domain/errors.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { nameOption, writeConditions, type WrittenConditions } from '../input/backfill-options.ts';
 import { requireRules } from '../input/rule-names.ts';
 import { requireScorers } from '../input/scorer-names.ts';
 import { showBackfill } from '../show/show-backfill.ts';
@@ -33,14 +34,11 @@ export interface BackfillOptions {
 export async function startBackfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
   const { from, to = Date.now(), rule, scorer, dryRun, detach } = options;
   if (from === undefined) {
-    throw new UsageError("required option '--from <when>' is not given");
+    throw new RequestError("required option '--from <when>' is not given");
   }
   const { config } = await context.loadConfig();
   requireScorers(scorer ?? [], config);
   requireRules(rule ?? [], config);
-  if (rule !== undefined && scorer !== undefined) {
-    throw new UsageError('--rule cannot be used with --scorer: give one of them');
-  }
   const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
   const { planBackfill } = await import('../../app/jobs/backfills.ts');
   const kit = await loadScorerKit(config, context);
@@ -62,6 +60,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
         judgeShare: options.judgeShare,
       },
     },
+    nameOption,
   );
   if (dryRun === true) {
     const { dryRunHere } = await import('./dry-run.ts');

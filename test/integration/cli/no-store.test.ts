@@ -58,6 +58,55 @@ describe('a command without a store', () => {
   });
 });
 
+/** Two rules on traces with a judge that has neither a price nor batches, and one rule on sessions. */
+const UNPRICED = {
+  judges: { default: 'local/m', providers: { local: { baseURL: 'http://127.0.0.1:1/v1' } } },
+  rules: [
+    { name: 'live', scorers: ['tone', 'hallucination'] },
+    { name: 'chats', target: 'session', scorers: ['tone'] },
+  ],
+};
+
+describe('wrong usage', () => {
+  const past = ['backfill', '--from', '7d'];
+  it.each<[string[], string]>([
+    [['backfill', '--from', '1h', '--to', '2h'], '--to: must be after --from'],
+    [[...past, '--where', 'servce=shop'], '--where servce: unknown key; did you mean service?'],
+    [[...past, '--where', 'not.agnt=shop'], '--where not.agnt: unknown key; did you mean agent?'],
+    [[...past, '--where', 'tokens.min=5'], '--where: tokens are known only after a trace is read'],
+    [[...past, '--batch'], '--batch: the judge provider "local" is not known to have batches'],
+    [
+      [...past, '--scorer', 'tone', '--batch', '--concurrency', '2'],
+      '--concurrency: cannot be used with --batch',
+    ],
+    [[...past, '--max-cost', '5'], '--max-cost: the judge local/m has no known price'],
+    [['score', WEATHER, '--write'], '--write works on stored traces only'],
+    [['rescore', '--scorer', 'completeness'], 'no rule with the scorer completeness is configured'],
+  ])('%j names the option and ends with 2', async (argv, message) => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, 'spanscore.config.json'), JSON.stringify(UNPRICED));
+
+    const { code, stdout, stderr } = await runCommand(argv, { cwd });
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`error: ${message}`);
+  });
+
+  it.each([
+    [past, 'no rules are configured: name scorers with --scorer'],
+    [['score', WEATHER], 'no rules on traces are configured: name scorers with --scorer'],
+    [['rescore', '--failed'], 'no rules are configured: only scorers of rules run again'],
+  ])('%j without rules ends with 2', async (argv, message) => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, 'spanscore.config.json'), '{ "rules": [] }');
+
+    expect(await runCommand(argv, { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(message),
+    });
+  });
+});
+
 describe('--data-dir that cannot be made', () => {
   const COMMANDS: string[][] = [['serve'], ['scores'], ['migrate']];
 

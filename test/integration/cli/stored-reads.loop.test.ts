@@ -71,7 +71,10 @@ describe('a preview', () => {
 
   testLong('refuses what it cannot show', async () => {
     expect(await preview()).toMatchObject({ code: 2 });
-    expect((await preview('--rule', 'chats')).stderr).toContain('is on sessions');
+    expect(await preview('--rule', 'chats')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the rule chats is on sessions'),
+    });
     const unknown = await preview('--rule', 'nobody');
     expect(unknown).toMatchObject({ code: 2 });
     expect(unknown.stderr).toContain('there is no rule nobody; the rules are live, chats');
@@ -133,7 +136,7 @@ describe('a backfill of traces that came a moment ago', () => {
     const [counts] = limited.rows() as { remaining: number; skipped: { sampled_out?: number } }[];
     expect((counts?.remaining ?? 0) + (counts?.skipped.sampled_out ?? 0)).toBe(21);
     const wrong = await backfill(...own, '--where', 'servce=a');
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('where.servce')]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--where servce: unknown key')]);
     expect((await backfill(...own, '--rate', 'fast')).code).toBe(2);
     expect((await command('backfill')).code).toBe(2);
   });

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { chooseExitCode } from '../../../src/cli/exit-codes.ts';
 import { followJob } from '../../../src/jobs/follow-job.ts';
 import { startJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
 import { purgeLateTraces } from '../../../src/purge/late-traces.ts';
@@ -395,9 +396,12 @@ testLong(
     await storeRun({ tenant: 'acme' });
     await storeRun({ tenant: 'other' });
 
-    await expect(prepare({ id: 'ann' })).rejects.toThrow(
-      'several tenants have the user ann: "acme", "other"; name one (--tenant, or the parameter tenant)',
-    );
+    const refused = await prepare({ id: 'ann' }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      message:
+        'several tenants have the user ann: "acme", "other"; name one (--tenant, or the parameter tenant)',
+    });
+    expect(chooseExitCode(refused)).toBe(2);
     await expect(prepare({ id: 'nobody' })).rejects.toThrow('nothing of the user nobody is stored');
     expect(await countRows('purge_items')).toBe(0);
     expect(await purge({ id: 'ann', tenant: 'acme' })).toMatchObject({ status: 'done', tenant: 'acme' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/index.ts';
-import { UsageError } from '../../../../src/cli/exit-codes.ts';
+import { RequestError } from '../../../../src/domain/errors.ts';
 import { collectBars, createBarCheck } from '../../../../src/cli/input/score-bars.ts';
 import { aScore } from '../../../support/builders/a-score.ts';
 
@@ -45,7 +45,7 @@ describe('a bar', () => {
   });
 
   it('of an unknown scorer is a mistake that names the nearest one', () => {
-    expect(() => createBarCheck(collectBars('tonne=0.5'), config)).toThrow(UsageError);
+    expect(() => createBarCheck(collectBars('tonne=0.5'), config)).toThrow(RequestError);
     expect(() => createBarCheck(collectBars('tonne=0.5'), config)).toThrow(/tone/);
   });
 
