@@ -6,6 +6,12 @@ import type { QueryParams } from '../query-params.ts';
 /** Memory for the runs of the join, bytes. Beyond it they go to disk. */
 const MAX_JOIN_BYTES = 128 * MIB;
 
+/** Most scores whose keys are held in memory to read nothing else. A larger part of the tables is read whole. */
+const MAX_KEYS = 200_000;
+
+/** Key of the table. The column is meant, not the text that the export makes of it. */
+const SCORE_KEY = 'Tenant, Scorer, Day, scores.ScoreId';
+
 const ENGINE_FORMATS: Readonly<Record<ExportFormat, string>> = {
   parquet: 'Parquet',
   csv: 'CSVWithNames',
@@ -41,18 +47,22 @@ const SETTINGS = {
   output_format_parquet_string_as_string: '1',
 };
 
-export function createScoreExport(database: Database): ScoreExport {
+/** @param maxKeys most scores that are read by their keys */
+export function createScoreExport(database: Database, maxKeys: number = MAX_KEYS): ScoreExport {
   return {
-    read(scores, format) {
+    async *read(scores, format) {
       const { conditions, params } = buildConditions(scores);
-      return database.bytes(
+      const where = conditions.join(' AND ');
+      const isFew = await hasFewScores(database, { where, params, most: maxKeys });
+      yield* database.bytes(
         `SELECT score.*, ${RUN_COLUMNS.map((name) => `run.${name} AS Run${name}`).join(', ')}
          FROM (
            SELECT * EXCEPT (Version, IsDeleted) REPLACE (toString(ScoreId) AS ScoreId)
-           FROM scores FINAL WHERE ${conditions.join(' AND ')}
+           FROM scores FINAL WHERE ${where}${isFew ? ` AND ${keysOf(SCORE_KEY, where)}` : ''}
          ) AS score
          LEFT JOIN (
            SELECT Tenant, TraceId, Target, TargetId, ${RUN_COLUMNS.join(', ')} FROM runs FINAL
+           ${isFew ? `WHERE ${keysOf('Tenant, TraceId', where)}` : ''}
          ) AS run
          ON score.Tenant = run.Tenant AND score.TraceId = run.TraceId
            AND score.Target = run.Target AND score.TargetId = run.TargetId
@@ -64,6 +74,23 @@ export function createScoreExport(database: Database): ScoreExport {
       );
     },
   };
+}
+
+/** Returns true when the scores, old revisions included, are few enough to be read by their keys. */
+async function hasFewScores(
+  database: Database,
+  { where, params, most }: { readonly where: string; readonly params: QueryParams; readonly most: number },
+): Promise<boolean> {
+  const [counted] = await database.rows<{ scores: string }>(
+    `SELECT count() AS scores FROM (SELECT 1 FROM scores WHERE ${where} LIMIT ${most + 1})`,
+    params,
+  );
+  return Number(counted?.scores) <= most;
+}
+
+/** Builds a condition by which the index finds the rows of the export. Rows that FINAL would take away are looked for in vain. */
+function keysOf(columns: string, where: string): string {
+  return `(${columns}) IN (SELECT ${columns} FROM scores WHERE ${where})`;
 }
 
 function buildConditions({ tenant, scorers, sinceMs, untilMs }: ExportedScores): {

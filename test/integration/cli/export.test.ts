@@ -2,6 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MIB } from '../../../src/domain/byte-sizes.ts';
+import { openDatabase, type Database } from '../../../src/store/database.ts';
+import type { QueryParams } from '../../../src/store/query-params.ts';
+import { createScoreExport } from '../../../src/store/scores/score-export.ts';
 import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { queryRows, runCommand as runSql } from '../../support/store/clickhouse-query.ts';
@@ -14,6 +17,11 @@ import {
   testStore,
   type TestStore,
 } from '../../support/store/store-rows.ts';
+
+interface Statement {
+  readonly sql: string;
+  readonly params: QueryParams;
+}
 
 let base: TestStore;
 let cwd: string;
@@ -47,6 +55,15 @@ async function storeScores(scorer: string): Promise<string> {
     buildRunRecord({ ...target, models: ['a', 'b'], totalTokens: 42, costUsd: 0.5, status: 'ok' }),
   ]);
   return traceId;
+}
+
+/** Returns the number of rows of a table that the store would read for a statement of the export. */
+async function estimateRows(database: Database, { sql, params }: Statement, table: string): Promise<number> {
+  const read = await database.rows<{ table: string; rows: string }>(
+    `EXPLAIN ESTIMATE ${sql.slice(0, sql.lastIndexOf('FORMAT'))}`,
+    params,
+  );
+  return read.filter((each) => each.table === table).reduce((sum, { rows }) => sum + Number(rows), 0);
 }
 
 describe('export', () => {
@@ -140,6 +157,55 @@ describe('export', () => {
 
     expect(code).toBe(1);
     expect(stderr).toMatch(/x\.csv cannot be written: ENOENT/);
+  });
+
+  it('reads the runs of its scores, and few other rows, however many are stored', async () => {
+    const stored = 60_000;
+    const ids = `lower(hex(sipHash128(number)))`;
+    await runSql(
+      base.options,
+      `INSERT INTO runs (TraceId, Target, TargetId, TotalTokens, StartedAt, EvidenceUntil, Version)
+       SELECT ${ids} AS id, 'trace', id, number, now(), now(), 1 FROM numbers(${stored})`,
+    );
+    const insertScores = (age: number, count: number) =>
+      runSql(
+        base.options,
+        `INSERT INTO scores (ScoreId, TraceId, Target, TargetId, Scorer, Score, ScoredAt, TraceTimestamp, EvidenceUntil, Day)
+         SELECT generateUUIDv4(), ${ids} AS id, 'trace', id, 'many', 0.5, now() - ${age} AS at, at, at, toDate(at) FROM numbers(${count})`,
+      );
+    await insertScores(7_200, stored);
+    await insertScores(60, 3);
+    const asked: Statement[] = [];
+    const database = openDatabase(base.options);
+    const watched = {
+      ...database,
+      bytes: (sql: string, params: QueryParams) => {
+        asked.push({ sql, params });
+        return database.bytes(sql, params);
+      },
+    };
+    const read = async (maxKeys?: number) => {
+      const chunks: Uint8Array[] = [];
+      const range = { sinceMs: Date.now() - 3_600_000 };
+      for await (const chunk of createScoreExport(watched, maxKeys).read(range, 'ndjson')) {
+        chunks.push(chunk);
+      }
+      return jsonLines(Buffer.concat(chunks).toString()) as Record<string, unknown>[];
+    };
+    const byScore = (rows: readonly Record<string, unknown>[]) =>
+      rows.toSorted((a, b) => (String(a['ScoreId']) < String(b['ScoreId']) ? -1 : 1));
+
+    const whole = await read(2);
+    const rows = await read(3);
+    expect(
+      rows.map(({ RunTotalTokens }) => RunTotalTokens).toSorted((a, b) => Number(a) - Number(b)),
+    ).toEqual([0, 1, 2]);
+    expect(byScore(rows)).toEqual(byScore(whole));
+    // Both tables are sorted by random ids: the index finds one granule of 1,024 rows for each score.
+    expect(await estimateRows(database, asked.at(-1)!, 'runs')).toBeLessThanOrEqual(3 * 1_024);
+    expect(await estimateRows(database, asked.at(-1)!, 'scores')).toBeLessThanOrEqual(3 * 1_024);
+    expect(await estimateRows(database, asked[0]!, 'runs')).toBe(stored);
+    await database.close();
   });
 
   it('gives a large result whole', async () => {
