@@ -1,26 +1,21 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { emitterFile, noJsPackages } from './js-packages.ts';
 import { JS_PEERS } from './js-peers.ts';
 import { startModelServer } from '../model-server.ts';
 import { mapWide, runPeer, storedReadings, type PeerResult } from '../peer-run.ts';
 import { THE_STORY, toldStories } from '../told-story.ts';
 
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const isInstalled = existsSync(here('node_modules'));
-if (!isInstalled) {
-  process.stderr.write(
-    'SKIPPED: the JavaScript peers are not installed; run: npm ci --prefix test/peers/js\n',
-  );
+if (noJsPackages !== undefined) {
+  process.stderr.write(`SKIPPED: ${noJsPackages}\n`);
 }
 
 /** Agents at a time: most of an agent's life is loading its packages. */
 const WIDTH = 2;
 const SETUP_TIMEOUT_MS = 900_000;
 
-describe.skipIf(!isInstalled)('an agent under a real JavaScript instrumentation', () => {
+describe.skipIf(noJsPackages !== undefined)('an agent under a real JavaScript instrumentation', () => {
   let results: PeerResult[];
   let readings: Map<string, TraceReading[]>;
   let folder: ServeFolder;
@@ -32,7 +27,7 @@ describe.skipIf(!isInstalled)('an agent under a real JavaScript instrumentation'
       const { otlpHttp } = await folder.start();
       const addresses = { modelUrl: model.url, otlpHttp };
       results = await mapWide(JS_PEERS, WIDTH, ({ name, script = name, variables = {} }) =>
-        runPeer(name, process.execPath, [here(`emitters/${script}.mjs`)], addresses, { variables }),
+        runPeer(name, process.execPath, [emitterFile(script)], addresses, { variables }),
       );
       readings = await storedReadings(folder);
     } finally {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createScorer, runEvals } from '../../../src/evals/index.ts';
 import type { EvalAgent, EvalWorkflow } from '../../../src/evals/index.ts';
@@ -12,12 +11,10 @@ import {
 import { getAssistantMessageFromRunOutput } from '../../../src/scorers/utils/index.ts';
 import { replyText, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import type { JudgeScript, JudgeServer } from '../../support/fakes/judge-server.ts';
+import { noJsPackages } from './js-packages.ts';
 
-const isInstalled = existsSync(new URL('node_modules', import.meta.url));
-if (!isInstalled) {
-  process.stderr.write(
-    'SKIPPED: runEvals with agents of the published framework; run: npm ci --prefix test/peers/js\n',
-  );
+if (noJsPackages !== undefined) {
+  process.stderr.write(`SKIPPED: runEvals with agents of the published framework: ${noJsPackages}\n`);
 }
 
 interface Targets {
@@ -46,7 +43,7 @@ const messages = createScorer({ id: 'messages', type: 'agent' }).generateScore(
   ({ run }) => run.output.length,
 );
 
-describe.skipIf(!isInstalled)('runEvals with agents of the published framework', () => {
+describe.skipIf(noJsPackages !== undefined)('runEvals with agents of the published framework', () => {
   let server: JudgeServer;
   let targets: Targets;
 

@@ -1,7 +1,6 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonLines, runCli } from '../../support/processes/cli.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type Quickstart,
 } from '../../support/documents/quickstarts.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { JS_PACKAGES, noJsPackages } from '../js/js-packages.ts';
 import { startModelServer, type ModelServer } from '../model-server.ts';
 import { runPeer } from '../peer-run.ts';
 import { PYTHON_CODE_CACHE, pythonVenv } from '../python/python-venv.ts';
@@ -20,16 +20,13 @@ const TIMEOUT_MS = 20 * 60_000;
 const AGENT_TIMEOUT_MS = 300_000;
 /** The default rule has four scorers. */
 const SCORES = 4;
-const JS_PACKAGES = fileURLToPath(new URL('../js/node_modules', import.meta.url));
 
 type Command = { readonly command: string } | { readonly missing: string };
 
 /** The interpreter with the packages of a quickstart, or the reason why this machine has none. */
 async function findInterpreter({ name, language }: Quickstart): Promise<Command> {
   if (language === 'js') {
-    return existsSync(JS_PACKAGES)
-      ? { command: process.execPath }
-      : { missing: 'the JavaScript peers are not installed; run: npm ci --prefix test/peers/js' };
+    return noJsPackages === undefined ? { command: process.execPath } : { missing: noJsPackages };
   }
   const venv = await pythonVenv(name);
   return 'missing' in venv ? venv : { command: venv.python };
