@@ -4,11 +4,13 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
+import { receivedWebhooks } from '../../support/fakes/received-webhooks.ts';
+import { scoreRowAt } from '../../support/monitors/monitor-world.ts';
 import { requireDone, startCli } from '../../support/processes/cli.ts';
 import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
-import { queryRows, type ClickHouseAddress } from '../../support/store/clickhouse-query.ts';
+import { queryRows, runCommand, type ClickHouseAddress } from '../../support/store/clickhouse-query.ts';
 import { testEngine, type TestEngine } from '../../support/store/engine.ts';
-import { differingTables } from '../../support/store/kept-folder.ts';
+import { differingTables, withStore } from '../../support/store/kept-folder.ts';
 import { until } from '../../support/until.ts';
 
 const DATABASE = `moved_${process.pid}`;
@@ -16,6 +18,44 @@ const TRACES_BEFORE = 400;
 const KILLS = 3;
 const SENDERS = 4;
 const SCORERS = ['keyword-coverage', 'no-tool-errors'];
+
+const MINUTE_MS = 60_000;
+/** Scorer of the monitored scores, which no rule runs. */
+const MONITORED = 'tone';
+/** Agents whose scores fall: one long before the move, the other so that its alert comes while the move is tried. */
+const EARLY = 'early';
+const MEANWHILE = 'meanwhile';
+const MONITORS = {
+  groups: [
+    {
+      name: 'quality',
+      interval: '1m',
+      rules: [
+        {
+          alert: 'Low',
+          detector: 'threshold',
+          series: { scorer: MONITORED },
+          minimum: 0.5,
+          window: '1m',
+          minScores: 1,
+        },
+      ],
+    },
+  ],
+};
+
+/** Start of a bucket that closes in 5 to 65 s. A bucket closes a minute after its end. */
+const findNextBucket = () => (Math.floor((Date.now() + 5_000) / MINUTE_MS) - 1) * MINUTE_MS;
+
+/** Inserts a monitored score of an agent that the store received at this time. */
+function insertMonitored(
+  address: ClickHouseAddress,
+  atMs: number,
+  fields: { readonly agent: string; readonly score: number },
+): Promise<void> {
+  const row = scoreRowAt(atMs, { scorer: MONITORED, higherIsBetter: true, ...fields });
+  return runCommand(address, `INSERT INTO scores FORMAT JSONEachRow ${JSON.stringify(row)}`);
+}
 
 describe('a move beside a serve, killed three times', () => {
   const acknowledged: string[] = [];
@@ -28,6 +68,20 @@ describe('a move beside a serve, killed three times', () => {
   let otlpHttp: string | undefined;
   let senders: Promise<void>[];
   let differences: readonly string[];
+  let open: readonly { readonly agent: string; readonly incident: string }[];
+  /** Bucket in which the scores of the first agent are good again. */
+  let recoveredMs: number;
+
+  /** States of each incident in the order in which the channel told them; ended incidents first. */
+  const listTold = () =>
+    Object.values(receivedWebhooks(receiver, '/alerts').incidents)
+      .map((told) => told.map(({ status }) => status))
+      .toSorted((one, other) => other.length - one.length);
+  const listRepeated = (path: string) => {
+    const sent = receiver.requests.filter((request) => request.path === path);
+    const ids = sent.map(({ headers }) => String(headers['webhook-id']));
+    return ids.filter((id, index) => ids.indexOf(id) !== index);
+  };
 
   /** Sends traces, each until it is acknowledged. */
   async function sendAlways(): Promise<void> {
@@ -62,13 +116,20 @@ describe('a move beside a serve, killed three times', () => {
     target = { ...engine, database: DATABASE };
     const config = {
       rules: [{ name: 'all', scorers: SCORERS }],
-      exporters: { webhook: { url: receiver.url } },
+      exporters: { webhook: { url: `${receiver.url}/scores` } },
+      monitors: [MONITORS],
+      alerts: { webhook: [{ name: 'ops', url: `${receiver.url}/alerts` }], groupWait: '0s' },
     };
     folder = new ServeFolder(config);
+    await withStore(folder.dataDir, (_, address) =>
+      insertMonitored(address, Date.now() - 10 * MINUTE_MS, { agent: EARLY, score: 0.1 }),
+    );
     const addresses = await folder.start();
     ({ otlpHttp } = addresses);
+    const fellMs = findNextBucket();
+    await insertMonitored(addresses.clickhouse, fellMs, { agent: MEANWHILE, score: 0.1 });
     senders = Array.from({ length: SENDERS }, sendAlways);
-    await until(() => acknowledged.length > TRACES_BEFORE, 60_000);
+    await until(() => acknowledged.length > TRACES_BEFORE && listTold().length > 0, 60_000);
     for (let kill = 0; kill < KILLS; kill++) {
       const move = startMove();
       await sleep(3_000 + 2_000 * kill);
@@ -80,6 +141,17 @@ describe('a move beside a serve, killed three times', () => {
     differences = await differingTables(addresses.clickhouse, target);
     otlpHttp = undefined;
     await folder.stop();
+    open = await queryRows(
+      target,
+      `SELECT any(JSONExtractString(Event, 'series', 'agent')) AS agent, toString(IncidentId) AS incident
+       FROM alert_events FINAL GROUP BY IncidentId HAVING groupArray(Status) = ['firing']`,
+    );
+    const [progress] = await queryRows<{ ms: string }>(
+      target,
+      'SELECT toUnixTimestamp64Milli(max(Bucket)) AS ms FROM monitor_progress',
+    );
+    recoveredMs = Number(progress?.ms) + MINUTE_MS;
+    await insertMonitored(target, recoveredMs, { agent: EARLY, score: 0.9 });
     const purgeKey = readFileSync(join(folder.dataDir, 'purge.key'), 'utf8').trim();
     const { url, username, password } = engine;
     folder.configure({ ...config, store: { url, username, password, database: DATABASE, purgeKey } });
@@ -115,12 +187,30 @@ describe('a move beside a serve, killed three times', () => {
     const countScores = async () =>
       Number(
         (
-          await queryRows<{ n: string }>(target, 'SELECT uniqExact(TraceId, Scorer) AS n FROM scores FINAL')
+          await queryRows<{ n: string }>(
+            target,
+            `SELECT uniqExact(TraceId, Scorer) AS n FROM scores FINAL WHERE Scorer != '${MONITORED}'`,
+          )
         )[0]?.n,
       );
     await expect.poll(countScores, { timeout: 60_000 }).toBe(new Set(acknowledged).size * SCORERS.length);
-    const ids = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
-    await expect.poll(() => new Set(ids()).size, { timeout: 60_000 }).toBe(await countScores());
-    expect(ids().filter((id, index, all) => all.indexOf(id) !== index)).toEqual([]);
+    const countExported = () =>
+      receiver.requests.filter(({ path, body }) => path === '/scores' && !body.includes(`"${MONITORED}"`))
+        .length;
+    await expect.poll(countExported, { timeout: 60_000 }).toBe(await countScores());
+    expect(listRepeated('/scores')).toEqual([]);
+  });
+
+  it('keeps an incident open, and sends its end once, and no alert again', async () => {
+    expect(open.map(({ agent }) => agent)).toContain(EARLY);
+    await expect.poll(listTold, { timeout: 150_000 }).toEqual([['firing', 'resolved'], ['firing']]);
+    expect(listRepeated('/alerts')).toEqual([]);
+    const ended = await queryRows(
+      target,
+      `SELECT toString(IncidentId) AS incident, toUnixTimestamp64Milli(assumeNotNull(EndsAt)) AS endsAtMs
+       FROM alert_events FINAL WHERE Status = 'resolved'`,
+    );
+    const [{ incident } = {}] = open.filter(({ agent }) => agent === EARLY);
+    expect(ended).toEqual([{ incident, endsAtMs: String(recoveredMs + MINUTE_MS) }]);
   });
 });
