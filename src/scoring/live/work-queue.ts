@@ -3,7 +3,7 @@ import type { LeftRuns, RunStock, StockEnd } from '../attempt/run-stock.ts';
 import type { WorkItem } from '../score-traces.ts';
 
 /** Most traces in the queue. The sweep finds the traces beyond it. */
-const MAX_QUEUED = 50_000;
+export const MAX_QUEUED = 50_000;
 
 /** Urgency of a trace: traces that became ready now go before traces of a sweep. */
 export type Urgency = 'live' | 'sweep';

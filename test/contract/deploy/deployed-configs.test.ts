@@ -8,7 +8,6 @@ import { generateText, stepCountIs, tool } from 'ai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { findAskedMetrics } from '../../support/documents/asked-metrics.ts';
 import { runCli } from '../../support/processes/cli.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
@@ -214,21 +213,5 @@ describe.skipIf(!hasAmtool)('amtool', () => {
     writeFileSync(broken, read('compose/alertmanager.yml').replace('- name: on-call', '- name: somebody'));
 
     expect(spawnSync('amtool', ['check-config', broken]).status).not.toBe(0);
-  });
-});
-
-describe('the external metrics of the autoscalers', () => {
-  it('come from metrics that a process has', () => {
-    const { rules } = parse(read('kubernetes/prometheus-adapter-rules.yaml')) as {
-      rules: { external: { seriesQuery: string; metricsQuery: string }[] };
-    };
-
-    const { asked, unknown } = findAskedMetrics(
-      rules.external.flatMap(({ seriesQuery, metricsQuery }) => [seriesQuery, metricsQuery]),
-      new Set(),
-    );
-
-    expect(asked.length).toBe(2 * rules.external.length);
-    expect(unknown).toEqual([]);
   });
 });

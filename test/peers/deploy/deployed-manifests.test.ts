@@ -116,6 +116,7 @@ interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec: {
+    readonly replicas?: number;
     readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
     readonly scaleTargetRef?: { readonly name: string };
     readonly metrics?: readonly { readonly external?: { readonly metric: { readonly name: string } } }[];
@@ -227,6 +228,18 @@ describe.skipIf('missing' in program).each(SHAPES)('the manifests of %s', (shape
     expect(ofKind(manifests, 'Namespace').map(({ metadata }) => metadata.labels)).toMatchObject([
       { 'pod-security.kubernetes.io/enforce': 'restricted' },
     ]);
+  });
+
+  it('leave the number of pods to the autoscaler where one is, and say it elsewhere', () => {
+    const manifests = build(shape);
+    const scaled = ofKind(manifests, 'HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef?.name);
+    const workloads = ofKind(manifests, 'Deployment', 'StatefulSet');
+
+    const numbered = workloads.filter(({ spec }) => spec.replicas !== undefined);
+    const names = (some: readonly Manifest[]) => some.map(({ metadata }) => metadata.name).sort();
+    expect(names(numbered)).toEqual(
+      names(workloads.filter(({ metadata }) => !scaled.includes(metadata.name))),
+    );
   });
 
   it('scale by metrics that the adapter serves', () => {
