@@ -158,7 +158,7 @@ export const METRICS = {
   'spanscore.kafka.lag': observed(
     'level',
     '{record}',
-    'Records of a partition that are not committed yet, at its last batch.',
+    'Records of a partition that are not committed yet, as the brokers say; asked every 15 s, also while the store hangs.',
     'partition',
   ),
   'spanscore.forward.records': counter('{record}', 'Kafka records that a broker acknowledged.'),

@@ -14,8 +14,6 @@ export interface KafkaBatch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly KafkaRecord[];
-  /** Number of records of the partition after this batch. */
-  readonly lag: number;
 }
 
 /** Number of records of a batch that were stored. */
@@ -35,6 +33,8 @@ export interface KafkaConsumer {
   readonly ended: Promise<Error>;
   /** Time of the last heartbeat of the group, Unix milliseconds. */
   lastHeartbeatMs(): number;
+  /** Asks the brokers for the number of records that are not committed yet, by `topic/partition` of this member. */
+  readLags(): Promise<ReadonlyMap<string, number>>;
   /** Finishes the batches under way, commits them, and leaves the group. */
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { BatchOutcome, KafkaBatch, KafkaClient, KafkaConsumer, OnBatch } from './kafka-client.ts';
+import type { KafkaClient, KafkaConsumer, OnBatch } from './kafka-client.ts';
 import { describeKafkaFault } from './kafka-fault.ts';
 import { createBatchTaker, type KafkaDependencies, type KafkaSource } from './take-batch.ts';
 import { sleep } from '../../../src/domain/waits.ts';
@@ -9,9 +9,7 @@ export interface KafkaStatus {
   readonly connected: boolean;
   /** Time of the last heartbeat of the group, Unix milliseconds; null before the first. */
   readonly lastHeartbeatMs: number | null;
-  /** Number of records not read yet, over the partitions seen. */
-  readonly lag: number;
-  /** Number of records not read yet, by `topic/partition`. */
+  /** Number of records that are not committed yet, by `topic/partition` of this member; as the brokers last said. */
   readonly lags: ReadonlyMap<string, number>;
   /** Reason why the receiver is no member now, when it is known. */
   readonly fault: string | null;
@@ -28,10 +26,13 @@ export interface KafkaReceiverOptions {
   readonly source: KafkaSource;
   /** Pause before a failed consumer is replaced; doubles up to 30 s. */
   readonly restartMs?: number;
+  /** Interval of the questions for the lag. */
+  readonly lagEveryMs?: number;
 }
 
 const RESTART_MS = 1_000;
 const MAX_RESTART_MS = 30_000;
+const LAG_EVERY_MS = 15_000;
 /** Lifetime of a consumer after which its replacement starts without a long pause. */
 const HEALTHY_MS = 60_000;
 
@@ -48,9 +49,9 @@ class Reader implements KafkaReceiver {
   readonly #deps: KafkaDependencies;
   readonly #take: OnBatch;
   readonly #stopping = new AbortController();
-  readonly #lags = new Map<string, number>();
   readonly #reading: Promise<void>;
   #consumer: KafkaConsumer | undefined;
+  #lags: ReadonlyMap<string, number> = new Map();
   #fault: string | null = null;
 
   constructor(options: KafkaReceiverOptions, deps: KafkaDependencies) {
@@ -64,8 +65,7 @@ class Reader implements KafkaReceiver {
     return {
       connected: this.#consumer !== undefined,
       lastHeartbeatMs: this.#consumer?.lastHeartbeatMs() ?? null,
-      lag: [...this.#lags.values()].reduce((sum, lag) => sum + lag, 0),
-      lags: new Map(this.#lags),
+      lags: this.#lags,
       fault: this.#fault,
     };
   }
@@ -99,8 +99,9 @@ class Reader implements KafkaReceiver {
   async #readOnce(): Promise<unknown> {
     const { client, source } = this.#options;
     const { signal } = this.#stopping;
+    const leaving = new AbortController();
     try {
-      const joining = client.consume((batch) => this.#onBatch(batch));
+      const joining = client.consume(this.#take);
       const joined = await Promise.race([joining, aborted(signal)]);
       if (joined === undefined) {
         void joining.then((late) => late.stop()).catch(() => undefined);
@@ -109,20 +110,34 @@ class Reader implements KafkaReceiver {
       this.#consumer = joined;
       this.#fault = null;
       this.#deps.log.info('reading from Kafka', { topics: [...source.signals.keys()] });
+      void this.#watchLags(joined, leaving.signal);
       return await Promise.race([joined.ended, aborted(signal)]);
     } catch (error) {
       return error;
     } finally {
+      leaving.abort();
       await withinGrace(this.#consumer?.stop(), this.#deps.limits.stopGraceMs);
       this.#consumer = undefined;
-      this.#lags.clear();
+      this.#lags = new Map();
     }
   }
 
-  async #onBatch(batch: KafkaBatch): Promise<BatchOutcome> {
-    const outcome = await this.#take(batch);
-    this.#lags.set(`${batch.topic}/${batch.partition}`, batch.lag + batch.records.length - outcome.done);
-    return outcome;
+  /** Asks for the lags again and again, also while no batch ends: a store that hangs ends none. */
+  async #watchLags(consumer: KafkaConsumer, leaving: AbortSignal): Promise<void> {
+    let isKnown = true;
+    while (!leaving.aborted) {
+      try {
+        const lags = await consumer.readLags();
+        this.#lags = leaving.aborted ? this.#lags : lags;
+        isKnown = true;
+      } catch (error) {
+        if (isKnown && !leaving.aborted) {
+          this.#deps.log.warn('the lag of Kafka is not known; the last one is reported', { error });
+        }
+        isKnown = false;
+      }
+      await sleep(this.#options.lagEveryMs ?? LAG_EVERY_MS, leaving);
+    }
   }
 }
 

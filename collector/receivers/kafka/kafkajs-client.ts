@@ -17,6 +17,7 @@ import {
   type KafkaConnectionOptions,
   type KafkaMessage,
 } from './kafkajs.ts';
+import { type Assignment, createLagReader } from './partition-lags.ts';
 import { readPoison } from './poison-records.ts';
 import { MIB } from '../../../src/domain/byte-sizes.ts';
 
@@ -59,7 +60,12 @@ async function consume(kafka: Kafka, options: KafkaOptions, onBatch: OnBatch): P
   });
   const pauses = new Set<NodeJS.Timeout>();
   const ended = Promise.withResolvers<Error>();
+  const lags = createLagReader(kafka, options.groupId);
+  let assignment: Assignment = {};
   let heartbeatMs = Date.now();
+  consumer.on('consumer.group_join', ({ payload }) => {
+    assignment = payload.memberAssignment;
+  });
   consumer.on('consumer.heartbeat', () => {
     heartbeatMs = Date.now();
   });
@@ -86,9 +92,10 @@ async function consume(kafka: Kafka, options: KafkaOptions, onBatch: OnBatch): P
   return {
     ended: ended.promise,
     lastHeartbeatMs: () => heartbeatMs,
+    readLags: () => lags.read(assignment),
     stop: async () => {
       pauses.forEach(clearTimeout);
-      await leave(consumer, options.log);
+      await Promise.all([leave(consumer, options.log), lags.stop()]);
     },
   };
 }
@@ -121,13 +128,8 @@ async function handleBatch(
   const beat = setInterval(() => void payload.heartbeat().catch(() => undefined), HEARTBEAT_MS);
   let outcome: BatchOutcome;
   try {
-    const lag = Number(batch.highWatermark) - 1 - Number(batch.lastOffset());
-    outcome = await onBatch({
-      topic: batch.topic,
-      partition: batch.partition,
-      records,
-      lag,
-    } satisfies KafkaBatch);
+    const { topic, partition } = batch;
+    outcome = await onBatch({ topic, partition, records } satisfies KafkaBatch);
   } finally {
     clearInterval(beat);
   }

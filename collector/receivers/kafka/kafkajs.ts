@@ -23,7 +23,7 @@ import { decompressSnappy } from './snappy.ts';
 //   createProducer   an idempotent producer loses records after a send that failed
 // ARCHITECTURE.md, "Dependencies", says what to check before another version.
 
-export type { Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
+export type { Admin, Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 
 /** Connection to brokers. */
 export interface KafkaConnectionOptions {

@@ -20,9 +20,17 @@ let collector: TestCollector;
 
 afterEach(() => collector.stop());
 
+interface ScriptedConsumer {
+  readonly end: (error: Error) => void;
+  readonly onBatch: OnBatch;
+  /** Lag of partition t/0, as the brokers say; null while they do not answer. */
+  lag: number | null;
+  stopped: boolean;
+}
+
 /** Consumers that end when told; `refusals` joins fail first. */
 function scriptedClient(refusals = 0) {
-  const consumers: { end: (error: Error) => void; onBatch: OnBatch; stopped: boolean }[] = [];
+  const consumers: ScriptedConsumer[] = [];
   let left = refusals;
   const client: KafkaClient = {
     consume: (onBatch): Promise<KafkaConsumer> => {
@@ -30,11 +38,15 @@ function scriptedClient(refusals = 0) {
         return Promise.reject(new Error('connect ECONNREFUSED 127.0.0.1:9092'));
       }
       const ended = Promise.withResolvers<Error>();
-      const consumer = { end: ended.resolve, onBatch, stopped: false };
+      const consumer: ScriptedConsumer = { end: ended.resolve, onBatch, lag: 0, stopped: false };
       consumers.push(consumer);
       return Promise.resolve({
         ended: ended.promise,
         lastHeartbeatMs: () => 1,
+        readLags: () =>
+          consumer.lag === null
+            ? Promise.reject(new Error('no reply'))
+            : Promise.resolve(new Map([['t/0', consumer.lag]])),
         stop: () => {
           consumer.stopped = true;
           return Promise.resolve();
@@ -57,6 +69,7 @@ async function start(refusals = 0, limits: Parameters<typeof testCollector>[0] =
       client,
       source: { signals: new Map([['t', 'traces']]), encoding: 'protobuf', tenant: '' },
       restartMs: 1,
+      lagEveryMs: 1,
     },
     ...limits,
   });
@@ -80,7 +93,7 @@ describe('records of purged traces', () => {
     const records = [gone, kept, gone].map((traceId, offset) =>
       record(BigInt(offset), requestBytes(traceRequest([jsonSpan({ traceId })]))),
     );
-    const outcome = await consumers[0]?.onBatch({ topic: 't', partition: 0, records, lag: 0 });
+    const outcome = await consumers[0]?.onBatch({ topic: 't', partition: 0, records });
 
     expect(outcome).toEqual({ done: 3 });
     expect(sink.rows().map((row) => row['TraceId'])).toEqual([kept]);
@@ -108,12 +121,55 @@ describe('the supervision of a Kafka consumer', () => {
   });
 });
 
+describe('the lag of a Kafka receiver', () => {
+  const lag = () => collector.kafka?.status().lags.get('t/0');
+
+  it('rises while the store hangs and no batch ends', async () => {
+    const { consumers, sink } = await start();
+    const [consumer] = consumers;
+    const store = Promise.withResolvers<void>();
+    sink.before = () => store.promise;
+    const batch = consumer?.onBatch({ topic: 't', partition: 0, records: [record(7n)] });
+    await until(() => lag() === 0);
+
+    Object.assign(consumer ?? {}, { lag: 5_000 });
+    await until(() => lag() === 5_000);
+
+    store.resolve();
+    expect(await batch).toEqual({ done: 1 });
+  });
+
+  it('stays as it was while the brokers do not answer, and the log says so once', async () => {
+    const { consumers, lines } = await start();
+    const [consumer] = consumers;
+    Object.assign(consumer ?? {}, { lag: 3 });
+    await until(() => lag() === 3);
+    const warnings = () => lines.filter((line) => line.includes('the lag of Kafka is not known'));
+
+    Object.assign(consumer ?? {}, { lag: null });
+    await until(() => warnings().length > 0);
+    expect(lag()).toBe(3);
+    Object.assign(consumer ?? {}, { lag: 4 });
+    await until(() => lag() === 4);
+
+    expect(warnings()).toHaveLength(1);
+  });
+
+  it('is none after the consumer has ended', async () => {
+    const { consumers } = await start();
+    await until(() => lag() === 0);
+    await collector.stop();
+
+    expect([consumers[0]?.stopped, lag()]).toEqual([true, undefined]);
+  });
+});
+
 describe('how far a batch was taken', () => {
   it('ends before the first record that cannot be stored now, and pauses longer each time', async () => {
     const { consumers, sink, letters } = await start(0, {
       limits: { insertRetries: 0, batchRows: 1, retryAfterMs: 10 },
     });
-    const batch = { topic: 't', partition: 0, lag: 5, records: [record(7n), record(8n), record(9n)] };
+    const batch = { topic: 't', partition: 0, records: [record(7n), record(8n), record(9n)] };
     sink.before = ({ rows }) => {
       if (sink.attempts.length > 1) {
         throw new StoreUnavailableError(`down for ${rows.length}`);
@@ -127,28 +183,26 @@ describe('how far a batch was taken', () => {
       pauses.push((await consumers[0]?.onBatch(rest))?.retryAfterMs);
     }
     expect(pauses).toEqual([20, 40, 80]);
-    expect(collector.kafka?.status().lag).toBe(7);
     sink.before = () => undefined;
     expect(await consumers[0]?.onBatch(rest)).toEqual({ done: 2 });
     expect(letters.letters).toEqual([]);
-    expect(collector.kafka?.status().lag).toBe(5);
   });
 
   it('waits when a dead letter cannot be written, and for memory', async () => {
     const { consumers, letters } = await start(0, { limits: { retryAfterMs: 10, maxInFlightBytes: 1_000 } });
     letters.before = unavailable(1);
-    const broken = { topic: 't', partition: 0, lag: 0, records: [record(1n, Buffer.from('broken'))] };
+    const broken = { topic: 't', partition: 0, records: [record(1n, Buffer.from('broken'))] };
     expect(await consumers[0]?.onBatch(broken)).toEqual({ done: 0, retryAfterMs: 10 });
     expect(await consumers[0]?.onBatch(broken)).toEqual({ done: 1 });
     expect(letters.letters).toHaveLength(1);
-    const large = { topic: 't', partition: 1, lag: 0, records: [record(1n, Buffer.alloc(1_001))] };
+    const large = { topic: 't', partition: 1, records: [record(1n, Buffer.alloc(1_001))] };
     expect(await consumers[0]?.onBatch(large)).toEqual({ done: 0, retryAfterMs: 10 });
     expect(collector.stats().heldBytes).toBe(0);
   });
 
   it('gives the same record the same dead letter each time', async () => {
     const { consumers, letters } = await start();
-    const broken = { topic: 't', partition: 0, lag: 0, records: [record(1n, Buffer.from('broken'))] };
+    const broken = { topic: 't', partition: 0, records: [record(1n, Buffer.from('broken'))] };
     await consumers[0]?.onBatch(broken);
     await consumers[0]?.onBatch(broken);
     await consumers[0]?.onBatch({ ...broken, partition: 1 });

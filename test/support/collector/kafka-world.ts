@@ -120,6 +120,7 @@ export class KafkaWorld {
           ...source,
         },
         restartMs: 200,
+        lagEveryMs: 500,
       },
       ...options.collector,
       limits: { retryAfterMs: 200, ...options.collector?.limits },

@@ -26,7 +26,7 @@ function stats(overrides: Partial<CollectorStats> = {}): CollectorStats {
 }
 
 function kafka(overrides: Partial<KafkaStatus> = {}): KafkaStatus {
-  return { connected: true, lastHeartbeatMs: 0, lag: 0, lags: new Map(), fault: null, ...overrides };
+  return { connected: true, lastHeartbeatMs: 0, lags: new Map(), fault: null, ...overrides };
 }
 
 /** A collector in this state, with a reader of Kafka where its status is given. */

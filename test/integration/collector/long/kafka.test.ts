@@ -87,9 +87,18 @@ describe.skipIf(missing !== undefined)('reading from Kafka', () => {
     sink.before = () => store.promise;
     await until(() => sink.attempts.length > 0, 60_000);
     expect(await world.committed(topic)).toEqual([-1, -1]);
+    const lags = () => [0, 1].map((partition) => collector.kafka?.status().lags.get(`${topic}/${partition}`));
+    await until(() => lags().join() === '1,0');
+    // The store still hangs, so no batch ends: the lag rises all the same.
+    await world.send(topic, [
+      { ...spanRecord('waiting'), partition: 0 },
+      { ...spanRecord('waiting too'), partition: 0 },
+    ]);
+    await until(() => lags().join() === '3,0');
     store.resolve();
-    await until(async () => (await world.committed(topic))[0] === 1);
-    expect(names(sink)).toEqual(['first']);
+    await until(async () => (await world.committed(topic))[0] === 3);
+    expect(names(sink)).toEqual(['first', 'waiting', 'waiting too']);
+    await until(() => lags().join() === '0,0');
     await collector.stop();
 
     await world.send(topic, [{ ...spanRecord('second'), partition: 0 }]);
