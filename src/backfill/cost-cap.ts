@@ -1,12 +1,9 @@
 import { AppError } from '../domain/errors.ts';
-import { showUsd } from '../domain/money/usd.ts';
+import { ROUNDING_USD, showUsd } from '../domain/money/usd.ts';
 import type { Budget } from '../scoring/budget/budget.ts';
 import type { BudgetAsk } from '../scoring/budget/budget-ask.ts';
 import { LearnedCosts } from '../scoring/budget/learned-costs.ts';
 import type { CallReservation } from '../judge/judge-scope.ts';
-
-/** Largest rest of a sum of prices that counts as nothing, USD. */
-const ROUNDING_USD = 1e-9;
 
 /** Most money that the judge calls of one backfill may cost. */
 export class CostCap {
@@ -35,6 +32,7 @@ export class CostCap {
       reserve: (ask) => this.#reserve(ask, budget),
       refresh: (call, nowMs) => budget.refresh(call, nowMs),
       findRest: (call, nowMs) => budget.findRest(call, nowMs),
+      listUnleased: (call) => budget.listUnleased(call),
       giveBack: () => budget.giveBack(),
       listSpent: (nowMs) => budget.listSpent(nowMs),
     };

@@ -1,4 +1,5 @@
-import { BatchDesk, type DeskTerms } from '../batches/batch-desk.ts';
+import { BatchDesk } from '../batches/batch-desk.ts';
+import type { DeskTerms } from '../batches/desk-terms.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import type { JobRun } from '../jobs/job-kind.ts';
 import type { Scoring } from '../scoring/scoring.ts';
@@ -24,15 +25,15 @@ export async function openDesk(
 ): Promise<BatchDesk> {
   const { budget, stores, monotonicMs } = scoring;
   const { rescore, maxCostUsd } = readBackfillSpec(job.spec);
-  const readRest = async ({ rule, tenant }: { readonly rule: string; readonly tenant: string }) => {
+  const readRests = async ({ rule, tenant }: { readonly rule: string; readonly tenant: string }) => {
     const caps = rules.find(({ name }) => name === rule)?.budget;
     if (!budget.isLimited({ caps, tenant })) {
-      return Infinity;
+      return [];
     }
     const clock = await readStoreClock(stores.spans, monotonicMs);
     const call = { rule, caps, tenant };
     await budget.refresh(call, () => clock.nowMs());
-    return budget.findRest(call, clock.nowMs()).restUsd;
+    return budget.listUnleased(call);
   };
   const desk = new BatchDesk(
     {
@@ -41,7 +42,7 @@ export async function openDesk(
       // A rescore wants new replies.
       salt: rescore ? job.id : '',
       maxCostUsd,
-      money: { readRest },
+      readRests,
       prices,
       nowMs: () => stores.spans.nowMs(),
       check: () => run.check(),

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import DataLoader from 'dataloader';
-import { MIB } from '../domain/byte-sizes.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { hashValue } from '../domain/identity.ts';
+import { nameBudget, type ScopeRest } from '../domain/money/budget.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import { sleep } from '../domain/waits.ts';
 import type { BatchQuestion, BatchReply, BatchSeats, SeatedAttempt } from '../judge/batch/batch-seat.ts';
 import { JudgeError } from '../judge/judge-error.ts';
 import { buildRequest } from './build-request.ts';
 import { DeskSeat } from './desk-seat.ts';
-import { choosePayable, type BatchMoney } from './payable-requests.ts';
+import { DEFAULT_TERMS, type DeskTerms } from './desk-terms.ts';
+import { choosePayable } from './payable-requests.ts';
 import type { AnsweredRequest, BatchRequest, JudgeBatchStore } from '../store/contracts/judge-batches.ts';
 
 /** Batches that a question may be in before its scorer gets the failure. */
@@ -18,26 +19,6 @@ const MAX_TRIES = 3;
 /** Looks for the end of the last chunks of a job. */
 const MAX_LAST_LOOKS = 20;
 
-/** Limits and waits of a desk. */
-export interface DeskTerms {
-  /** Most questions, and most bytes, of one batch. OpenAI takes 50,000 and 200 MB. */
-  readonly maxRequests: number;
-  readonly maxBytes: number;
-  /** Time without a new question after which a batch is closed, milliseconds. */
-  readonly quietMs: number;
-  /** Shortest and longest wait between looks for replies, milliseconds. */
-  readonly firstLookMs: number;
-  readonly longestLookMs: number;
-}
-
-const DEFAULT_TERMS: DeskTerms = {
-  maxRequests: 10_000,
-  maxBytes: 32 * MIB,
-  quietMs: 3_000,
-  firstLookMs: 500,
-  longestLookMs: 10_000,
-};
-
 export interface DeskDeps {
   readonly batches: JudgeBatchStore;
   readonly jobId: string;
@@ -45,7 +26,8 @@ export interface DeskDeps {
   readonly salt: string;
   /** Most money of the job, USD; null without a limit. */
   readonly maxCostUsd: number | null;
-  readonly money: BatchMoney;
+  /** Reads the money that the budgets of a rule and a tenant have left. The keeper of the batches checks it again. */
+  readonly readRests: (payer: Pick<SeatedAttempt, 'rule' | 'tenant'>) => Promise<readonly ScopeRest[]>;
   readonly prices: PriceTable;
   /** Clock of the store, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
@@ -196,17 +178,9 @@ export class BatchDesk {
     if (refusal !== undefined) {
       throw refusal;
     }
-    if (known?.status === 'replied') {
-      return { status: known.replyStatus, body: known.reply };
-    }
-    if (known?.status === 'lost' && this.#countTries(known) >= MAX_TRIES) {
-      // An error of the provider, like one of an online call.
-      if (known.replyStatus !== 0) {
-        return { status: known.replyStatus, body: known.reply };
-      }
-      throw new JudgeError('judge_unavailable', `${MAX_TRIES} batches gave no reply: ${known.reply}`, {
-        isUnbilled: true,
-      });
+    const reply = known === undefined ? undefined : this.#readReply(known);
+    if (reply !== undefined) {
+      return reply;
     }
     if (!this.#open.has(id)) {
       if (known?.status === 'waiting' || known?.status === 'claimed') {
@@ -224,6 +198,26 @@ export class BatchDesk {
       }
     }
     parked.add(id);
+    return undefined;
+  }
+
+  /** Returns the stored reply of a question; undefined when it has to be asked. Throws when it got none for good. */
+  #readReply(known: AnsweredRequest): BatchReply | undefined {
+    if (known.status === 'replied') {
+      return { status: known.replyStatus, body: known.reply };
+    }
+    if (known.status === 'unpaid' && this.#used.has(known.chunk)) {
+      throw this.#keepRefusal(known.customId, known.reply);
+    }
+    if (known.status === 'lost' && this.#countTries(known) >= MAX_TRIES) {
+      // An error of the provider, like one of an online call.
+      if (known.replyStatus !== 0) {
+        return { status: known.replyStatus, body: known.reply };
+      }
+      throw new JudgeError('judge_unavailable', `${MAX_TRIES} batches gave no reply: ${known.reply}`, {
+        isUnbilled: true,
+      });
+    }
     return undefined;
   }
 
@@ -287,12 +281,12 @@ export class BatchDesk {
   /** Returns the questions for which there is money. The scorers of the others get the refusal. */
   async #choosePayable(requests: readonly BatchRequest[]): Promise<BatchRequest[]> {
     await this.#look();
-    const { maxCostUsd, batches, jobId, money } = this.#deps;
+    const { maxCostUsd, batches, jobId } = this.#deps;
     const spent = await batches.spentOf(jobId);
-    const { payable, refused } = await choosePayable(requests, {
+    const { payable, refused } = choosePayable(requests, {
       unbooked: [...this.#unbooked.values()].flat(),
       jobRestUsd: maxCostUsd === null ? Infinity : maxCostUsd - spent.costUsd - spent.waitingUsd,
-      money,
+      rests: await this.#readRests(requests),
     });
     for (const { request, isOfJob } of refused) {
       this.#isSpent ||= isOfJob;
@@ -301,15 +295,29 @@ export class BatchDesk {
     return payable;
   }
 
+  /** Reads the budgets of questions, each once: several payers share them. */
+  async #readRests(requests: readonly BatchRequest[]): Promise<ScopeRest[]> {
+    const rests = new Map<string, ScopeRest>();
+    for (const [first] of Map.groupBy(requests, nameOfPayer).values()) {
+      for (const rest of first === undefined ? [] : await this.#deps.readRests(first)) {
+        rests.set(nameBudget(rest.scope), rest);
+      }
+    }
+    return [...rests.values()];
+  }
+
   #refuse({ customId, model, estimatedUsd }: BatchRequest, who: string): void {
     this.#open.delete(customId);
-    this.#refused.set(
+    this.#keepRefusal(
       customId,
-      new AppError(
-        `${who} has no money left for a question to ${model} in a batch, estimated at ${estimatedUsd} USD`,
-        { code: 'budget_exhausted', stage: 'judge', retryable: true },
-      ),
+      `${who} has no money left for a question to ${model} in a batch, estimated at ${estimatedUsd} USD`,
     );
+  }
+
+  #keepRefusal(customId: string, message: string): AppError {
+    const refusal = new AppError(message, { code: 'budget_exhausted', stage: 'judge', retryable: true });
+    this.#refused.set(customId, refusal);
+    return refusal;
   }
 
   /** Writes the questions of a chunk, then its row: from then on it is sent. */
@@ -376,4 +384,8 @@ export class BatchDesk {
     }
     await this.#readCost();
   }
+}
+
+function nameOfPayer({ rule, tenant }: BatchRequest): string {
+  return JSON.stringify([rule, tenant]);
 }

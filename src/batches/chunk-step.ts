@@ -15,8 +15,8 @@ import type {
   ChunkStatus,
   JudgeBatchStore,
 } from '../store/contracts/judge-batches.ts';
-import type { JudgeCallStore } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
+import { bookRequests, type BookingDeps } from './book-requests.ts';
 import { describeEnd, describeRefusal, isRefusal } from './batch-faults.ts';
 import { readResultLine, type BatchResult } from './read-results.ts';
 import { listCosts, listEstimates } from './spend-entries.ts';
@@ -28,10 +28,11 @@ const JOB_KEY = 'spanscore_job';
 /** Rows of one write of results. */
 const ROWS_PER_WRITE = 500;
 
-export interface StepDeps {
+export interface StepDeps extends BookingDeps {
   readonly batches: JudgeBatchStore;
   readonly jobs: Pick<JobStore, 'find'>;
-  readonly judgeCalls: Pick<JudgeCallStore, 'spend'>;
+  /** Clock of the store, Unix milliseconds. */
+  readonly nowMs: () => Promise<number>;
   readonly prices: PriceTable;
   readonly log: Log;
 }
@@ -73,7 +74,13 @@ export class ChunkStep {
       await this.#lose(requests, JOB_ENDED);
       return this.#save({ ...this.#chunk, status: 'done', error: '' });
     }
-    const sending = { ...this.#chunk, status: 'sending', requests: requests.length } as const;
+    const intendedAtMs = await this.#deps.nowMs();
+    const sending = {
+      ...this.#chunk,
+      status: 'sending',
+      requests: requests.length,
+      intendedAtMs,
+    } as const;
     await this.#check();
     await this.#save(sending);
     return this.#send(sending, requests);
@@ -116,6 +123,9 @@ export class ChunkStep {
   }
 
   async #send(chunk: BatchChunk, requests: readonly BatchRequestRow[]): Promise<ChunkStatus> {
+    if (!(await this.#payFor(chunk, requests))) {
+      return this.#save({ ...chunk, status: 'done', error: '' });
+    }
     const lines: string[] = [];
     for await (const { customId, body } of this.#deps.batches.bodies(chunk.id)) {
       // The body stays the text that the client made: a parser could change its numbers.
@@ -123,7 +133,6 @@ export class ChunkStep {
         `{"custom_id":${JSON.stringify(customId)},"method":"POST","url":"${BATCH_ENDPOINT}","body":${body}}\n`,
       );
     }
-    await this.#deps.judgeCalls.spend(listEstimates(chunk, requests, 1));
     let inputFileId = '';
     let batch: ProviderBatch;
     try {
@@ -141,6 +150,24 @@ export class ChunkStep {
     }
     await this.#checkOr(() => this.#cancelUnless(chunk.id, batch.id));
     return this.#accept({ ...chunk, inputFileId }, batch);
+  }
+
+  /** Books the questions, and takes those out for which a budget has no money. Returns false when none is left. */
+  async #payFor(chunk: BatchChunk, all: readonly BatchRequestRow[]): Promise<boolean> {
+    const { payable, refused } = await bookRequests(this.#deps, chunk, all);
+    await this.#write(
+      refused.map(({ request, reason }) =>
+        giveUp({ ...request, tries: request.tries - 1 }, 'unpaid', reason),
+      ),
+    );
+    await this.#deps.judgeCalls.spend(
+      listEstimates(
+        chunk,
+        refused.map(({ request }) => request),
+        -1,
+      ),
+    );
+    return payable.length > 0;
   }
 
   /** Checks the duty. Cleans up before it throws when another process keeps the batches by now. */
@@ -185,7 +212,7 @@ export class ChunkStep {
 
   /** Stores all replies of a batch that has ended, and their cost. A repeat stores the same. */
   async #import(chunk: BatchChunk, ending = 'gone'): Promise<ChunkStatus> {
-    const all = await this.#readRequests();
+    const all = (await this.#readRequests()).filter(({ status }) => status !== 'unpaid');
     const open = new Map(all.map((request) => [request.customId, request]));
     const asked: BatchRequestRow[] = [];
     let unreadable = 0;
@@ -266,16 +293,7 @@ export class ChunkStep {
   async #lose(requests: readonly BatchRequestRow[], { why, isTry }: Loss): Promise<number> {
     const open = requests.filter(({ status }) => status === 'waiting' || status === 'claimed');
     await this.#write(
-      open.map((request) => ({
-        ...request,
-        status: 'lost' as const,
-        tries: request.tries - (isTry ? 0 : 1),
-        costUsd: 0,
-        version: request.version + 1,
-        body: '',
-        replyStatus: 0,
-        reply: why,
-      })),
+      open.map((request) => giveUp({ ...request, tries: request.tries - (isTry ? 0 : 1) }, 'lost', why)),
     );
     return open.length;
   }
@@ -332,6 +350,18 @@ interface Loss {
 }
 
 const JOB_ENDED: Loss = { why: 'the job has ended', isTry: false };
+
+function giveUp(request: BatchRequestRow, status: 'lost' | 'unpaid', why: string): BatchRequest {
+  return {
+    ...request,
+    status,
+    costUsd: 0,
+    version: request.version + 1,
+    body: '',
+    replyStatus: 0,
+    reply: why,
+  };
+}
 
 /** Returns the name of the file of a chunk. */
 function nameFile({ id }: BatchChunk): string {

@@ -1,50 +1,46 @@
-import type { SeatedAttempt } from '../judge/batch/batch-seat.ts';
-import type { BatchRequest } from '../store/contracts/judge-batches.ts';
-
-/** Money for batches. */
-export interface BatchMoney {
-  /** Reads how much a rule and a tenant may still spend, USD. */
-  readRest(payer: Pick<SeatedAttempt, 'rule' | 'tenant'>): Promise<number>;
-}
+import { paysFor, type ScopeRest } from '../domain/money/budget.ts';
+import { ROUNDING_USD } from '../domain/money/usd.ts';
+import type { BatchRequestRow } from '../store/contracts/judge-batches.ts';
 
 export interface PayableTerms {
-  /** Questions whose expected cost no reader of budgets sees yet. */
-  readonly unbooked: readonly BatchRequest[];
+  /** Questions whose expected cost is not in `rests`. */
+  readonly unbooked: readonly BatchRequestRow[];
   /** Money that the job has left, USD. */
   readonly jobRestUsd: number;
-  readonly money: BatchMoney;
+  /** Money that the budgets of the questions have left. */
+  readonly rests: readonly ScopeRest[];
 }
 
-export interface PayableRequests {
-  readonly payable: BatchRequest[];
+export interface PayableRequests<Request> {
+  readonly payable: Request[];
   /** Questions without money; `isOfJob` when it is the job that has none. */
-  readonly refused: { readonly request: BatchRequest; readonly isOfJob: boolean }[];
+  readonly refused: { readonly request: Request; readonly isOfJob: boolean }[];
 }
 
-/** Chooses the questions for which the job, the rule and the tenant have money, in their order. */
-export async function choosePayable(
-  requests: readonly BatchRequest[],
-  { unbooked, jobRestUsd, money }: PayableTerms,
-): Promise<PayableRequests> {
-  const chosen: PayableRequests = { payable: [], refused: [] };
+/** Chooses the questions for which the job and each of their budgets have money, in their order. */
+export function choosePayable<Request extends BatchRequestRow>(
+  requests: readonly Request[],
+  { unbooked, jobRestUsd, rests }: PayableTerms,
+): PayableRequests<Request> {
+  const chosen: PayableRequests<Request> = { payable: [], refused: [] };
+  const purses = rests.map(({ scope, restUsd }) => ({ scope, restUsd }));
+  const take = (request: BatchRequestRow) =>
+    purses
+      .filter(({ scope }) => paysFor(scope, request))
+      .forEach((purse) => (purse.restUsd -= request.estimatedUsd ?? 0));
+  unbooked.forEach(take);
   let jobRest = jobRestUsd;
-  for (const [payer, asked] of Map.groupBy(requests, nameOfPayer)) {
-    const open = unbooked.filter((each) => nameOfPayer(each) === payer);
-    const openUsd = open.reduce((sum, { estimatedUsd }) => sum + (estimatedUsd ?? 0), 0);
-    let rest = (await money.readRest(asked[0] ?? { rule: '', tenant: '' })) - openUsd;
-    for (const request of asked) {
-      const usd = request.estimatedUsd ?? 0;
-      if (usd > rest || usd > jobRest) {
-        chosen.refused.push({ request, isOfJob: usd > jobRest });
-      } else {
-        [rest, jobRest] = [rest - usd, jobRest - usd];
-        chosen.payable.push(request);
-      }
+  for (const request of requests) {
+    const usd = request.estimatedUsd ?? 0;
+    const fits = (restUsd: number) => usd === 0 || usd <= restUsd + ROUNDING_USD;
+    const isPaid = purses.every(({ scope, restUsd }) => !paysFor(scope, request) || fits(restUsd));
+    if (isPaid && fits(jobRest)) {
+      take(request);
+      jobRest -= usd;
+      chosen.payable.push(request);
+    } else {
+      chosen.refused.push({ request, isOfJob: !fits(jobRest) });
     }
   }
   return chosen;
-}
-
-function nameOfPayer({ rule, tenant }: BatchRequest): string {
-  return JSON.stringify([rule, tenant]);
 }

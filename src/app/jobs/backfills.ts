@@ -1,7 +1,7 @@
 import type { AskedBackfill } from '../../api/access/write-ports.ts';
 import { backfillJson } from '../../api/json/backfill-json.ts';
 import type { JobJson } from '../../api/json/job-json.ts';
-import type { DeskTerms } from '../../batches/batch-desk.ts';
+import type { DeskTerms } from '../../batches/desk-terms.ts';
 import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
 import type { BackfillReport } from '../../backfill/backfill-report.ts';
 import { describeRules, type BackfillRule, type BackfillSpec } from '../../backfill/backfill-spec.ts';

@@ -3,6 +3,7 @@ import { createBatchClient } from '../../judge/batch/batch-client.ts';
 import { readProvider } from '../../judge/judge-registry.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { listConfiguredBudgets } from '../budgets/configured-budgets.ts';
 import type { Config } from '../config/index.ts';
 
 /**
@@ -10,11 +11,12 @@ import type { Config } from '../config/index.ts';
  * them to the other processes, and asks the store nothing.
  */
 export function keepBatches(
-  { judges }: Config,
-  { judgeBatches, jobs, judgeCalls, duties }: Store,
+  config: Config,
+  { judgeBatches, jobs, judgeCalls, duties, spans }: Store,
   log: Log,
   options: KeeperOptions = {},
 ): BatchKeeper {
+  const { judges } = config;
   const isBatchProvider = (name: string) =>
     Object.hasOwn(judges.providers, name) && judges.providers[name]?.batch === 'openai';
   if (!Object.keys(judges.providers).some(isBatchProvider)) {
@@ -33,6 +35,8 @@ export function keepBatches(
       return createBatchClient({ name, baseURL, apiKey }, globalThis.fetch, signal);
     },
     prices: judges.prices,
+    budgets: listConfiguredBudgets(config),
+    nowMs: () => spans.nowMs(),
     log,
   };
   return startBatchKeeper(deps, options);

@@ -1,3 +1,6 @@
+/** Largest rounding error of sums of decimal prices, USD. */
+export const ROUNDING_USD = 1e-9;
+
 /** Writes an amount of US dollars for people: up to six decimals, without zeros at the end. */
 export function showUsd(usd: number): string {
   if (usd > 0 && usd < 1e-6) {

@@ -12,9 +12,6 @@ export const BLOCK_SHARE = 0.01;
 /** Largest such block as a part of the remaining money, so that the last money is not idle in one process. */
 export const REST_SHARE = 1 / 16;
 
-/** Largest rounding error of sums of decimal prices, USD. */
-export const ROUNDING_USD = 1e-9;
-
 export interface AccountTerms {
   /** Interval of the checks of a budget that is leased, but not spent, milliseconds. */
   readonly recheckMs: number;

@@ -1,9 +1,9 @@
 import { listCaps, type BudgetScope } from '../../domain/money/budget.ts';
+import { ROUNDING_USD } from '../../domain/money/usd.ts';
 import {
   BLOCK_SHARE,
   OPEN_LEASE_MS,
   REST_SHARE,
-  ROUNDING_USD,
   changeSpending,
   type AccountShares,
   type AccountTerms,
@@ -18,7 +18,7 @@ import {
   type BudgetRest,
   type PendingAsk,
 } from './budget-ask.ts';
-import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from './budget-period.ts';
+import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from '../../domain/money/budget-period.ts';
 import { BudgetPool } from './budget-pool.ts';
 import { computeBudgetRest, findSpentCap, findTightestCap, LeastRefusal } from './budget-rest.ts';
 import { EarlierDays } from './earlier-days.ts';

@@ -1,6 +1,6 @@
 import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { SpendEntry } from '../../store/contracts/stores.ts';
-import { computeNextBudgetDay } from './budget-period.ts';
+import { computeNextBudgetDay } from '../../domain/money/budget-period.ts';
 
 /** Ids of entries. */
 export interface EntryIds {

@@ -1,6 +1,7 @@
-import { BLOCK_SHARE, ROUNDING_USD } from './account-terms.ts';
+import { ROUNDING_USD } from '../../domain/money/usd.ts';
+import { BLOCK_SHARE } from './account-terms.ts';
 import type { BudgetReading, BudgetRest } from './budget-ask.ts';
-import { computeBudgetDay, computeRenewal } from './budget-period.ts';
+import { computeBudgetDay, computeRenewal } from '../../domain/money/budget-period.ts';
 
 /** Cheapest call of a day that was refused because the money is spent. */
 export class LeastRefusal {
@@ -43,6 +44,7 @@ export function findTightestCap(readings: readonly BudgetReading[]): BudgetReadi
   return readings.reduce((one, other) => (computeFree(other) < computeFree(one) ? other : one));
 }
 
-function computeFree({ capUsd, spentUsd, reservedUsd }: BudgetReading): number {
+/** Computes the money of a cap that is neither spent nor leased, USD. */
+export function computeFree({ capUsd, spentUsd, reservedUsd }: BudgetReading): number {
   return capUsd - spentUsd - reservedUsd;
 }

@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { BudgetCaps, BudgetScope, ScopedBudget, SharedBudgets } from '../../domain/money/budget.ts';
+import type {
+  BudgetCaps,
+  BudgetScope,
+  ScopedBudget,
+  ScopeRest,
+  SharedBudgets,
+} from '../../domain/money/budget.ts';
 import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/contracts/stores.ts';
 import type { AccountShares, AccountTerms } from './account-terms.ts';
 import { BudgetAccount } from './budget-account.ts';
 import type { AccountReservation, BudgetAsk, BudgetRest, SpentCap } from './budget-ask.ts';
 import { clampToDay } from './budget-pool.ts';
+import { computeFree } from './budget-rest.ts';
 import { LearnedCosts } from './learned-costs.ts';
 import { SpendJournal } from './spend-journal.ts';
 
@@ -22,6 +29,8 @@ export interface Budget {
   refresh(call: BudgetedCall, nowMs: () => number): Promise<void>;
   /** Returns the money for further calls, as far as this process knows. */
   findRest(call: BudgetedCall, nowMs: number): BudgetRest;
+  /** Lists what neither calls have spent nor processes have leased, for each budget of a call, by the last read. */
+  listUnleased(call: BudgetedCall): ScopeRest[];
   /**
    * Writes the costs of the calls and gives back the leased money that no call reserves. Entries that the store does not take now
    * are written later.
@@ -109,6 +118,13 @@ class ProcessBudget implements Budget {
       restUsd: Math.min(...rests.map(({ restUsd }) => restUsd)),
       spent: spent.toSorted((one, other) => one.renewsAtMs - other.renewsAtMs).at(-1),
     };
+  }
+
+  listUnleased(call: BudgetedCall): ScopeRest[] {
+    return listBudgets(call, this.#shared).map(({ scope }) => ({
+      scope,
+      restUsd: Math.min(Infinity, ...this.#openAccount(scope).readings().map(computeFree)),
+    }));
   }
 
   async giveBack(): Promise<void> {

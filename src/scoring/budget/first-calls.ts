@@ -1,7 +1,5 @@
+import { ROUNDING_USD } from '../../domain/money/usd.ts';
 import type { LearnedCosts } from './learned-costs.ts';
-
-/** Largest rest of a sum of prices that counts as nothing, USD. */
-const ROUNDING_USD = 1e-9;
 
 /**
  * Calls under way to models of which no call has ended. Their real costs are not known, so only a part of a budget may be under way

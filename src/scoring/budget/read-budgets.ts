@@ -2,7 +2,7 @@ import { listCaps, type BudgetCap, type BudgetScope, type ScopedBudget } from '.
 import type { JudgeCallStore, SpendingPart } from '../../store/contracts/stores.ts';
 import { OPEN_LEASE_MS } from './account-terms.ts';
 import type { BudgetReading } from './budget-ask.ts';
-import { computeBudgetDay, computeNextBudgetDay } from './budget-period.ts';
+import { computeBudgetDay, computeNextBudgetDay } from '../../domain/money/budget-period.ts';
 import { EarlierDays } from './earlier-days.ts';
 
 /** Reads the state of all caps from the store: of every process, not only of this one. */

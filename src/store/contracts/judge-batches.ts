@@ -10,7 +10,7 @@ export interface BatchChunk {
   readonly status: ChunkStatus;
   /** Number of questions. */
   readonly requests: number;
-  /** Unix milliseconds, by the store's clock. */
+  /** Unix milliseconds, by the store's clock. From `sending` on, the begin of that: its day pays. */
   readonly intendedAtMs: number;
   /** Names of the provider; '' while there is none. */
   readonly batchId: string;
@@ -39,10 +39,10 @@ export interface BatchRequestRow {
   /** `provider/model`. */
   readonly model: string;
   /**
-   * `waiting` for its batch, `claimed` by the process that sends the batch, `replied`, or `lost`: the batch ended without a usable line
-   * for it.
+   * `waiting` for its batch, `claimed` by the process that sends the batch, `replied`, `lost`: the batch ended without a usable line
+   * for it, or `unpaid`: no budget had money for it when the batch was about to be sent.
    */
-  readonly status: 'waiting' | 'claimed' | 'replied' | 'lost';
+  readonly status: 'waiting' | 'claimed' | 'replied' | 'lost' | 'unpaid';
   /** Number of batches that the question was in. */
   readonly tries: number;
   /** Expected cost, USD; null for a judge without a price. */

@@ -1,63 +1,63 @@
 import { describe, expect, it } from 'vitest';
 import { choosePayable } from '../../../src/batches/payable-requests.ts';
-import type { BatchRequest } from '../../../src/store/contracts/judge-batches.ts';
+import type { ScopeRest } from '../../../src/domain/money/budget.ts';
+import type { BatchRequestRow } from '../../../src/store/contracts/judge-batches.ts';
+import { aBatchQuestion as request } from '../../support/builders/batch-question.ts';
 
-const request = (customId: string, estimatedUsd: number | null, rule = 'r'): BatchRequest => ({
-  customId,
-  chunk: '',
-  jobId: 'job',
-  tenant: '',
-  traceId: 't',
-  sessionId: '',
-  scoreId: 's',
-  rule,
-  model: 'local/judge',
-  status: 'waiting',
-  tries: 1,
-  estimatedUsd,
-  costUsd: null,
-  version: 1,
-  body: '{}',
-  replyStatus: 0,
-  reply: '',
-});
-
-const rest = (usd: Record<string, number>) => ({
-  readRest: async ({ rule }: { rule: string }) => usd[rule] ?? Infinity,
-});
+const ofRule = (name: string, restUsd: number): ScopeRest => ({ scope: { kind: 'rule', name }, restUsd });
+const ofAll = (restUsd: number): ScopeRest => ({ scope: { kind: 'total', name: '' }, restUsd });
 const none = { unbooked: [], jobRestUsd: Infinity };
-const ids = (requests: readonly BatchRequest[]) => requests.map(({ customId }) => customId);
+const ids = (requests: readonly BatchRequestRow[]) => requests.map(({ customId }) => customId);
 
 describe('questions', () => {
-  it('are paid in their order while their rule has money, and each rule has its own', async () => {
+  it('are paid in their order while their rule has money, and each rule has its own', () => {
     const asked = [request('a', 2), request('b', 2), request('c', 1), request('d', 9, 'other')];
 
-    const { payable, refused } = await choosePayable(asked, { ...none, money: rest({ r: 3 }) });
+    const { payable, refused } = choosePayable(asked, { ...none, rests: [ofRule('r', 3)] });
 
     expect(ids(payable)).toEqual(['a', 'c', 'd']);
     expect(refused).toEqual([{ request: asked[1], isOfJob: false }]);
   });
 
-  it('leave the money of questions that are on their way', async () => {
-    const unbooked = [request('x', 2), request('y', 2, 'other')];
+  it('of several rules share the money of the installation', () => {
+    const asked = [request('a', 2), request('b', 2, 'other'), request('c', 1, 'third')];
 
-    const { payable } = await choosePayable([request('a', 2)], { ...none, unbooked, money: rest({ r: 3 }) });
+    const { payable } = choosePayable(asked, { ...none, rests: [ofRule('r', 9), ofAll(3)] });
 
-    expect(payable).toEqual([]);
+    expect(ids(payable)).toEqual(['a', 'c']);
   });
 
-  it('share the money of the job', async () => {
+  it('of one tenant leave the money of another one', () => {
+    const rests: ScopeRest[] = [{ scope: { kind: 'tenant', name: 'x' }, restUsd: 1 }, ofAll(9)];
+    const asked = [
+      { ...request('a', 2), tenant: 'x' },
+      { ...request('b', 2), tenant: 'y' },
+    ];
+
+    expect(ids(choosePayable(asked, { ...none, rests }).payable)).toEqual(['b']);
+  });
+
+  it.each([
+    ['the same rule', 'r', ofRule('r', 3)],
+    ['another rule, from the money of the installation,', 'other', ofAll(3)],
+  ])('leave the money of questions of %s that are on their way', (_title, rule, rest) => {
+    const unbooked = [request('x', 2, rule)];
+
+    expect(choosePayable([request('a', 2)], { ...none, unbooked, rests: [rest] }).payable).toEqual([]);
+  });
+
+  it('share the money of the job', () => {
     const asked = [request('a', 2), request('b', 2, 'other')];
 
-    const { payable, refused } = await choosePayable(asked, { ...none, jobRestUsd: 3, money: rest({}) });
+    const { payable, refused } = choosePayable(asked, { unbooked: [], jobRestUsd: 3, rests: [] });
 
     expect(ids(payable)).toEqual(['a']);
     expect(refused).toEqual([{ request: asked[1], isOfJob: true }]);
   });
 
-  it('to a judge without a price need no money', async () => {
-    const { payable } = await choosePayable([request('a', null)], { ...none, money: rest({ r: 0 }) });
+  it('to a judge without a price need no money', () => {
+    const rests = [ofRule('r', 0), ofAll(-1)];
 
-    expect(ids(payable)).toEqual(['a']);
+    expect(ids(choosePayable([request('a', null)], { ...none, rests }).payable)).toEqual(['a']);
   });
 });

@@ -1,5 +1,5 @@
-import type { BudgetCap } from '../../domain/money/budget.ts';
-import { DAY_MS } from '../../domain/durations.ts';
+import type { BudgetCap } from './budget.ts';
+import { DAY_MS } from '../durations.ts';
 
 /** Computes the start of the UTC day of a time, Unix milliseconds. */
 export function computeBudgetDay(nowMs: number): number {
