@@ -37,7 +37,7 @@ import {
   type Selecting,
   type SelectedTargets,
 } from './select-backfill.ts';
-import { selectSessions } from './select-sessions.ts';
+import { selectSessions, SESSION_PAGE } from './select-sessions.ts';
 import { shareStock } from './share-stock.ts';
 import { createSessionTargets, createTraceTargets, type BackfillTargets } from './targets.ts';
 
@@ -188,10 +188,9 @@ export class BackfillRun {
 
   async #scoreTraces(scoring: Scoring, selecting: Selecting): Promise<void> {
     const targets = this.#createTargets(scoring, (limited) => createTraceTargets(limited, selecting.mode));
-    const { concurrency, tracesPerSecond } = this.#spec;
-    const limits = [concurrency, tracesPerSecond].flatMap((most) => most ?? []);
-    const limit = Math.max(1, Math.floor(Math.min(this.#pageSize, ...limits)));
+    const { concurrency } = this.#spec;
     const { afterTrace: after } = this.#checkpoint;
+    const limit = this.#limitPage(this.#pageSize);
     const pages = selectBackfill(scoring, this.#range, selecting, { after, limit });
     await this.#scorePages(targets, this.#pace(pages), {
       atOnce: concurrency === null ? PAGES_AT_ONCE : 1,
@@ -203,15 +202,23 @@ export class BackfillRun {
     });
   }
 
+  /** Limits the targets of a page to what may run at the same time, and in a second. */
+  #limitPage(most: number): number {
+    const { concurrency, tracesPerSecond } = this.#spec;
+    return Math.max(1, Math.floor(Math.min(most, concurrency ?? Infinity, tracesPerSecond ?? Infinity)));
+  }
+
   /** Gives pages out as fast as the backfill may go. */
   async *#pace<Page extends { readonly taken: readonly unknown[] }>(
     pages: AsyncIterable<Page>,
   ): AsyncGenerator<Page> {
     const { tracesPerSecond } = this.#spec;
     for await (const page of pages) {
+      const begunMs = performance.now();
       yield page;
       if (tracesPerSecond !== null) {
-        await sleep((page.taken.length * SECOND_MS) / tracesPerSecond, this.#run.signal);
+        const dueMs = begunMs + (page.taken.length * SECOND_MS) / tracesPerSecond;
+        await sleep(Math.max(0, dueMs - performance.now()), this.#run.signal);
       }
     }
   }
@@ -219,8 +226,10 @@ export class BackfillRun {
   async #scoreSessions(scoring: Scoring, selecting: Selecting): Promise<void> {
     const { mode, sessions } = selecting;
     const targets = this.#createTargets(scoring, (limited) => createSessionTargets(limited, mode, sessions));
-    const pages = selectSessions(scoring, this.#range, selecting, this.#checkpoint.afterSession);
-    await this.#scorePages(targets, pages, {
+    const { afterSession: after } = this.#checkpoint;
+    const limit = this.#limitPage(SESSION_PAGE);
+    const pages = selectSessions(scoring, this.#range, selecting, { after, limit });
+    await this.#scorePages(targets, this.#pace(pages), {
       // The turns of a page's sessions are in memory.
       atOnce: 1,
       describe: (page) => ({

@@ -33,7 +33,7 @@ import {
   type Selecting,
   type SelectedTargets,
 } from './select-backfill.ts';
-import { selectSessions } from './select-sessions.ts';
+import { selectSessions, SESSION_PAGE } from './select-sessions.ts';
 
 /** Backfill that is only looked at. */
 export interface LookedBackfill {
@@ -110,7 +110,10 @@ async function planWork(
     report = { ...report, matched: report.matched + countTargets(page), remaining };
   }
   const ofSessions = mode.sessionRules.flatMap((rule) => listCells(rule, rule.scorers));
-  for await (const page of selectSessions(scoring, range, selecting, null)) {
+  for await (const page of selectSessions(scoring, range, selecting, {
+    after: null,
+    limit: SESSION_PAGE,
+  })) {
     if (signal.aborted) {
       return { report, traces, sessions, isComplete: false };
     }

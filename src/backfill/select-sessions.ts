@@ -14,13 +14,20 @@ import {
   type SelectedTargets,
 } from './select-backfill.ts';
 
-/** Sessions of one page. */
-const PAGE = 200;
+/** Most sessions of one page. */
+export const SESSION_PAGE = 200;
 
 /** One page of the sessions of a backfill. */
 export interface SessionPage extends SelectedTargets<SessionKey> {
   /** Last session that was listed. */
   readonly after: EndedSession;
+}
+
+/** Place and size of a page of sessions. */
+export interface SessionListing {
+  /** Last session of the page before; null: from the begin. */
+  readonly after: EndedSession | null;
+  readonly limit: number;
 }
 
 /**
@@ -31,13 +38,13 @@ export async function* selectSessions(
   { stores }: BackfillContext,
   range: BackfillRange,
   selecting: Selecting,
-  first: EndedSession | null,
+  { after: first, limit }: SessionListing,
 ): AsyncGenerator<SessionPage> {
   const { mode } = selecting;
   let after = first ?? undefined;
   while (mode.sessionRules.length > 0) {
     const { tenant, fromMs, toMs } = range;
-    const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit: PAGE });
+    const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit });
     after = listed.at(-1);
     if (after === undefined) {
       return;

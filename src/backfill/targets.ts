@@ -13,7 +13,7 @@ import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { SessionKey } from '../store/contracts/sessions.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 
-/** Sessions that are scored at the same time: their turns are in memory. */
+/** Most sessions that are scored at the same time: their turns are in memory. */
 const SESSIONS_AT_ONCE = 8;
 
 /** Kind of targets of a backfill: how they are scored, and what is stored of them. */
@@ -73,7 +73,7 @@ export function createSessionTargets(
     name,
     nameOfRow,
     async score(keys, onOutcome) {
-      const queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
+      const queue = new PQueue({ concurrency: Math.min(SESSIONS_AT_ONCE, scoring.traceConcurrency) });
       await queue.addAll(
         keys.map((key) => async () => onOutcome(name(key), await scoreSession(scoring, key, mode, settings))),
       );

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { JobProgress } from '../../../src/store/contracts/jobs.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
@@ -124,5 +125,31 @@ describe('a backfill by rules on sessions', () => {
     const second = await runBackfill(scoring, { ...request(0, 1_000), from });
     expect(second).toMatchObject({ sessions: 250, scored: 250, skipped: {} });
     expect(scorer.inputs).toHaveLength(250);
+  });
+
+  it('scores at most as many sessions at a time, and as many a second, as it may', async () => {
+    const { store, scorer, scoring, request } = world();
+    ['a', 'b', 'c', 'd'].forEach((session, index) => say(store, session, index));
+    store.clockMs += HOUR_MS;
+    const begunMs: number[] = [];
+    let [running, most] = [0, 0];
+    scorer.scores = async () => {
+      begunMs.push(performance.now());
+      running += 1;
+      most = Math.max(most, running);
+      await sleep(5);
+      running -= 1;
+      return { score: 1 };
+    };
+
+    await runBackfill(scoring, { ...request(0, 100), options: { concurrency: 2 } });
+    expect(most).toBe(2);
+    begunMs.length = 0;
+    store.clockMs += HOUR_MS;
+    const options = { concurrency: 1, tracesPerSecond: 20, rescore: true };
+    await runBackfill(scoring, { ...request(0, 100), options });
+    const gaps = begunMs.slice(1).map((atMs, index) => atMs - (begunMs[index] ?? 0));
+    expect(gaps).toHaveLength(3);
+    expect(Math.min(...gaps)).toBeGreaterThan(40);
   });
 });
