@@ -17,6 +17,7 @@ import { startAggregates } from './app/aggregates/start-aggregates.ts';
 import { startLabels } from './app/labels/start-labels.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
 import { configurePurgeKind, leaveOutPurged, type PurgeAwareStore } from './app/jobs/purges.ts';
+import { configureRescoreKind } from './app/jobs/rescores.ts';
 import { openOwnStore } from './app/store/open-store.ts';
 import {
   configureCatchUp,
@@ -41,7 +42,6 @@ import { readServeFile, removeServeFile, writeServeFile } from './config/serve-f
 import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
-import { rescoreKind } from './rescore/rescore-job.ts';
 import { startDuties } from './ownership/duties.ts';
 import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
 import { createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
@@ -329,7 +329,7 @@ function startJobs(
 ): StartedPart {
   const { jobs, duties, spans, repairs } = store;
   const kinds = [
-    rescoreKind({ scoring, repairs, rules: kit.rules, sessions: sessionSettings(config) }),
+    configureRescoreKind(config, { kit, scoring, repairs }),
     configureBackfillKind({ config, kit }, scoring, { isBesideLive: true, batches: store.judgeBatches }),
     configurePurgeKind(config, store),
   ];

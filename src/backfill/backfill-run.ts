@@ -25,9 +25,10 @@ import {
 } from './backfill-spec.ts';
 import type { BatchDesk } from '../batches/batch-desk.ts';
 import { batchTargets } from './batched-targets.ts';
-import { readCheckpoint, type Checkpoint } from './checkpoint.ts';
+import { Progress, readCheckpoint, type Checkpoint, type PageTimes } from './checkpoint.ts';
 import { openDesk, type BatchParts } from './open-desk.ts';
 import { CostCap } from './cost-cap.ts';
+import { choosePageSize } from './page-size.ts';
 import { ProgressRate } from './progress-rate.ts';
 import { countPairs, RETRY_WAITS_MS, scorePage } from './score-page.ts';
 import {
@@ -40,12 +41,6 @@ import {
 import { selectSessions, SESSION_PAGE } from './select-sessions.ts';
 import { shareStock } from './share-stock.ts';
 import { createSessionTargets, createTraceTargets, type BackfillTargets } from './targets.ts';
-
-/**
- * Most traces of a page by its slowest scorer: one that asks a judge, one of the user's own, one that runs here. A page begins anew after an
- * interruption, and its traces are in memory.
- */
-const PAGE = { judged: 100, own: 500, quick: MAX_KEYS };
 
 /** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
 const PAGES_AT_ONCE = 2;
@@ -84,11 +79,12 @@ export class BackfillRun {
   readonly #run: JobRun;
   readonly #job: Job;
   readonly #rules: readonly PreparedRule[];
+  readonly #pageSize: number;
   readonly #rate: ProgressRate;
   readonly #cap: CostCap | null;
   /** Counts of the pages under way: for the progress, until the counts of the whole page take their place. */
-  readonly #open = new Set<{ counts: BackfillReport }>();
-  #checkpoint: Checkpoint;
+  readonly #open = new Set<OpenPage>();
+  readonly #progress: Progress;
   #costUsd: number;
   #desk: BatchDesk | null = null;
 
@@ -99,33 +95,34 @@ export class BackfillRun {
     this.#spec = readBackfillSpec(job.spec);
     this.#range = readRange(this.#spec, job.tenant);
     this.#rules = renameRules(computeBackfillId(this.#spec, job.tenant), work.rules);
+    this.#pageSize = work.pageSize ?? choosePageSize(work.rules);
     this.#rate = new ProgressRate(work.scoring.monotonicMs);
     const { maxCostUsd } = this.#spec;
     this.#cap = maxCostUsd === null ? null : new CostCap(maxCostUsd, job.costUsd);
     this.#costUsd = job.costUsd;
-    this.#checkpoint = readCheckpoint(job.checkpoint, maxCostUsd);
+    this.#progress = new Progress(readCheckpoint(job.checkpoint, maxCostUsd));
   }
 
   /** Scores what is left. Returns the last progress. Throws what `JobRun.check` throws, and what the store throws. */
   async finish(): Promise<JobProgress> {
     const saver = setInterval(() => void this.#save().catch(() => undefined), SAVE_EVERY_MS);
     try {
-      if (this.#checkpoint.begunMs === 0) {
+      if (this.#progress.done.begunMs === 0) {
         await this.#begin();
       }
       this.#desk = await this.#openDesk();
       const scoring = this.#limitScoring();
       const selecting = await this.#startSelection();
-      if (this.#checkpoint.phase === 'traces') {
+      if (this.#progress.done.phase === 'traces') {
         await this.#scoreTraces(scoring, selecting);
         await this.#advance({ phase: 'sessions' });
       }
-      if (this.#checkpoint.phase === 'sessions') {
+      if (this.#progress.done.phase === 'sessions') {
         await this.#scoreSessions(scoring, selecting);
         await this.#advance({ phase: 'done' });
       }
       await this.#desk?.settle();
-      return this.#progress();
+      return this.#buildProgress();
     } finally {
       clearInterval(saver);
       await this.#desk?.close();
@@ -176,7 +173,7 @@ export class BackfillRun {
 
   async #startSelection(): Promise<Selecting> {
     const { scoring, liveRules, sessions } = this.#work;
-    const { begunMs } = this.#checkpoint;
+    const { begunMs } = this.#progress.done;
     const redo = this.#spec.rescore ? { sinceMs: begunMs, selects: () => true } : null;
     return {
       mode: backfillMode(this.#rules, redo),
@@ -189,7 +186,7 @@ export class BackfillRun {
   async #scoreTraces(scoring: Scoring, selecting: Selecting): Promise<void> {
     const targets = this.#createTargets(scoring, (limited) => createTraceTargets(limited, selecting.mode));
     const { concurrency } = this.#spec;
-    const { afterTrace: after } = this.#checkpoint;
+    const { afterTrace: after } = this.#progress.done;
     const limit = this.#limitPage(this.#pageSize);
     const pages = selectBackfill(scoring, this.#range, selecting, { after, limit });
     await this.#scorePages(targets, this.#pace(pages), {
@@ -197,7 +194,7 @@ export class BackfillRun {
       describe: (page) => ({
         counted: { matched: countTargets(page), sessions: 0 },
         listed: page.listed,
-        place: { afterTrace: page.after },
+        place: { afterTrace: String(page.times.last) },
       }),
     });
   }
@@ -226,7 +223,7 @@ export class BackfillRun {
   async #scoreSessions(scoring: Scoring, selecting: Selecting): Promise<void> {
     const { mode, sessions } = selecting;
     const targets = this.#createTargets(scoring, (limited) => createSessionTargets(limited, mode, sessions));
-    const { afterSession: after } = this.#checkpoint;
+    const { afterSession: after } = this.#progress.done;
     const limit = this.#limitPage(SESSION_PAGE);
     const pages = selectSessions(scoring, this.#range, selecting, { after, limit });
     await this.#scorePages(targets, this.#pace(pages), {
@@ -235,7 +232,7 @@ export class BackfillRun {
       describe: (page) => ({
         counted: { matched: 0, sessions: countTargets(page) },
         listed: 0,
-        place: { afterSession: page.after },
+        place: { afterSession: String(page.times.last) },
       }),
     });
   }
@@ -249,7 +246,7 @@ export class BackfillRun {
   }
 
   /** Scores pages, some at the same time. */
-  async #scorePages<Key, Page extends SelectedTargets<Key>>(
+  async #scorePages<Key, Page extends SelectedTargets<Key> & { readonly times: PageTimes }>(
     targets: BackfillTargets<Key>,
     pages: AsyncIterable<Page>,
     { atOnce, describe }: PagesTerms<Page>,
@@ -259,7 +256,10 @@ export class BackfillRun {
     try {
       for await (const page of pages) {
         const { counted, listed, place } = describe(page);
-        underWay.push({ settle: this.#startPage(targets, page, counted), listed, place });
+        if (underWay.length === 0) {
+          this.#progress.noteNext(page.times);
+        }
+        underWay.push({ ...this.#startPage(targets, page), counted, listed, place, times: page.times });
         if (underWay.length >= mostAtOnce) {
           await this.#settleFirst(underWay);
         }
@@ -274,16 +274,15 @@ export class BackfillRun {
     }
   }
 
-  /** Starts to score a page. The result adds its counts to the report. */
+  /** Starts to score a page. */
   #startPage<Key>(
     targets: BackfillTargets<Key>,
     page: SelectedTargets<Key>,
-    counted: PageCounts,
-  ): Promise<() => void> {
-    const open = { counts: EMPTY_REPORT };
+  ): Pick<PageUnderWay, 'settle' | 'open'> {
+    const open: OpenPage = { counts: EMPTY_REPORT };
     this.#open.add(open);
-    const scoring = scorePage(targets, page, {
-      begunMs: this.#checkpoint.begunMs,
+    const settle = scorePage(targets, page, {
+      begunMs: this.#progress.done.begunMs,
       isSpent: () => this.#cap?.isSpent === true || this.#desk?.isSpent === true,
       check: () => this.#run.check(),
       signal: this.#run.signal,
@@ -293,43 +292,44 @@ export class BackfillRun {
         open.counts = addCounts(open.counts, pairs);
       },
     });
-    const scored = scoring.then((pairs) => () => {
-      this.#open.delete(open);
-      this.#addPage(pairs, counted);
-    });
     // A page may fail while the page before it is awaited: the error is thrown when this page is.
-    scored.catch(() => this.#open.delete(open));
-    return scored;
-  }
-
-  #addPage(pairs: PairCounts, { matched, sessions }: PageCounts): void {
-    const sum = addCounts(this.#checkpoint.counts, pairs);
-    const counts = { ...sum, matched: sum.matched + matched, sessions: sum.sessions + sessions };
-    this.#checkpoint = { ...this.#checkpoint, counts };
+    settle.catch(() => this.#open.delete(open));
+    return { settle, open };
   }
 
   /** Waits for the first page. Pages end in the order of their places, so that a checkpoint leaves out none. */
   async #settleFirst(underWay: PageUnderWay[]): Promise<void> {
-    const [first] = underWay;
-    const add = await first?.settle;
+    const [first, next] = underWay;
+    if (first === undefined) {
+      return;
+    }
+    const pairs = await first.settle;
     underWay.shift();
-    add?.();
-    await this.#advance({ ...first?.place, passed: this.#checkpoint.passed + (first?.listed ?? 0) });
+    this.#open.delete(first.open);
+    const { counts, passed } = this.#progress.done;
+    const sum = addCounts(counts, pairs);
+    const { matched, sessions } = first.counted;
+    const all = { ...sum, matched: sum.matched + matched, sessions: sum.sessions + sessions };
+    this.#progress.addPage({ ...first.place, passed: passed + first.listed, counts: all }, first.times);
+    if (next !== undefined) {
+      this.#progress.noteNext(next.times);
+    }
+    await this.#save();
   }
 
   async #advance(change: Partial<Checkpoint>): Promise<void> {
-    this.#checkpoint = { ...this.#checkpoint, ...change };
+    this.#progress.advance(change);
     await this.#save();
   }
 
   #save(): Promise<void> {
-    return this.#run.save(this.#progress());
+    return this.#run.save(this.#buildProgress());
   }
 
-  #progress(): JobProgress {
+  #buildProgress(): JobProgress {
     const counts = [...this.#open].reduce(
       (sum, open) => addCounts(sum, open.counts),
-      this.#checkpoint.counts,
+      this.#progress.done.counts,
     );
     const done = counts.scored + sumReasons(counts.skipped) + sumReasons(counts.failed);
     const remaining = this.#estimateRemaining(done);
@@ -342,7 +342,7 @@ export class BackfillRun {
       batchError: this.#desk?.error ?? null,
     };
     return {
-      checkpoint: this.#checkpoint,
+      checkpoint: this.#progress.place,
       report: { ...report },
       costUsd: this.#desk?.costUsd ?? this.#costUsd,
     };
@@ -350,21 +350,10 @@ export class BackfillRun {
 
   /** Estimates the pairs that are left: one for each scorer and trace that matches, by the part of the traces that did so far. */
   #estimateRemaining(done: number): number {
-    const { phase, listed, passed, counts } = this.#checkpoint;
+    const { phase, listed, passed, counts } = this.#progress.done;
     const pairs = countPairs(this.#rules.filter(({ target }) => target !== 'session'));
     const part = passed === 0 ? 1 : counts.matched / passed;
     return phase === 'traces' ? Math.max(0, Math.round(listed * part) * pairs - done) : 0;
-  }
-
-  /** Most traces of a page. */
-  get #pageSize(): number {
-    const scorers = this.#rules.flatMap((rule) => rule.scorers);
-    const slowest = scorers.some(({ isJudged }) => isJudged)
-      ? PAGE.judged
-      : scorers.some(({ guest }) => guest !== undefined)
-        ? PAGE.own
-        : PAGE.quick;
-    return this.#work.pageSize ?? slowest;
   }
 }
 
@@ -383,8 +372,16 @@ interface PagesTerms<Page> {
   };
 }
 
+/** Counts of a page that is not done. */
+interface OpenPage {
+  counts: BackfillReport;
+}
+
 interface PageUnderWay {
-  readonly settle: Promise<() => void>;
+  readonly settle: Promise<PairCounts>;
+  readonly open: OpenPage;
+  readonly counted: PageCounts;
+  readonly times: PageTimes;
   /** Number of traces that were listed for it. */
   readonly listed: number;
   readonly place: Partial<Checkpoint>;

@@ -8,12 +8,7 @@ import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { listOpenRules, computeWaitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
-import {
-  joinTraceKey,
-  type TraceActivity,
-  type TraceFacts,
-  type TraceKey,
-} from '../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import {
   findUnmetCondition,
   listAttributeKeys,
@@ -21,6 +16,7 @@ import {
   needsFactsFor,
 } from '../scoring/select/where.ts';
 import type { BackfillRange } from './backfill-spec.ts';
+import type { PageTimes } from './checkpoint.ts';
 
 /** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of a cluster's nodes differ. */
 const AHEAD_MS = 3_600_000;
@@ -51,17 +47,12 @@ export interface SelectedTargets<Key> {
   readonly leftToLive: LeftToLive;
 }
 
-/** Place in the list of traces, as JSON. */
-export interface TracePlace extends TraceKey {
-  readonly startUnixNano: string;
-}
-
 /** One page of the traces of a backfill. Traces without a span of an agent or a model are left out. */
 export interface BackfillPage extends SelectedTargets<TraceActivity> {
   /** Number of traces that were listed, with those that are left out. */
   readonly listed: number;
-  /** Last trace that was listed. */
-  readonly after: TracePlace;
+  /** Starts of the listed traces, Unix nanoseconds. */
+  readonly times: PageTimes;
 }
 
 /** Live scoring: its rules, and the times that each of them covers. */
@@ -77,8 +68,8 @@ export async function readLive({ stores }: BackfillContext, rules: readonly Prep
 
 /** Place and size of a page of traces. */
 export interface Listing {
-  /** Last trace of the page before; null: from the begin. */
-  readonly after: TracePlace | null;
+  /** Only traces that start after this time, Unix nanoseconds as decimal text; null: from the begin. */
+  readonly after: string | null;
   /** Most traces of a page; at most `MAX_KEYS`. */
   readonly limit: number;
 }
@@ -97,7 +88,7 @@ export async function* selectBackfill(
   const begunMs = await spans.nowMs();
   const { readiness, mode } = selecting;
   const incomplete = await readIncomplete(stores, readiness, range, begunMs);
-  for await (const { traces, listed, after } of listTraces(spans, range, listing)) {
+  for await (const { traces, listed, times } of listTraces(spans, range, listing)) {
     const rows = await decisionStore.ofTraces(traces);
     const readUntil = mode.sessionRules.length === 0 ? null : await stores.runs.readUntil(traces);
     const nowMs = await spans.nowMs();
@@ -109,7 +100,7 @@ export async function* selectBackfill(
         readUntil !== null && (readUntil.get(joinTraceKey(activity)) ?? -1) < activity.lastArrivalMs;
       return placeTrace({ activity, decisions, isArriving, isUnread, nowMs }, selecting);
     });
-    yield { ...collectTargets(placed), listed, after };
+    yield { ...collectTargets(placed), listed, times };
   }
 }
 
@@ -118,33 +109,33 @@ export function countTargets({ taken, decided, leftToLive }: SelectedTargets<unk
   return taken.length + decided + leftToLive.arriving + leftToLive.owed;
 }
 
+/** Place in the list before every trace of a time. */
+const NO_TRACE = { tenant: '', traceId: '' };
+
 /** Lists the traces of agents or models that meet the conditions of the range, page by page. */
 export async function* listTraces(
   spans: BackfillContext['stores']['spans'],
   { fromMs, toMs, tenant, where }: BackfillRange,
   { after: first, limit }: Listing,
-): AsyncGenerator<{ traces: readonly TraceActivity[]; listed: number; after: TracePlace }> {
-  let after = first;
+): AsyncGenerator<{ traces: readonly TraceActivity[] } & Pick<BackfillPage, 'listed' | 'times'>> {
+  let after = first === null ? undefined : { ...NO_TRACE, startUnixNano: BigInt(first) + 1n };
   for (;;) {
     const listed = await spans.list({
       fromMs,
       toMs,
       limit,
       ...(tenant === undefined ? {} : { tenant }),
-      ...(after === null ? {} : { after: { ...after, startUnixNano: BigInt(after.startUnixNano) } }),
+      ...(after === undefined ? {} : { after }),
     });
-    const last = listed.at(-1);
-    if (last === undefined) {
+    const [earliest, last] = [listed[0], listed.at(-1)];
+    if (earliest === undefined || last === undefined) {
       return;
     }
-    after = {
-      tenant: last.tenant,
-      traceId: last.traceId,
-      startUnixNano: String(last.firstStartUnixNano),
-    };
+    after = { tenant: last.tenant, traceId: last.traceId, startUnixNano: last.firstStartUnixNano };
+    const times = { first: earliest.firstStartUnixNano, last: last.firstStartUnixNano };
     const ofAgents = listed.filter((trace) => trace.agentSeen);
     const traces = where === undefined ? ofAgents : await filterTraces(spans, ofAgents, where);
-    yield { traces, listed: listed.length, after };
+    yield { traces, listed: listed.length, times };
   }
 }
 

@@ -3,8 +3,9 @@ import { buildSessionTargetId } from '../domain/session-target.ts';
 import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { computeSessionWait, type SessionSettings } from '../scoring/sessions/session-readiness.ts';
-import type { EndedSession, SessionKey } from '../store/contracts/sessions.ts';
+import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/sessions.ts';
 import type { BackfillRange } from './backfill-spec.ts';
+import type { PageTimes } from './checkpoint.ts';
 import {
   collectTargets,
   type BackfillContext,
@@ -19,14 +20,14 @@ export const SESSION_PAGE = 200;
 
 /** One page of the sessions of a backfill. */
 export interface SessionPage extends SelectedTargets<SessionKey> {
-  /** Last session that was listed. */
-  readonly after: EndedSession;
+  /** Starts of the last turns of the listed sessions, Unix milliseconds. */
+  readonly times: PageTimes;
 }
 
 /** Place and size of a page of sessions. */
 export interface SessionListing {
-  /** Last session of the page before; null: from the begin. */
-  readonly after: EndedSession | null;
+  /** Only sessions whose last turn starts after this time, Unix milliseconds as decimal text; null: from the begin. */
+  readonly after: string | null;
   readonly limit: number;
 }
 
@@ -41,14 +42,16 @@ export async function* selectSessions(
   { after: first, limit }: SessionListing,
 ): AsyncGenerator<SessionPage> {
   const { mode } = selecting;
-  let after = first ?? undefined;
+  let after: SessionPlace | undefined =
+    first === null ? undefined : { tenant: '', sessionId: '', lastTurnMs: Number(first) + 1 };
   while (mode.sessionRules.length > 0) {
     const { tenant, fromMs, toMs } = range;
     const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit });
-    after = listed.at(-1);
-    if (after === undefined) {
+    const [earliest, last] = [listed[0], listed.at(-1)];
+    if (earliest === undefined || last === undefined) {
       return;
     }
+    after = last;
     const nowMs = await stores.spans.nowMs();
     const placed: PlacedTarget<SessionKey>[] = [];
     for (const [ofTenant, sessions] of Map.groupBy(listed, (session) => session.tenant)) {
@@ -59,7 +62,8 @@ export async function* selectSessions(
         placed.push(placeSession({ session, decisions, nowMs }, selecting));
       }
     }
-    yield { ...collectTargets(placed), after };
+    const times = { first: BigInt(earliest.lastTurnMs), last: BigInt(last.lastTurnMs) };
+    yield { ...collectTargets(placed), times };
   }
 }
 

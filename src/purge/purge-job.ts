@@ -2,11 +2,10 @@ import { sleep } from '../domain/waits.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import type { JobKind, JobRun } from '../jobs/job-kind.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
-import type { PurgeKind, PurgeStore } from '../store/contracts/purge.ts';
+import type { PurgeStore } from '../store/contracts/purge.ts';
+import { forgetInJobs, type ForgetDeps } from './forget-in-jobs.ts';
 import type { PurgeKey } from './purge-key.ts';
-
-/** Name of the kind of job. */
-export const PURGE = 'purge';
+import { PURGE, readPurgeSpec, type PurgeSpec } from './purge-spec.ts';
 
 /**
  * Time from the tombstones to the second pass, milliseconds. It is longer than the age of a process's tombstones (5 s), the retries of an
@@ -16,18 +15,6 @@ const SECOND_PASS_MS = 45_000;
 
 /** Time before the tombstones from which on late inserts are searched, milliseconds. */
 const SEARCH_BACK_MS = 60_000;
-
-/** Specification of a purge, as its job stores it: without the id itself. */
-export interface PurgeSpec {
-  readonly kind: PurgeKind;
-  /** HMAC of the id. */
-  readonly hash: string;
-  readonly keyId: string;
-  /** Only traces whose data arrived before this time, Unix milliseconds; null: all. */
-  readonly beforeMs: number | null;
-  /** Time of the tombstone of the id by the store's clock, Unix milliseconds. */
-  readonly buriedAtMs: number;
-}
 
 /** Numbers of deleted rows, by table. */
 type PurgedRows = Readonly<Record<string, number>>;
@@ -46,6 +33,7 @@ interface Checkpoint {
 
 export interface PurgeDeps {
   readonly purges: PurgeStore;
+  readonly jobs: ForgetDeps['jobs'];
   readonly key: PurgeKey;
   /** Clock of the store, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
@@ -75,11 +63,6 @@ function sumRows(passes: readonly PurgedRows[]): PurgedRows {
     sums[table] = (sums[table] ?? 0) + rows;
   }
   return sums;
-}
-
-/** Reads the specification of a job of this kind. */
-export function readPurgeSpec(spec: Job['spec']): PurgeSpec {
-  return spec as unknown as PurgeSpec;
 }
 
 function readCheckpoint(checkpoint: unknown): Checkpoint {
@@ -136,8 +119,18 @@ class Purge {
     });
     const rows = await purges.count(id);
     await this.#addRows(rows);
+    await this.#forgetInJobs();
     await purges.remove(id, Object.keys(rows), this.#run.signal);
     await this.#run.check();
+  }
+
+  /** A purge with a limit of age leaves the id itself in use. */
+  async #forgetInJobs(): Promise<void> {
+    const { kind, hash, beforeMs } = this.#spec;
+    if (beforeMs === null) {
+      const { id: jobId, tenant } = this.#job;
+      await forgetInJobs(this.#deps, { jobId, kind, tenant, hash });
+    }
   }
 
   /** Stores the rows before they are deleted. A repeated run counts those again that are left: the larger count is that of all. */

@@ -5,6 +5,8 @@ import type { PurgeHashKey, PurgeKind } from '../store/contracts/purge.ts';
 export interface PurgeKey extends PurgeHashKey {
   /** Computes the hash of an id, in hex. */
   compute(kind: PurgeKind, tenant: string, id: string): string;
+  /** Computes the hash of any other text, in hex. */
+  readonly hide: (text: string) => string;
 }
 
 /** Sizes of SHA-256: of a block and of a digest, bytes. */
@@ -26,6 +28,7 @@ export function createPurgeKey(secret: string): PurgeKey {
     keyId: digest('key').slice(0, 16),
     inner: Buffer.from(inner).toString('hex'),
     outer: Buffer.from(outer).toString('hex'),
+    hide: (text) => digest(`text:${text}`),
     compute: (kind, tenant, id) => digest(`${kind}:${Buffer.byteLength(tenant)}:${tenant}:${id}`),
   };
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RequestError, NotFoundError } from '../domain/errors.ts';
 import type { JobStore } from '../store/contracts/jobs.ts';
 import type { PurgeStore, PurgeSubject, TombstoneStore } from '../store/contracts/purge.ts';
-import { PURGE, readPurgeSpec, type PurgeSpec } from './purge-job.ts';
+import { PURGE, readPurgeSpec, type PurgeSpec } from './purge-spec.ts';
 import type { PurgeKey } from './purge-key.ts';
 
 export interface PurgeStores {

@@ -17,7 +17,7 @@ import { scoreSession } from '../scoring/sessions/score-session.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
-import type { RepairPlace, RepairQuery, RepairStore } from '../store/contracts/repairs.ts';
+import type { RepairQuery, RepairStore } from '../store/contracts/repairs.ts';
 import { joinTraceKey } from '../store/contracts/stores.ts';
 import { findResult, isPassing, nameRow } from './rescore-result.ts';
 import {
@@ -44,6 +44,8 @@ export interface RescoreDeps {
   /** Rules of the configuration. */
   readonly rules: readonly PreparedRule[];
   readonly sessions: SessionSettings;
+  /** Computes a keyed hash of a text, in hex: the checkpoint holds no ids. */
+  readonly hide: (text: string) => string;
   /** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. Default 1,000. */
   readonly settleMs?: number | undefined;
 }
@@ -60,13 +62,16 @@ export function rescoreKind(deps: RescoreDeps): JobKind {
   };
 }
 
-/** Place of a rescore. */
+/** Place of a rescore. It names no trace and no session, so that a purge has nothing to find in it. */
 interface Checkpoint {
   /** Begin of the job by the store's clock, Unix milliseconds: later scores are results of it, or newer. */
   readonly begunMs: number;
   readonly phase: 'traces' | 'sessions' | 'done';
-  readonly after: RepairPlace | null;
-  /** Decisions of the next page that are counted. */
+  /** Hash of the last trace or session that is done. */
+  readonly after: string | null;
+  /** Hash of the key of all hashes in the place. */
+  readonly keyId: string;
+  /** Hashes of decisions of the next page that are counted. */
   readonly settled: readonly string[];
 }
 
@@ -86,7 +91,7 @@ class Rescore {
     this.#spec = readRescoreSpec(job.spec);
     this.#report = readReport(job.report);
     this.#costUsd = job.costUsd;
-    this.#checkpoint = { begunMs: 0, phase: 'traces', after: null, settled: [] };
+    this.#checkpoint = { begunMs: 0, phase: 'traces', after: null, keyId: deps.hide('key'), settled: [] };
   }
 
   async run(): Promise<JobProgress> {
@@ -106,7 +111,11 @@ class Rescore {
   async #begin(): Promise<void> {
     const stored = this.#job.checkpoint;
     if (isRecord(stored)) {
-      this.#checkpoint = stored as unknown as Checkpoint;
+      const known = stored as unknown as Checkpoint;
+      const { keyId } = this.#checkpoint;
+      // With another key, the order is another one: all is looked at again. What has a new score is not scored again.
+      this.#checkpoint =
+        known.keyId === keyId ? known : { ...known, phase: 'traces', after: null, keyId, settled: [] };
     } else {
       const { scoring, settleMs = SETTLE_MS } = this.#deps;
       const begunMs = (await scoring.stores.spans.nowMs()) + settleMs;
@@ -141,6 +150,7 @@ class Rescore {
       scorer: scorer ?? undefined,
       sinceMs: sinceMs ?? 0,
       ofSessions: phase === 'sessions',
+      orderKey: this.#deps.hide('order').slice(0, 32),
       after,
     };
   }
@@ -148,7 +158,7 @@ class Rescore {
   async #rescorePage(): Promise<void> {
     const page = await this.#deps.repairs.read(this.#query(), PAGE);
     const settled = new Set(this.#checkpoint.settled);
-    const rows = page.decisions.filter((row) => !settled.has(nameRow(row)));
+    const rows = page.decisions.filter((row) => !settled.has(this.#hideRow(row)));
     const known = rows.filter(({ rule, scorer }) => this.#isKnown(rule, scorer));
     const outcomes = known.length === 0 ? new Map<string, TraceOutcome>() : await this.#score(known);
     const broken = [...outcomes.values()].find(({ error }) => error !== null)?.error;
@@ -175,17 +185,21 @@ class Rescore {
     this.#checkpoint =
       passing === undefined
         ? this.#next(page.after)
-        : { ...this.#checkpoint, settled: [...settled, ...counted.map(([row]) => nameRow(row))] };
+        : { ...this.#checkpoint, settled: [...settled, ...counted.map(([row]) => this.#hideRow(row))] };
     await this.#run.save(this.#progress());
     if (passing !== undefined && 'detail' in passing) {
       throw new AppError(passing.detail, { code: 'judge_unavailable', stage: 'judge', retryable: true });
     }
   }
 
-  #next(after: RepairPlace | null): Checkpoint {
-    const { begunMs, phase } = this.#checkpoint;
+  #hideRow(row: Decision): string {
+    return this.#deps.hide(nameRow(row));
+  }
+
+  #next(after: string | null): Checkpoint {
+    const { begunMs, phase, keyId } = this.#checkpoint;
     const then = phase === 'traces' ? 'sessions' : 'done';
-    return { begunMs, phase: after === null ? then : phase, after, settled: [] };
+    return { begunMs, phase: after === null ? then : phase, after, keyId, settled: [] };
   }
 
   #isKnown(rule: string, scorer: string): boolean {

@@ -1,7 +1,7 @@
 import type { PurgeRequest, StartedPurge } from '../../api/access/write-ports.ts';
 import type { Caller } from '../../api/api-env.ts';
 import { NotFoundError } from '../../domain/errors.ts';
-import { PURGE, readPurgeSpec } from '../../purge/purge-job.ts';
+import { PURGE, readPurgeSpec } from '../../purge/purge-spec.ts';
 import { findOpenPurge, preparePurge } from '../../purge/start-purge.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import type { PurgeSubject } from '../../store/contracts/purge.ts';

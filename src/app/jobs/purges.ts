@@ -50,6 +50,6 @@ export async function leaveOutPurged(config: Config, store: Store, log: Log): Pr
 }
 
 /** Creates the kind of job that purges. */
-export function configurePurgeKind(config: Config, { purges, spans }: Store): JobKind {
-  return createPurgeKind({ purges, key: loadPurgeKey(config.store), nowMs: () => spans.nowMs() });
+export function configurePurgeKind(config: Config, { purges, jobs, spans }: Store): JobKind {
+  return createPurgeKind({ purges, jobs, key: loadPurgeKey(config.store), nowMs: () => spans.nowMs() });
 }

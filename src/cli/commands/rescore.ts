@@ -53,9 +53,9 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   const { config } = await context.loadConfig();
   requireScorers(scorer === undefined ? [] : [scorer], config);
   const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { createConfiguredScoring, sessionSettings } =
-    await import('../../app/scoring/configured-scoring.ts');
-  const { RESCORE, rescoreKind } = await import('../../rescore/rescore-job.ts');
+  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
+  const { configureRescoreKind } = await import('../../app/jobs/rescores.ts');
+  const { RESCORE } = await import('../../rescore/rescore-job.ts');
   const { buildRescoreSpec } = await import('../../rescore/rescore-spec.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
   const kit = await loadScorerKit(config, context);
@@ -83,7 +83,7 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
     log: context.log,
     purged,
   });
-  const kind = rescoreKind({ scoring, repairs: store.repairs, rules, sessions: sessionSettings(config) });
+  const kind = configureRescoreKind(config, { kit, scoring, repairs: store.repairs });
   return finish(
     context,
     options,

@@ -1,3 +1,4 @@
+import type { Job } from './jobs.ts';
 import type { SessionKey } from './sessions.ts';
 import type { TraceKey } from './stores.ts';
 
@@ -87,6 +88,12 @@ export interface PurgeStore {
   remove(jobId: string, tables: readonly string[], signal: AbortSignal): Promise<void>;
   /** Lets the collected sessions be scored again from their remaining turns. */
   reopenSessions(jobId: string): Promise<void>;
+  /** Finds the texts that are ids of collected traces or sessions. */
+  findCollected(jobId: string, texts: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Replaces the specification in all rows of another job. */
+  replaceSpec(id: string, spec: Job['spec']): Promise<void>;
+  /** Deletes all rows of another job. */
+  removeJob(id: string): Promise<void>;
   /** Deletes all that was collected. */
   forget(jobId: string): Promise<void>;
 }

@@ -9,22 +9,17 @@ export interface RepairQuery {
   readonly sinceMs: number;
   /** True: decisions on sessions. False: decisions on traces and their parts. */
   readonly ofSessions: boolean;
+  /** Key of the hashes that order the traces and sessions, 16 bytes in hex: so no place is an id. */
+  readonly orderKey: string;
   /** Place after which the search continues; null: from the beginning. */
-  readonly after: RepairPlace | null;
-}
-
-/** Trace or session up to which a repair has come. */
-export interface RepairPlace {
-  readonly tenant: string;
-  /** Trace id, or target id of a session. */
-  readonly id: string;
+  readonly after: string | null;
 }
 
 /** Decisions of the next traces or sessions. */
 export interface RepairPage {
   readonly decisions: readonly Decision[];
   /** Place after this page; null after the last one. */
-  readonly after: RepairPlace | null;
+  readonly after: string | null;
 }
 
 /** Finds the work of repairs. */

@@ -29,6 +29,9 @@ export interface EndedSession extends SessionActivity {
   readonly lastTurnMs: number;
 }
 
+/** Place in the list of sessions that ended. */
+export type SessionPlace = Pick<EndedSession, 'tenant' | 'sessionId' | 'lastTurnMs'>;
+
 /** Times are Unix milliseconds. */
 export interface EndedSessionsQuery {
   /** Absent: every tenant. */
@@ -37,7 +40,7 @@ export interface EndedSessionsQuery {
   readonly fromMs: number;
   readonly toMs: number;
   /** Last session of the page before. */
-  readonly after?: EndedSession | undefined;
+  readonly after?: SessionPlace | undefined;
   readonly limit: number;
 }
 

@@ -1,5 +1,3 @@
-import { StoreUnavailableError } from '../../domain/errors.ts';
-import { sleep } from '../../domain/waits.ts';
 import type {
   HashedSubject,
   PurgeExtent,
@@ -7,7 +5,7 @@ import type {
   PurgeStore,
   PurgeSubject,
 } from '../contracts/purge.ts';
-import { alterTable, ofAllServers, onCluster, rowsTable } from '../cluster/cluster.ts';
+import { onCluster } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
 import { toDateTime } from '../values.ts';
@@ -15,11 +13,9 @@ import { hourOf } from '../aggregates/aggregate-columns.ts';
 import { collectBuried } from './collect-buried.ts';
 import { addItems, listTraceTables } from './collect-items.ts';
 import { hashParams, hashSql } from './hash-sql.ts';
+import { beginMutation, waitForMutations } from './mutations.ts';
 import { itemsOf, readPurgeTables } from './purge-tables.ts';
-
-/** First and longest wait between two looks at deletions under way, milliseconds. */
-const FIRST_LOOK_MS = 20;
-const LOOK_EVERY_MS = 1_000;
+import { createPurgedJobs } from './purged-jobs.ts';
 
 /** Most traces for which the bytes of dead letters are searched: each is searched in each letter. */
 const MAX_SEARCHED = 10_000;
@@ -30,6 +26,7 @@ const MAX_ID_BYTES = 512;
 /** Creates the store of the work of purges. */
 export function createPurgeStore(database: Database): PurgeStore {
   return {
+    ...createPurgedJobs(database),
     collect: (jobId, subject) => collect(database, jobId, subject),
     collectByHash: (jobId, subject, key) => collectByHash(database, jobId, { ...subject, key }),
     collectBuried: (jobId, key, sinceMs) => collectBuried(database, { jobId, key, sinceMs }),
@@ -89,41 +86,6 @@ async function touchHours(database: Database, jobId: string): Promise<void> {
      WHERE JobId = {jobId:String} AND Kind = 'hour' AND Tenant NOT IN (SELECT Tenant ${itemsOf(jobId, 'tenant')})`,
     { jobId },
   );
-}
-
-async function beginMutation(database: Database, table: string, change: string): Promise<void> {
-  // The items of a job stay as they are while its rows are deleted, so all replicas delete the same.
-  const settings = `mutations_sync = 0${database.cluster === undefined ? '' : ', allow_nondeterministic_mutations = 1'}`;
-  await database.command(`${alterTable(database.cluster, table, change)} SETTINGS ${settings}`);
-}
-
-/** Waits for the mutations of tables on every server: rows are rewritten in the background, however long it takes. */
-async function waitForMutations(
-  database: Database,
-  tables: readonly string[],
-  signal?: AbortSignal,
-): Promise<void> {
-  const { cluster, name } = database;
-  let firstMs = FIRST_LOOK_MS;
-  if (cluster !== undefined) {
-    // The replicas hear of a mutation after the server that was asked.
-    firstMs = LOOK_EVERY_MS;
-    await sleep(firstMs, signal);
-  }
-  for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS)) {
-    const [row] = await database.rows<{ open: string; fault: string }>(
-      `SELECT count() AS open, max(latest_fail_reason) AS fault FROM ${ofAllServers(cluster, 'system.mutations')}
-       WHERE database = {name:String} AND table IN {tables:Array(String)} AND NOT is_done`,
-      { name, tables: tables.map((table) => rowsTable(cluster, table)) },
-    );
-    if (row === undefined || row.open === '0' || signal?.aborted === true) {
-      return;
-    }
-    if (row.fault !== '') {
-      throw new StoreUnavailableError(`a deletion fails (${tables.join(', ')}): ${row.fault}`);
-    }
-    await sleep(waitMs, signal);
-  }
 }
 
 /** Deletes items of a job. */

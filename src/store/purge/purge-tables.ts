@@ -2,7 +2,7 @@ import { HASHED_SESSION, MAX_SESSION_ID_BYTES } from '../../domain/session-targe
 import { statementTable } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
-/** Tables that a purge never deletes from: sums of money, and its own records, which hold hashes alone. */
+/** Tables that the conditions below never apply to: sums of money, records that hold hashes alone, and jobs, which have a part of their own. */
 const KEPT: ReadonlySet<string> = new Set([
   'spend',
   'tombstones',

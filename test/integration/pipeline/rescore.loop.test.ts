@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { openJob } from '../../../src/jobs/follow-job.ts';
 import type { JobRunner } from '../../../src/jobs/job-runner.ts';
+import { createPurgeKey } from '../../../src/purge/purge-key.ts';
 import { RESCORE, rescoreKind } from '../../../src/rescore/rescore-job.ts';
 import { buildRescoreSpec } from '../../../src/rescore/rescore-spec.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
@@ -48,6 +49,7 @@ function startProcess(scorer: CountingScorer, duties?: DutyStore): JobRunner {
     repairs: world.store.repairs,
     rules,
     sessions: NO_SESSION_WAIT,
+    hide: createPurgeKey('a secret of sixteen characters').hide,
     settleMs: 100,
   });
   return world.startRunner(kind, duties);

@@ -1,6 +1,22 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { chooseExitCode } from '../../../src/cli/exit-codes.ts';
-import { followJob } from '../../../src/jobs/follow-job.ts';
+import { BACKFILL } from '../../../src/backfill/backfill-job.ts';
+import { readTrace } from '../../../src/conventions/index.ts';
+import type { TargetKind } from '../../../src/domain/trace/agent-run.ts';
+import { RESCORE, rescoreKind } from '../../../src/rescore/rescore-job.ts';
+import { buildRescoreSpec } from '../../../src/rescore/rescore-spec.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { createScoring } from '../../../src/scoring/scoring.ts';
+import { liveMode } from '../../../src/scoring/scoring-mode.ts';
+import { recordRules } from '../../../src/scoring/select/rule-history.ts';
+import { prepareRule } from '../../../src/scoring/select/rule.ts';
+import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/session-readiness.ts';
+import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { buildBackfillSpec, createBackfillKind } from '../../support/scoring/backfill-runs.ts';
+import { buildRule, judged } from '../../support/scoring/scoring-world.ts';
+import { store as storeSpans } from '../../support/store/stored-agent.ts';
+import { followJob, openJob } from '../../../src/jobs/follow-job.ts';
 import { startJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
 import { purgeLateTraces } from '../../../src/purge/late-traces.ts';
 import { createPurgeKind } from '../../../src/purge/purge-job.ts';
@@ -40,6 +56,8 @@ import { until } from '../../support/until.ts';
 const KEY = createPurgeKey('a secret of sixteen characters');
 const FAST = { settleMs: 50, lookEveryMs: 50, beatEveryMs: 100, ttlMs: 1_000 };
 
+const HOUR_MS = 3_600_000;
+
 let it: TestStore;
 let store: Store;
 let purged: WatchedTraces;
@@ -64,7 +82,7 @@ afterAll(async () => {
 const nowMs = () => store.spans.nowMs();
 
 function startRunner(purges: PurgeStore = store.purges, duties = store.duties): JobRunner {
-  const kind = createPurgeKind({ purges, key: KEY, nowMs, secondPassMs: 0 });
+  const kind = createPurgeKind({ purges, jobs: store.jobs, key: KEY, nowMs, secondPassMs: 0 });
   const deps = { jobs: store.jobs, duties, nowMs, kinds: [kind], log: silentLog };
   const runner = startJobRunner(deps, { lookEveryMs: 50, firstRetryMs: 10, lease: FAST });
   runners.push(runner);
@@ -416,7 +434,13 @@ test('a process with another key refuses to start, and leaves the job to others'
   const deps = { tombstones: store.tombstones, nowMs, key: other, log: silentLog };
 
   await expect(watchPurgedTraces(deps)).rejects.toThrow('the same store.purgeKey');
-  const kind = createPurgeKind({ purges: store.purges, key: other, nowMs, secondPassMs: 0 });
+  const kind = createPurgeKind({
+    purges: store.purges,
+    jobs: store.jobs,
+    key: other,
+    nowMs,
+    secondPassMs: 0,
+  });
   expect(kind.refuse?.((await store.jobs.find(id))!)).toContain('store.purgeKey');
 });
 
@@ -430,4 +454,74 @@ testLong('jobs and tombstones hold no id', async () => {
 
   expect(rows.length).toBeGreaterThan(3);
   expect(rows.filter(({ text }) => text.includes('ann-marie') || text.includes(traceId))).toEqual([]);
+});
+
+test('no row of a job names what was purged: a backfill and a rescore go on, and one about the user is cancelled', async () => {
+  const chats = ['ann-chat', 'bob-chat', 'cy-chat'];
+  const traceIds = chats.map(newTraceId);
+  for (const [n, traceId] of traceIds.entries()) {
+    const trace = anAgentTrace(traceId, Date.now() - 24 * HOUR_MS + n).withAttributes({
+      'gen_ai.conversation.id': chats[n]!,
+      'user.id': chats[n]!.split('-')[0]!,
+    });
+    await storeSpans(store, decodeOtlpJson(trace.request()).spans);
+  }
+  const deps = { stores: store, readTrace, log: silentLog };
+  const scoring = createScoring(deps, { decisionWaitMs: 1, judgeAttempts: 1 });
+  const rules = ['trace', 'session'].map((target) =>
+    buildRule([judged(`a-${target}`)], { name: target, target: target as TargetKind }),
+  );
+  const fails = prepareRule(
+    buildRule([
+      judged('f', () => {
+        throw new Error('no number');
+      }),
+    ]),
+  );
+  const history = await recordRules(store.ruleVersions, [fails], (await nowMs()) - 60_000);
+  const keys = traceIds.map((traceId) => ({ tenant: '', traceId }));
+  await until(async () => {
+    const outcomes = await scoreTraces(scoring, keys, liveMode([fails], history));
+    return outcomes.every(({ waitUntilMs }) => waitUntilMs === null);
+  });
+  const range = { fromMs: Date.now() - 48 * HOUR_MS, toMs: Date.now() };
+  const where = { attributes: { 'user.id': ['ann'] } };
+  const kinds = [
+    createBackfillKind(scoring, { rules, pageSize: 1 }),
+    rescoreKind({
+      scoring,
+      repairs: store.repairs,
+      rules: [fails],
+      sessions: NO_SESSION_WAIT,
+      settleMs: 0,
+      hide: KEY.hide,
+    }),
+  ];
+  const open = async (kind: string, spec: object) =>
+    (await openJob(store.jobs, { kind, tenant: '', spec: { ...spec } })).id;
+  const backfill = await open(BACKFILL, buildBackfillSpec({ ...range, rules }));
+  const ofAnn = await open(BACKFILL, buildBackfillSpec({ ...range, rules: rules.slice(0, 1), where }));
+  const rescore = await open(RESCORE, buildRescoreSpec([fails], {}));
+  const runner = startJobRunner(
+    { jobs: store.jobs, duties: store.duties, nowMs, kinds, log: silentLog },
+    { lookEveryMs: 50, firstRetryMs: 10, maxRunning: 3, lease: FAST },
+  );
+  runners.push(runner);
+  for (const id of [backfill, ofAnn, rescore]) {
+    expect(await follow(id)).toMatchObject({ status: 'done' });
+  }
+  const paused = await open(BACKFILL, buildBackfillSpec({ ...range, rules, where }));
+  await store.jobs.order(paused, 'pause');
+
+  await purge({ id: 'ann' });
+
+  expect(await findTexts(it.options, [traceIds[0]!, '"ann"', 'ann-chat'])).toEqual([]);
+  expect(await findTexts(it.options, traceIds)).not.toEqual([]);
+  expect((await findTexts(it.options, traceIds)).filter((hit) => hit.startsWith('jobs'))).toEqual([]);
+  expect(await store.jobs.find(paused)).toMatchObject({
+    status: 'cancelled',
+    left: expect.stringContaining('a purge cancelled the job'),
+    spec: { where: { attributes: { 'user.id': [`hmac:${KEY.compute('user', '', 'ann')}`] } } },
+  });
+  expect(await store.jobs.find(ofAnn)).toMatchObject({ status: 'done', left: '' });
 });

@@ -1,6 +1,7 @@
 import { compareValues } from '../../../src/domain/compare-values.ts';
 import { decisionVersion, isHeldBack, isLiveRule, type Decision } from '../../../src/domain/decision.ts';
 import { scoreVersion, type Score } from '../../../src/domain/score.ts';
+import { hashValue } from '../../../src/domain/identity.ts';
 import { runVersion, type RunRecord } from '../../../src/domain/run-record.ts';
 import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/trace/span.ts';
 import { buildSessionTargetId } from '../../../src/domain/session-target.ts';
@@ -19,7 +20,7 @@ import {
   type TraceKey,
 } from '../../../src/store/contracts/stores.ts';
 import type { RepairQuery, RepairStore } from '../../../src/store/contracts/repairs.ts';
-import type { EndedSession, SessionActivity, SessionKey } from '../../../src/store/contracts/sessions.ts';
+import type { SessionPlace, SessionActivity, SessionKey } from '../../../src/store/contracts/sessions.ts';
 import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
 import { joinVersionKey, type VersionSample } from '../../../src/store/contracts/version-samples.ts';
 import { listSpendingIn, spendingIn } from '../store/spend-ledger.ts';
@@ -114,10 +115,7 @@ export class MemoryStore {
       const last = rows.findLast((row) => (row.traceId || row.targetId) === ids.at(-1));
       return {
         decisions: rows.filter((row) => ids.includes(row.traceId || row.targetId)),
-        after:
-          last === undefined || ids.length < limit
-            ? null
-            : { tenant: last.tenant, id: last.traceId || last.targetId },
+        after: last === undefined || ids.length < limit ? null : computeMark(query.orderKey, last),
       };
     },
     count: async (query) => this.#toRepair(query).length,
@@ -405,13 +403,13 @@ export class MemoryStore {
   };
 
   /** In the order of the ids. */
-  #toRepair({ status, scorer, sinceMs, ofSessions, after }: RepairQuery): Decision[] {
+  #toRepair({ status, scorer, sinceMs, ofSessions, orderKey, after }: RepairQuery): Decision[] {
     return this.decisions()
       .filter((row) => (row.traceId === '') === ofSessions && row.status === status && isLiveRule(row.rule))
       .filter((row) => scorer === undefined || row.scorer === scorer)
       .filter((row) => row.evidenceUntil >= sinceMs)
-      .filter((row) => after === null || (row.traceId || row.targetId) > after.id)
-      .sort((a, b) => compareValues(a.traceId || a.targetId, b.traceId || b.targetId));
+      .filter((row) => after === null || computeMark(orderKey, row) > after)
+      .sort((a, b) => compareValues(computeMark(orderKey, a), computeMark(orderKey, b)));
   }
 
   #sessions(): SessionActivity[] {
@@ -468,7 +466,11 @@ export class MemoryStore {
   }
 }
 
-function byLastTurn(a: EndedSession, b: EndedSession): number {
+function computeMark(orderKey: string, { tenant, traceId, targetId }: Decision): string {
+  return hashValue([orderKey, tenant, traceId || targetId]);
+}
+
+function byLastTurn(a: SessionPlace, b: SessionPlace): number {
   return (
     a.lastTurnMs - b.lastTurnMs ||
     compareValues(a.tenant, b.tenant) ||

@@ -56,7 +56,7 @@ export async function startBatchProcess(opened: Store, server: BatchServer, more
   const key = loadPurgeKey(config.store);
   const kinds = [
     configureBackfillKind({ config, kit }, scoring, place),
-    createPurgeKind({ purges, key, nowMs, secondPassMs: 3_000 }),
+    createPurgeKind({ purges, jobs, key, nowMs, secondPassMs: 3_000 }),
   ];
   const runner = startJobRunner(
     { jobs, duties, nowMs, kinds, log: silentLog },

@@ -4,6 +4,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import type { JobRun } from '../../../src/jobs/job-kind.ts';
+import { createPurgeKey } from '../../../src/purge/purge-key.ts';
 import { RESCORE, rescoreKind } from '../../../src/rescore/rescore-job.ts';
 import { buildRescoreSpec } from '../../../src/rescore/rescore-spec.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
@@ -21,6 +22,7 @@ import {
 } from '../../support/scoring/scoring-world.ts';
 
 const MINUTE_MS = 60_000;
+const HIDE = createPurgeKey('a secret of sixteen characters').hide;
 const broken = () => {
   throw new Error('no number');
 };
@@ -91,6 +93,7 @@ async function world(...rules: Rule[]) {
       repairs: store.repairs,
       rules: inForce.map(prepareRule),
       sessions: NO_SESSION_WAIT,
+      hide: HIDE,
       settleMs: 0,
     });
     store.clockMs += MINUTE_MS;
@@ -107,6 +110,7 @@ async function world(...rules: Rule[]) {
       repairs: store.repairs,
       rules: inForce.map(prepareRule),
       sessions: NO_SESSION_WAIT,
+      hide: HIDE,
       settleMs: 0,
     }).refuse?.(buildJob(ofRules, {}));
   return { store, scoring, mode, say, run, refuse };
