@@ -1,5 +1,5 @@
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
-import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
+import type { SweepSettings } from '../readiness/sweep.ts';
 import type { PreparedRule, Where } from '../scoring/select/rule.ts';
 import { buildRuleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
 import type { ReadinessSettings } from '../readiness/readiness.ts';
@@ -209,7 +209,7 @@ interface KnownTrace {
 
 /** Terms of the selection. */
 export interface Selecting {
-  readonly readiness: ReadinessSettings;
+  readonly readiness: SweepSettings;
   readonly sessions: SessionSettings;
   readonly mode: ScoringMode;
   readonly live: Live;
@@ -230,7 +230,7 @@ function placeTrace(trace: KnownTrace, { readiness, mode, live }: Selecting): Pl
   if ((isYoung && trace.isArriving) || computeWaitUntil(candidate, readiness) !== null) {
     return { place: 'arriving' };
   }
-  if (isOwed(trace, mode, live)) {
+  if (isOwed(trace, mode, live, readiness.reachMs)) {
     return { place: 'owed' };
   }
   return !trace.isUnread && listOpenRules(candidate, mode).open.length === 0
@@ -240,11 +240,16 @@ function placeTrace(trace: KnownTrace, { readiness, mode, live }: Selecting): Pl
 
 /**
  * Returns true when live scoring has yet to decide the trace with a scorer of the backfill: both would ask the judge the same
- * question. Live scoring never decides a trace that is older than the range of the sweep, or that arrived before the store knew
- * the convention of its spans.
+ * question. Live scoring never finds a trace whose spans all came before the reach of the sweep, and never decides one that arrived
+ * before the store knew the convention of its spans.
  */
-function isOwed({ activity, decisions, nowMs }: KnownTrace, mode: ScoringMode, live: Live): boolean {
-  if (activity.knownLate === true || activity.firstArrivalMs < nowMs - SWEEP_BACK_MS) {
+function isOwed(
+  { activity, decisions, nowMs }: KnownTrace,
+  mode: ScoringMode,
+  live: Live,
+  reachMs: number,
+): boolean {
+  if (activity.knownLate === true || activity.lastArrivalMs < nowMs - reachMs) {
     return false;
   }
   const ours = new Set(mode.rules.flatMap((rule) => rule.scorers.map((scorer) => scorer.name)));

@@ -1,8 +1,7 @@
 import type { Decision } from '../domain/decision.ts';
 import { buildSessionTargetId } from '../domain/session-target.ts';
-import { SWEEP_BACK_MS } from '../readiness/sweep.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
-import { computeSessionWait, type SessionSettings } from '../scoring/sessions/session-readiness.ts';
+import { computeSessionReach, computeSessionWait } from '../scoring/sessions/session-readiness.ts';
 import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/sessions.ts';
 import type { BackfillRange } from './backfill-spec.ts';
 import type { PageTimes } from './checkpoint.ts';
@@ -75,7 +74,7 @@ interface KnownSession {
 
 function placeSession(
   known: KnownSession,
-  { mode, live, sessions: settings }: Selecting,
+  { mode, live, readiness, sessions: settings }: Selecting,
 ): PlacedTarget<SessionKey> {
   const { session, decisions, nowMs } = known;
   const names = new Set(mode.sessionRules.map((rule) => rule.name));
@@ -83,7 +82,7 @@ function placeSession(
   if (computeSessionWait(session, prior, nowMs, settings) !== null) {
     return { place: 'arriving' };
   }
-  if (isOwed(known, mode, live, settings)) {
+  if (isOwed(known, mode, live, computeSessionReach(settings, readiness.reachMs))) {
     return { place: 'owed' };
   }
   const isDecided =
@@ -105,12 +104,11 @@ function isOwed(
   { session, decisions, nowMs }: KnownSession,
   mode: ScoringMode,
   live: Live,
-  settings: SessionSettings,
+  reachMs: number,
 ): boolean {
-  const sweepBackMs = Math.max(SWEEP_BACK_MS, 2 * settings.maxAgeMs);
   const ours = new Set(mode.sessionRules.flatMap((rule) => rule.scorers.map(({ name }) => name)));
   return (
-    session.lastArrivalMs >= nowMs - sweepBackMs &&
+    session.lastArrivalMs >= nowMs - reachMs &&
     live.rules.some(
       (rule) =>
         rule.target === 'session' &&

@@ -7,13 +7,59 @@ import {
   type TraceKey,
 } from '../store/contracts/stores.ts';
 import { ROOTLESS_WAITS, type ReadinessSettings } from './readiness.ts';
+import { OVERLAP_MS } from './tail.ts';
 
-/** Age of the oldest first arrival that a sweep looks at, milliseconds. */
+/** Age of the arrivals that every sweep looks at, milliseconds. */
 export const SWEEP_BACK_MS = 48 * 3_600_000;
 export const SWEEP_EVERY_MS = 10 * 60_000;
 
 /** Most traces of one sweep. The next sweep follows as soon as these are done. */
 export const SWEEP_LIMIT = 10_000;
+
+/** Times of the sweep, and of the waits for a trace. */
+export interface SweepSettings extends ReadinessSettings {
+  /** Age of the oldest arrival that a sweep looks for, milliseconds. */
+  readonly reachMs: number;
+}
+
+/**
+ * Range of the sweeps. The first one, and the first after `restart`, looks at all arrivals within the reach: nobody knows what was
+ * decided. Later ones look back to the oldest trace that was undecided then, but at least over the near time, so that they cost
+ * little and still find what came late.
+ */
+export class SweepRange {
+  readonly #reachMs: number;
+  readonly #nearMs: number;
+  #decidedUntilMs = -Infinity;
+  /** First arrival of the oldest undecided trace that the sweep under way has found. */
+  #oldestMs = Infinity;
+
+  /** @param nearMs age of the arrivals that every sweep looks at, milliseconds */
+  constructor(reachMs: number, nearMs = SWEEP_BACK_MS) {
+    this.#reachMs = reachMs;
+    this.#nearMs = nearMs;
+  }
+
+  /** Returns the time from which the next sweep looks at arrivals, Unix milliseconds. */
+  sinceMs(nowMs: number): number {
+    return Math.max(nowMs - this.#reachMs, Math.min(nowMs - this.#nearMs, this.#decidedUntilMs));
+  }
+
+  /** Notes an undecided trace of the sweep under way. */
+  note(firstArrivalMs: number): void {
+    this.#oldestMs = Math.min(this.#oldestMs, firstArrivalMs);
+  }
+
+  /** Ends a sweep: it has looked at the traces of all scorers of this process. */
+  end(): void {
+    this.#decidedUntilMs = this.#oldestMs - OVERLAP_MS;
+    this.#oldestMs = Infinity;
+  }
+
+  restart(): void {
+    this.#decidedUntilMs = -Infinity;
+  }
+}
 
 /** Stores that a sweep reads. */
 export interface SweepStores {
@@ -23,6 +69,7 @@ export interface SweepStores {
 
 export interface SweepOptions {
   readonly settings: ReadinessSettings;
+  readonly range: SweepRange;
   readonly cells: readonly CoveredCell[];
   /** Shards of this process: traces of other processes take no room in the limit. Null: all shards. */
   readonly shards?: readonly number[] | null;
@@ -51,16 +98,17 @@ export interface SweepResult {
  * waits for are left to the tail, which knows more of them. Throws when the store does.
  */
 export async function runSweep(stores: SweepStores, options: SweepOptions): Promise<SweepResult> {
-  const { settings, cells, shards = null, limit = SWEEP_LIMIT } = options;
+  const { settings, range, cells, shards = null, limit = SWEEP_LIMIT } = options;
   const nowMs = await stores.spans.nowMs();
   if (cells.length === 0) {
     return { nowMs, found: [], full: false };
   }
-  const query = { sinceMs: nowMs - SWEEP_BACK_MS, nowMs, cells, shards, limit };
+  const query = { sinceMs: range.sinceMs(nowMs), nowMs, cells, shards, limit };
   const traces = await stores.decisions.undecided(query);
   const found = new Map<string, SweptTrace>();
   for (const trace of traces) {
     const key = { tenant: trace.tenant, traceId: trace.traceId };
+    range.note(trace.firstArrivalMs);
     if (!options.isWaiting(key)) {
       found.set(joinTraceKey(key), { key, dueAtMs: computeDueAt(trace, settings, nowMs) });
     }

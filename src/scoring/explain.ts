@@ -1,4 +1,5 @@
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
+import { DAY_MS } from '../domain/durations.ts';
 import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE } from '../domain/trace/span.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
@@ -120,9 +121,19 @@ async function listComputedLines(
   if (undecided.length === 0) {
     return [...uncovered, ...partly];
   }
+  const { reachMs } = context.readiness;
+  if (activity.lastArrivalMs < nowMs - reachMs && prior.every(({ status }) => status !== 'deferred')) {
+    const missed = undecided.map((each) => line(each.rule.name, 'not_covered', describeReach(reachMs), null));
+    return [...uncovered, ...partly, ...missed];
+  }
   const { reason, dueAtMs } = await readWait(context, candidate);
   const waiting = undecided.map((each) => line(each.rule.name, 'waiting', reason, dueAtMs));
   return [...uncovered, ...partly, ...waiting];
+}
+
+function describeReach(reachMs: number): string {
+  const days = Math.floor(reachMs / DAY_MS);
+  return `the last span came more than ${days} d ago, and live scoring looks back no further (scoring.catchUp, store.retention.spans); a backfill can score it`;
 }
 
 /** Describes the wait of a rule of which some scorers have decided on the latest spans; null when all have. */

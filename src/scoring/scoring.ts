@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
+import { DAY_MS } from '../domain/durations.ts';
 import type { SharedBudgets } from '../domain/money/budget.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import type { RunRecord } from '../domain/run-record.ts';
@@ -75,6 +76,8 @@ export interface ScoringOptions {
   readonly decisionWaitMs?: number | undefined;
   /** Longest wait for the rest of a trace, milliseconds. Default 15 min. */
   readonly maxWaitMs?: number | undefined;
+  /** Age of the oldest arrival that live scoring looks for, milliseconds. Default 4 days. */
+  readonly reachMs?: number | undefined;
   /** Time limit of one scorer on one run, milliseconds. Default 2 min. */
   readonly scorerTimeoutMs?: number | undefined;
   /** Judged scorers that run at the same time: as many as all providers together allow. Default 16. */
@@ -158,6 +161,7 @@ function readLimits(options: ScoringOptions) {
     readiness: {
       decisionWaitMs: options.decisionWaitMs ?? 5_000,
       maxWaitMs: options.maxWaitMs ?? 15 * 60_000,
+      reachMs: options.reachMs ?? 4 * DAY_MS,
     },
     scorerTimeoutMs: options.scorerTimeoutMs ?? 120_000,
     judgeAttempts: options.judgeAttempts ?? 3,

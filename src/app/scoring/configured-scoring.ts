@@ -1,4 +1,5 @@
-import { durationMs, type Config } from '../config/index.ts';
+import { durationDays, durationMs, type Config } from '../config/index.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 import type { ProviderPace } from '../../estimate/estimate-time.ts';
 import { createReplyCache } from '../../judge/reply-cache.ts';
 import type { CatchUpTerms } from '../../scoring/live/catch-up.ts';
@@ -9,6 +10,7 @@ import { createScoring, type Scoring } from '../../scoring/scoring.ts';
 import type { ScoringStores } from '../../scoring/scoring-stores.ts';
 import type { SessionSettings } from '../../scoring/sessions/session-readiness.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
+import { countArrivalDays } from '../../store/schema/retention.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { JOINER } from './joined-traces.ts';
 import type { ScorerKit } from './scorer-kit.ts';
@@ -96,6 +98,12 @@ export function configureCatchUp({ scoring, store }: Config): CatchUpTerms {
   return { maxAgeMs, order: scoring.catchUpOrder };
 }
 
+/** Computes the age of the oldest arrival that live scoring looks for: as long as the store has arrivals and spans. */
+function computeReachMs({ scoring, store }: Config): number {
+  const days = countArrivalDays(durationDays(scoring.catchUp));
+  return Math.min(days * DAY_MS, durationMs(store.retention.spans));
+}
+
 /** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */
 export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring {
   const { config, stores, purged } = deps;
@@ -118,6 +126,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
     {
       decisionWaitMs: durationMs(config.readiness.decisionWait),
       maxWaitMs: durationMs(config.readiness.maxWait),
+      reachMs: computeReachMs(config),
       scorerTimeoutMs: SCORER_TIMEOUT_MS,
       judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
       newestShare: config.scoring.newestShare,

@@ -1,5 +1,5 @@
 import type { Decision } from '../../domain/decision.ts';
-import type { ReadinessSettings } from '../../readiness/readiness.ts';
+import type { SweepSettings } from '../../readiness/sweep.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { JudgeStock } from '../attempt/judge-stock.ts';
 import type { GroupCommit } from '../record/group-commit.ts';
@@ -14,7 +14,7 @@ export interface LiveContext {
   readonly newestShare: number;
   /** Most traces under way. */
   readonly maxTracesInMemory: number;
-  readonly readiness: ReadinessSettings;
+  readonly readiness: SweepSettings;
   readonly log: Log;
   /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number;

@@ -1,5 +1,5 @@
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import { runSweep, SWEEP_EVERY_MS, SWEEP_LIMIT } from '../../readiness/sweep.ts';
+import { runSweep, SWEEP_EVERY_MS, SWEEP_LIMIT, SweepRange } from '../../readiness/sweep.ts';
 import { AHEAD_MS } from '../../readiness/readiness.ts';
 import { createTail, type Tail } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
@@ -89,6 +89,7 @@ class LiveScoring implements ScoringLoop {
   readonly #rules: readonly PreparedRule[];
   readonly #ownership: Ownership;
   readonly #tail: Tail;
+  readonly #sweepRange: SweepRange;
   readonly #queue: WorkQueue;
   readonly #admission: StockAdmission;
   readonly #retries = createRetrySchedule();
@@ -119,6 +120,7 @@ class LiveScoring implements ScoringLoop {
     this.#stopGraceMs = options.stopGraceMs ?? STOP_GRACE_MS;
     this.#ownership =
       options.ownership ?? createScorerOwnership(undefined, options.rules, { member: '', monotonicMs });
+    this.#sweepRange = new SweepRange(readiness.reachMs);
     this.#tail = createTail(stores.spans, readiness);
     this.#pace = createBatchPace(monotonicMs);
     this.#queue = createWorkQueue(monotonicMs);
@@ -268,6 +270,7 @@ class LiveScoring implements ScoringLoop {
       this.#generation = this.#ownership.generation();
       this.#context.log.info('scorer processes changed');
       this.#sweepDueMs = 0;
+      this.#sweepRange.restart();
       this.#dueReadMs = 0;
       this.#catchUp.restart();
     }
@@ -338,6 +341,7 @@ class LiveScoring implements ScoringLoop {
     for (const { cells, shards } of this.#ownership.shares()) {
       const { nowMs, found, full } = await runSweep(stores, {
         settings: readiness,
+        range: this.#sweepRange,
         cells: coverage.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
         shards,
         isWaiting: (key) => this.#tail.isWaiting(key) || this.#queue.has(key),
@@ -353,6 +357,7 @@ class LiveScoring implements ScoringLoop {
       isFull ||= full && found.length > 0;
       log.debug('swept', { found: found.length });
     }
+    this.#sweepRange.end();
     this.#hasMore = isFull || this.#queue.spilled() > spilled;
     this.#sweepDueMs = monotonicMs() + this.#untilHoldEnds(SWEEP_EVERY_MS);
   }

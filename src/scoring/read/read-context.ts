@@ -1,6 +1,6 @@
 import type { ReadingOptions, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
-import type { ReadinessSettings } from '../../readiness/readiness.ts';
+import type { SweepSettings } from '../../readiness/sweep.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 import type { PieceCache } from './piece-cache.ts';
@@ -17,6 +17,6 @@ export interface ReadContext {
   /** Null: every trace is read by itself. */
   readonly joining: { readonly joiner: TraceJoiner; readonly cache: PieceCache } | null;
   readonly readMemory: ReadMemory;
-  readonly readiness: ReadinessSettings;
+  readonly readiness: SweepSettings;
   readonly log: Log;
 }

@@ -1,4 +1,4 @@
-import type { ReadinessSettings } from '../../readiness/readiness.ts';
+import type { SweepSettings } from '../../readiness/sweep.ts';
 import type { Claims } from '../../ownership/claim.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
@@ -7,7 +7,7 @@ import type { NewVersions } from './new-versions.ts';
 /** Needs of the selection of traces: their rows in the store, without their content. */
 export interface SelectContext {
   readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'scores' | 'runs'>;
-  readonly readiness: ReadinessSettings;
+  readonly readiness: SweepSettings;
   readonly claims: Claims;
   /** Traces and sessions that were purged meanwhile. */
   readonly purged: PurgedTraces;

@@ -3,7 +3,7 @@ import { readErrorMessage } from '../../domain/errors.ts';
 import { joinCell } from '../../ownership/division.ts';
 import type { Ownership } from '../../ownership/ownership.ts';
 import { OVERLAP_MS } from '../../readiness/tail.ts';
-import { SWEEP_BACK_MS, SWEEP_EVERY_MS } from '../../readiness/sweep.ts';
+import { SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/sweep.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { SessionActivity, SessionKey } from '../../store/contracts/sessions.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
@@ -20,7 +20,7 @@ import { buildOutcome } from '../trace-task.ts';
 import { findDueSessions } from './due-sessions.ts';
 import { scoreSession } from './score-session.ts';
 import { findSessionKeys } from './session-keys.ts';
-import type { SessionSettings } from './session-readiness.ts';
+import { computeSessionReach, type SessionSettings } from './session-readiness.ts';
 
 /** Shortest and longest time between two searches for sessions, milliseconds. Between them it is a tenth of the idle time. */
 const MIN_SEARCH_MS = 1_000;
@@ -59,7 +59,7 @@ export interface SessionLoop {
 
 /**
  * Starts the scoring of sessions: searches the runs for sessions that are idle or old enough and undecided. A search looks back over
- * the idle time; a sweep of 48 h at the start, every 10 minutes and after a change of the processes finds what a search missed.
+ * the idle time; a sweep at the start, every 10 minutes and after a change of the processes finds what a search missed.
  * Without a rule on sessions, it only ends the decisions of removed rules.
  */
 export function startSessionLoop(scoring: Scoring, options: SessionLoopOptions): SessionLoop {
@@ -81,6 +81,7 @@ class SessionScoring implements SessionLoop {
   readonly #failures = new Map<string, number>();
   readonly #catchUp: CatchUp;
   readonly #running: Promise<void>;
+  readonly #sweepRange: SweepRange;
   #history: RuleHistory | null = null;
   #sweepDueMs = 0;
   #generation = -1;
@@ -92,6 +93,11 @@ class SessionScoring implements SessionLoop {
     this.#rules = rules;
     this.#options = options;
     this.#catchUp = new CatchUp({ ...this.#scoring, ownership, rules }, options.catchUp, true);
+    const { settings } = options;
+    this.#sweepRange = new SweepRange(
+      computeSessionReach(settings, scoring.readiness.reachMs),
+      computeSessionReach(settings, SWEEP_BACK_MS),
+    );
     this.#timers = options.timers ?? systemTimers;
     this.#running = this.#run();
   }
@@ -137,6 +143,7 @@ class SessionScoring implements SessionLoop {
     if (ownership.generation() !== this.#generation) {
       this.#generation = ownership.generation();
       this.#sweepDueMs = 0;
+      this.#sweepRange.restart();
       this.#notBefore.clear();
       this.#catchUp.restart();
     }
@@ -169,23 +176,27 @@ class SessionScoring implements SessionLoop {
         ? await recordRules(stores.ruleVersions, this.#rules, nowMs)
         : this.#history;
     this.#history = history;
-    const backMs = isSweep
-      ? Math.max(SWEEP_BACK_MS, 2 * settings.maxAgeMs)
-      : settings.idleMs + 2 * everyMs + OVERLAP_MS;
+    const sinceMs = isSweep
+      ? this.#sweepRange.sinceMs(nowMs)
+      : nowMs - settings.idleMs - 2 * everyMs - OVERLAP_MS;
     const mode = liveMode(this.#rules, history);
     for (const { cells, shards } of ownership.shares()) {
       const covered = history.coverage(this.#rules);
       const found = await stores.sessions.undecided({
-        sinceMs: nowMs - backMs,
+        sinceMs,
         cells: covered.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
         shards,
         limit: SEARCH_LIMIT,
       });
+      if (isSweep) {
+        found.forEach(({ lastArrivalMs }) => this.#sweepRange.note(lastArrivalMs));
+      }
       found
         .filter((session) => this.#mayBeReady(session, nowMs))
         .forEach((session) => this.#take(session, mode));
     }
     if (isSweep) {
+      this.#sweepRange.end();
       this.#sweepDueMs = monotonicMs() + SWEEP_EVERY_MS;
     }
     return mode;

@@ -16,6 +16,14 @@ export interface SessionSettings {
 /** Settings with which every session is ready at once. */
 export const NO_SESSION_WAIT: SessionSettings = { idleMs: 0, maxAgeMs: Infinity, rescores: Infinity };
 
+/** Computes the age of the oldest turn with which a session is searched: at least twice the maximum age, milliseconds. */
+export function computeSessionReach(
+  { maxAgeMs }: Pick<SessionSettings, 'maxAgeMs'>,
+  reachMs: number,
+): number {
+  return Math.max(reachMs, 2 * maxAgeMs);
+}
+
 /** Computes the time at which a session is ready, by the store's clock; null when it is ready now. */
 export function computeSessionWait(
   { firstArrivalMs, lastArrivalMs }: SessionActivity,

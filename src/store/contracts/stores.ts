@@ -169,9 +169,8 @@ export interface DecisionStore {
   /** Inserts in one block, deduplicated by content on a retry. */
   write(decisions: readonly Decision[]): Promise<void>;
   /**
-   * Finds traces for the sweep: traces with agent activity whose first arrival is at or after `sinceMs` and that have, for a
-   * cell that covers them, no row (of the scorer or of its whole rule), or a row from before their last arrival, or a due
-   * `nextAttemptAt` (≤ nowMs).
+   * Finds traces for the sweep, the oldest first: traces with agent activity and an arrival at or after `sinceMs` that have, for a cell
+   * that covers them, no row (of the scorer or of its whole rule), or a row from before their last arrival.
    */
   undecided(query: UndecidedQuery): Promise<TraceActivity[]>;
   /**

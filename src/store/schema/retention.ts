@@ -11,6 +11,11 @@ export interface Retention {
   readonly catchUpDays?: number;
 }
 
+/** Days that arrivals are kept. Live scoring looks for undecided traces over all of them. */
+export function countArrivalDays(catchUpDays = 3): number {
+  return Math.max(3, Math.ceil(catchUpDays)) + 1;
+}
+
 /** Extra days for activity rows, which are kept by the week of their arrival: the rest of that week. */
 const WEEK_DAYS = 7;
 
@@ -36,12 +41,12 @@ interface Expiry {
  * Lists the expiry of each table. Spans never live longer than decisions (a sweep would find them undecided and score them
  * again). Quotes of spans expire with the spans: judge calls, and the verdicts of a score.
  */
-export function listExpiries({ spansDays, scoresDays, catchUpDays = 3 }: Retention): Expiry[] {
+export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention): Expiry[] {
   const scores = Math.max(scoresDays, spansDays);
   return [
     { table: 'otel_traces', from: 'toDateTime(ArrivedAt)', days: spansDays },
     { table: 'otel_logs', from: 'toDateTime(ArrivedAt)', days: spansDays },
-    { table: 'trace_arrivals', from: 'toDateTime(ArrivedAt)', days: Math.max(3, Math.ceil(catchUpDays)) + 1 },
+    { table: 'trace_arrivals', from: 'toDateTime(ArrivedAt)', days: countArrivalDays(catchUpDays) },
     { table: 'trace_activity', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
     { table: 'trace_starts', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
     { table: 'dead_letters', from: WRITTEN, days: spansDays },

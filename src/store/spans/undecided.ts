@@ -8,9 +8,8 @@ import { cellParams, IN_SHARDS } from './trace-keys.ts';
 const ARRIVALS_PER_QUERY = 200_000;
 
 /**
- * Finds the traces of the sweep: traces with agent activity whose first arrival is at or after `sinceMs`, and that a scorer of a
- * rule that covers them has not decided, or decided on older evidence. Reads the oldest range first; each range is one query,
- * which limits memory.
+ * Finds the traces of the sweep: traces with agent activity and an arrival at or after `sinceMs` that a scorer of a rule that covers
+ * them has not decided, or decided on older evidence. Reads the oldest range first; each range is one query, which limits memory.
  */
 export async function readUndecided(database: Database, query: UndecidedQuery): Promise<TraceActivity[]> {
   if (query.cells.length === 0 || query.limit <= 0) {
@@ -91,7 +90,7 @@ async function undecidedIn(
        WHERE (Tenant, TraceId) IN (${CANDIDATES})
          ${shards === null ? '' : `AND ${IN_SHARDS}`}
        GROUP BY Tenant, TraceId
-       HAVING agentSeen = 1 AND knownLate = 0 AND firstArrival >= {since:Int64}) AS activity
+       HAVING agentSeen = 1 AND knownLate = 0) AS activity
      LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
      ${readsRuns ? `LEFT JOIN (${READ_UNTIL}) AS seen ON activity.tenant = seen.tenant AND activity.traceId = seen.traceId` : ''}
      WHERE arrayExists((rule, scorer, since, until, ofSessions) ->
@@ -109,7 +108,6 @@ async function undecidedIn(
     {
       from: fromMs,
       to: toMs,
-      since: Math.trunc(query.sinceMs),
       rules: [...new Set(query.cells.map(({ rule }) => rule))],
       ...cellParams(query.cells),
       cellsOfSessions: query.cells.map(({ ofSessions = false }) => (ofSessions ? 1 : 0)),

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
+import { HOUR_MS } from '../../../src/domain/durations.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
@@ -12,9 +13,10 @@ import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownershi
 import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import type { PriorityReason } from '../../../src/scoring/select/sample-trace.ts';
-import { buildRuleHistory } from '../../../src/scoring/select/rule-history.ts';
+import { buildRuleHistory, recordRules } from '../../../src/scoring/select/rule-history.ts';
 import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
+import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/store/stored-agent.ts';
 import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
 import {
@@ -95,6 +97,15 @@ function withAttributes(spans: readonly Span[], ofModels: Record<string, string>
       ...(span.attributes.has('gen_ai.request.model') ? Object.entries(ofModels) : []),
     ]),
   }));
+}
+
+/** Stores the spans of a trace again as another trace that came earlier. */
+async function copyWithAge(traceId: string, copyId: string, hours: number): Promise<void> {
+  await runCommand(
+    base.options,
+    `INSERT INTO otel_traces SELECT * REPLACE ('${copyId}' AS TraceId, ArrivedAt - toIntervalHour(${hours}) AS ArrivedAt)
+     FROM (SELECT * FROM otel_traces WHERE TraceId = '${traceId}')`,
+  );
 }
 
 async function listDecisions(traceId: string): Promise<Decision[]> {
@@ -236,6 +247,30 @@ describe('live scoring on the engine', () => {
     expect(await listDecisions(traceId)).toMatchObject([{ status: 'scored', revision: 2 }]);
     expect(scorer.inputs).toHaveLength(2);
     expect(await undecided(rule)).toEqual([]);
+  });
+
+  test('decides traces that came up to four days before the start, if a rule was in force then', async () => {
+    await freshStore();
+    const [rule, young] = [buildRule([new CountingScorer('a')]), buildRule([new CountingScorer('b')])];
+    const rules = [rule, { ...young, name: 'young' }];
+    const nowMs = await store.spans.nowMs();
+    await recordRules(store.ruleVersions, rules.slice(0, 1).map(prepareRule), nowMs - 100 * HOUR_MS);
+    await recordRules(store.ruleVersions, rules.slice(1).map(prepareRule), nowMs - 80 * HOUR_MS);
+    const [template, weekend, oldest, gone] = [newTraceId(), newTraceId(), newTraceId(), newTraceId()];
+    await ingest(store, agentRunSpans(template));
+    await copyWithAge(template, weekend, 49);
+    await copyWithAge(template, oldest, 95);
+    await copyWithAge(template, gone, 97);
+    await startLoop(rules);
+    const list = async (traceId: string) =>
+      (await listDecisions(traceId)).map((row) => `${row.scorer} ${row.status}`).toSorted();
+    await until(async () => (await list(weekend)).length === 2 && (await list(oldest)).length === 1);
+    expect(await list(weekend)).toEqual(['a scored', 'b scored']);
+    expect(await list(oldest)).toEqual(['a scored']);
+    expect(await listScores(oldest)).toMatchObject([
+      { scorer: 'a', source: 'live', completeness: 'complete' },
+    ]);
+    expect(await list(gone)).toEqual([]);
   });
 
   test('repairs a crash between score and decision without a second judge call', async () => {

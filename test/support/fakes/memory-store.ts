@@ -215,7 +215,7 @@ export class MemoryStore {
       undecided: async ({ sinceMs, cells, shards = null, limit }) =>
         [...this.#grouped(this.#visible()).values()]
           .map(buildActivity)
-          .filter((each) => each.agentSeen && each.firstArrivalMs >= sinceMs)
+          .filter((each) => each.agentSeen && each.lastArrivalMs >= sinceMs)
           .filter((each) => shards === null || shards.includes(computeShard(each)))
           .filter((each) =>
             cells.some(({ rule, scorer, fromMs, untilMs, ofSessions = false }) => {

@@ -303,14 +303,18 @@ describe('a backfill', () => {
     });
   });
 
-  it('scores traces that live scoring no longer searches', async () => {
+  it('leaves traces to live scoring as far as it looks back, and scores those before', async () => {
     const store = new MemoryStore();
     const rule = buildRule([new CountingScorer('a')]);
     await buildLiveMode(store, rule);
     history(store, 2);
-    store.clockMs += 49 * HOUR_MS;
-    const request = { fromMs: 0, toMs: store.clockMs, rules: [rule], liveRules: [rule] };
-    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({ matched: 2, scored: 2 });
+    store.clockMs += 95 * HOUR_MS;
+    const request = { fromMs: 0, rules: [rule], liveRules: [rule] };
+    const early = await runBackfill(createTestScoring(store), { ...request, toMs: store.clockMs });
+    expect(early).toMatchObject({ matched: 2, scored: 0, skipped: { left_to_live: 2 } });
+    store.clockMs += 2 * HOUR_MS;
+    const late = await runBackfill(createTestScoring(store), { ...request, toMs: store.clockMs });
+    expect(late).toMatchObject({ matched: 2, scored: 2 });
   });
 
   it('weighs its scores by its own rate', async () => {

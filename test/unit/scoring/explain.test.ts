@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { HOUR_MS } from '../../../src/domain/durations.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { createJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
@@ -123,6 +124,20 @@ describe('explaining a trace', () => {
     await buildLiveMode(store, rule);
     const { computed } = await explainTrace(createTestScoring(store), key, [rule]);
     expect(computed).toMatchObject([{ rule: 'r', status: 'not_covered' }]);
+  });
+
+  it('says that live scoring looks back no further, and that a backfill can score the trace', async () => {
+    const store = new MemoryStore();
+    await buildLiveMode(store, rule);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
+    store.clockMs += 95 * HOUR_MS;
+    const found = await explainTrace(createTestScoring(store), key, [rule]);
+    expect(found.computed).toMatchObject([{ rule: 'r', status: 'waiting' }]);
+    store.clockMs += 2 * HOUR_MS;
+    const missed = await explainTrace(createTestScoring(store), key, [rule]);
+    expect(missed.computed).toMatchObject([{ rule: 'r', status: 'not_covered', dueAtMs: null }]);
+    expect(missed.computed[0]?.reason).toMatch(/more than 4 d ago.*a backfill can score it/u);
   });
 
   it('says that a trace has no agent', async () => {

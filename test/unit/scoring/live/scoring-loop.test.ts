@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/domain/durations.ts';
 import { JudgeError } from '../../../../src/judge/judge-error.ts';
 import { ANY_CELL } from '../../../../src/ownership/division.ts';
 import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
@@ -215,6 +216,46 @@ describe('the scoring loop', () => {
     expect(listStatuses(store, unseen)).toEqual(['j scored']);
     expect(scorer.inputs).toHaveLength(2);
     await second.stop();
+  });
+
+  it('decides the traces that came while no scorer ran for days, at the first sweep, and then looks back less', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const rules = [buildRule([new CountingScorer('a')])];
+    const before = newTraceId();
+    store.ingest([agentSpan(before, 'a', { says: 'x' })]);
+    store.clockMs += 1_000;
+    const first = await start(rules);
+    await first.stop();
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    store.clockMs += 95 * HOUR_MS;
+    const lookedBackHours: number[] = [];
+    const undecided = store.stores.decisions.undecided.bind(store.stores.decisions);
+    store.stores.decisions.undecided = (query) => {
+      lookedBackHours.push(Math.round((query.nowMs - query.sinceMs) / HOUR_MS));
+      return undecided(query);
+    };
+    const second = await start(rules);
+    await timers.advance(2_000);
+    expect(listStatuses(store, traceId)).toEqual(['a scored']);
+    expect(listStatuses(store, before)).toEqual([]);
+    // The second sweep learns that nothing is left, so the third looks at the near time only.
+    await timers.advance(21 * MINUTE_MS);
+    expect(lookedBackHours).toEqual([96, 95, 48]);
+    await second.stop();
+  });
+
+  it('does not look for traces whose arrivals the store no longer keeps', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const rules = [buildRule([new CountingScorer('a')])];
+    await (await start(rules)).stop();
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x' })]);
+    store.clockMs += 25 * HOUR_MS;
+    const loop = await start(rules, { scoring: { reachMs: DAY_MS } });
+    await timers.advance(2_000);
+    expect(listStatuses(store, traceId)).toEqual([]);
+    await loop.stop();
   });
 
   it('finds a span that committed late, with an older stamp, while no process ran', async () => {
