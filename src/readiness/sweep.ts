@@ -79,7 +79,7 @@ export interface SweepOptions {
   readonly limit?: number;
 }
 
-/** An undecided trace, and the time (store's clock, Unix milliseconds) at which it can be scored. */
+/** An undecided trace, and the time (store's clock, Unix milliseconds) from which it can be scored. */
 export interface SweptTrace {
   readonly key: TraceKey;
   readonly dueAtMs: number;
@@ -118,9 +118,10 @@ export async function runSweep(stores: SweepStores, options: SweepOptions): Prom
 
 /**
  * The sweep does not know the parents of spans, so every trace waits as long as one without a root. An arrival that lies ahead of
- * the store's clock came before the clock went back, so it counts as now.
+ * the store's clock came before the clock went back, so it counts as now. A late span makes a trace ready again, however old it is.
  */
 function computeDueAt(trace: TraceActivity, settings: ReadinessSettings, nowMs: number): number {
-  const quietAtMs = Math.min(trace.lastArrivalMs, nowMs) + ROOTLESS_WAITS * settings.decisionWaitMs;
-  return Math.min(quietAtMs, trace.firstArrivalMs + settings.maxWaitMs);
+  const lastArrivalMs = Math.min(trace.lastArrivalMs, nowMs);
+  const quietAtMs = lastArrivalMs + ROOTLESS_WAITS * settings.decisionWaitMs;
+  return Math.max(lastArrivalMs, Math.min(quietAtMs, trace.firstArrivalMs + settings.maxWaitMs));
 }

@@ -25,6 +25,8 @@ export interface ReadyTrace extends TraceKey {
   /** First arrival after the last release, if there was one. Unix milliseconds by the store's clock, as below. */
   readonly firstArrivalMs: number;
   readonly lastArrivalMs: number;
+  /** Time since which the trace is ready: before now after a start of the process. */
+  readonly readyAtMs: number;
 }
 
 /** Traces that have arrived and are not ready, and traces that were released a short time ago. */
@@ -98,7 +100,8 @@ class OpenTraces implements WaitingSet {
   release(nowMs: number): ReadyTrace[] {
     const ready: ReadyTrace[] = [];
     for (const [key, entry] of this.#waiting) {
-      const because = checkReadiness(readState(entry, nowMs), this.#options);
+      const state = readState(entry, nowMs);
+      const because = checkReadiness(state, this.#options);
       if (because === null) {
         continue;
       }
@@ -113,6 +116,7 @@ class OpenTraces implements WaitingSet {
           reopened: entry.releases > 1,
           firstArrivalMs: entry.openedAtMs,
           lastArrivalMs: entry.lastArrivalMs,
+          readyAtMs: nowMs + computeReadyInMs(state, this.#options),
         });
       }
     }

@@ -33,6 +33,8 @@ export interface WorkItem extends TraceKey {
   readonly reread?: boolean | undefined;
   /** Last arrival that the tail has seen, Unix milliseconds by the store's clock. */
   readonly arrivedMs?: number | undefined;
+  /** Time since which the trace could be scored, Unix milliseconds by the store's clock: the age of the waiting traces. */
+  readonly readyAtMs?: number | undefined;
   /** Room for the runs that an earlier pass left. */
   readonly room?: Room | undefined;
 }

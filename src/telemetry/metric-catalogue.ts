@@ -227,7 +227,7 @@ export const METRICS = {
   'spanscore.scoring.queue.age': observed(
     'level',
     's',
-    'Time since the oldest queued trace became ready; 0 without one.',
+    'Time since the oldest queued trace became ready, also before this process started, or when the trace had no room in memory; 0 without one.',
   ),
   'spanscore.judge.queue': observed('level', '{run}', 'Judged scorers that run or wait for a place.'),
   'spanscore.judge.queue.wait': observed(

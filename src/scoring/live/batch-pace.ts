@@ -1,6 +1,9 @@
 /** Interval of the reads of arrivals, milliseconds. */
 export const TICK_MS = 1_000;
 
+/** Shortest sleep between two batches, milliseconds. */
+export const SHORTEST_SLEEP_MS = 20;
+
 /**
  * Time between two batches for each trace of the last one, milliseconds. A single trace is scored at once when it is ready; many
  * are scored together, because a batch costs the store the same for one trace and for many.

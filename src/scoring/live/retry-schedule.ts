@@ -44,15 +44,16 @@ export function createRetrySchedule(maxScheduled: number = MAX_SCHEDULED): Retry
       earliestMs = Infinity;
       for (const [key, { item, times }] of entries) {
         const later = [...times].filter((atMs) => atMs > nowMs);
+        const readyAtMs = Math.min(item.readyAtMs ?? Infinity, ...times);
         earliestMs = Math.min(earliestMs, ...later);
         if (later.length === times.size) {
           continue;
         }
-        due.push(item);
+        due.push({ ...item, readyAtMs });
         if (later.length === 0) {
           entries.delete(key);
         } else {
-          entries.set(key, { item: { ...item, reread: false }, times: new Set(later) });
+          entries.set(key, { item: { ...item, reread: false, readyAtMs: undefined }, times: new Set(later) });
         }
       }
       return due;

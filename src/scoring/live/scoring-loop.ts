@@ -5,7 +5,7 @@ import { createTail, type Tail } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
 import { joinCell } from '../../ownership/division.ts';
 import type { Ownership } from '../../ownership/ownership.ts';
-import { createBatchPace, TICK_MS, type BatchPace } from './batch-pace.ts';
+import { createBatchPace, SHORTEST_SLEEP_MS, TICK_MS, type BatchPace } from './batch-pace.ts';
 import { CatchUp, type CatchUpTerms } from './catch-up.ts';
 import { computeSuspectSince } from './late-commits.ts';
 import { readDueAttempts } from './due-attempts.ts';
@@ -22,9 +22,6 @@ import { scoreTraces, type WorkItem } from '../score-traces.ts';
 import { createStockAdmission, type StockAdmission } from './stock-admission.ts';
 import { createWorkQueue, type Urgency, type WorkQueue } from './work-queue.ts';
 import { Workers } from './workers.ts';
-
-/** Shortest sleep, milliseconds. */
-const SHORTEST_SLEEP_MS = 20;
 
 /** Time that a stop waits for work under way before it aborts the work, milliseconds. */
 const STOP_GRACE_MS = 10_000;
@@ -51,7 +48,7 @@ export interface ScoringLoopStatus {
   readonly queued: number;
   /** Queued traces whose slow scorers wait for room; the other scorers have decided. */
   readonly waitingForRoom: number;
-  /** Time since the oldest queued trace became ready, milliseconds; null when none is queued. */
+  /** Time since the oldest queued trace became ready, or one that had no room, milliseconds; null without one. */
   readonly oldestQueuedMs: number | null;
   readonly inFlight: number;
   /** Traces that will be scored again. */
@@ -123,7 +120,7 @@ class LiveScoring implements ScoringLoop {
     this.#sweepRange = new SweepRange(readiness.reachMs);
     this.#tail = createTail(stores.spans, readiness);
     this.#pace = createBatchPace(monotonicMs);
-    this.#queue = createWorkQueue(monotonicMs);
+    this.#queue = createWorkQueue(() => this.#clock?.nowMs() ?? 0);
     this.#admission = createStockAdmission(this.#queue, {
       newestShare: scoring.newestShare,
       maxRuns: Math.max(1, Math.floor(scoring.maxTracesInMemory / 2)),
@@ -307,9 +304,9 @@ class LiveScoring implements ScoringLoop {
 
   #takeTraces(ready: readonly ReadyTrace[], nowMs: number): void {
     for (const trace of ready) {
-      const { tenant, traceId, lastArrivalMs: arrivedMs } = trace;
-      const item = { tenant, traceId, arrivedMs, reread: trace.reopened || this.#isSuspect(trace) };
-      this.#take(item, 'live', { nowMs, isNew: true });
+      const { tenant, traceId, lastArrivalMs: arrivedMs, readyAtMs } = trace;
+      const reread = trace.reopened || this.#isSuspect(trace);
+      this.#take({ tenant, traceId, arrivedMs, readyAtMs, reread }, 'live', { nowMs, isNew: true });
     }
   }
 
@@ -335,7 +332,7 @@ class LiveScoring implements ScoringLoop {
     if (!isDue && !(this.#hasMore && this.#queue.queued() < SWEEP_LIMIT)) {
       return;
     }
-    const spilled = this.#queue.spilled();
+    this.#queue.beginSweep();
     let isFull = false;
     const coverage = history.coverage(this.#rules);
     for (const { cells, shards } of this.#ownership.shares()) {
@@ -351,14 +348,14 @@ class LiveScoring implements ScoringLoop {
         if (dueAtMs > nowMs) {
           this.#retries.add(key, dueAtMs);
         } else {
-          this.#take(key, 'sweep', { nowMs, isNew: false });
+          this.#take({ ...key, readyAtMs: dueAtMs }, 'sweep', { nowMs, isNew: false });
         }
       }
       isFull ||= full && found.length > 0;
       log.debug('swept', { found: found.length });
     }
     this.#sweepRange.end();
-    this.#hasMore = isFull || this.#queue.spilled() > spilled;
+    this.#hasMore = this.#queue.endSweep() || isFull;
     this.#sweepDueMs = monotonicMs() + this.#untilHoldEnds(SWEEP_EVERY_MS);
   }
 

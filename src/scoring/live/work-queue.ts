@@ -41,13 +41,17 @@ export interface WorkQueue {
   inFlight(): number;
   /** Number of traces that had no room. */
   spilled(): number;
-  /** Time since the oldest trace was queued, milliseconds; null for an empty queue. */
+  /** Notes the begin of a sweep, which finds the traces again that had no room. */
+  beginSweep(): void;
+  /** Notes the end of a sweep. Returns true when traces had no room meanwhile. */
+  endSweep(): boolean;
+  /** Time since which the oldest trace could be scored, milliseconds, also of one that had no room; null without one. */
   oldestWaitMs(): number | null;
   /** Empties the queue. Traces under way stay. */
   clear(): void;
 }
 
-/** @param nowMs milliseconds of a clock that never goes back */
+/** @param nowMs the store's clock, Unix milliseconds */
 export function createWorkQueue(nowMs: () => number, maxQueued: number = MAX_QUEUED): WorkQueue {
   return new TraceQueue(nowMs, maxQueued);
 }
@@ -55,7 +59,6 @@ export function createWorkQueue(nowMs: () => number, maxQueued: number = MAX_QUE
 /** A trace that is not under way. */
 interface Entry {
   readonly item: WorkItem;
-  readonly sinceMs: number;
   /** Runs that found no room; 0 for a trace without an earlier pass. */
   readonly runs: number;
 }
@@ -63,7 +66,6 @@ interface Entry {
 /** A trace under way. */
 interface Running {
   readonly urgency: Urgency;
-  readonly sinceMs: number;
   left: LeftRuns | null;
   /** The pass that follows this one. */
   next: { readonly item: WorkItem; readonly urgency: Urgency } | null;
@@ -79,6 +81,10 @@ class TraceQueue implements WorkQueue {
   readonly #left = new Map<RunStock, Entries>();
   readonly #running = new Map<string, Running>();
   #spilled = 0;
+  /** Times since which the oldest traces could be scored that had no room before the last sweep began, and since then. */
+  #spilledBeforeMs = Infinity;
+  #spilledSinceMs = Infinity;
+  #spilledAtBegin = 0;
 
   constructor(nowMs: () => number, maxQueued: number) {
     this.#nowMs = nowMs;
@@ -98,8 +104,7 @@ class TraceQueue implements WorkQueue {
     }
     const earlier = this.#remove(key);
     return this.#add(this.#ready, earlier?.urgency === 'live' ? 'live' : urgency, {
-      item: mergeItems(earlier?.entry.item, item),
-      sinceMs: earlier?.entry.sinceMs ?? this.#nowMs(),
+      item: mergeItems(earlier?.entry.item, { ...item, readyAtMs: item.readyAtMs ?? this.#nowMs() }),
       runs: 0,
     });
   }
@@ -125,13 +130,13 @@ class TraceQueue implements WorkQueue {
       if (running === undefined) {
         continue;
       }
-      const { next, left, urgency, sinceMs } = running;
+      const { next, left, urgency } = running;
       if (next !== null) {
         this.push(mergeItems(left === null ? undefined : item, next.item), next.urgency);
       } else if (left !== null) {
         const entries = this.#left.get(left.stock) ?? createEntries();
         this.#left.set(left.stock, entries);
-        this.#add(entries, urgency, { item: mergeItems(undefined, item), sinceMs, runs: left.runs });
+        this.#add(entries, urgency, { item: mergeItems(undefined, item), runs: left.runs });
       }
     }
   }
@@ -187,9 +192,25 @@ class TraceQueue implements WorkQueue {
     return this.#spilled;
   }
 
+  beginSweep(): void {
+    this.#spilledBeforeMs = Math.min(this.#spilledBeforeMs, this.#spilledSinceMs);
+    this.#spilledSinceMs = Infinity;
+    this.#spilledAtBegin = this.#spilled;
+  }
+
+  endSweep(): boolean {
+    this.#spilledBeforeMs = Infinity;
+    return this.#spilled > this.#spilledAtBegin;
+  }
+
   oldestWaitMs(): number | null {
-    const oldest = this.#maps().flatMap(({ entries }) => entries.values().next().value?.sinceMs ?? []);
-    return oldest.length === 0 ? null : this.#nowMs() - Math.min(...oldest);
+    let oldestMs = Math.min(this.#spilledBeforeMs, this.#spilledSinceMs);
+    for (const { entries } of this.#maps()) {
+      for (const { item } of entries.values()) {
+        oldestMs = Math.min(oldestMs, item.readyAtMs ?? Infinity);
+      }
+    }
+    return oldestMs === Infinity ? null : Math.max(0, this.#nowMs() - oldestMs);
   }
 
   clear(): void {
@@ -230,7 +251,10 @@ class TraceQueue implements WorkQueue {
       this.#spilled += 1;
       const victims = this.#maps().find(({ entries }) => entries.size > 0)?.entries;
       const oldest = victims?.keys().next().value;
-      if (urgency === 'sweep' || oldest === undefined) {
+      const isRefused = urgency === 'sweep' || oldest === undefined;
+      const dropped = isRefused ? entry : victims?.get(oldest);
+      this.#spilledSinceMs = Math.min(this.#spilledSinceMs, dropped?.item.readyAtMs ?? Infinity);
+      if (isRefused) {
         return false;
       }
       victims?.delete(oldest);
@@ -240,9 +264,9 @@ class TraceQueue implements WorkQueue {
   }
 
   #start(taken: readonly (readonly [string, Entry])[]): WorkItem[] {
-    return taken.map(([key, { item, sinceMs }]) => {
+    return taken.map(([key, { item }]) => {
       const { urgency } = this.#remove(key) ?? { urgency: 'live' };
-      this.#running.set(key, { urgency, sinceMs, left: null, next: null });
+      this.#running.set(key, { urgency, left: null, next: null });
       return item;
     });
   }
@@ -270,6 +294,13 @@ function listEntries(entries: ReadonlyMap<string, Entry>, limit: number): (reado
 /** Merges two items of one trace, without the room of either. */
 export function mergeItems(earlier: WorkItem | undefined, { tenant, traceId, ...item }: WorkItem): WorkItem {
   const arrivedMs = Math.max(earlier?.arrivedMs ?? -Infinity, item.arrivedMs ?? -Infinity);
+  const readyAtMs = Math.min(earlier?.readyAtMs ?? Infinity, item.readyAtMs ?? Infinity);
   const reread = item.reread === true || earlier?.reread === true;
-  return { tenant, traceId, reread, ...(Number.isFinite(arrivedMs) ? { arrivedMs } : {}) };
+  return {
+    tenant,
+    traceId,
+    reread,
+    ...(Number.isFinite(arrivedMs) ? { arrivedMs } : {}),
+    ...(Number.isFinite(readyAtMs) ? { readyAtMs } : {}),
+  };
 }

@@ -143,7 +143,7 @@ export class Workers {
       this.#deps.queue.leave(item, outcome.left);
     }
     if (outcome.waitUntilMs !== null) {
-      retries.add(item, outcome.waitUntilMs);
+      retries.add({ ...item, readyAtMs: undefined }, outcome.waitUntilMs);
     }
     const rows = [...outcome.decisions, ...outcome.postponed];
     listNextAttempts(rows).forEach(({ key, atMs }) => retries.add(key, atMs));

@@ -32,7 +32,7 @@ describe('the work queue', () => {
     queue.push({ ...key('a'), reread: true }, 'live');
     expect(queue.take(9)).toEqual([]);
     queue.done(taken);
-    expect(queue.take(9)).toEqual([{ ...key('a'), reread: true }]);
+    expect(queue.take(9)).toEqual([{ ...key('a'), reread: true, readyAtMs: 0 }]);
   });
 
   it('has a trace that a sweep found during its run again, too: the run may leave out other scorers', () => {
@@ -53,6 +53,36 @@ describe('the work queue', () => {
     expect(queue.push(key('again'), 'sweep')).toBe(false);
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['a', 'b']);
     expect(queue.spilled()).toBe(2);
+  });
+
+  it('counts the age of the oldest trace from the time at which it was ready', () => {
+    const queue = createWorkQueue(() => 1_000);
+    expect(queue.oldestWaitMs()).toBeNull();
+    queue.push(key('now'), 'live');
+    queue.push({ ...key('swept'), readyAtMs: 400 }, 'sweep');
+    expect(queue.oldestWaitMs()).toBe(600);
+    queue.push({ ...key('now'), readyAtMs: 100 }, 'live');
+    expect(queue.oldestWaitMs()).toBe(900);
+    queue.take(1);
+    expect(queue.oldestWaitMs()).toBe(600);
+  });
+
+  it('counts the age of a trace that had no room, until a sweep has found it again', () => {
+    const queue = createWorkQueue(() => 1_000, 1);
+    queue.push({ ...key('old'), readyAtMs: 300 }, 'sweep');
+    queue.push({ ...key('new'), readyAtMs: 900 }, 'live');
+    expect(queue.oldestWaitMs()).toBe(700);
+    queue.take(1);
+    queue.beginSweep();
+    expect(queue.oldestWaitMs()).toBe(700);
+    queue.push({ ...key('old'), readyAtMs: 300 }, 'sweep');
+    queue.push({ ...key('older'), readyAtMs: 200 }, 'sweep');
+    expect(queue.endSweep()).toBe(true);
+    expect(queue.oldestWaitMs()).toBe(800);
+    queue.take(1);
+    queue.beginSweep();
+    expect(queue.endSweep()).toBe(false);
+    expect(queue.oldestWaitMs()).toBeNull();
   });
 
   describe('with traces that wait for room', () => {
@@ -90,7 +120,7 @@ describe('the work queue', () => {
       const queue = queueLeft('a');
       queue.push({ ...key('a'), reread: true }, 'live');
       expect(queue.left(stock)).toBe(0);
-      expect(queue.take(9)).toEqual([{ ...key('a'), reread: true }]);
+      expect(queue.take(9)).toEqual([{ ...key('a'), reread: true, readyAtMs: 0 }]);
     });
 
     it('forgets them when it is cleared, those of traces under way too', () => {

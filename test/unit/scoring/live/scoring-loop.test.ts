@@ -245,6 +245,26 @@ describe('the scoring loop', () => {
     await second.stop();
   });
 
+  it.each([5, 20])(
+    'counts the age of waiting traces over a restart, %i minutes after they came',
+    async (minutes) => {
+      const { store, timers, start } = createLoopWorld();
+      const rules = [buildRule([judged('j', () => new Promise(() => undefined))])];
+      await (await start(rules)).stop();
+      for (let count = 0; count < 20; count += 1) {
+        store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+      }
+      store.clockMs += minutes * MINUTE_MS;
+      const loop = await start(rules, { scoring: { judgeConcurrency: 1 } });
+      await timers.advance(2_000);
+      expect(loop.status().oldestQueuedMs).toBeGreaterThan((minutes - 1) * MINUTE_MS);
+      expect(loop.status().oldestQueuedMs).toBeLessThan((minutes + 1) * MINUTE_MS);
+      const stopped = loop.stop();
+      await timers.advance(15_000);
+      await stopped;
+    },
+  );
+
   it('does not look for traces whose arrivals the store no longer keeps', async () => {
     const { store, timers, start } = createLoopWorld();
     const rules = [buildRule([new CountingScorer('a')])];
