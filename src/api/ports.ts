@@ -3,7 +3,7 @@ import type { AuditedWrite, WritePorts } from './access/write-ports.ts';
 import type { Deploy, DeployMarker } from '../domain/deploy-marker.ts';
 import type { AlertEvent } from '../monitors/alert-event.ts';
 import type { Mute } from '../monitors/mute.ts';
-import type { MonitorStatus } from '../monitors/monitor-status.ts';
+import type { MonitorStanding } from '../monitors/monitor-status.ts';
 import type { VersionComparison } from '../monitors/version-compare.ts';
 import type { Job } from '../store/contracts/jobs.ts';
 import type { Listed, ListPage } from '../store/contracts/lists.ts';
@@ -20,9 +20,9 @@ export interface SinceFilter {
 /** States of the configured monitors, of one tenant, or of all. */
 export interface StandingPorts {
   /** By alert and series. */
-  list(filter: SinceFilter, page: ListPage): Promise<Listed<MonitorStatus>>;
+  list(filter: SinceFilter, page: ListPage): Promise<Listed<MonitorStanding>>;
   /** The states that fire first. */
-  listFiring(filter: SinceFilter, limit: number): Promise<readonly MonitorStatus[]>;
+  listFiring(filter: SinceFilter, limit: number): Promise<readonly MonitorStanding[]>;
 }
 
 /** A version in one service, and the series that it changed. */

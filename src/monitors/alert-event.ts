@@ -59,6 +59,8 @@ export interface AlertEvent {
   readonly after: number | null;
   /** Observations since the change began. */
   readonly count: number;
+  /** Scores since the change began that came too late to be observed. */
+  readonly lateScores: number;
   readonly evidenceLog10: number | null;
   /** Labels of the rule. With the series they identify the alert in an Alertmanager. */
   readonly labels: Readonly<Record<string, string>>;

@@ -26,12 +26,13 @@ export function computeEventId({ incidentId, to }: Pick<IncidentChange, 'inciden
  */
 export async function buildAlertEvent(
   change: IncidentChange,
-  store: Pick<MonitorStore, 'explain'>,
+  store: Pick<MonitorStore, 'explain' | 'countLate'>,
 ): Promise<AlertEvent> {
   const { rule, series, finding, startsAtMs } = change;
   const explanation = ABOUT_SCORES.has(rule.detection.kind)
     ? await store.explain(series, finding.changeBeganMs, startsAtMs)
     : NOTHING;
+  const lateScores = await store.countLate(series, finding.changeBeganMs, startsAtMs);
   return {
     id: computeEventId(change),
     incidentId: change.incidentId,
@@ -45,6 +46,7 @@ export async function buildAlertEvent(
     before: finding.before,
     after: finding.after,
     count: finding.count,
+    lateScores,
     evidenceLog10: finding.evidenceLog10,
     labels: rule.labels,
     annotations: rule.annotations,

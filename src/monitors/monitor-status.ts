@@ -28,3 +28,11 @@ export interface MonitorStatus {
   /** Start of the latest folded bucket. */
   readonly bucketMs: number;
 }
+
+/** State of a rule on a series, with the scores that it could not fold. */
+export interface MonitorStanding extends MonitorStatus {
+  /** Scores of the series that came too late to be folded, in 24 hours; those of all parts of a series that a rule splits. */
+  readonly lateScores: number;
+  /** Start of the latest bucket with such a score; null without one. */
+  readonly lastLateBucketMs: number | null;
+}

@@ -70,6 +70,8 @@ export interface MonitorStore {
   writeStatus(statuses: readonly MonitorStatus[]): Promise<void>;
   /** Summarises the folded scores of a series from `fromMs` to `toMs`. */
   explain(series: SeriesFacets, fromMs: number, toMs: number): Promise<Explanation>;
+  /** Counts the scores of a series from `fromMs` to `toMs` that came too late to be folded. */
+  countLate(series: SeriesFacets, fromMs: number, toMs: number): Promise<number>;
   readonly alerts: {
     write(events: readonly AlertEvent[]): Promise<void>;
     known(ids: readonly string[]): Promise<Set<string>>;

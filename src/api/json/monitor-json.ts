@@ -1,6 +1,6 @@
 import type { Finding } from '../../monitors/detector.ts';
 import { isMuted } from '../../monitors/mute.ts';
-import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { AlertReplies } from './alert-json.ts';
 import { isoTime } from './time-json.ts';
 
@@ -13,14 +13,15 @@ export function isStatusMuted(
 }
 
 /** Formats the state of a rule on a series as JSON; times in ISO 8601. */
-export function monitorJson(status: MonitorStatus, replies: Pick<AlertReplies, 'mutes' | 'nowMs'>) {
-  const { sinceMs, finding, bucketMs, ...rest } = status;
+export function monitorJson(status: MonitorStanding, replies: Pick<AlertReplies, 'mutes' | 'nowMs'>) {
+  const { sinceMs, finding, bucketMs, lastLateBucketMs, ...rest } = status;
   return {
     ...rest,
     muted: isStatusMuted(status, replies),
     since: isoTime(sinceMs),
     finding: finding === null ? null : findingJson(finding),
     bucket: isoTime(bucketMs),
+    lastLateBucket: isoTime(lastLateBucketMs),
   };
 }
 

@@ -21,6 +21,11 @@ export const Alert = z
     before: z.number().nullable(),
     after: z.number().nullable(),
     count: z.number().describe('Observations since the change began.'),
+    lateScores: z
+      .number()
+      .describe(
+        'Scores from the begin of the change to the begin of the incident that came more than an hour after their trace: they are no observations.',
+      ),
     evidenceLog10: z.number().nullable(),
     labels: z.record(z.string(), z.string()),
     annotations: z.record(z.string(), z.string()),

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { MonitorStanding } from '../../monitors/monitor-status.ts';
 import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
 import { FILTER_FIELDS } from '../lists/filters.ts';
 import { monitorJson } from '../json/monitor-json.ts';
@@ -36,6 +36,12 @@ export const Monitor = z
     evidenceLog10: z.number().nullable(),
     scores: z.number(),
     bucket: Time.nullable().describe('Start of the latest bucket.'),
+    lateScores: z
+      .number()
+      .describe(
+        'Scores of the series in 24 hours that came more than an hour after their trace: monitors do not count them. Of a split series, those of all its parts.',
+      ),
+    lastLateBucket: Time.nullable().describe('Start of the latest bucket with such a score.'),
     muted: z.boolean(),
   })
   .openapi('Monitor');
@@ -66,7 +72,7 @@ export function createMonitorRoutes() {
     const replies = await readReplies(store);
     const { order, ...query } = c.req.valid('query');
     const { filters, page } = readListQuery(query, replies.nowMs);
-    const toJson = (status: MonitorStatus) => monitorJson(status, replies);
+    const toJson = (status: MonitorStanding) => monitorJson(status, replies);
     if (order === 'firing') {
       const items = await store.standings.listFiring(filters, page.limit);
       return c.json({ items: items.map(toJson), next: null }, 200);

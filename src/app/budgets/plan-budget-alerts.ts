@@ -99,6 +99,7 @@ function buildBegin(
     before: null,
     after: null,
     count: 0,
+    lateScores: 0,
     evidenceLog10: null,
     labels: {
       severity: percent < WARNING_FROM ? 'info' : percent < ALL ? 'warning' : 'error',

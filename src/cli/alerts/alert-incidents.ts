@@ -21,7 +21,7 @@ import {
 import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
 import { type AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
-import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
 import { limitUpTo, parseMoment, parseSpan } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { auditCommand } from '../audit-command.ts';
@@ -29,6 +29,7 @@ import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
 import type { Store } from '../../store/contracts/store.ts';
+import { formatCount } from '../../domain/plural.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 
 interface ListOptions {
@@ -215,13 +216,18 @@ async function reportMore(
   }
 }
 
-function statusCells(status: MonitorStatus, replies: AlertReplies): string[] {
+function statusCells(status: MonitorStanding, replies: AlertReplies): string[] {
   const { phase, sinceMs, alert, series, incidentId } = status;
   const marks = isStatusMuted(status, replies) ? `${phase} (muted)` : phase;
   return [marks, isoTime(sinceMs) ?? '', alert, showSeries(series), showNumbers(status), incidentId ?? ''];
 }
 
-function showNumbers(status: MonitorStatus): string {
+function showNumbers(status: MonitorStanding): string {
+  const late = status.lateScores === 0 ? '' : `; ${formatCount(status.lateScores, 'late score')} not counted`;
+  return `${showState(status)}${late}`;
+}
+
+function showState(status: MonitorStatus): string {
   const { lacks, finding, incidentId, mean, baseline, scores } = status;
   if (lacks !== null) {
     return lacks;

@@ -148,8 +148,8 @@ function incidentColumns(act: Act, toMs: number): Column<Incident>[] {
     { name: 'Ended (UTC)', cell: ({ event, isOpen }) => (isOpen ? 'open' : <Time at={event.endsAt} />) },
     {
       name: 'Before → after',
-      cell: ({ event: { before, after, count } }) =>
-        `${formatScore(before)} → ${formatScore(after)} (n = ${formatNumber(count)})`,
+      cell: ({ event: { before, after, count, lateScores } }) =>
+        `${formatScore(before)} → ${formatScore(after)} (n = ${formatNumber(count)}${formatLate(lateScores)})`,
     },
     {
       name: 'Worst traces',
@@ -227,6 +227,25 @@ function muteColumns(act: Act): Column<Mute>[] {
   ];
 }
 
+function formatLate(scores: number): string {
+  return scores === 0 ? '' : `, ${formatNumber(scores)} too late`;
+}
+
+/** Scores that came more than an hour after their trace, which monitors do not count. */
+function Late({ of: { lateScores, lastLateBucket } }: { readonly of: Monitor }) {
+  return lateScores === 0 ? (
+    <>0</>
+  ) : (
+    <>
+      {formatNumber(lateScores)}
+      <br />
+      <small>
+        last <Time at={lastLateBucket} />
+      </small>
+    </>
+  );
+}
+
 const PHASES: Readonly<Record<Monitor['phase'], string>> = {
   learning: '… learning',
   ok: '✓ ok',
@@ -249,5 +268,6 @@ const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
   { name: 'Mean (1 is best)', cell: ({ mean }) => formatScore(mean), isNumber: true },
   { name: 'Baseline', cell: ({ baseline }) => formatScore(baseline), isNumber: true },
   { name: 'Scores', cell: ({ scores }) => formatNumber(scores), isNumber: true },
+  { name: 'Late (24 h)', cell: (monitor) => <Late of={monitor} />, isNumber: true },
   { name: 'Still needed', cell: ({ lacks }) => lacks ?? '–' },
 ];

@@ -55,12 +55,13 @@ function buildBudgetFacts({ capUsd, spentUsd, renewsAtMs }: AlertBudget): Labels
 }
 
 function buildSeriesFacts(event: AlertEvent, links: AlertLinks): Labels {
-  const { before, after, evidenceLog10, count, changeBeganMs, worstTraces } = event;
+  const { before, after, evidenceLog10, count, lateScores, changeBeganMs, worstTraces } = event;
   const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
   return {
     baseline_mean: optional(before),
     current_mean: optional(after),
     n: String(count),
+    late_scores: lateScores === 0 ? '' : String(lateScores),
     change_started_at: new Date(changeBeganMs).toISOString(),
     log10_evidence: optional(evidenceLog10),
     sample_trace_ids: worstTraces.map(({ traceId }) => traceId).join(', '),

@@ -77,16 +77,24 @@ function formatChange(event: AlertEvent): string {
 }
 
 /** Describes the begin of the change, the number of observations and the evidence; of a budget, the time at which it renews. */
-export function formatFinding({ changeBeganMs, count, evidenceLog10, detector, budget }: AlertEvent): string {
+export function formatFinding(event: AlertEvent): string {
+  const { changeBeganMs, count, evidenceLog10, detector, budget } = event;
   if (budget !== undefined) {
     const wait = budget.percent < 100 ? '' : ' Judge calls wait until then.';
     return `The budget renews at ${minuteText(budget.renewsAtMs)}.${wait}`;
   }
   if (detector === 'threshold') {
-    return `It was first below in the window that began about ${minuteText(changeBeganMs)}.`;
+    return `It was first below in the window that began about ${minuteText(changeBeganMs)}.${formatLate(event)}`;
   }
   const evidence = evidenceLog10 === null ? '' : `, evidence ${numberText(evidenceLog10, 1)} (log10)`;
-  return `The change began about ${minuteText(changeBeganMs)}; ${formatCount(count, 'observation')} since then${evidence}.`;
+  return `The change began about ${minuteText(changeBeganMs)}; ${formatCount(count, 'observation')} since then${evidence}.${formatLate(event)}`;
+}
+
+function formatLate({ lateScores }: AlertEvent): string {
+  const scores = formatCount(lateScores, 'score');
+  return lateScores === 0
+    ? ''
+    : ` Besides, ${scores} came more than an hour after the trace, too late to count.`;
 }
 
 const MAX_SEGMENTS = 5;

@@ -64,6 +64,22 @@ export interface ScorerSetAside extends SetAside {
   readonly folded: number;
 }
 
+/** Scores of a series that came too late for monitors. Times are Unix milliseconds. */
+export interface LateScores {
+  /** Series without the facets by which rules split it. */
+  readonly series: SeriesFacets;
+  readonly scores: number;
+  /** Start of the latest bucket with such a score. */
+  readonly lastBucketMs: number;
+}
+
+/** Buckets of one length since a time, Unix milliseconds. */
+export interface RecentBuckets {
+  readonly intervalMs: number;
+  readonly sinceMs: number;
+  readonly tenant?: string | undefined;
+}
+
 /** Stored score, as a monitor would have folded it. */
 export interface PastScore {
   /** Series with every facet by which it can be split. */
@@ -92,9 +108,7 @@ export interface MonitorView {
   /** Lists the same states by alert and series, which a change of a state does not move. */
   listStatuses(filter: StatusFilter, page: ListPage): Promise<Listed<MonitorStatus>>;
   /** Counts the folded and omitted scores since a time, by scorer, from buckets of one length. */
-  setAside(query: {
-    readonly intervalMs: number;
-    readonly sinceMs: number;
-    readonly tenant?: string | undefined;
-  }): Promise<ScorerSetAside[]>;
+  setAside(query: RecentBuckets): Promise<ScorerSetAside[]>;
+  /** Counts the late scores of each series that has any, from buckets of one length. */
+  lateScores(query: RecentBuckets): Promise<LateScores[]>;
 }

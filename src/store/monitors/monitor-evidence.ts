@@ -16,6 +16,21 @@ const BEFORE_MS = 7 * DAY_MS;
 
 const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
 
+/** Counts the scores of a series in a range of time that came too late to be folded, each once. */
+export async function countLateScores(
+  database: Database,
+  series: SeriesFacets,
+  fromMs: number,
+  toMs: number,
+): Promise<number> {
+  const [row] = await database.rows<{ late: number }>(
+    `SELECT toUInt32(uniqExact(ScoreId)) AS late FROM score_arrivals
+     WHERE ${WITHIN} AND ${seriesCondition(series)} AND ${STANDING} = 'late'`,
+    { ...seriesParams(series), from: fromMs, to: toMs },
+  );
+  return row?.late ?? 0;
+}
+
 /**
  * Reads the worst traces of a series in a range of time (none for sessions), and the parts of the traffic that moved its mean. Sums are of
  * whole steps: sums of fractions depend on the order in which threads add them, and every query must give the same result.

@@ -1,14 +1,23 @@
 import { SPLIT_FACETS } from '../../domain/series-facets.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
-import type { MonitorView, PastScore, ScorerSetAside, StatusFilter } from '../contracts/monitors.ts';
+import type {
+  LateScores,
+  MonitorView,
+  PastScore,
+  RecentBuckets,
+  ScorerSetAside,
+  StatusFilter,
+} from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { DIRECTED, meanStep, STEP, UNIT } from './folded-scores-sql.ts';
 import {
+  fromSeriesRow,
   fromSeriesValues,
   IS_UNSPLIT,
   SERIES_COLUMNS,
   seriesColumnsBy,
+  type SeriesRow,
   type SeriesValues,
 } from './series-columns.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
@@ -33,7 +42,27 @@ export function createMonitorView(database: Database): MonitorView {
          GROUP BY scorer ORDER BY scorer`,
         { intervalMs, sinceMs: Math.trunc(sinceMs), tenant },
       ),
+    lateScores: (query) => readLateScores(database, query),
   };
+}
+
+async function readLateScores(
+  database: Database,
+  { intervalMs, sinceMs, tenant }: RecentBuckets,
+): Promise<LateScores[]> {
+  const rows = await database.rows<SeriesRow & { scores: number; lastBucketMs: string }>(
+    `SELECT ${SERIES_COLUMNS}, toUInt32(sum(Late)) AS scores, toUnixTimestamp64Milli(max(Bucket)) AS lastBucketMs
+     FROM monitor_buckets FINAL
+     WHERE IntervalMs = {intervalMs:UInt32} AND Bucket >= fromUnixTimestamp64Milli({sinceMs:Int64})
+       AND ${IS_UNSPLIT} AND Late > 0 AND ${tenantCondition(tenant)}
+     GROUP BY ${SERIES_COLUMNS}`,
+    { intervalMs, sinceMs: Math.trunc(sinceMs), tenant },
+  );
+  return rows.map(({ scores, lastBucketMs, ...row }) => ({
+    series: fromSeriesRow(row),
+    scores,
+    lastBucketMs: Number(lastBucketMs),
+  }));
 }
 
 /** Memory of the past scores of traces; further ones go to the disk of the store. */

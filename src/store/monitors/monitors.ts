@@ -2,7 +2,7 @@ import type { MonitorStore } from '../../monitors/monitor-store.ts';
 import type { AlertStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
 import { closeBuckets, readBuckets } from './monitor-buckets.ts';
-import { explainSeries } from './monitor-evidence.ts';
+import { countLateScores, explainSeries } from './monitor-evidence.ts';
 import {
   readCheckpoint,
   readProgress,
@@ -42,6 +42,7 @@ export function createMonitorStore(
     writeCheckpoint: (ruleKey, checkpoint) => writeCheckpoint(database, ruleKey, checkpoint),
     writeStatus: (statuses) => writeStatus(database, statuses),
     explain: (series, fromMs, toMs) => explainSeries(database, series, fromMs, toMs),
+    countLate: (series, fromMs, toMs) => countLateScores(database, series, fromMs, toMs),
   };
 }
 

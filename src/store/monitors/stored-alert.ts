@@ -1,6 +1,7 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 
-/** Parses an event of `alert_events`. Events from before agents had versions lack the agent version. */
+/** Parses an event of `alert_events`. Events of earlier versions lack the agent version, or the number of late scores. */
 export function storedAlert(text: string): AlertEvent {
-  return { agentVersion: '', ...(JSON.parse(text) as Omit<AlertEvent, 'agentVersion'>) };
+  const event = JSON.parse(text) as Omit<AlertEvent, 'agentVersion' | 'lateScores'>;
+  return { agentVersion: '', lateScores: 0, ...event };
 }

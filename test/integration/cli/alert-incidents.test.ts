@@ -47,6 +47,9 @@ beforeAll(async () => {
     begun + 12 * HOUR_MS,
     [0.1, 0.15, 0.2].map((score) => ({ score, serviceVersion: 'v2' })),
   );
+  const late = { score: 0.9, evidenceUntil: WORLD_START_MS, traceTimestamp: WORLD_START_MS - 60 * DAY_MS };
+  await world.scored(begun + HOUR_MS, [late, late]);
+  await world.scored(begun + 11 * HOUR_MS, [late]);
   world.clockMs = begun + 12 * HOUR_MS + 61_000;
   await evaluator.advance();
 });
@@ -78,7 +81,14 @@ describe('alerts that run', () => {
     expect(code).toBe(0);
     expect(stderr).toContain('Off is paused');
     expect(jsonLines(stdout)).toMatchObject([
-      { alert: 'Low', phase: 'firing', detector: 'floor', muted: false },
+      {
+        alert: 'Low',
+        phase: 'firing',
+        detector: 'floor',
+        muted: false,
+        lateScores: 3,
+        lastLateBucket: new Date(WORLD_START_MS + 41 * HOUR_MS).toISOString(),
+      },
       {
         alert: 'Worse',
         phase: 'firing',
@@ -102,6 +112,7 @@ describe('alerts that run', () => {
     const { stdout: text } = await alerts('list');
     expect(text).toMatch(/^STATE +SINCE +ALERT +SERIES +WHAT +INCIDENT\nfiring /);
     expect(text).toContain('0.850 → 0.150 since');
+    expect(text).toContain('; 3 late scores not counted');
   });
 
   test('are listed as paused, without their earlier state, once their rule is paused', async () => {
@@ -136,7 +147,13 @@ describe('alerts that run', () => {
     const { stdout } = await alerts('list', '--incidents', '--json');
     expect(jsonLines(stdout)).toHaveLength(2);
     expect(jsonLines(stdout)).toContainEqual(
-      expect.objectContaining({ alert: 'Worse', status: 'firing', endsAt: null, acknowledgedAt: null }),
+      expect.objectContaining({
+        alert: 'Worse',
+        status: 'firing',
+        lateScores: 2,
+        endsAt: null,
+        acknowledgedAt: null,
+      }),
     );
     const { stderr } = await alerts('list', '--incidents', '--since', '1h');
     expect(stderr).toContain('no incidents');

@@ -23,6 +23,7 @@ export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
     before: 0.91,
     after: 0.52,
     count: 69,
+    lateScores: 0,
     evidenceLog10: 5.31,
     labels: { severity: 'page' },
     annotations: { runbook_url: 'https://example.com/runbook' },

@@ -57,6 +57,7 @@ const ALERT: Item<'/alerts'> = {
   before: 0.8,
   after: 0.7,
   count: 69,
+  lateScores: 2,
   evidenceLog10: 5.3,
   labels: {},
   annotations: {},
@@ -66,6 +67,27 @@ const ALERT: Item<'/alerts'> = {
   agentVersion: '',
   muted: false,
   acknowledgedAt: null,
+};
+
+const MONITOR: Item<'/monitors'> = {
+  ruleKey: 'k-1',
+  group: 'quality',
+  alert: 'HallucinationDrift',
+  detector: 'drift',
+  series: SERIES,
+  phase: 'firing',
+  since: SINCE,
+  incidentId: 'i-1',
+  finding: null,
+  lacks: null,
+  mean: 0.7,
+  baseline: 0.8,
+  evidenceLog10: 5.3,
+  scores: 1_069,
+  bucket: SINCE,
+  lateScores: 12,
+  lastLateBucket: SINCE,
+  muted: false,
 };
 
 const RULE: Item<'/rules'> = {
@@ -259,7 +281,7 @@ export const FULL: CannedReplies = {
   '/coverage': { items: [aCoverageLine(), aCoverageLine({ scorer: 'keyword-coverage' })], next: null },
   '/alerts': { items: [ALERT], next: null },
   '/backfills': { items: [aBackfill()], next: null },
-  '/monitors': { items: [], next: null },
+  '/monitors': { items: [MONITOR], next: null },
   '/mutes': { items: [{ subject: 'AnswersGotWorse', until: UNTIL }], next: null },
   '/judges': {
     items: [

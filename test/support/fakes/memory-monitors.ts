@@ -96,6 +96,8 @@ export class MemoryMonitors implements MonitorStore {
 
   explain = () => Promise.resolve({ worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' });
 
+  countLate = () => Promise.resolve(0);
+
   readonly alerts: MonitorStore['alerts'] = {
     write: (events) => this.#write(() => events.forEach((event) => this.#recordEvent(event))),
     known: (ids) => Promise.resolve(new Set(ids.filter((id) => this.events.has(id)))),

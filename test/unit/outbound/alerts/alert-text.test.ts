@@ -71,6 +71,12 @@ describe('the sentences on a budget', () => {
 });
 
 it('the finding tells since when, of how many, and how sure', () => {
+  expect(formatFinding(anAlert({ lateScores: 12 }))).toMatch(
+    /\(log10\)\. Besides, 12 scores came more than an hour after the trace, too late to count\.$/u,
+  );
+  expect(formatFinding(anAlert({ detector: 'threshold', lateScores: 1 }))).toMatch(
+    / Besides, 1 score came /u,
+  );
   expect(formatFinding(anAlert())).toBe(
     'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10).',
   );

@@ -65,7 +65,7 @@ describe('a body', () => {
   });
 
   it('of a beginning has what is known of it', async () => {
-    const event = anAlert({ serviceVersion: '1.2.3', agentVersion: '7' });
+    const event = anAlert({ serviceVersion: '1.2.3', agentVersion: '7', lateScores: 2 });
     const { body, outcome } = await sent(event);
     expect(outcome).toEqual({ kind: 'delivered' });
     expect(body).toMatchObject({
@@ -93,8 +93,9 @@ describe('a body', () => {
           change_started_at: '2026-11-21T06:40:00.000Z',
           current_mean: '0.52',
           description:
-            'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10). Most of it: model gpt-5-mini: 82 % of the change (mean 0.4 of 41).',
+            'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10). Besides, 2 scores came more than an hour after the trace, too late to count. Most of it: model gpt-5-mini: 82 % of the change (mean 0.4 of 41).',
           incident_id: event.incidentId,
+          late_scores: '2',
           log10_evidence: '5.31',
           n: '69',
           runbook_url: 'https://example.com/runbook',
