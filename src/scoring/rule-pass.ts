@@ -6,7 +6,7 @@ import { computeEvidenceHash } from './read/evidence.ts';
 import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import type { SelectedRule } from './select/selection.ts';
-import { explainNoTarget, listTargets, MAX_MODEL_CALLS, type ScoringTarget } from './select/targets.ts';
+import { describeLeftOut, explainNoTarget, listTargets, type ScoringTarget } from './select/targets.ts';
 import type { TraceTask } from './trace-task.ts';
 
 /** One rule on one trace: its verdicts that need no scorer, and its cells. */
@@ -66,13 +66,18 @@ function notApplicable(reason: NotScorableReason | null): Unscored {
   };
 }
 
-/** Builds the rows of a verdict on the whole trace. */
-function buildTraceRows(task: TraceTask, selected: SelectedRule, verdict: Unscored): Decision[] {
+/** Builds the rows of a verdict on the whole trace, or on one target without content. */
+function buildTraceRows(
+  task: TraceTask,
+  selected: SelectedRule,
+  verdict: Unscored,
+  targetId = task.key.traceId,
+): Decision[] {
   const { rule, selection, prior } = selected;
   return buildVerdictRows(verdict, {
     key: task.key,
     rule,
-    targetId: task.key.traceId,
+    targetId,
     prior,
     selection,
     evidenceUntilMs: task.activity.lastArrivalMs,
@@ -81,22 +86,16 @@ function buildTraceRows(task: TraceTask, selected: SelectedRule, verdict: Unscor
   });
 }
 
-/** Builds the row that stands for the model calls beyond the limit, under the id of the trace. */
+/** Builds the row that stands for the targets beyond the limit. */
 function buildLeftOutRows(task: TraceTask, selected: SelectedRule, reading: TraceReading): Decision[] {
-  const { modelCallsLeftOut = 0 } = reading;
-  if (selected.rule.target !== 'model-call' || modelCallsLeftOut === 0) {
+  const leftOut = describeLeftOut(reading, selected.rule.target);
+  if (leftOut === null) {
     return [];
   }
-  const detail = `the trace has ${MAX_MODEL_CALLS + modelCallsLeftOut} model calls; the first ${MAX_MODEL_CALLS} are scored`;
-  const prior = selected.prior.filter((row) => row.targetId === task.key.traceId);
-  return buildTraceRows(
-    task,
-    { ...selected, prior },
-    {
-      status: 'not_applicable',
-      reason: formatReason('too_many_calls', detail),
-    },
-  );
+  const { targetId, code, detail } = leftOut;
+  const prior = selected.prior.filter((row) => row.targetId === targetId);
+  const verdict = { status: 'not_applicable', reason: formatReason(code, detail) } as const;
+  return buildTraceRows(task, { ...selected, prior }, verdict, targetId);
 }
 
 /** Builds the rows of a target that cannot be scored. */

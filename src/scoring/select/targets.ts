@@ -43,6 +43,32 @@ export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTar
   });
 }
 
+/** Target that stands for those beyond the limit, and the reason. */
+export interface LeftOutTargets {
+  readonly targetId: string;
+  readonly code: 'too_many_calls' | 'too_many_targets';
+  readonly detail: string;
+}
+
+/** Describes the targets of a trace that are beyond the limit; null when all are listed. The runs' one has the id of the first of them. */
+export function describeLeftOut(reading: TraceReading, kind: TargetKind): LeftOutTargets | null {
+  const { traceId, runs, modelCallsLeftOut = 0 } = reading;
+  const describe = (total: number, what: string, most: number) =>
+    `the trace has ${total} ${what}; the first ${most} are scored`;
+  if (kind === 'model-call' && modelCallsLeftOut > 0) {
+    const detail = describe(MAX_MODEL_CALLS + modelCallsLeftOut, 'model calls', MAX_MODEL_CALLS);
+    return { targetId: traceId, code: 'too_many_calls', detail };
+  }
+  if (kind === 'trace' && runs.length > MAX_TARGETS) {
+    const detail = describe(runs.length, 'runs', MAX_TARGETS);
+    return { targetId: `${traceId}/${MAX_TARGETS}`, code: 'too_many_targets', detail };
+  }
+  const agents = kind === 'agent' ? new Set(listSubRuns(runs).map(({ target }) => target.spanId)).size : 0;
+  return agents > MAX_TARGETS
+    ? { targetId: traceId, code: 'too_many_targets', detail: describe(agents, 'called agents', MAX_TARGETS) }
+    : null;
+}
+
 /** Returns the reason why a trace has no target of this kind. */
 export function explainNoTarget(reading: TraceReading, kind: TargetKind): NotScorableReason {
   if (reading.notScorable !== null) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Span } from '../../../src/domain/trace/span.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { MAX_MODEL_CALLS } from '../../../src/scoring/select/targets.ts';
+import { MAX_MODEL_CALLS, MAX_TARGETS } from '../../../src/scoring/select/targets.ts';
 import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { buildSpan, computeSpanId } from '../../support/builders/spans.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
@@ -122,6 +122,37 @@ describe('a rule on model calls', () => {
     const [again] = await score();
     expect(again?.decisions).toEqual([]);
   });
+
+  it.each(['agent', 'trace'] as const)(
+    'counts the targets beyond the limit of a rule on %ss',
+    async (target) => {
+      const { store, scorer, score } = await world({ target });
+      const agent = (id: string, at: number) => ({
+        ...AGENT,
+        spanId: computeSpanId(id),
+        parentSpanId: target === 'agent' ? AGENT.spanId : '',
+        startUnixNano: AGENT.startUnixNano + BigInt(at),
+        attributes: new Map([...AGENT.attributes, ['gen_ai.agent.name', id]]),
+      });
+      const ids = Array.from({ length: MAX_TARGETS + 4 }, (_, at) => `n${at}`);
+      await score(...(target === 'agent' ? [AGENT] : []), ...ids.map(agent));
+      expect(scorer.inputs).toHaveLength(MAX_TARGETS);
+      const listRest = () => store.decisions().filter((row) => row.status !== 'scored');
+      const what = target === 'agent' ? 'called agents' : 'runs';
+      const rest = {
+        targetId: target === 'agent' ? KEY.traceId : `${KEY.traceId}/200`,
+        scorer: '*',
+        status: 'not_applicable',
+        reason: `too_many_targets: the trace has 204 ${what}; the first 200 are scored`,
+      };
+      expect(listRest()).toMatchObject([rest]);
+      await score(agent('late', 999));
+      expect(scorer.inputs).toHaveLength(MAX_TARGETS);
+      expect(listRest()).toMatchObject([{ ...rest, reason: rest.reason.replace('204', '205') }]);
+      const [again] = await score();
+      expect(again?.decisions).toEqual([]);
+    },
+  );
 
   it('says of a trace without a model call that there is none', async () => {
     const { store, score } = await world({ target: 'model-call' });
