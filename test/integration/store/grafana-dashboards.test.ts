@@ -19,7 +19,10 @@ const ROWS = 8;
 /** One row for each of the last eight hours: a mean of 0.5 in the four that are shown, of 0.8 before them. */
 const VALUES: Readonly<Record<string, string>> = {
   Bucket: 'now64(3) - toIntervalHour(number) - toIntervalMinute(1)',
+  Tenant: "'acme'",
   Scorer: "'grounding'",
+  Target: "'trace'",
+  Fingerprint: "'0123456789abcdef'",
   Agent: "'weather'",
   Environment: "'production'",
   Source: "'live'",
@@ -35,6 +38,17 @@ const VALUES: Readonly<Record<string, string>> = {
   CostUsd: '0.25',
   IsDeleted: '0',
 };
+
+/** A scorer whose judge was changed an hour ago: a mean of 0.8 of the former fingerprint, and of 0.2 of the new one since. */
+const CHANGED: Readonly<Record<string, string>> = {
+  ...VALUES,
+  Scorer: "'changed'",
+  Fingerprint: `if(number < 2, 'fedcba9876543210', '0123456789abcdef')`,
+  Total: 'if(number < 2, 0.4, 1.6)',
+};
+
+/** Scores of sessions by the same scorer as those of traces, in the shown time only. */
+const SESSIONS: Readonly<Record<string, string>> = { ...VALUES, Target: "'session'", Total: '1.8' };
 
 let dataDir: string;
 let engine: EmbeddedEngine;
@@ -62,8 +76,18 @@ beforeAll(async () => {
   ]);
   for (const table of (await listTables(owner)).filter((each) => asked.has(each.table))) {
     const names = new Set(table.columns.map(({ name }) => name));
-    const values = Object.fromEntries(Object.entries(VALUES).filter(([name]) => names.has(name)));
-    await fillTable(owner, table, ROWS, values);
+    const fill = (rows: number, values: Readonly<Record<string, string>>) =>
+      fillTable(
+        owner,
+        table,
+        rows,
+        Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name))),
+      );
+    await fill(ROWS, VALUES);
+    if (table.table === 'score_hours') {
+      await fill(ROWS, CHANGED);
+      await fill(SHOWN_HOURS, SESSIONS);
+    }
   }
 }, 120_000);
 
@@ -88,6 +112,9 @@ function expand(sql: string, chosen?: Readonly<Record<string, string>>): string 
   return expanded;
 }
 
+/** Values of the variables; one scorer, tenant, agent and environment. */
+const CHOSEN = { tenant: 'acme', scorer: 'grounding', agent: 'weather', environment: 'production' };
+
 const panels = [QUALITY_DASHBOARD, OPERATIONS_DASHBOARD].flatMap(({ rows }) =>
   rows.flatMap((row) => row.panels),
 );
@@ -110,37 +137,54 @@ function statementsOf(title: string): string[] {
 describe('the SQL of the dashboards, asked by a reader', () => {
   it.each(statements)('%s yields rows', async (_title, sql) => {
     expect(await queryRows(reader, expand(sql))).not.toEqual([]);
-    const chosen = { scorer: 'grounding', agent: 'weather', environment: 'production' };
-    expect(await queryRows(reader, expand(sql, chosen))).not.toEqual([]);
+    expect(await queryRows(reader, expand(sql, CHOSEN))).not.toEqual([]);
   });
 
   it.each(statements.filter(([, sql]) => sql.includes('$__conditionalAll(Scorer')))(
-    '%s has none for a scorer that nobody has',
+    '%s has none for a scorer that nobody has, and none for another tenant',
     async (_title, sql) => {
-      const chosen = { scorer: "it''s none", agent: 'weather', environment: 'production' };
-
-      expect(await queryRows(reader, expand(sql, chosen))).toEqual([]);
+      expect(await queryRows(reader, expand(sql, { ...CHOSEN, scorer: "it''s none" }))).toEqual([]);
+      expect(await queryRows(reader, expand(sql, { ...CHOSEN, tenant: 'other' }))).toEqual([]);
     },
   );
 
-  it('shows the weighted mean of each hour, and that of the week before', async () => {
-    const [means = '', before = ''] = statementsOf('Weighted mean and baseline');
+  const means = async (sql = '', scorer = 'grounding') => {
+    const rows = await queryRows<{ series: string; mean: number }>(
+      reader,
+      expand(sql, { ...CHOSEN, scorer }),
+    );
+    return new Set(rows.map(({ series, mean }) => `${series}: ${mean}`));
+  };
 
-    const shown = await queryRows<{ mean: number }>(reader, expand(means));
-    expect(new Set(shown.map(({ mean }) => mean))).toEqual(new Set([0.5]));
-    const baseline = await queryRows<{ Scorer: string; mean: number }>(reader, expand(before));
-    expect(baseline.map(({ Scorer, mean }) => [Scorer, mean])).toEqual([
-      ['grounding, week before', 0.8],
-      ['grounding, week before', 0.8],
-    ]);
+  it('shows the weighted mean of each hour, and that of the week before', async () => {
+    const [shown, before] = statementsOf('Weighted mean and baseline');
+
+    expect(await means(shown)).toEqual(new Set(['grounding: 0.5', 'grounding of session: 0.9']));
+    expect(await means(before)).toEqual(new Set(['grounding, week before: 0.8']));
   });
 
-  it('compares the shown time with the week before', async () => {
+  it('has a line for each fingerprint, and no week before for a new one', async () => {
+    const [shown, before] = statementsOf('Weighted mean and baseline');
+
+    expect(await means(shown, 'changed')).toEqual(
+      new Set(['changed fedcba98: 0.2', 'changed 01234567: 0.8']),
+    );
+    expect(await means(before, 'changed')).toEqual(new Set(['changed 01234567, week before: 0.8']));
+  });
+
+  it('compares the shown time with the week before, each fingerprint with itself', async () => {
     const [sql = ''] = statementsOf('Against the week before');
 
-    const [row] = await queryRows<Record<string, number>>(reader, expand(sql));
+    const compared = (scorer: string) =>
+      queryRows<Record<string, unknown>>(reader, expand(sql, { ...CHOSEN, scorer }));
 
-    expect(row).toMatchObject({ mean: 0.5, 'week before': 0.8, 'effective traces': SHOWN_HOURS });
-    expect(row?.['difference']).toBeCloseTo(-0.3);
+    const [, grounding] = await compared('grounding');
+    expect(grounding).toMatchObject({ Target: 'trace', mean: 0.5, 'week before': 0.8 });
+    expect(grounding).toMatchObject({ 'effective traces': SHOWN_HOURS });
+    expect(grounding?.['difference']).toBeCloseTo(-0.3);
+    expect(await compared('changed')).toMatchObject([
+      { fingerprint: 'fedcba98', mean: 0.2, 'week before': null, difference: null },
+      { fingerprint: '01234567', mean: 0.8, 'week before': 0.8, difference: 0 },
+    ]);
   });
 });
