@@ -7,15 +7,23 @@ const WAIT_MS = 30_000;
 /** Wait for a replica that is away, seconds: shorter, so that the error says so. */
 const INACTIVE_WAIT_S = 20;
 
+/** Delay from which a server of a shard is passed over, seconds. A server that takes all inserts of its shard has none. */
+const MOST_BEHIND_S = 10;
+
 /** Settings of every statement on a cluster. */
 const OF_CLUSTER: ClickHouseSettings = {
   // A subquery runs once and its result goes to all shards: right for any key, also for one that is not that of the shards.
   distributed_product_mode: 'global',
   // A read that names its traces asks their shards only.
   optimize_skip_unused_shards: 1,
-  // All processes read and write a shard at its first server that answers, so each read sees the writes before it.
+  // All processes read and write a shard at its first server that answers, so each read sees the writes before it. The next one is
+  // asked neither when the first is slow, nor because it once did not answer.
   load_balancing: 'in_order',
   prefer_localhost_replica: 0,
+  use_hedged_requests: 0,
+  distributed_replica_max_ignored_errors: '1000',
+  // A server that was away is passed over until it has fetched what others wrote meanwhile.
+  max_replica_delay_for_distributed_queries: String(MOST_BEHIND_S),
   // An insert is done when the shards have its rows, not when the server that was asked has them.
   distributed_foreground_insert: 1,
   // The shards would keep the rows that they select, although these belong to others.

@@ -13,6 +13,16 @@ describe('settings of a statement on a cluster', () => {
     expect(settings).not.toHaveProperty('select_sequential_consistency');
   });
 
+  it('keep reads and inserts of a shard at its first server, whose rows no other has yet', () => {
+    expect(clusterSettings('SELECT count() FROM decisions')).toMatchObject({
+      load_balancing: 'in_order',
+      prefer_localhost_replica: 0,
+      use_hedged_requests: 0,
+      distributed_replica_max_ignored_errors: '1000',
+      max_replica_delay_for_distributed_queries: '10',
+    });
+  });
+
   it.each(['INSERT INTO spend', 'INSERT INTO jobs (Id) SELECT 1', '\n  INSERT INTO scorer_members'])(
     'wait for a majority of the servers that have state: %s',
     (sql) => {
