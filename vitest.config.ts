@@ -46,6 +46,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Tests of the store that run once more on two shards: reads and writes through distributed tables, and state beside them. */
+const ON_SHARDS = ['test/integration/store/{decisions,scores}.test.ts'];
+
 /** One project per kind of test; what each may do is told in ARCHITECTURE.md, "Tests". */
 export default defineConfig({
   test: {
@@ -57,6 +60,7 @@ export default defineConfig({
       folder('contract', { testTimeout: 120_000 }),
       folder('parity', { ...SHARED_MODULES, testTimeout: 120_000 }),
       folder('integration', SLOW),
+      { test: { name: 'shards', include: ON_SHARDS, env: { SPANSCORE_TEST_CLUSTER: '1' }, ...SLOW } },
       folder('e2e', SLOW),
       folder('peers', SLOW),
       folder('tarball', SLOW),

@@ -6,7 +6,8 @@ import type { Store } from './contracts/store.ts';
 import { readAheadRows } from './schema/ahead-rows.ts';
 import { readStorePace } from './schema/store-pace.ts';
 import { readStoreSize } from './schema/store-size.ts';
-import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import type { Database } from './database.ts';
+import { openDatabase, type DatabaseOptions } from './open-database.ts';
 import { createAuditStore } from './access/audit.ts';
 import { createCookieKeyStore } from './access/cookie-keys.ts';
 import { createComparedScoreStore } from './aggregates/compared-scores.ts';
@@ -31,6 +32,7 @@ import { createTombstoneStore } from './purge/tombstones.ts';
 import { createMemberStore } from './scores/members.ts';
 import { readServerClocks } from './cluster/check-cluster.ts';
 import { applyMergeSettings } from './schema/merge-settings.ts';
+import { readMigrations } from './schema/migration-files.ts';
 import { migrate, migrationStatus } from './schema/migrate.ts';
 import { readDefinitions } from './schema/table-definitions.ts';
 import { refuseUnfinished } from './schema/unfinished-copy.ts';
@@ -109,9 +111,14 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
   }
   if (options.migrate === false) {
     await migrationStatus(database);
-    return;
+  } else {
+    await migrateAll(database, options);
   }
-  for (const migration of await migrate(database)) {
+  database.watchShards();
+}
+
+async function migrateAll(database: Database, options: StoreOptions): Promise<void> {
+  for (const migration of await migrate(database, readMigrations(), options.log)) {
     options.log?.info('migration applied', { version: migration.version, name: migration.name });
   }
   const definitions = await readDefinitions(database);

@@ -12,7 +12,7 @@ import type { MonitorGroup, MonitorRule } from '../../src/monitors/rule.ts';
 import type { SplitFacet } from '../../src/domain/series-facets.ts';
 import type { BucketRange, Checkpoint, MonitorStore } from '../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../src/monitors/monitor-status.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/open-database.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
 import { openStore } from '../../src/store/store.ts';
 import { storeOptions } from '../support/store/store-rows.ts';

@@ -4,22 +4,16 @@ import { readEnvironment } from '../../config/environment.ts';
 import { listEndpoints } from '../../config/addresses/listen-endpoints.ts';
 import { type ExporterSection, readOptions, type ReceiverSection } from '../../config/schema/components.ts';
 import { readServeFile } from '../../config/serve-file.ts';
-import { readErrorMessage, NotFoundError } from '../../domain/errors.ts';
+import { ConfigError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { SECOND_MS } from '../../domain/durations.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';
 import { connectStore } from '../../app/store/connect-store.ts';
 import { openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
 import { refuseNode } from '../node-version.ts';
+import type { CheckResult } from './check-result.ts';
+import { checkServers } from './cluster-servers.ts';
 import type { AheadRows, ServerClock, Store } from '../../store/contracts/store.ts';
-
-/** Result of one check, with the next step when it failed. */
-export interface CheckResult {
-  readonly check: string;
-  readonly status: 'ok' | 'warning' | 'failed';
-  readonly detail: string;
-  readonly fix?: string;
-}
 
 export interface DoctorDeps {
   readonly log: Log;
@@ -111,13 +105,15 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
       status: 'ok',
       detail: `${connection.kind}, database ${status.database} has schema version ${status.current} of ${status.known}${behind}`,
     };
+    const servers = status.cluster === undefined ? [] : [checkServers(status.cluster)];
     if (status.current < status.known) {
-      return [found];
+      return [found, ...servers];
     }
     const store = await openConnectedStore(connection, deps.log);
     try {
       return [
         found,
+        ...servers,
         ...(await checkSpans(config, store)),
         await checkClock(store),
         ...(await checkServerClocks(store)),
@@ -136,8 +132,8 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
         },
       ];
     }
-    const fix =
-      config.store.url === undefined ? 'read the message' : 'check store.url, username and password';
+    const isSaid = config.store.url === undefined || error instanceof ConfigError;
+    const fix = isSaid ? 'read the message' : 'check store.url, username and password';
     return [{ check: 'store', status: 'failed', detail: redactText(readErrorMessage(error)), fix }];
   } finally {
     await connection?.release();

@@ -4,7 +4,7 @@ import { showUsd } from '../../domain/money/usd.ts';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';
-import type { CheckResult } from './doctor-checks.ts';
+import type { CheckResult } from './check-result.ts';
 
 /** Time limit of one judge call, milliseconds. */
 const LIMIT_MS = 60_000;

@@ -1,4 +1,5 @@
 import { EXPORTERS, RECEIVERS } from '../../components.ts';
+import type { CheckResult } from '../checks/check-result.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import {
   checkConfigFile,
@@ -8,7 +9,6 @@ import {
   checkNode,
   checkPorts,
   checkStore,
-  type CheckResult,
 } from '../checks/doctor-checks.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { probeJudges } from '../checks/judge-probe.ts';

@@ -1,7 +1,8 @@
 import { HOUR_MS, SECOND_MS } from '../../domain/durations.ts';
 import { sleep } from '../../domain/waits.ts';
 import type { BackupStore, BackupSurvey, TableDigest } from '../contracts/backup.ts';
-import { openDatabase, type Database, type DatabaseOptions } from '../database.ts';
+import type { Database } from '../database.ts';
+import { openDatabase, type DatabaseOptions } from '../open-database.ts';
 import { migrationStatus } from '../schema/migrate.ts';
 import { readClock } from '../spans/arrivals.ts';
 import { listDataTables, orderTables } from './backup-tables.ts';

@@ -1,6 +1,7 @@
 import { StoreRejectedError } from '../../domain/errors.ts';
 import type { RestoreRepairs, RestoreSource, RestoreStore, TableDigest } from '../contracts/backup.ts';
-import { openDatabase, type Database } from '../database.ts';
+import type { Database } from '../database.ts';
+import { openDatabase } from '../open-database.ts';
 import { migrate } from '../schema/migrate.ts';
 import { readMigrations } from '../schema/migration-files.ts';
 import { applyRetention } from '../schema/retention.ts';

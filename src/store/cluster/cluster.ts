@@ -8,6 +8,12 @@ export interface Cluster {
   readonly database: string;
 }
 
+/** SQL for the host name and the port of the server that computes it. */
+export const SERVER_NAME = "concat(hostName(), ':', toString(tcpPort()))";
+
+/** SQL for the setting of a read of all servers that leaves out those that do not answer. */
+export const ANSWERING = 'SETTINGS skip_unavailable_shards = 1';
+
 /** Returns ` ON CLUSTER …`, or '' without a cluster. */
 export function onCluster(cluster: Cluster | undefined): string {
   return cluster === undefined ? '' : ` ON CLUSTER ${quoteName(cluster.name)}`;

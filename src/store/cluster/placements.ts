@@ -39,6 +39,7 @@ const TABLES: Readonly<Record<Placement, readonly string[]>> = {
     'alert_members',
     'alert_mutes',
     'audit',
+    'cluster_shards',
     'cookie_keys',
     'dead_letters',
     'decision_hours',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import { type Database, openDatabase } from '../../../src/store/database.ts';
+import type { Database } from '../../../src/store/database.ts';
+import { openDatabase } from '../../../src/store/open-database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post, protobuf } from '../../support/collector/otlp-post.ts';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';

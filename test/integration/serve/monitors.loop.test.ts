@@ -8,7 +8,7 @@ import type { ConfigInput } from '../../../src/app/config/index.ts';
 import { type Serve, startServe } from '../../../src/serve.ts';
 import type { SpendEntry } from '../../../src/store/contracts/stores.ts';
 import { createJudgeCallStore } from '../../../src/store/scores/judge-calls.ts';
-import { openDatabase } from '../../../src/store/database.ts';
+import { openDatabase } from '../../../src/store/open-database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
 import { scoreRowAt } from '../../support/monitors/monitor-world.ts';

@@ -1,14 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
+import { checkStore } from '../../../src/cli/checks/doctor-checks.ts';
+import { parseConfig } from '../../../src/app/config/index.ts';
+import { onCluster } from '../../../src/store/cluster/cluster.ts';
+import { buildCopy, listObjects } from '../../../src/store/cluster/fill-servers.ts';
 import { renderStatement } from '../../../src/store/cluster/render-statement.ts';
 import { listPlaced, localTable, SHARDING_KEY } from '../../../src/store/cluster/placements.ts';
 import { listExpiries } from '../../../src/store/schema/retention.ts';
-import { readMigrations } from '../../../src/store/schema/migration-files.ts';
+import {
+  migrationsFolder,
+  readMigrations,
+  splitStatements,
+} from '../../../src/store/schema/migration-files.ts';
 import { openStore, readMigrationStatus } from '../../../src/store/store.ts';
+import { emptyFolder } from '../../support/processes/cli.ts';
+import { runCommand as runProgram } from '../../support/processes/run-command.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
 import { queryRows, runCommand } from '../../support/store/clickhouse-query.ts';
-import { TWO_SHARDS } from '../../support/store/cluster/cluster-name.ts';
-import { startTwoShards, testEngine } from '../../support/store/engine.ts';
+import { LACKING, ONE_AWAY, TWO_SHARDS } from '../../support/store/cluster/cluster-name.ts';
+import { startTwoShards, testEngine, type TestEngine } from '../../support/store/engine.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
 import {
   buildDecision,
@@ -19,6 +32,7 @@ import {
   newTraceId,
   openTestStore,
   spanBlock,
+  storeFlags,
   storeOptions,
   type TestStore,
 } from '../../support/store/store-rows.ts';
@@ -28,26 +42,70 @@ const TRACES: readonly TraceKey[] = Array.from({ length: 40 }, () => ({
   traceId: newTraceId(),
 }));
 
-test('the engine parses every statement of the migrations as it is rendered for a cluster', async () => {
-  const engine = await testEngine();
-  try {
-    const cluster = { name: 'main-1', database: 'quality' };
-    const statements = readMigrations().flatMap((migration) =>
-      migration.statements.flatMap((statement) => renderStatement(statement, cluster)),
-    );
+const CLUSTER = { name: 'main-1', database: 'quality' };
+
+const MIGRATED = readMigrations().flatMap(({ statements }) => statements);
+
+describe('the engine parses', () => {
+  let engine: TestEngine;
+
+  beforeAll(async () => {
+    engine = await testEngine();
+  });
+  afterAll(() => engine.stop());
+
+  /** Formats statements as a server does; null for one that it cannot parse. */
+  const parse = (statements: readonly string[]) => {
     const list = statements.map((each) => `'${each.replaceAll(/[\\']/gu, String.raw`\$&`)}'`).join(',\n');
-    const rows = await queryRows<{ statement: string; text: string }>(
+    return queryRows<{ statement: string; text: string | null }>(
       { ...engine, database: 'default' },
-      `SELECT arrayJoin([${list}]) AS statement, formatQueryOrNull(statement) AS text`,
+      `SELECT arrayJoin([${list}]) AS statement, formatQuerySingleLineOrNull(statement) AS text`,
     );
+  };
+
+  test('every statement of the migrations as it is rendered for a cluster', async () => {
+    const statements = MIGRATED.flatMap((statement) => renderStatement(statement, CLUSTER));
+    const rows = await parse(statements);
     expect(rows).toHaveLength(statements.length);
     expect(rows.filter(({ text }) => text === null)).toEqual([]);
-    const created = rows.filter(({ text }) => text.startsWith('CREATE TABLE'));
-    expect(created.every(({ text }) => text.includes('ON CLUSTER `main-1`'))).toBe(true);
-  } finally {
-    await engine.stop();
-  }
+    const created = rows.filter(({ text }) => text?.startsWith('CREATE TABLE'));
+    expect(created.every(({ text }) => text?.includes('ON CLUSTER `main-1`'))).toBe(true);
+  });
+
+  test('every statement for people who operate a cluster, and that of a purge', async () => {
+    const sync = `SYSTEM SYNC REPLICA${onCluster(CLUSTER)} quality.purge_items`;
+    const rows = await parse([...readStatements(), sync]);
+    expect(rows).toHaveLength(9);
+    expect(rows.filter(({ text }) => text === null)).toEqual([]);
+  });
+
+  test('every statement that creates a table on a server that lacks it, with the macros of its path', async () => {
+    const created = (
+      await parse(MIGRATED.flatMap((statement) => renderStatement(statement, CLUSTER)))
+    ).filter(({ text }) => /^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS/u.test(text ?? ''));
+    const copies = created.map(({ text }) => {
+      const [, type = '', name = '', rest = ''] =
+        /^CREATE (.*) IF NOT EXISTS (\w+) ON CLUSTER `main-1` (.*)$/u.exec(text ?? '') ?? [];
+      return buildCopy(CLUSTER, name, `CREATE ${type} quality.${name} ${rest}`);
+    });
+    expect(copies).toHaveLength(listObjects(CLUSTER, MIGRATED).length);
+    const rows = await parse(copies);
+    expect(rows.filter(({ text }) => text === null)).toEqual([]);
+    const replicated = rows.filter(({ text }) => text?.includes('ENGINE = Replicated'));
+    expect(replicated.length).toBeGreaterThan(40);
+    for (const { text } of replicated) {
+      expect(text).toMatch(/\('\/clickhouse\/spanscore\/main-1\/.*', '(?:\{shard\}-)?\{replica\}'/u);
+    }
+  });
 });
+
+/** Statements of the section about clusters in the page about operations. */
+function readStatements(): string[] {
+  const page = readFileSync(join(migrationsFolder(), '../../docs/operations.md'), 'utf8');
+  const section = page.slice(page.indexOf('\n## A cluster\n'), page.indexOf('\n## Sizing\n'));
+  const blocks = [...section.matchAll(/```sql\n(.*?)```/gsu)].map(([, block = '']) => block);
+  return blocks.flatMap(splitStatements);
+}
 
 describe('a store on two shards', () => {
   let it: TestStore;
@@ -181,7 +239,7 @@ describe('a store on two shards', () => {
       `belong to cluster "${TWO_SHARDS}", not to "other"`,
     );
     await expect(openStore({ ...it.options, database: 'new_one', cluster: 'other' })).rejects.toThrow(
-      `knows no cluster "other"; it knows ${TWO_SHARDS}`,
+      `knows no cluster "other"; it knows ${ONE_AWAY}, ${TWO_SHARDS}`,
     );
     await runCommand(it.options, 'CREATE DATABASE of_one_server');
     const lone = await openStore({ ...single, database: 'of_one_server' });
@@ -191,9 +249,115 @@ describe('a store on two shards', () => {
     );
   });
 
+  test('is refused, also by doctor, when its rows are distributed over other shards', async () => {
+    const stored = () => queryRows(it.options, 'SELECT Names, Weights FROM cluster_shards');
+    expect(await stored()).toEqual([{ Names: ['1', '2'], Weights: [1, 1] }]);
+    await runCommand(it.options, 'TRUNCATE TABLE cluster_shards');
+    await runCommand(
+      it.options,
+      "INSERT INTO cluster_shards (Names, Weights) VALUES (['1', '2', '3'], [1, 1, 1])",
+    );
+    const refusal = `has the shards 1, 2 (2), but the rows of database "${it.options.database}" are distributed over 1, 2, 3 (3)`;
+    await expect(openStore(it.options)).rejects.toThrow(refusal);
+    await expect(openStore({ ...it.options, migrate: false })).rejects.toThrow(refusal);
+    const { url, username, password, database } = it.options;
+    const config = parseConfig({ store: { url, username, password, database, cluster: TWO_SHARDS } });
+    expect(await checkStore(config, { log: silentLog, fetch })).toEqual([
+      { check: 'store', status: 'failed', detail: expect.stringContaining(refusal), fix: 'read the message' },
+    ]);
+    // Tables of an earlier version have no record.
+    await runCommand(it.options, 'TRUNCATE TABLE cluster_shards');
+    const again = await openStore(it.options);
+    await again.close();
+    expect(await stored()).toEqual([{ Names: ['1', '2'], Weights: [1, 1] }]);
+    const checks = await checkStore(config, { log: silentLog, fetch });
+    expect(checks).toContainEqual({
+      check: 'servers of the cluster',
+      status: 'ok',
+      detail: '2 servers in 2 shards, each has all tables',
+    });
+  });
+
+  test('is created on a server without tables as it is on the others', async () => {
+    const { database } = it.options;
+    const read = (from: string) =>
+      queryRows<{ name: string; definition: string }>(
+        it.options,
+        `SELECT name, replaceAll(create_table_query, '${from}', 'DATABASE') AS definition FROM system.tables
+         WHERE database = '${from}' AND NOT startsWith(name, '.inner') ORDER BY name`,
+      );
+    const there = await read(database);
+    // The database of the new server, on the engine of the other.
+    await runCommand(it.options, 'CREATE DATABASE new_server');
+    const cluster = { name: TWO_SHARDS, database: 'new_server' };
+    for (const { name } of listObjects(cluster, MIGRATED)) {
+      const definition = there.find((each) => each.name === name)?.definition ?? '';
+      const copy = buildCopy(cluster, name, definition.replaceAll('DATABASE', 'new_server'));
+      await runCommand(it.options, copy);
+      await runCommand(it.options, copy);
+    }
+    const ofMigrations = ['schema_migrations', 'cluster_shards'];
+    expect(await read('new_server')).toEqual(there.filter(({ name }) => !ofMigrations.includes(name)));
+  });
+
+  test('opens while one server is away and another lacks a table, which it creates', async () => {
+    const options = { ...it.options, database: LACKING, cluster: ONE_AWAY };
+    const lines: { message: string; fields?: object | undefined }[] = [];
+    const log = { ...silentLog, info: (message: string, fields?: object) => lines.push({ message, fields }) };
+    for (const _ of ['first start', 'next start']) {
+      lines.length = 0;
+      const store = await openStore({ ...options, log });
+      await store.scores.write(TRACES.map((key) => buildScore(key)));
+      expect(await store.serverClocks()).toHaveLength(2);
+      await store.close();
+    }
+    expect(lines).toEqual([
+      {
+        message: 'tables created on a server that lacked them',
+        fields: { server: 'server-2', tables: ['jobs'] },
+      },
+    ]);
+    const { cluster } = await readMigrationStatus(options);
+    expect(cluster).toEqual({
+      shards: 2,
+      servers: 3,
+      answering: 2,
+      gaps: [{ server: 'server-2', tables: ['jobs'] }],
+      repairs: [
+        expect.stringMatching(/^CREATE TABLE IF NOT EXISTS `lacks_jobs`\.`jobs` ON CLUSTER `one_away` /u),
+      ],
+      fault: undefined,
+    });
+    const migrate = (...flags: string[]) =>
+      runProgram(['migrate', ...flags, ...storeFlags(options), '--set', `store.cluster=${ONE_AWAY}`], {
+        cwd: emptyFolder(),
+      });
+    const dry = await migrate('--dry-run');
+    expect(dry).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^-- server server-2 lacks 1 table: jobs\nCREATE TABLE IF NOT EXISTS .*;$/mu,
+      ),
+    });
+    // The server of the test lacks the table whatever is created.
+    expect(await migrate()).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('server server-2 lacks 1 table: jobs'),
+    });
+    // A table that no server has cannot be copied.
+    await runCommand(options, 'DROP TABLE jobs');
+    const lost = (await readMigrationStatus(options)).cluster;
+    expect(lost?.gaps).toEqual(['server-1', 'server-2'].map((server) => ({ server, tables: ['jobs'] })));
+    await expect(openStore(options)).rejects.toThrow(
+      `no server of cluster "${ONE_AWAY}" has the tables jobs, which migrations created: restore database "${LACKING}"`,
+    );
+  });
+
   test('shows the clocks of its servers', async () => {
     const clocks = await it.store.serverClocks();
-    expect(clocks).toHaveLength(1);
-    expect(Math.abs((clocks[0]?.atMs ?? 0) - Date.now())).toBeLessThan(5_000);
+    expect(clocks.map(({ server }) => server)).toEqual(['server-1', 'server-2']);
+    for (const { atMs } of clocks) {
+      expect(Math.abs(atMs - Date.now())).toBeLessThan(5_000);
+    }
   });
 });

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
 import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
-import { openDatabase, type Database } from '../../../src/store/database.ts';
+import type { Database } from '../../../src/store/database.ts';
+import { openDatabase } from '../../../src/store/open-database.ts';
 import {
   buildDecision,
   spanBlock,

@@ -3,7 +3,8 @@ import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../../src/domain/trace/agent-signals.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { joinTraceKey, type Arrival } from '../../../src/store/contracts/stores.ts';
-import { openDatabase, type Database } from '../../../src/store/database.ts';
+import type { Database } from '../../../src/store/database.ts';
+import { openDatabase } from '../../../src/store/open-database.ts';
 import { openStore } from '../../../src/store/store.ts';
 import {
   logBlock,

@@ -4,7 +4,7 @@ import type { Score } from '../../../src/domain/score.ts';
 import { createEvaluator, type Evaluator } from '../../../src/monitors/evaluator.ts';
 import type { MonitorStore } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorGroup } from '../../../src/monitors/rule.ts';
-import { openDatabase } from '../../../src/store/database.ts';
+import { openDatabase } from '../../../src/store/open-database.ts';
 import { toScoreRow } from '../../../src/store/scores/score-row.ts';
 import { toDateTime } from '../../../src/store/values.ts';
 import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';

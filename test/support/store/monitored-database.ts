@@ -1,4 +1,4 @@
-import { openDatabase } from '../../../src/store/database.ts';
+import { openDatabase } from '../../../src/store/open-database.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { queryRows, runCommand } from './clickhouse-query.ts';
 import type { TestEngine } from './engine.ts';

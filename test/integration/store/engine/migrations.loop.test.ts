@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../../src/domain/errors.ts';
-import { openDatabase } from '../../../../src/store/database.ts';
+import { openDatabase } from '../../../../src/store/open-database.ts';
 import { applyMergeSettings } from '../../../../src/store/schema/merge-settings.ts';
 import { readDefinitions } from '../../../../src/store/schema/table-definitions.ts';
 import { migrate, migrationStatus } from '../../../../src/store/schema/migrate.ts';

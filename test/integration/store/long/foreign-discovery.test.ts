@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Span } from '../../../../src/domain/trace/span.ts';
 import type { Arrival } from '../../../../src/store/contracts/stores.ts';
-import { openDatabase, type Database } from '../../../../src/store/database.ts';
+import type { Database } from '../../../../src/store/database.ts';
+import { openDatabase } from '../../../../src/store/open-database.ts';
 import { createDiscovery } from '../../../../src/store/foreign/discovery.ts';
 import { readForeignSchema } from '../../../../src/store/foreign/foreign-schema.ts';
 import {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../../../src/store/database.ts';
+import type { Database } from '../../../../src/store/database.ts';
+import { openDatabase } from '../../../../src/store/open-database.ts';
 import { scoreRowAt } from '../../../support/monitors/monitor-world.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { until } from '../../../support/until.ts';

@@ -1,28 +1,42 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { ChdbModule, ChdbResult, ChdbSession } from '../../../../src/store/embedded/chdb-session.ts';
-import { TWO_SHARDS } from './cluster-name.ts';
+import { LACKING, ONE_AWAY, TWO_SHARDS } from './cluster-name.ts';
 import { listPlaced, localTable, SHARDING_KEY } from '../../../../src/store/cluster/placements.ts';
 
 // chdb as a cluster of two shards, for tests: the real planner and the real Distributed engine, over one process. Both shards have the same
 // files, and each sees its own rows only. There is no Keeper and there are no other servers. So what needs them is rewritten: ON CLUSTER,
-// replicated engines, the macros of servers.
+// replicated engines, the macros and the names of servers.
 
 const chdb = createRequire(import.meta.url)('chdb') as ChdbModule;
 
-const SHARD = `<shard><internal_replication>true</internal_replication>
-  <replica><host>127.0.0.1</host><port>9000</port></replica></shard>`;
+const buildReplica = (address: string) => {
+  const [host, port] = address.split(':');
+  return `<replica><host>${host}</host><port>${port}</port></replica>`;
+};
 
-const CONFIG = `<tcp_port>9000</tcp_port><remote_servers><${TWO_SHARDS}>${SHARD}${SHARD}</${TWO_SHARDS}></remote_servers>`;
+const buildCluster = (name: string, shards: readonly (readonly string[])[]) =>
+  `<${name}>${shards
+    .map(
+      (servers) =>
+        `<shard><internal_replication>true</internal_replication>${servers.map(buildReplica).join('')}</shard>`,
+    )
+    .join('')}</${name}>`;
+
+// The shards have two names of one address: else the engine would take them for one server.
+const CONFIG = `<tcp_port>9000</tcp_port><macros><replica>1</replica></macros><remote_servers>
+  ${buildCluster(TWO_SHARDS, [['127.0.0.1:9000'], ['localhost:9000']])}
+  ${buildCluster(ONE_AWAY, [['127.0.0.1:9000'], ['localhost:9000', '127.0.0.1:1']])}</remote_servers>`;
 
 /** Rows of the shard that reads; all rows for a read that is no part of a distributed one. */
 const OWN_ROWS = `shardNum() = 0 OR ${SHARDING_KEY} % 2 = shardNum() - 1`;
 
-const FILTERS = listPlaced('sharded').map((table) => `'${localTable(table)}': '${OWN_ROWS}'`);
+const LACKS_JOBS = String.raw`database != \'${LACKING}\' OR name != \'jobs\' OR shardNum() != 2`;
 
-/** Macros of two servers, which are one here. */
-const MACROS =
-  "FROM (SELECT arrayJoin(['1', '2']) AS substitution, arrayJoin(['shard', 'replica']) AS macro) GROUP BY substitution";
+const FILTERS = [
+  ...listPlaced('sharded').map((table) => `'${localTable(table)}': '${OWN_ROWS}'`),
+  `'system.tables': '${LACKS_JOBS}'`,
+];
 
 /** Divides the parts of a local table, because an insert goes to both shards under the same token. */
 function divideParts(sql: string): string {
@@ -44,10 +58,8 @@ function withoutKeeper(sql: string): string {
     .replaceAll(/, replicated_deduplication_window_seconds = \d+/gu, '')
     .replaceAll(/\breplicated_deduplication_window = /gu, 'non_replicated_deduplication_window = ')
     .replaceAll(/\bprefer_localhost_replica\s*=\s*'?0'?/gu, 'prefer_localhost_replica = 1')
-    .replaceAll(
-      /FROM clusterAllReplicas\('\w+', system\.macros\) GROUP BY hostName\(\), tcpPort\(\)/gu,
-      MACROS,
-    );
+    .replaceAll("concat(hostName(), ':', toString(tcpPort()))", "concat('server-', toString(shardNum()))")
+    .replaceAll("anyIf(substitution, macro = 'shard')", 'toString(any(shardNum()))');
 }
 
 /** Adds the cluster to the configuration of the engine. */

@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import {
-  findClusterFault,
-  findKindFault,
-  type ClusterServer,
-  type ServerMacros,
-} from '../../../../src/store/cluster/check-cluster.ts';
+import { findClusterFault, findKindFault } from '../../../../src/store/cluster/check-cluster.ts';
+import type { AnsweringServer, DefinedServer } from '../../../../src/store/cluster/cluster-servers.ts';
 
-function aServer(shard: number, fields: Partial<ClusterServer> = {}): ClusterServer {
-  return { cluster: 'main', shard, internalReplication: 1, ...fields };
+let ports = 9_000;
+
+function aServer(shard: number, fields: Partial<DefinedServer> = {}): DefinedServer {
+  ports += 1;
+  return { cluster: 'main', shard, weight: 1, address: `ch:${ports}`, internalReplication: 1, ...fields };
 }
 
-const macros = (...names: string[]): ServerMacros[] =>
+const macros = (...names: string[]): Pick<AnsweringServer, 'shard' | 'replica'>[] =>
   names.map((name) => {
     const [shard = '', replica = ''] = name.split('/');
     return { shard, replica };
@@ -35,11 +34,29 @@ describe('a cluster', () => {
   });
 
   it.each([
-    ['of which one has none', macros('a/1', 'a/2', 'b/1')],
+    ['of which one has none', macros('a/1', 'a/2', 'b/1', '/')],
     ['of which one has half', macros('a/1', 'a/2', 'b/1', 'b/')],
     ['of which two are the same', macros('a/1', 'a/1', 'b/1', 'b/2')],
   ])('needs a pair of macros for each server, %s', (_, found) => {
     expect(findClusterFault('main', SERVERS, found)).toContain('has 4 servers, but only 3 different pairs');
+  });
+
+  it('has no fault because a server does not answer, but for those of the others', () => {
+    expect(findClusterFault('main', SERVERS, macros('a/1', 'b/1', 'b/2'))).toBeUndefined();
+    expect(findClusterFault('main', SERVERS, macros('a/1', 'a/2'))).toBeUndefined();
+    expect(findClusterFault('main', SERVERS, macros('a/1', 'a/1', 'b/1'))).toContain(
+      'has 4 servers (1 of its servers did not answer), but only 2 different pairs',
+    );
+    expect(findClusterFault('main', SERVERS, macros('a/1', 'b/1', 'c/1'))).toContain(
+      'but 3 different macros',
+    );
+  });
+
+  it('does not name a server twice', () => {
+    const twice = [aServer(1, { address: 'ch:1' }), aServer(2, { address: 'ch:1' })];
+    expect(findClusterFault('main', twice, macros('a/1'))).toContain(
+      'has 2 servers, but only 1 different pairs',
+    );
   });
 
   it('needs as many macros of shards as it has shards', () => {

@@ -50,7 +50,8 @@ describe('places of tables in a cluster', () => {
   it('are chosen for every table of the migrations, and for no other', () => {
     const placed = [...listPlaced('sharded'), ...listPlaced('state'), ...listPlaced('copied')];
 
-    expect(placed.toSorted()).toEqual([...TABLES.keys(), 'schema_migrations'].toSorted());
+    const ofMigrations = ['schema_migrations', 'cluster_shards'];
+    expect(placed.toSorted()).toEqual([...TABLES.keys(), ...ofMigrations].toSorted());
   });
 
   it('keep the rows of a key on one shard', () => {

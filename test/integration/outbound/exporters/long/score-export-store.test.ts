@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createOtlpExporters } from '../../../../../src/outbound/exporters/otlp-exporter.ts';
 import { revivedScore } from '../../../../../src/outbound/exporters/dead-score.ts';
 import { DAY_MS } from '../../../../../src/domain/durations.ts';
-import { openDatabase } from '../../../../../src/store/database.ts';
+import { openDatabase } from '../../../../../src/store/open-database.ts';
 import { toScoreRow } from '../../../../../src/store/scores/score-row.ts';
 import { toDateTime } from '../../../../../src/store/values.ts';
 import { aWebhook } from '../../../../support/exports/export-process.ts';
