@@ -1,5 +1,6 @@
 import { SECOND_MS } from '../domain/durations.ts';
 import { sleep } from '../domain/waits.ts';
+import { createProviderShare } from '../judge/limits/provider-share.ts';
 import type { JobRun } from '../jobs/job-kind.ts';
 import { SETTLE_MS } from '../jobs/settle-time.ts';
 import type { Scoring } from '../scoring/scoring.ts';
@@ -150,18 +151,20 @@ export class BackfillRun {
   #limitScoring(): Scoring {
     const { scoring, judgeShare } = this.#work;
     const { concurrency, rescore } = this.#spec;
-    const { judgeScope, signal, judgeStock, traceConcurrency } = scoring;
+    const { judgeScope, signal, judgeStock, traceConcurrency, monotonicMs: now } = scoring;
+    const share = this.#spec.judgeShare ?? judgeShare;
     const check = () => this.#run.check();
     return {
       ...scoring,
       claims: { claim: (key) => ({ key, owns: () => true, check }) },
       budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,
-      judgeStock: shareStock(judgeStock, this.#spec.judgeShare ?? judgeShare),
+      judgeStock: shareStock(judgeStock, share),
       traceConcurrency: concurrency ?? Math.max(traceConcurrency, this.#pageSize),
       tracesPerBatch: MAX_KEYS,
       judgeScope: {
         ...judgeScope,
         ...(rescore ? { cache: undefined } : {}),
+        ...(share < 1 ? { share: createProviderShare(share, { now }) } : {}),
         onCall: (call) => {
           this.#costUsd += call.cost ?? 0;
           judgeScope.onCall?.(call);

@@ -1,7 +1,7 @@
 import type { Decision } from '../domain/decision.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import { estimateCost, type CostEstimate } from '../estimate/estimate-cost.ts';
-import type { Pace } from '../estimate/estimate-time.ts';
+import { sharePace, type Pace } from '../estimate/estimate-time.ts';
 import { readHistory } from '../estimate/read-history.ts';
 import { PlannedWork, type PlannedCell } from '../estimate/planned-work.ts';
 import { renderSessions, renderTraces } from '../estimate/render-work.ts';
@@ -144,7 +144,8 @@ async function estimateWork(
     readSizes,
     tenant: looked.tenant,
   });
-  const places = Math.max(1, Math.floor(scoring.judgeStock.concurrency * (judgeShare ?? work.judgeShare)));
+  const share = judgeShare ?? work.judgeShare;
+  const places = Math.max(1, Math.floor(scoring.judgeStock.concurrency * share));
   const estimate = estimateCost({
     cells,
     runs,
@@ -153,7 +154,12 @@ async function estimateWork(
     prices,
     targets: traces.targets + sessions.targets,
     isBatched: looked.spec.batch === true,
-    pace: { findProvider, places, tracesPerSecond, traces: concurrency },
+    pace: {
+      findProvider: (name) => sharePace(findProvider(name), share),
+      places,
+      tracesPerSecond,
+      traces: concurrency,
+    },
   });
   return { ...estimate, isComplete };
 }

@@ -9,6 +9,18 @@ export interface ProviderPace {
   readonly tokensPerMinute?: number | undefined;
 }
 
+/** Returns a part of the limits. */
+export function sharePace(
+  { concurrency, requestsPerMinute = Infinity, tokensPerMinute = Infinity }: ProviderPace,
+  share: number,
+): ProviderPace {
+  return {
+    concurrency: concurrency * share,
+    requestsPerMinute: requestsPerMinute * share,
+    tokensPerMinute: tokensPerMinute * share,
+  };
+}
+
 /** Limits of the work that is estimated. */
 export interface Pace {
   /** Returns the limits of the provider of a judge. */

@@ -12,6 +12,8 @@ export interface JobRunnerOptions {
   readonly only?: string | undefined;
   /** Interval between looks for jobs, milliseconds. Default 3,000. */
   readonly lookEveryMs?: number;
+  /** Time before the first look, milliseconds: other processes may take the jobs meanwhile. Default 0. */
+  readonly firstLookMs?: number;
   /** Most jobs that run at the same time; others stay free for other processes. Default 2. */
   readonly maxRunning?: number;
   /** First wait after an error that may pass, milliseconds; doubled up to a minute. Default 1,000. */
@@ -35,7 +37,16 @@ export interface JobRunner {
   stop(): Promise<void>;
 }
 
-const DEFAULTS = { lookEveryMs: 3_000, maxRunning: 2, firstRetryMs: 1_000, lease: {} };
+/** Interval between looks for jobs, milliseconds. */
+export const LOOK_EVERY_MS = 3_000;
+
+const DEFAULTS = {
+  lookEveryMs: LOOK_EVERY_MS,
+  firstLookMs: 0,
+  maxRunning: 2,
+  firstRetryMs: 1_000,
+  lease: {},
+};
 
 /**
  * Starts to run the open jobs of a store, each under its lease. A job whose runner was killed is taken over when the beats of the
@@ -73,6 +84,7 @@ class LeasedRunner {
   }
 
   async loop(stopping: AbortSignal): Promise<void> {
+    await sleep(this.#options.firstLookMs, stopping);
     while (!stopping.aborted) {
       try {
         await this.#look();

@@ -3,6 +3,7 @@ import type { JudgeCallDeps, JudgeCallRequest } from './call-deps.ts';
 import { estimateTokens } from './call-estimate.ts';
 import { joinSaid, startRecord } from './call-record.ts';
 import type { CircuitBreaker } from './limits/circuit-breaker.ts';
+import type { Permit, ProviderGate } from './limits/provider-gate.ts';
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { toJudgeError } from './judge-fault.ts';
@@ -60,7 +61,7 @@ async function callWithinLimits(
   book: (bill: Bill) => void,
 ): Promise<ModelReply> {
   const { judge, registry, signal, tally } = deps;
-  const permit = await judge.gate?.acquire({ tokens, signal });
+  const permit = await acquire(deps, { tokens, signal });
   let usage: JudgeUsage | undefined;
   try {
     await passChecks(deps);
@@ -85,6 +86,13 @@ async function callWithinLimits(
   } finally {
     permit?.release(usage?.totalTokens);
   }
+}
+
+function acquire(
+  { judge: { gate }, scope: { share } }: JudgeCallDeps,
+  request: Parameters<ProviderGate['acquire']>[0],
+): Promise<Permit> | undefined {
+  return gate === undefined || share === undefined ? gate?.acquire(request) : share.acquire(gate, request);
 }
 
 async function reserve(

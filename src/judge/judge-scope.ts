@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { BatchSeat } from './batch/batch-seat.ts';
 import type { TokenEstimate } from './call-estimate.ts';
 import type { JudgeRegistry } from './judge-registry.ts';
+import type { ProviderShare } from './limits/provider-share.ts';
 import type { JudgeCall } from './judge-execution.ts';
 import type { Redactor } from './redaction/redaction.ts';
 import type { ReplyCache } from './reply-cache.ts';
@@ -50,6 +51,8 @@ export interface JudgeScope {
   readonly onReuse?: ((judge: string) => void) | undefined;
   /** Place of the attempt in batches: judges whose provider has batches are asked there. Absent: every judge is asked at once. */
   readonly batch?: BatchSeat | undefined;
+  /** Part of the limits of each provider that these questions use. Absent: the whole. */
+  readonly share?: ProviderShare | undefined;
   /** Registry of providers, prices and limits; absent: the registry of `configureJudges`. */
   readonly judges?: JudgeRegistry | undefined;
 }

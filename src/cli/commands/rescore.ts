@@ -65,6 +65,10 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
     throw new RequestError(`${what} configured: only scorers of rules run again`);
   }
   const { store, purged, readTrace } = await context.openApp();
+  if (options.detach === true) {
+    const { requireLiveScorer } = await import('../jobs/require-live-scorer.ts');
+    await requireLiveScorer(store.duties);
+  }
   const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };
   const subjects = scorer === undefined ? [] : [{ kind: 'scorer', id: scorer } as const];
   await auditCommand(context, 'rescore', { action: 'rescore.start', subjects });
@@ -83,11 +87,13 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
     log: context.log,
     purged,
   });
+  const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
+  const isLeft = await hasLiveScorer(store.duties);
   const kind = configureRescoreKind(config, { kit, scoring, repairs: store.repairs });
   return finish(
     context,
     options,
-    await runAttached(context, { store, id, kinds: [kind], show, toJson: jobJson }),
+    await runAttached(context, { store, id, kinds: [kind], show, toJson: jobJson, isLeft }),
   );
 }
 

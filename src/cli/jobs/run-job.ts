@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { followJob } from '../../jobs/follow-job.ts';
 import type { JobKind } from '../../jobs/job-kind.ts';
-import { startJobRunner } from '../../jobs/job-runner.ts';
+import { LOOK_EVERY_MS as SCORER_LOOK_MS, startJobRunner } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { CommandContext } from '../command.ts';
@@ -10,12 +10,20 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 /** Interval in which the runner of a command looks at its job, milliseconds. */
 const LOOK_EVERY_MS = 500;
 
+/** Time for which a job is left to a live scorer process, milliseconds: each looks for jobs in it, and the first candidate has the lease. */
+const LEFT_MS = SCORER_LOOK_MS + 2_000;
+
 export interface AttachedJob {
   readonly store: Store;
   readonly id: string;
   readonly kinds: readonly JobKind[];
   /** True when no other process can have the job or take it now: the command need not wait for the lease of another one. Default: false. */
   readonly isAlone?: boolean;
+  /**
+   * True when a live scorer process may run the job: the command runs it only if none takes it. The limits of judges hold within a
+   * process, so a job beside live scoring would ask twice as much. Default: false.
+   */
+  readonly isLeft?: boolean;
   /** Formats the state of the job on one line. */
   readonly show: (job: Job) => string;
   /** Formats the job as JSON for `--json`. Absent for a command that prints one document at its end. */
@@ -28,13 +36,14 @@ export interface AttachedJob {
  */
 export async function runAttached(
   { out, log, signal }: Pick<CommandContext, 'out' | 'log' | 'signal'>,
-  { store, id, kinds, show, toJson, isAlone = false }: AttachedJob,
+  { store, id, kinds, show, toJson, isAlone = false, isLeft = false }: AttachedJob,
 ): Promise<Job> {
   const { jobs, duties, spans } = store;
   const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds, log };
   const runner = startJobRunner(deps, {
     only: id,
     lookEveryMs: LOOK_EVERY_MS,
+    firstLookMs: isLeft ? LEFT_MS : 0,
     lease: isAlone ? { settleMs: 0 } : {},
   });
   const shown: Promise<void>[] = [];

@@ -70,7 +70,8 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   const { BACKFILL } = await import('../../backfill/backfill-job.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
   if (detach === true) {
-    await requireLiveScorer(context);
+    const { requireLiveScorer } = await import('./require-live-scorer.ts');
+    await requireLiveScorer(store.duties);
   }
   await auditCommand(context, 'backfill', { action: 'backfill.start', subjects: [] });
   const { id, isNew } = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } });
@@ -82,18 +83,6 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     return EXIT.done;
   }
   return attachBackfill(context, { id, isNew });
-}
-
-/** Throws `store_unavailable` when no process would run a job. */
-async function requireLiveScorer(context: CommandContext): Promise<void> {
-  const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
-  const { StoreUnavailableError } = await import('../../domain/errors.ts');
-  const { store } = await context.openApp();
-  if (!(await hasLiveScorer(store.duties))) {
-    throw new StoreUnavailableError(
-      'no process with the role scorer runs on this store, so nobody would do the work: start spanscore serve, or leave out --detach',
-    );
-  }
 }
 
 /** Follows a backfill to its end, and runs it here unless another process has it. */
@@ -117,6 +106,7 @@ export async function attachBackfill(context: CommandContext, { id, isNew }: Ope
     id,
     kinds: [kind],
     isAlone: isNew && !isBesideLive,
+    isLeft: isBesideLive,
     show: showBackfill,
     toJson: backfillJson,
   };

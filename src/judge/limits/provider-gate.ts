@@ -19,6 +19,7 @@ export interface Permit {
 }
 
 export interface ProviderGate {
+  readonly limits: ProviderLimits;
   /**
    * Resolves in the order of the requests. Rejects with `overloaded`, `judge_rate_limited` (waited too long) or `cancelled`.
    */
@@ -76,6 +77,7 @@ export function createProviderGate(
   }
 
   return {
+    limits,
     acquire: (request) => waitInQueue(queue, limits, request, { pump, permit: () => permit(request.tokens) }),
     pause(forMs) {
       pausedUntil = Math.max(pausedUntil, deps.now() + forMs);

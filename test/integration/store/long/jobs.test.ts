@@ -126,6 +126,27 @@ test('a command that is alone does not wait until its membership is old', async 
   expect(ended).toMatchObject({ status: 'done', report: { steps: 1 } });
 });
 
+test('a command leaves its job to a live scorer process, and runs it when none takes it', async () => {
+  const { store } = it;
+  const out = createOutput({ json: true, stdout: new PassThrough(), stderr: new PassThrough() });
+  const context = { out, log: silentLog, signal: new AbortController().signal };
+  const runHere = async (spec: object): Promise<Job> =>
+    runAttached(context, {
+      store,
+      id: (await openJob(store.jobs, { kind: 'left', tenant: '', spec: { ...spec } })).id,
+      kinds: [{ name: 'left', run: async () => progress(1) }],
+      isLeft: true,
+      show: ({ status }) => status,
+    });
+  const scorer = startRunner([{ name: 'left', run: async () => progress(2) }]);
+
+  expect((await runHere({ nth: 1 })).report).toMatchObject({ steps: 2 });
+
+  await scorer.stop();
+  startRunner([{ name: 'left', refuse: async () => 'it has other scorers', run: async () => progress(2) }]);
+  expect((await runHere({ nth: 2 })).report).toMatchObject({ steps: 1 });
+});
+
 test('a lost process is replaced from the checkpoint, and writes nothing after its return', async () => {
   let isAway = false;
   const failing = async () => {

@@ -6,6 +6,7 @@ import {
   type Permit,
   type ProviderLimits,
 } from '../../../../src/judge/limits/provider-gate.ts';
+import { createProviderShare } from '../../../../src/judge/limits/provider-share.ts';
 import { createTokenBucket } from '../../../../src/judge/limits/token-bucket.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -116,6 +117,69 @@ describe('a provider gate', () => {
     await vi.advanceTimersByTimeAsync(0);
 
     expect(third).toHaveLength(1);
+  });
+});
+
+describe('a part of the limits of a provider', () => {
+  /** Asks for permits through the part without end, each for this time. Returns the number of calls, and the most at a time. */
+  function callOn(of: ReturnType<typeof gate>, share: number, callMs: number) {
+    const part = createProviderShare(share, { now: () => Date.now() });
+    const seen = { calls: 0, most: 0, running: 0 };
+    const caller = async () => {
+      for (;;) {
+        const permit = await part.acquire(of, { tokens: 10, signal: never() });
+        seen.calls += 1;
+        seen.running += 1;
+        seen.most = Math.max(seen.most, seen.running);
+        await new Promise((resolve) => setTimeout(resolve, callMs));
+        seen.running -= 1;
+        permit.release(10);
+      }
+    };
+    Array.from({ length: 20 }, () => void caller());
+    return seen;
+  }
+
+  test('leaves the other places free', async () => {
+    const one = gate({ concurrency: 10, maxQueued: 100 });
+    const seen = callOn(one, 0.3, 1_000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(seen.most).toBe(3);
+    const others = ask(one, 7);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(others).toHaveLength(7);
+  });
+
+  test.each([1, 2])('uses its part of the time when %d places have no such part', async (concurrency) => {
+    const seen = callOn(gate({ concurrency, maxQueued: 100 }), 0.3, 1_000);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(seen.most).toBe(1);
+    expect(seen.calls).toBeGreaterThanOrEqual(30 * concurrency - 1);
+    expect(seen.calls).toBeLessThanOrEqual(30 * concurrency + 1);
+  });
+
+  test.each([{ requestsPerMinute: 100 }, { tokensPerMinute: 1_000 }])(
+    'uses its part of the minute: %o',
+    async (limits) => {
+      const one = gate({ concurrency: 100, maxQueued: 100, maxWaitMs: 600_000, ...limits });
+      const seen = callOn(one, 0.3, 1);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(seen.calls).toBeGreaterThanOrEqual(30);
+      // The minute's part, and the sixth of it that may be used at once.
+      expect(seen.calls).toBeLessThanOrEqual(36);
+    },
+  );
+
+  test('gives its place back when the whole refuses the call', async () => {
+    const one = gate({ concurrency: 1, maxQueued: 1 });
+    const part = createProviderShare(0.5, { now: () => Date.now() });
+    // One call is under way, one waits.
+    ask(one, 2);
+    for (let n = 0; n < 3; n += 1) {
+      await expect(part.acquire(one, { tokens: 1, signal: never() })).rejects.toMatchObject({
+        code: 'overloaded',
+      });
+    }
   });
 });
 
