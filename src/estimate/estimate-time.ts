@@ -42,8 +42,8 @@ export interface PacedWork {
   readonly latencies: ReadonlyMap<string, number>;
 }
 
-/** Traces of eight spans that one process reads and scores by code in a second, when nothing limits it. */
-const TRACES_PER_SECOND = 300;
+/** Traces of eight spans that one process reads and scores by code in a second, when nothing limits it (`npm run bench:backfill`). */
+const TRACES_PER_SECOND = 1_000;
 
 /** Time of a call to a judge of which no call is known, milliseconds. */
 const UNKNOWN_LATENCY_MS = 4_000;

@@ -18,6 +18,9 @@ const ENGINE_FORMATS: Readonly<Record<ExportFormat, string>> = {
   ndjson: 'JSONEachRow',
 };
 
+/** Columns that only the store needs. */
+const LEFT_OUT: readonly string[] = ['Version', 'IsDeleted'];
+
 /** Facts of a run that its score rows do not have. */
 const RUN_COLUMNS = [
   'Models',
@@ -55,9 +58,9 @@ export function createScoreExport(database: Database, maxKeys: number = MAX_KEYS
       const where = conditions.join(' AND ');
       const isFew = await hasFewScores(database, { where, params, most: maxKeys });
       yield* database.bytes(
-        `SELECT score.*, ${RUN_COLUMNS.map((name) => `run.${name} AS Run${name}`).join(', ')}
+        `SELECT ${await selectColumns(database, format)}
          FROM (
-           SELECT * EXCEPT (Version, IsDeleted) REPLACE (toString(ScoreId) AS ScoreId)
+           SELECT * EXCEPT (${LEFT_OUT.join(', ')}) REPLACE (toString(ScoreId) AS ScoreId)
            FROM scores FINAL WHERE ${where}${isFew ? ` AND ${keysOf(SCORE_KEY, where)}` : ''}
          ) AS score
          LEFT JOIN (
@@ -74,6 +77,21 @@ export function createScoreExport(database: Database, maxKeys: number = MAX_KEYS
       );
     },
   };
+}
+
+/** Selects the columns of scores and runs. JSON has the names of the columns in camelCase, as the API and the other commands have. */
+async function selectColumns(database: Database, format: ExportFormat): Promise<string> {
+  const columns = await database.rows<{ name: string }>(
+    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'scores' AND name NOT IN {leftOut:Array(String)}
+     ORDER BY position`,
+    { leftOut: LEFT_OUT },
+  );
+  const named = (name: string) =>
+    format === 'ndjson' ? `${name.charAt(0).toLowerCase()}${name.slice(1)}` : name;
+  return [
+    ...columns.map(({ name }) => `score.${name} AS ${named(name)}`),
+    ...RUN_COLUMNS.map((name) => `run.${name} AS ${named(`Run${name}`)}`),
+  ].join(', ');
 }
 
 /** Returns true when the scores, old revisions included, are few enough to be read by their keys. */

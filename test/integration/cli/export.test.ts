@@ -79,18 +79,18 @@ describe('export', () => {
     expect(rows).toEqual(
       expect.arrayContaining([
         expect.objectContaining({
-          TraceId: traceId,
-          ScoreId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-          Score: 0.25,
-          InputTokens: 7,
-          ScoredAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-          RunModels: ['a', 'b'],
-          RunTotalTokens: 42,
-          RunCostUsd: 0.5,
-          RunStatus: 'ok',
+          traceId: traceId,
+          scoreId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          score: 0.25,
+          inputTokens: 7,
+          scoredAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+          runModels: ['a', 'b'],
+          runTotalTokens: 42,
+          runCostUsd: 0.5,
+          runStatus: 'ok',
         }),
-        expect.objectContaining({ Score: 0.9, Reason: 'second', RunModels: [], RunTotalTokens: null }),
-        expect.objectContaining({ TargetId: 's-1', RunStartedAt: null }),
+        expect.objectContaining({ score: 0.9, reason: 'second', runModels: [], runTotalTokens: null }),
+        expect.objectContaining({ targetId: 's-1', runStartedAt: null }),
       ]),
     );
   });
@@ -104,15 +104,16 @@ describe('export', () => {
     expect((await run(...since, '--out', 'scores.ndjson')).code).toBe(0);
 
     const columns =
-      'TraceId, Scorer, Score, Reason, InputTokens, RunTotalTokens, toString(RunModels) AS Models, ScoreId';
-    const read = (name: string, format: string) =>
+      'TraceId, Scorer, Score, Reason, InputTokens, RunTotalTokens, RunModels, ScoreId, TargetId'.split(', ');
+    const lower = (name: string) => `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
+    const read = (name: string, format: string, named = (column: string) => column) =>
       queryRows(
         base.options,
-        `SELECT ${columns} FROM file('${join(cwd, name)}', ${format}) ORDER BY TargetId SETTINGS schema_inference_make_columns_nullable = 1`,
+        `SELECT ${columns.map((column) => `toString(${named(column)}) AS ${column}`).join(', ')} FROM file('${join(cwd, name)}', ${format}) ORDER BY TargetId SETTINGS schema_inference_make_columns_nullable = 1`,
       );
     const rows = await read('scores.parquet', 'Parquet');
     expect(rows).toHaveLength(3);
-    expect(await read('scores.ndjson', 'JSONEachRow')).toEqual(rows);
+    expect(await read('scores.ndjson', 'JSONEachRow', lower)).toEqual(rows);
     const csv = readFileSync(join(cwd, 'scores.csv'), 'utf8');
     expect(csv.split('\n', 1)[0]).toMatch(/^"ScoreId","Tenant".*"RunTurns"$/);
     expect(csv).toContain('"said ""no"",\nthen yes"');
@@ -194,12 +195,12 @@ describe('export', () => {
       return jsonLines(Buffer.concat(chunks).toString()) as Record<string, unknown>[];
     };
     const byScore = (rows: readonly Record<string, unknown>[]) =>
-      rows.toSorted((a, b) => (String(a['ScoreId']) < String(b['ScoreId']) ? -1 : 1));
+      rows.toSorted((a, b) => (String(a['scoreId']) < String(b['scoreId']) ? -1 : 1));
 
     const whole = await read(2);
     const rows = await read(3);
     expect(
-      rows.map(({ RunTotalTokens }) => RunTotalTokens).toSorted((a, b) => Number(a) - Number(b)),
+      rows.map(({ runTotalTokens }) => runTotalTokens).toSorted((a, b) => Number(a) - Number(b)),
     ).toEqual([0, 1, 2]);
     expect(byScore(rows)).toEqual(byScore(whole));
     // Both tables are sorted by random ids: the index finds one granule of 1,024 rows for each score.
