@@ -68,6 +68,7 @@ async function readJobs(database: Database, where: string, params: QueryParams):
 /** Last words on a job. */
 interface JobWords {
   readonly order: string;
+  readonly orderedAtMs: string;
   readonly left: string;
 }
 
@@ -77,6 +78,7 @@ async function readEvents(
 ): Promise<Map<string, JobWords>> {
   const rows = await database.rows<JobWords & { id: string }>(
     `SELECT JobId AS id, argMaxIf(Event, WrittenAt, Event != 'left') AS order,
+       toUnixTimestamp64Milli(maxIf(WrittenAt, Event != 'left')) AS orderedAtMs,
        argMaxIf(Detail, WrittenAt, Event = 'left') AS left
      FROM job_events WHERE JobId IN {ids:Array(String)} GROUP BY JobId`,
     { ids: jobs.map(({ id }) => id) },
@@ -86,16 +88,19 @@ async function readEvents(
 
 function fromRow(row: StoredRow, words: JobWords | undefined): Job {
   const { spec, checkpoint, report, createdAtMs, startedAtMs, finishedAtMs, ...texts } = row;
+  const status = computeStatus(row.status, words?.order);
+  // No process may run to store the end of a cancelled job.
+  const endedAtMs = finishedAtMs ?? (status === 'cancelled' ? (words?.orderedAtMs ?? null) : null);
   return {
     ...texts,
-    status: computeStatus(row.status, words?.order),
+    status,
     left: words?.left ?? '',
     spec: JSON.parse(spec) as Job['spec'],
     checkpoint: checkpoint === '' ? null : JSON.parse(checkpoint),
     report: report === '' ? {} : (JSON.parse(report) as Job['report']),
     createdAtMs: Number(createdAtMs),
     startedAtMs: fromMillis(startedAtMs),
-    finishedAtMs: fromMillis(finishedAtMs),
+    finishedAtMs: fromMillis(endedAtMs),
     version: Number(row.version),
   };
 }

@@ -147,6 +147,16 @@ test('a command leaves its job to a live scorer process, and runs it when none t
   expect((await runHere({ nth: 2 })).report).toMatchObject({ steps: 1 });
 });
 
+test('a job that is cancelled while no process runs has its end', async () => {
+  const id = await open('unknown');
+
+  await it.store.jobs.order(id, 'cancel');
+
+  const { status, finishedAtMs, createdAtMs } = await readJob(id);
+  expect(status).toBe('cancelled');
+  expect(finishedAtMs).toBeGreaterThanOrEqual(createdAtMs);
+});
+
 test('a lost process is replaced from the checkpoint, and writes nothing after its return', async () => {
   let isAway = false;
   const failing = async () => {
