@@ -103,7 +103,8 @@ export const SPANSCORE_ALERTS: readonly SpanscoreAlert[] = [
     name: 'SpanscoreDiskFills',
     query: `(
   spanscore_disk_free_bytes / spanscore_disk_limit_bytes
-  or node_filesystem_avail_bytes{mountpoint=~"/|/var/lib/clickhouse"} / node_filesystem_size_bytes
+  or node_filesystem_avail_bytes{mountpoint="/var/lib/clickhouse"} / node_filesystem_size_bytes
+  or node_filesystem_avail_bytes{mountpoint="/", job=~".*clickhouse.*"} / node_filesystem_size_bytes
   or kubelet_volume_stats_available_bytes{persistentvolumeclaim=~".*clickhouse.*"} / kubelet_volume_stats_capacity_bytes
 )`,
     fires: { below: 0.15 },
