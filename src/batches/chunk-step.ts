@@ -123,8 +123,13 @@ export class ChunkStep {
   }
 
   async #send(chunk: BatchChunk, requests: readonly BatchRequestRow[]): Promise<ChunkStatus> {
-    if (!(await this.#payFor(chunk, requests))) {
+    const payable = await this.#payFor(chunk, requests);
+    if (payable === 0) {
       return this.#save({ ...chunk, status: 'done', error: '' });
+    }
+    const paid = { ...chunk, requests: payable };
+    if (payable < chunk.requests) {
+      await this.#save(paid);
     }
     const lines: string[] = [];
     for await (const { customId, body } of this.#deps.batches.bodies(chunk.id)) {
@@ -142,18 +147,19 @@ export class ChunkStep {
     } catch (error) {
       if (isRefusal(error)) {
         return this.#import(
-          { ...chunk, inputFileId, error: describeRefusal(error, chunk.provider) },
+          { ...paid, inputFileId, error: describeRefusal(error, chunk.provider) },
           'refused',
         );
       }
       throw error;
     }
     await this.#checkOr(() => this.#cancelUnless(chunk.id, batch.id));
-    return this.#accept({ ...chunk, inputFileId }, batch);
+    return this.#accept({ ...paid, inputFileId }, batch);
   }
 
-  /** Books the questions, and takes those out for which a budget has no money. Returns false when none is left. */
-  async #payFor(chunk: BatchChunk, all: readonly BatchRequestRow[]): Promise<boolean> {
+  /** Books the questions, and takes those out for which a budget has no money. Returns the number of the others. */
+  async #payFor(chunk: BatchChunk, all: readonly BatchRequestRow[]): Promise<number> {
+    await this.#check();
     const { payable, refused } = await bookRequests(this.#deps, chunk, all);
     await this.#write(
       refused.map(({ request, reason }) =>
@@ -167,7 +173,7 @@ export class ChunkStep {
         -1,
       ),
     );
-    return payable.length > 0;
+    return payable.length;
   }
 
   /** Checks the duty. Cleans up before it throws when another process keeps the batches by now. */
@@ -201,8 +207,9 @@ export class ChunkStep {
       return this.#import({ ...this.#chunk, ...listFiles(batch), error: batch.error }, batch.status);
     }
     if (batch.status !== 'cancelling') {
-      // Fewer questions than were sent: some were purged.
-      const isPurged = (await this.#readRequests()).length < this.#chunk.requests;
+      // Fewer questions than were sent: some were purged. An unpaid one was not sent, and may be in another chunk by now.
+      const sent = (await this.#readRequests()).filter(({ status }) => status !== 'unpaid');
+      const isPurged = sent.length < this.#chunk.requests;
       if (isPurged || (await this.#isUnwanted())) {
         await this.#client.cancel(batch.id);
       }

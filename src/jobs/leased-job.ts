@@ -153,15 +153,20 @@ class LeasedJob implements JobRun {
     }
   }
 
-  /** Leaves an interrupted job to the next process, unless a person has cancelled it, or the lease is lost. */
+  /** Leaves an interrupted job to the next process, unless it was cancelled or purged, or the lease is lost. */
   async #release(): Promise<void> {
     const { lease, epoch } = this.#held;
     if ((await lease.readEpoch()) !== epoch) {
       return;
     }
-    const isCancelled = (await this.#deps.jobs.find(this.#row.id))?.status === 'cancelled';
+    const job = await this.#deps.jobs.find(this.#row.id);
+    if (job === undefined) {
+      return;
+    }
     await this.#write(
-      isCancelled ? { status: 'cancelled', finishedAtMs: await this.#deps.nowMs() } : { status: 'queued' },
+      job.status === 'cancelled'
+        ? { status: 'cancelled', finishedAtMs: await this.#deps.nowMs() }
+        : { status: 'queued' },
     );
   }
 

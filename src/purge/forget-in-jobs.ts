@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isRecord } from '../domain/unknown-values.ts';
 import { OPEN_STATUSES, type Job, type JobStore } from '../store/contracts/jobs.ts';
 import type { PurgeKind, PurgeStore } from '../store/contracts/purge.ts';
@@ -6,6 +7,9 @@ import { PURGE } from './purge-spec.ts';
 
 /** Jobs of one read. */
 const PAGE = 500;
+
+/** Time after which the runner of a job has heard that the job is cancelled, and writes no more, milliseconds: it looks every 3 s. */
+const HEARD_MS = 5_000;
 
 /** Reason of a job that a purge has cancelled. */
 const CANCELLED =
@@ -36,9 +40,12 @@ export async function forgetInJobs(deps: ForgetDeps, subject: ForgottenSubject):
   // A purge holds no ids, and must end to forget what it has collected.
   const others = (await listJobs(jobs)).filter((job) => job.kind !== PURGE);
   const ofTenant = others.filter((job) => kind === 'tenant' && key.compute(kind, '', job.tenant) === hash);
-  for (const job of ofTenant) {
-    await cancel(deps, job);
-    await purges.removeJob(job.id);
+  const cancelled = await Promise.all(ofTenant.map((job) => cancel(deps, job)));
+  if (cancelled.includes(true)) {
+    await sleep(HEARD_MS);
+  }
+  for (const { id } of ofTenant) {
+    await purges.removeJob(id);
   }
   const texts = others.flatMap(({ spec }) => listValues(spec));
   const collected = await purges.findCollected(subject.jobId, [...new Set(texts)]);
@@ -62,11 +69,14 @@ async function listJobs(jobs: ForgetDeps['jobs']): Promise<Job[]> {
   return all;
 }
 
-async function cancel({ jobs }: ForgetDeps, { id, status }: Job): Promise<void> {
-  if (OPEN_STATUSES.includes(status)) {
-    await jobs.order(id, 'cancel');
-    await jobs.leave(id, CANCELLED);
+/** Cancels an open job. Returns false for a job that has ended. */
+async function cancel({ jobs }: ForgetDeps, { id, status }: Job): Promise<boolean> {
+  if (!OPEN_STATUSES.includes(status)) {
+    return false;
   }
+  await jobs.order(id, 'cancel');
+  await jobs.leave(id, CANCELLED);
+  return true;
 }
 
 /** Lists the values of the conditions on attributes. Other conditions name services, agents and models, not people. */

@@ -66,7 +66,8 @@ export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, option
 
   async function tick(): Promise<TailTick> {
     const nowMs = await spans.nowMs();
-    const earliestMs = nowMs - options.maxWaitMs - OVERLAP_MS;
+    // Not later than a whole read begins, however short the wait is.
+    const earliestMs = nowMs - Math.max(options.maxWaitMs, 2 * WHOLE_EVERY_MS) - OVERLAP_MS;
     const wentBack = readUntilMs !== null && nowMs < readUntilMs - AHEAD_MS;
     const isStart = readUntilMs === null || wentBack;
     const isWhole = isStart || nowMs - wholeAtMs >= WHOLE_EVERY_MS;

@@ -8,7 +8,7 @@ export function describeUnknownRule(name: string, known: readonly string[]): str
   return `there is no rule ${name}; ${hint}`;
 }
 
-/** Finds a rule by its name. Throws an `RequestError` when there is none. */
+/** Finds a rule by its name. Throws a `RequestError` when there is none. */
 export function findRule<Rule extends { readonly name: string }>(rules: readonly Rule[], name: string): Rule {
   const found = rules.find((rule) => rule.name === name);
   if (found === undefined) {

@@ -29,7 +29,7 @@ export function createProviderShare(share: number, deps: { readonly now: () => n
         return {
           release(tokens) {
             ofWhole.release(tokens);
-            const pauseMs = (deps.now() - startedMs) * computePause(gate, share);
+            const pauseMs = computePause(gate, share, deps.now() - startedMs);
             setTimeout(() => ofPart.release(tokens), pauseMs).unref();
           },
         };
@@ -56,7 +56,8 @@ function createPart({ limits }: ProviderGate, share: number, deps: { readonly no
   );
 }
 
-/** Computes the pause after a call, as a part of its time. */
-function computePause({ limits }: ProviderGate, share: number): number {
-  return Math.max(0, 1 / (limits.concurrency * share) - 1);
+/** Computes the pause after a call, milliseconds. It ends before the next question has waited too long. */
+function computePause({ limits }: ProviderGate, share: number, callMs: number): number {
+  const pauseMs = callMs * Math.max(0, 1 / (limits.concurrency * share) - 1);
+  return Math.min(pauseMs, limits.maxWaitMs * (1 / share - 1));
 }

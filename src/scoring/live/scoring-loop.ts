@@ -17,7 +17,7 @@ import { liveMode, type ScoringMode } from '../scoring-mode.ts';
 import { createStoreClock, type StoreClock } from '../store-clock.ts';
 import type { LiveContext } from './live-context.ts';
 import { createScorerOwnership } from './scorer-ownership.ts';
-import { systemTimers, type Timers } from './timers.ts';
+import { systemTimers, waitWithin, type Timers } from './timers.ts';
 import { scoreTraces, type WorkItem } from '../score-traces.ts';
 import { createStockAdmission, type StockAdmission } from './stock-admission.ts';
 import { createWorkQueue, type Urgency, type WorkQueue } from './work-queue.ts';
@@ -159,17 +159,12 @@ class LiveScoring implements ScoringLoop {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#queue.clear();
-    await this.#within(
+    await waitWithin(
+      this.#timers,
       this.#stopGraceMs + ABANDON_MS,
       Promise.all([this.#running, this.#workers.finish(this.#stopGraceMs, this.#abandoning)]),
     );
-    await this.#within(LEAVE_MS, this.#ownership.leave());
-  }
-
-  async #within(limitMs: number, work: Promise<unknown>): Promise<void> {
-    const over = new AbortController();
-    await Promise.race([work, this.#timers.sleep(limitMs, over.signal)]);
-    over.abort();
+    await waitWithin(this.#timers, LEAVE_MS, this.#ownership.leave());
   }
 
   status(): ScoringLoopStatus {
@@ -278,6 +273,8 @@ class LiveScoring implements ScoringLoop {
     const { nowMs, gap } = await this.#tail.tick();
     this.#tickedMs = this.#context.monotonicMs();
     if (gap) {
+      // After an outage of the store, the oldest undecided trace is not known.
+      this.#sweepRange.restart();
       this.#sweepDueMs = 0;
     }
     this.#clock = createStoreClock(nowMs, this.#context.monotonicMs);
@@ -295,19 +292,18 @@ class LiveScoring implements ScoringLoop {
     if (this.#pace.restMs() > 0) {
       return;
     }
-    const ready = this.#tail.release(nowMs);
-    this.#takeTraces(ready, nowMs);
-    const due = this.#retries.due(nowMs);
-    due.forEach((item) => this.#take(item, 'live', { nowMs, isNew: false }));
+    const ready = this.#takeTraces(this.#tail.release(nowMs), nowMs);
+    const due = this.#retries.due(nowMs).filter((item) => this.#take(item, 'live', { nowMs, isNew: false }));
     this.#pace.begin(ready.length + due.length);
   }
 
-  #takeTraces(ready: readonly ReadyTrace[], nowMs: number): void {
-    for (const trace of ready) {
+  /** Queues traces. Returns those of this process. */
+  #takeTraces(ready: readonly ReadyTrace[], nowMs: number): readonly ReadyTrace[] {
+    return ready.filter((trace) => {
       const { tenant, traceId, lastArrivalMs: arrivedMs, readyAtMs } = trace;
       const reread = trace.reopened || this.#isSuspect(trace);
-      this.#take({ tenant, traceId, arrivedMs, readyAtMs, reread }, 'live', { nowMs, isNew: true });
-    }
+      return this.#take({ tenant, traceId, arrivedMs, readyAtMs, reread }, 'live', { nowMs, isNew: true });
+    });
   }
 
   /** Returns -Infinity when the store fails: then every trace of the start is read again. */
@@ -386,9 +382,10 @@ class LiveScoring implements ScoringLoop {
     return holdMs > 0 ? Math.min(intervalMs, holdMs) : intervalMs;
   }
 
-  #take(item: WorkItem, urgency: Urgency, { nowMs, isNew }: { nowMs: number; isNew: boolean }): void {
+  /** Queues a trace. Returns false for a trace of another process. */
+  #take(item: WorkItem, urgency: Urgency, { nowMs, isNew }: { nowMs: number; isNew: boolean }): boolean {
     if (this.#ownership.claim(item) === null) {
-      return;
+      return false;
     }
     const holdMs = this.#ownership.holdMs(isNew);
     if (holdMs > 0) {
@@ -396,5 +393,6 @@ class LiveScoring implements ScoringLoop {
     } else {
       this.#hasMore = !this.#queue.push(item, urgency) || this.#hasMore;
     }
+    return true;
   }
 }

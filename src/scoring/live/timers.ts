@@ -7,3 +7,10 @@ export interface Timers {
 }
 
 export const systemTimers: Timers = { sleep };
+
+/** Waits for work, but no longer than this time, milliseconds. */
+export async function waitWithin(timers: Timers, limitMs: number, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([work, timers.sleep(limitMs, over.signal)]);
+  over.abort();
+}

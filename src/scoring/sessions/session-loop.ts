@@ -132,6 +132,9 @@ class SessionScoring implements SessionLoop {
           });
         }
         this.#hasFault = true;
+        // After an outage of the store, the oldest undecided session is not known.
+        this.#sweepRange.restart();
+        this.#sweepDueMs = 0;
       }
       await this.#timers.sleep(everyMs, this.#stopping.signal);
     }

@@ -93,6 +93,17 @@ describe('the tail', () => {
     expect(overlaps).toEqual([settings.maxWaitMs + OVERLAP_MS, ...short, whole, ...short, whole]);
   });
 
+  it('asks for no sweep while it reads in time, however short the maximum wait is', async () => {
+    const store = new MemoryStore();
+    const tail = createTail(store.stores.spans, { decisionWaitMs: 500, maxWaitMs: 1_000 });
+    const gaps: boolean[] = [];
+    for (let second = 0; second < 30; second += 1) {
+      gaps.push((await tail.tick()).gap);
+      store.clockMs += 1_000;
+    }
+    expect(gaps).not.toContain(true);
+  });
+
   it('finds an arrival that committed thirty seconds after its stamp', async () => {
     const store = new MemoryStore();
     const tail = createTail(store.stores.spans, settings);
