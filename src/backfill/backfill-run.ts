@@ -3,7 +3,7 @@ import { sleep } from '../domain/waits.ts';
 import { createProviderShare } from '../judge/limits/provider-share.ts';
 import type { JobRun } from '../jobs/job-kind.ts';
 import { SETTLE_MS } from '../jobs/settle-time.ts';
-import type { Scoring } from '../scoring/scoring.ts';
+import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
@@ -156,6 +156,8 @@ export class BackfillRun {
     const check = () => this.#run.check();
     return {
       ...scoring,
+      // Content that waits for judges or batches must not stop the reads of live scoring.
+      ...createReadLimits(),
       claims: { claim: (key) => ({ key, owns: () => true, check }) },
       budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,
       judgeStock: shareStock(judgeStock, share),

@@ -21,10 +21,10 @@ import type { AttemptContext } from './attempt/attempt-context.ts';
 import type { ReadContext } from './read/read-context.ts';
 import type { RecordContext } from './record/record-context.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /** Needs of the scoring of one trace whose content was read. */
-export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness'> &
+export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness' | 'contentMemory'> &
   Pick<SelectContext, 'newVersions'> &
   AttemptContext &
   RecordContext;
@@ -116,7 +116,7 @@ async function choose(
 async function runCells(
   task: TraceTask,
   passes: readonly RulePass[],
-  terms: Omit<CellRun, 'ends'>,
+  terms: Omit<CellRun, 'ends'> & { readonly context: TraceContext },
 ): Promise<{ results: Map<Cell, CellResult>; left: LeftRuns | null }> {
   const allCells = passes.flatMap((pass) => pass.cells);
   const results = new Map<Cell, CellResult>();
@@ -146,6 +146,9 @@ async function runCells(
     }
   }
   const slow = toRun.filter((cell) => !results.has(cell));
+  if (slow.length > 0 && run.mode.admission !== null && isTraceData(task.read)) {
+    terms.context.contentMemory.moveToSlow(task.read);
+  }
   // A repair leaves the former rows until it has better ones.
   if (!run.mode.write || run.mode.redo !== null) {
     await runAll(slow);

@@ -5,6 +5,8 @@ import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contra
 import type { ReadPiece } from './read/piece.ts';
 import { findStock } from './attempt/run-cell.ts';
 import type { LeftRuns, Room } from './attempt/run-stock.ts';
+import { createHoldings, type Holdings } from './read/holdings.ts';
+import type { ReadMemory } from './read/read-memory.ts';
 import { readSlices, type ReadTrace } from './read/read-slices.ts';
 import { addFacts, findUnread, readKnownRuns } from './runs/record-runs.ts';
 import { scoreTask } from './apply-rules.ts';
@@ -19,7 +21,7 @@ import type { SelectContext } from './select/select-context.ts';
 import { findVersionStates, readFacts, selectTrace, type Selected } from './select/select-traces.ts';
 import { findJoinedRuns } from './read/sibling-traces.ts';
 import { readStoreClock, type StoreClock } from './store-clock.ts';
-import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /**
  * Time after which a trace is looked up again whose activity is behind its arrivals, milliseconds: an insert shows its rows in one table
@@ -71,59 +73,45 @@ async function scoreSlice(
   settle: Settle,
 ): Promise<void> {
   const queue = new PQueue({ concurrency: scoring.traceConcurrency });
-  const holdings = createHoldings(scoring.readMemory);
+  const holdings = createHoldings(scoring.contentMemory);
+  // Smaller batches first: their traces have just become ready.
+  const turn = { priority: -items.length };
   try {
-    // Smaller batches first: their traces have just become ready.
-    await scoring.readTurns.add(() => readBatch(scoring, items, { mode, settle, queue, holdings }), {
-      priority: -items.length,
-    });
+    const batch = await scoring.readTurns.add(
+      () => startBatch(scoring, items, { mode, settle, queue, holdings }),
+      turn,
+    );
+    if (batch.slow.size > 0) {
+      await scoring.slowReadTurns.add(() => readSelected(scoring, batch, 'slow'), turn);
+    }
     await queue.onIdle();
   } finally {
-    // Pieces of joined runs, and traces of a pass that broke off.
+    // Traces of a pass that broke off.
     holdings.releaseAll();
   }
 }
 
-/** Content in memory and room in stocks that a batch holds. */
-interface Holdings {
-  addContent(data: TraceData): void;
-  releaseContent(data: TraceData): void;
-  addRoom(room: Room | undefined): void;
-  releaseAll(): void;
-}
-
-function createHoldings(memory: Scoring['readMemory']): Holdings {
-  const held = new Set<TraceData>();
-  const rooms = new Set<Room>();
-  const releaseContent = (data: TraceData) => {
-    if (held.delete(data)) {
-      memory.release(data);
-    }
-  };
-  return {
-    addContent: (data) => void held.add(data),
-    releaseContent,
-    addRoom: (room) => void (room !== undefined && rooms.add(room)),
-    releaseAll() {
-      held.forEach(releaseContent);
-      rooms.forEach((room) => room.release());
-    },
-  };
-}
-
-interface Batch {
+interface BatchRun {
   readonly mode: ScoringMode;
   readonly settle: Settle;
   readonly queue: PQueue;
   readonly holdings: Holdings;
 }
 
-/** Looks the traces up, reads their content, and puts them into the queue of their scorers. */
-async function readBatch(
-  scoring: Scoring,
-  items: readonly WorkItem[],
-  { mode, settle, queue, holdings }: Batch,
-): Promise<void> {
+/** A batch that was looked up. */
+interface Batch extends BatchRun {
+  readonly clock: StoreClock;
+  /** Traces to read for quick scorers, and maybe slow ones. */
+  readonly quick: Map<string, Selected>;
+  /** Traces to read for slow scorers that have room. */
+  readonly slow: Map<string, Selected>;
+  /** Puts a trace into the queue of its scorers. */
+  readonly start: (selected: Selected, read: TraceTask['read']) => void;
+}
+
+/** Looks the traces up, and reads the content of those whose scorers do not all wait. */
+async function startBatch(scoring: Scoring, items: readonly WorkItem[], run: BatchRun): Promise<Batch> {
+  const { mode, settle, queue, holdings } = run;
   const clock = await readStoreClock(scoring.stores.spans, scoring.monotonicMs);
   const candidates = await findCandidates(scoring, items, mode, clock, settle);
   const { toRead, toDecline, leftRuns } = await selectCandidates(scoring, candidates, {
@@ -136,17 +124,34 @@ async function readBatch(
     void queue.add(async () => {
       const outcome = await scoreTask(scoring, { ...selected, read }, mode);
       selected.room?.release();
-      if (read !== null && 'spans' in read) {
+      if (isTraceData(read)) {
         holdings.releaseContent(read);
       }
       const left = leftRuns.get(joinTraceKey(selected.key));
       settle(left === undefined ? outcome : { ...outcome, left });
     });
   (await addFacts(scoring.stores, toDecline, mode)).forEach((selected) => start(selected, null));
+  const entries = [...toRead];
+  const batch = {
+    ...run,
+    clock,
+    quick: new Map(entries.filter(([, { room }]) => room === undefined)),
+    slow: new Map(entries.filter(([, { room }]) => room !== undefined)),
+    start,
+  };
+  await readSelected(scoring, batch, 'quick');
+  return batch;
+}
+
+/** Reads the content of traces while its part of the memory has room, and starts their scorers. */
+async function readSelected(scoring: Scoring, batch: Batch, part: 'quick' | 'slow'): Promise<void> {
+  const { holdings, start, queue } = batch;
+  const toRead = batch[part];
+  const memory = scoring.contentMemory[part];
   const keys = [...toRead.values()].map((selected) => selected.key);
-  for await (const slice of readSlices(scoring.stores.spans, keys, scoring.readMemory)) {
+  for await (const slice of readSlices(scoring.stores.spans, keys, memory)) {
     slice.forEach((read) => 'data' in read && holdings.addContent(read.data));
-    await startJoined(scoring, slice, { toRead, mode, clock, queue, settle });
+    await startJoined(scoring, slice, { ...batch, toRead, memory });
     for (const read of slice) {
       const selected = toRead.get(joinTraceKey(read.key));
       if (selected !== undefined) {
@@ -219,19 +224,18 @@ async function selectCandidates(
   return { toRead, toDecline, leftRuns };
 }
 
-interface Joining {
-  readonly toRead: Map<string, Selected>;
-  readonly mode: ScoringMode;
+interface Joining extends BatchRun {
   readonly clock: StoreClock;
-  readonly queue: PQueue;
-  readonly settle: Settle;
+  readonly toRead: Map<string, Selected>;
+  /** Memory of the slice. */
+  readonly memory: ReadMemory;
 }
 
 /** Starts the runs of which some traces are pieces, and removes their members from the traces to read. */
 async function startJoined(
   scoring: Scoring,
   slice: readonly ReadTrace[],
-  { toRead, mode, clock, queue, settle }: Joining,
+  { toRead, memory, mode, clock, queue, settle, holdings }: Joining,
 ): Promise<void> {
   const { joining } = scoring;
   if (joining === null) {
@@ -241,15 +245,27 @@ async function startJoined(
     const selected = toRead.get(joinTraceKey(read.key));
     return 'data' in read && selected !== undefined ? [{ activity: selected.activity, data: read.data }] : [];
   });
-  for (const run of await findJoinedRuns({ spans: scoring.stores.spans, ...joining }, reads)) {
-    const triggers = run.members.flatMap((member) => toRead.get(joinTraceKey(member)) ?? []);
+  const pieces = new Map(reads.map(({ activity, data }) => [joinTraceKey(activity), data]));
+  for (const found of await findJoinedRuns({ spans: scoring.stores.spans, ...joining }, reads)) {
+    const triggers = found.members.flatMap((member) => toRead.get(joinTraceKey(member)) ?? []);
     triggers.forEach(({ key }) => toRead.delete(joinTraceKey(key)));
+    // The content of the run stands for its pieces: it can wait for slow scorers.
+    const parts = found.members.flatMap((member) => pieces.get(joinTraceKey(member)) ?? []);
+    const run = { ...found, data: { ...found.data, size: sumSizes(parts) } };
+    memory.add([run.data]);
+    holdings.addContent(run.data);
+    parts.forEach(holdings.releaseContent);
     void queue.add(async () => {
       const outcomes = await scoreJoined(scoring, { run, triggers, clock }, mode);
       triggers.forEach(({ room }) => room?.release());
+      holdings.releaseContent(run.data);
       outcomes.forEach(settle);
     });
   }
+}
+
+function sumSizes(traces: readonly TraceData[]): number {
+  return traces.reduce((sum, { size = 0 }) => sum + size, 0);
 }
 
 /** Finds the traces that are stored, have an agent and are ready, with their current decisions. */

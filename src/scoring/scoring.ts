@@ -17,7 +17,7 @@ import { createLaterScores } from './attempt/later-scores.ts';
 import { createSingleFlight } from './attempt/single-flight.ts';
 import type { LiveContext } from './live/live-context.ts';
 import { createPieceCache } from './read/piece-cache.ts';
-import { createReadMemory } from './read/read-memory.ts';
+import { createContentMemory } from './read/read-memory.ts';
 import type { ReadContext, TraceReader } from './read/read-context.ts';
 import type { TraceJoiner } from './read/trace-joiner.ts';
 import { createCommitRounds, type CommitPace } from './record/group-commit.ts';
@@ -42,6 +42,8 @@ export interface Scoring extends SelectContext, ReadContext, AttemptContext, Rec
    * are no later.
    */
   readonly readTurns: PQueue;
+  /** Turns of reads for slow scorers alone: they wait for memory, and the other reads go on. */
+  readonly slowReadTurns: PQueue;
   /** Number of answers of each judge that came from the cache. */
   readonly reuses: ReadonlyMap<string, number>;
 }
@@ -111,8 +113,7 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
   return {
     stores,
     readTrace,
-    readMemory: createReadMemory(),
-    readTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
+    ...createReadLimits(),
     joining: joiner === undefined ? null : { joiner, cache: createPieceCache() },
     log,
     judgeScope: {
@@ -140,6 +141,15 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     signal: ports.signal,
     random: ports.random ?? Math.random,
     monotonicMs,
+  };
+}
+
+/** Creates the limits of what is read at the same time. Work that must not wait for other work has limits of its own. */
+export function createReadLimits(): Pick<Scoring, 'contentMemory' | 'readTurns' | 'slowReadTurns'> {
+  return {
+    contentMemory: createContentMemory(),
+    readTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
+    slowReadTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
   };
 }
 

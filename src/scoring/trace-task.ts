@@ -44,6 +44,11 @@ export interface TraceTask {
   readonly clock: StoreClock;
 }
 
+/** Returns true for the content of one trace, or of a run of several traces. */
+export function isTraceData(read: TraceTask['read']): read is TraceData {
+  return read !== null && 'spans' in read;
+}
+
 /** Result of one trace. */
 export interface TraceOutcome {
   readonly key: TraceKey;

@@ -8,11 +8,16 @@ export interface StockAdmission extends Admission {
   takeForRoom(limit: number): WorkItem[];
 }
 
-/** @param options newestShare: share of the room for the newest traces, 0 to 1; maxRuns: most runs of one stock */
-export function createStockAdmission(
-  queue: WorkQueue,
-  options: { readonly newestShare: number; readonly maxRuns: number },
-): StockAdmission {
+interface AdmissionOptions {
+  /** Share of the room for the newest traces, 0 to 1. */
+  readonly newestShare: number;
+  /** Most runs of one stock. */
+  readonly maxRuns: number;
+  /** Returns false while the content of the runs that wait fills its memory: then no run has room. */
+  readonly hasMemory: () => boolean;
+}
+
+export function createStockAdmission(queue: WorkQueue, options: AdmissionOptions): StockAdmission {
   return new LiveAdmission(queue, options);
 }
 
@@ -24,16 +29,21 @@ class LiveAdmission implements StockAdmission {
   readonly #queue: WorkQueue;
   readonly #shares: Readonly<Record<StockEnd, number>>;
   readonly #maxRuns: number;
+  readonly #hasMemory: () => boolean;
   /** Runs that have room and are not in the stock yet. */
   readonly #reserved = new Map<RunStock, Record<StockEnd, number>>();
 
-  constructor(queue: WorkQueue, { newestShare, maxRuns }: { newestShare: number; maxRuns: number }) {
+  constructor(queue: WorkQueue, { newestShare, maxRuns, hasMemory }: AdmissionOptions) {
     this.#queue = queue;
     this.#shares = { newest: newestShare, oldest: 1 - newestShare };
     this.#maxRuns = maxRuns;
+    this.#hasMemory = hasMemory;
   }
 
   admit(stock: RunStock, runs: number): Room | null {
+    if (!this.#hasMemory()) {
+      return null;
+    }
     const high = Math.min(stock.high, this.#maxRuns);
     const hasRoom =
       this.#queue.left(stock) === 0
@@ -43,6 +53,9 @@ class LiveAdmission implements StockAdmission {
   }
 
   takeForRoom(limit: number): WorkItem[] {
+    if (!this.#hasMemory()) {
+      return [];
+    }
     return this.#queue.awaitedStocks().flatMap((stock) => {
       const refills = this.#listRefills(stock);
       if (!refills.some(({ count, from }) => count < from)) {

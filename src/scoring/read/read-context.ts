@@ -4,7 +4,7 @@ import type { SweepSettings } from '../../readiness/sweep.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 import type { PieceCache } from './piece-cache.ts';
-import type { ReadMemory } from './read-memory.ts';
+import type { ContentMemory } from './read-memory.ts';
 import type { TraceJoiner } from './trace-joiner.ts';
 
 /** Reads the agent runs of a trace. */
@@ -16,7 +16,7 @@ export interface ReadContext {
   readonly readTrace: TraceReader;
   /** Null: every trace is read by itself. */
   readonly joining: { readonly joiner: TraceJoiner; readonly cache: PieceCache } | null;
-  readonly readMemory: ReadMemory;
+  readonly contentMemory: ContentMemory;
   readonly readiness: SweepSettings;
   readonly log: Log;
 }

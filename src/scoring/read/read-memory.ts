@@ -1,11 +1,11 @@
 import type { TraceData } from '../../domain/trace/span.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 
-/** Size of content in memory from which on no more is read, in characters of the stored rows. */
-const MAX_HELD = 256 * MIB;
+/** Size of content in one part of the memory from which on no more is read, in characters of the stored rows. */
+const MAX_HELD = 128 * MIB;
 
 /** Size that one read should return at most: it fits into memory beside reads of other batches. */
-const MAX_PER_READ = 32 * MIB;
+const MAX_PER_READ = 16 * MIB;
 
 /** Spans that one read should return at most. */
 const MAX_SPANS_PER_READ = 20_000;
@@ -19,35 +19,64 @@ const FIRST_READ = 50;
 /** Weight of the last read in the mean size of a trace. */
 const SMOOTHING = 0.5;
 
-/** Memory of the content that all batches of a process have read and still use. */
+/** Memory of the content that some batches have read and still use. */
 export interface ReadMemory {
+  /** Returns false while the content in use is above the limit. */
+  hasRoom(): boolean;
   /** Waits until the content in use is below the limit. */
   waitForRoom(): Promise<void>;
   /** Number of traces that the next read should ask for: the smaller the last traces, the more. */
   nextReadSize(): number;
   /** Adds the content of a read. */
   add(read: readonly TraceData[]): void;
-  /** Removes the content of a trace that is done. */
+  /** Removes the content of a trace that is done. Returns false when it is not in this memory. */
+  release(data: TraceData): boolean;
+}
+
+/** Content in two parts: content that waits for slow scorers never stops the reads for quick ones. */
+export interface ContentMemory {
+  /** Content of traces that no slow scorer waits for. */
+  readonly quick: ReadMemory;
+  /** Content of traces whose slow scorers have room in their stock. */
+  readonly slow: ReadMemory;
+  /** Moves content from the quick part to the slow part. Does nothing with other content. */
+  moveToSlow(data: TraceData): void;
+  /** Removes content from its part. */
   release(data: TraceData): void;
-  /** Size of the content in use, in characters of the stored rows. */
-  heldSize(): number;
+}
+
+export function createContentMemory(maxHeldPerPart?: number): ContentMemory {
+  const quick = createReadMemory(maxHeldPerPart);
+  const slow = createReadMemory(maxHeldPerPart);
+  return {
+    quick,
+    slow,
+    moveToSlow(data) {
+      if (quick.release(data)) {
+        slow.add([data]);
+      }
+    },
+    release: (data) => void (quick.release(data) || slow.release(data)),
+  };
 }
 
 export function createReadMemory(maxHeld: number = MAX_HELD): ReadMemory {
   const waiting: (() => void)[] = [];
-  let held = 0;
+  const held = new Set<TraceData>();
+  let heldSize = 0;
   let mean: { readonly size: number; readonly spans: number } | null = null;
 
-  const isFull = () => held > maxHeld;
+  const hasRoom = () => heldSize <= maxHeld;
   const wakeNext = () => {
-    if (!isFull()) {
+    if (hasRoom()) {
       waiting.shift()?.();
     }
   };
 
   return {
+    hasRoom,
     async waitForRoom() {
-      while (isFull()) {
+      while (!hasRoom()) {
         await new Promise<void>((resolve) => void waiting.push(resolve));
       }
       // The next waiter looks, too: what this one reads may leave room.
@@ -67,7 +96,8 @@ export function createReadMemory(maxHeld: number = MAX_HELD): ReadMemory {
     add(read) {
       const size = read.reduce((sum, data) => sum + (data.size ?? 0), 0);
       const spans = read.reduce((sum, data) => sum + data.spans.length, 0);
-      held += size;
+      read.forEach((data) => held.add(data));
+      heldSize += size;
       if (read.length > 0) {
         const last = { size: size / read.length, spans: Math.max(1, spans / read.length) };
         mean =
@@ -75,10 +105,13 @@ export function createReadMemory(maxHeld: number = MAX_HELD): ReadMemory {
       }
     },
     release(data) {
-      held -= data.size ?? 0;
-      wakeNext();
+      const isHeld = held.delete(data);
+      if (isHeld) {
+        heldSize -= data.size ?? 0;
+        wakeNext();
+      }
+      return isHeld;
     },
-    heldSize: () => held,
   };
 }
 

@@ -2,7 +2,7 @@ import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import type { TraceTask } from '../trace-task.ts';
+import { isTraceData, type TraceTask } from '../trace-task.ts';
 import { declineRule, NOT_SELECTED } from './decline-rule.ts';
 import { computeRunCost, countTokens } from './run-totals.ts';
 import { looksAtCost, sampleTrace, type RunSize, type SampleVerdict } from './sample-trace.ts';
@@ -35,7 +35,7 @@ export function chooseByContent(
     costUsd: computeRunCost(run, prices),
   }));
   const choices = task.rules.map((selected) => chooseRule(task, selected, { reading, sizes, mode }));
-  const upstream = task.read !== null && 'spans' in task.read ? readUpstreamProbability(task.read) : 1;
+  const upstream = isTraceData(task.read) ? readUpstreamProbability(task.read) : 1;
   const rules = choices.flatMap(({ result }) => (result.outcome === 'selected' ? [result.selected] : []));
   return {
     task: {

@@ -27,7 +27,7 @@ export async function readSession(
   const found: AgentRun[] = [];
   let readTurns = 0;
   let chars = 0;
-  for await (const slice of readSlices(context.stores.spans, turns, context.readMemory)) {
+  for await (const slice of readSlices(context.stores.spans, turns, context.contentMemory.quick)) {
     try {
       for (const data of await joinPieces(context, slice)) {
         chars += countChars({ data });
@@ -35,7 +35,7 @@ export async function readSession(
         found.push(...reading.runs.filter((run) => run.sessionId === sessionId));
       }
     } finally {
-      slice.forEach((read) => 'data' in read && context.readMemory.release(read.data));
+      slice.forEach((read) => 'data' in read && context.contentMemory.release(read.data));
     }
     readTurns += slice.length;
     if (chars >= MAX_SESSION_CHARS) {

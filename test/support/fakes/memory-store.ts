@@ -58,6 +58,8 @@ export class MemoryStore {
   readonly scoreLog: Score[] = [];
   readonly runLog: RunRecord[] = [];
   readonly reads: TraceKey[][] = [];
+  /** Size of the content of each trace, characters. */
+  traceSize = 0;
   /** While it returns true, writes throw: the store is unavailable, or the process crashed between two writes. */
   failing: (what: 'scores' | 'decisions' | 'runs' | 'arrivals' | 'versions') => boolean = () => false;
   readonly #decisions = new Map<string, Decision>();
@@ -135,7 +137,12 @@ export class MemoryStore {
         this.reads.push([...keys]);
         return this.#of(keys, (rows): TraceData => {
           const byId = new Map(rows.map(({ span }) => [span.spanId, span]));
-          return { traceId: rows[0]!.span.traceId, spans: [...byId.values()], logs: [] };
+          return {
+            traceId: rows[0]!.span.traceId,
+            spans: [...byId.values()],
+            logs: [],
+            size: this.traceSize,
+          };
         });
       },
       list: async ({ tenant, fromMs, toMs, after, limit }) =>

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { MIB } from '../../../../src/domain/byte-sizes.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/domain/durations.ts';
 import { JudgeError } from '../../../../src/judge/judge-error.ts';
 import { ANY_CELL } from '../../../../src/ownership/division.ts';
@@ -390,6 +391,37 @@ describe('the scoring loop', () => {
     await timers.advance(5_000);
     expect(slow.inputs).toHaveLength(40);
     expect(store.decisions().filter((row) => row.status === 'scored')).toHaveLength(40);
+    expect(loop.isIdle()).toBe(true);
+    await loop.stop();
+  });
+
+  it('scores code while large traces fill the memory of judged scorers, and asks the judge for all of them', async () => {
+    const { store, timers, start } = createLoopWorld();
+    store.traceSize = 30 * MIB;
+    const gate = Promise.withResolvers<void>();
+    const slow = judged('j', async () => {
+      await gate.promise;
+      return { score: 1 };
+    });
+    const loop = await start([buildRule([new CountingScorer('c'), slow])]);
+    await timers.advance(1_000);
+    const ingest = () => store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+    const countScores = (name: string) => store.scores().filter(({ scorer }) => scorer === name).length;
+    Array.from({ length: 30 }, ingest);
+    await timers.advance(20_000);
+    ingest();
+    await timers.advance(20_000);
+    const { inFlight, waitingForRoom } = loop.status();
+    expect({ code: countScores('c'), judged: countScores('j'), traces: inFlight + waitingForRoom }).toEqual({
+      code: 31,
+      judged: 0,
+      traces: 31,
+    });
+    expect(inFlight * store.traceSize).toBeLessThanOrEqual(128 * MIB + store.traceSize);
+
+    gate.resolve();
+    await timers.advance(20_000);
+    expect(countScores('j')).toBe(31);
     expect(loop.isIdle()).toBe(true);
     await loop.stop();
   });
