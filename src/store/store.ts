@@ -53,6 +53,7 @@ import { createSessionStore } from './scores/sessions.ts';
 import { createScoreExport } from './scores/score-export.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
 import { createVersionSampleStore } from './scores/version-samples.ts';
+import { reopenTraces } from './spans/reopen-traces.ts';
 import { createSpanSink } from './spans/span-sink.ts';
 import { listTraces, ownListing } from './spans/traces-list.ts';
 
@@ -166,6 +167,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     labels: createLabelStore(database),
     audit: createAuditStore(database),
     cookieKeys: createCookieKeyStore(database),
+    reopenTraces: (keys) => reopenTraces(database, keys),
     listTraces: (filter) => listTraces(database, filter, listing),
     scorerNames: () => readScorerNames(database),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),

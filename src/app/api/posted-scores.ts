@@ -11,7 +11,7 @@ import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Config } from '../config/index.ts';
 
 export interface PostDeps {
-  readonly store: Pick<Store, 'scores' | 'runs' | 'spans'>;
+  readonly store: Pick<Store, 'scores' | 'runs' | 'spans' | 'reopenTraces'>;
   readonly purged: PurgedTraces;
   readonly scorers: Config['scorers'];
 }
@@ -47,7 +47,18 @@ export async function postScores(
   // A run that was stored meanwhile did not see the scores.
   const late = joined.filter(isUnjoined);
   await store.scores.write(joinPostedScores(late, await readRuns(store, late)));
+  await reopenDisliked(store, rows);
   return rows.map(({ scoreId }) => scoreId);
+}
+
+/**
+ * Reopens traces with negative feedback, which rules may always score. A trace whose spans have expired stays as it is: nobody could
+ * read it again.
+ */
+async function reopenDisliked(store: PostDeps['store'], rows: readonly Score[]): Promise<void> {
+  const disliked = rows.filter(({ traceId, score }) => traceId !== '' && score < 0);
+  const stored = await store.spans.facts(disliked, [], { feedback: false });
+  await store.reopenTraces([...stored.values()]);
 }
 
 function refusePurged(posted: readonly PostedScore[], tenant: string, purged: PurgedTraces): void {

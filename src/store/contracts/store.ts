@@ -29,6 +29,7 @@ import type {
   RuleVersionStore,
   ScoreStore,
   SpanSource,
+  TraceKey,
 } from './stores.ts';
 
 export interface TraceListFilter {
@@ -144,6 +145,11 @@ export interface Store {
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
   /** Names of scorers that have score rows. */
   scorerNames(): Promise<string[]>;
+  /**
+   * Makes live scoring look at stored traces again: something about them changed that is no span. Does nothing with traces that are
+   * not stored.
+   */
+  reopenTraces(keys: readonly TraceKey[]): Promise<void>;
   /**
    * Describes the source of spans in one line. Throws a `StoreUnavailableError` for foreign tables that are absent or not
    * readable, and a `ConfigError` for tables that lack columns.

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { PostedScore } from '../../../src/api/access/write-ports.ts';
+import { postScores } from '../../../src/app/api/posted-scores.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { HOUR_MS } from '../../../src/domain/durations.ts';
@@ -15,6 +17,7 @@ import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import type { PriorityReason } from '../../../src/scoring/select/sample-trace.ts';
 import { buildRuleHistory, recordRules } from '../../../src/scoring/select/rule-history.ts';
 import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/stores.ts';
+import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { agentRunSpans, lateToolSpan, store as ingest } from '../../support/store/stored-agent.ts';
@@ -206,6 +209,45 @@ describe('live scoring on the engine', () => {
     await store.sink.insert(logBlock([feedback]), 'feedback');
     await until(async () => (await listScores(traceId)).length > before.length);
     expect(await listScorers(traceId)).toEqual([before[0], ['disliked', 'priority', 1], ...before.slice(1)]);
+  });
+
+  test.each([
+    ['scores a sampled-out trace', 0],
+    ['gives a scored trace the probability 1', 0.999_999],
+  ])('%s that gets negative feedback over the API', async (_what, rate) => {
+    await freshStore();
+    const before = Math.ceil(rate);
+    const scorer = new CountingScorer('a');
+    await startLoop([buildRule([scorer], { sample: { rate, always: ['negative-feedback'] } })]);
+    const [traceId, otherId, unstored] = [newTraceId(), newTraceId(), newTraceId()];
+    for (const id of [traceId, otherId]) {
+      await ingest(store, agentRunSpans(id));
+      await until(async () => (await listDecisions(id)).length > 0);
+    }
+
+    const feedback = (id: string, score: number): PostedScore => ({
+      traceId: id,
+      spanId: '',
+      sessionId: '',
+      scorer: 'thumbs',
+      score,
+      label: '',
+      reason: '',
+      source: 'human',
+    });
+    const scorers = {};
+    await postScores({ store, purged: NOTHING_PURGED, scorers }, { name: 'ann', tenant: '' }, [
+      feedback(traceId, -1),
+      feedback(otherId, 1),
+      feedback(unstored, -1),
+    ]);
+    const ofScorer = async (id: string) => (await listScores(id)).filter((score) => score.scorer === 'a');
+    await until(async () => (await ofScorer(traceId)).some((score) => score.inclusionProbability === 1));
+    expect(await ofScorer(traceId)).toMatchObject([{ weight: 1 }]);
+    await until(async () => (await listDecisions(traceId)).every(({ status }) => status === 'scored'));
+    expect(await ofScorer(otherId)).toHaveLength(before);
+    expect(scorer.inputs).toHaveLength(before + 1);
+    expect(await store.spans.activity([{ tenant: '', traceId: unstored }])).toEqual(new Map());
   });
 
   testLong('takes spans of 1970 and 2262 and of two hundred days like any other', async () => {
