@@ -12,7 +12,7 @@ import { ServeFolder, type ServeAddresses } from '../support/processes/serve-pro
 import { queryRows } from '../support/store/clickhouse-query.ts';
 import { atLeast, head, row, shown, sumUp, verdictOn } from './bench-table.ts';
 import { DATABASE, makeExportedTraces, SPANS_PER_TRACE } from './exported-traces.ts';
-import { listChildren, readOwnResidentBytes, readThreads } from './process-cpu.ts';
+import { listChildren, readOwnResidentBytes, readPartSeconds } from './process-cpu.ts';
 
 const { values } = parseArgs({
   options: {
@@ -33,12 +33,6 @@ const LEAST_PER_SECOND = 1_000;
 
 /** Shares of the work at which the memory is shown. */
 const SHARES = [0.1, 0.5, 1];
-
-/** Threads by their work; the other threads of the engine are those of its statements. */
-const ENGINE_THREADS: Readonly<Record<string, string>> = {
-  MainThread: 'engine: event loop',
-  MergeMutate: 'engine: merges',
-};
 
 const folder = new ServeFolder({
   store: { spans: { table: `${DATABASE}.otel_traces` } },
@@ -82,22 +76,6 @@ async function startBackfill(): Promise<void> {
   );
   assert.equal(code, 0, stderr);
   assert.equal(jsonLines(stdout).length, 1);
-}
-
-/** Returns the processor time so far by part, seconds. */
-function readParts(pid: number): Map<string, number> {
-  const parts = new Map<string, number>();
-  const add = (part: string, seconds: number) => parts.set(part, (parts.get(part) ?? 0) + seconds);
-  const main = `${pid}`;
-  readThreads(pid).forEach(({ id, seconds }) =>
-    add(id === main ? 'runner: event loop' : 'runner: other threads', seconds),
-  );
-  for (const engine of listChildren(pid)) {
-    readThreads(engine).forEach(({ name, seconds }) =>
-      add(ENGINE_THREADS[name] ?? 'engine: statements', seconds),
-    );
-  }
-  return parts;
 }
 
 /** Largest resident memory of the runner and of its engine so far, bytes. */
@@ -156,7 +134,7 @@ async function measure(begun: ServeAddresses): Promise<void> {
   let killed = 0;
   let firstScoredMs = 0;
   const peaks = new MemoryPeaks();
-  const before = readParts(serve.pid);
+  const before = readPartSeconds(serve.pid);
   await startBackfill();
   const startedMs = performance.now();
   head('Memory', 'of the work', 'runner, peak MiB', 'engine, peak MiB');
@@ -188,7 +166,7 @@ async function measure(begun: ServeAddresses): Promise<void> {
   row('kills of all processes; counts exact, none twice', killed, '–');
   if (kills === 0) {
     head('Processor', 'part', 'ms a trace', 'cores');
-    for (const [part, spent] of readParts(serve.pid)) {
+    for (const [part, spent] of readPartSeconds(serve.pid)) {
       const used = spent - (before.get(part) ?? 0);
       row(part, shown((used * 1_000) / traces), shown(used / seconds));
     }

@@ -11,7 +11,7 @@ import { ServeFolder, type ServeAddresses } from '../support/processes/serve-pro
 import { queryRows } from '../support/store/clickhouse-query.ts';
 import { sendAgentTraces } from './agent-load.ts';
 import { median } from './measured-time.ts';
-import { listChildren, readCpuSeconds, readResidentBytes } from './process-cpu.ts';
+import { readPartSeconds, readResidentBytes } from './process-cpu.ts';
 import { measureSingles, startTimedJudge } from './single-traces.ts';
 
 const { values } = parseArgs({
@@ -63,8 +63,7 @@ async function countScored({ clickhouse }: ServeAddresses, scorer: string): Prom
 }
 
 async function measureFlood(serve: ServeAddresses): Promise<void> {
-  const engine = listChildren(serve.pid)[0] ?? 0;
-  const before = { all: readCpuSeconds(serve.pid), engine: readCpuSeconds(engine) };
+  const before = readPartSeconds(serve.pid);
   const memory = [Math.round(readResidentBytes(serve.pid) / MIB)];
   const startedMs = performance.now();
   await sendMany(serve, traces);
@@ -75,14 +74,17 @@ async function measureFlood(serve: ServeAddresses): Promise<void> {
     memory.push(Math.round(readResidentBytes(serve.pid) / MIB));
   }
   const seconds = (performance.now() - startedMs) / 1_000;
-  const all = readCpuSeconds(serve.pid) - before.all;
-  const ofEngine = readCpuSeconds(engine) - before.engine;
+  const spent = [...readPartSeconds(serve.pid)].map(
+    ([part, total]) => [part, total - (before.get(part) ?? 0)] as const,
+  );
   const perTrace = (cpu: number) => `${((cpu * 1_000) / traces).toFixed(1)} ms`;
   console.log(
     `flood of ${traces}: ${(traces / seconds).toFixed(1)} judged/s over ${seconds.toFixed(0)} s (sent in ${((sentMs - startedMs) / 1_000).toFixed(0)} s; at most ${((places * 1_000) / judgeMs).toFixed(0)}/s)`,
   );
   console.log(
-    `processor a judged trace: ${perTrace(all)} (serve ${perTrace(all - ofEngine)}, engine ${perTrace(ofEngine)})`,
+    `processor a judged trace: ${perTrace(spent.reduce((sum, [, cpu]) => sum + cpu, 0))} (${spent
+      .map(([part, cpu]) => `${part} ${perTrace(cpu)}`)
+      .join(', ')})`,
   );
   const firstAskedMs = [...judge.askedAtMs.values()].find((atMs) => atMs >= startedMs) ?? startedMs;
   const judgedSeconds = seconds - (firstAskedMs - startedMs) / 1_000;

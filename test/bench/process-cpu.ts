@@ -45,6 +45,33 @@ export function readThreads(pid: number): { id: string; name: string; seconds: n
   }));
 }
 
+/** Threads of the engine by their work; the other threads are those of its statements. */
+const ENGINE_THREADS: Readonly<Record<string, string>> = {
+  MainThread: 'engine: event loop',
+  MergeMutate: 'engine: merges',
+  BgSchPool: 'engine: background',
+  BgStrmSchPool: 'engine: background',
+  PoolDelayExec: 'engine: background',
+};
+
+/** Names the work of a thread of the engine. */
+export function nameEnginePart(thread: string): string {
+  return ENGINE_THREADS[thread] ?? 'engine: statements';
+}
+
+/** Returns the processor time of `serve` and its engine by part, seconds: the event loop, other threads, and the parts of the engine. */
+export function readPartSeconds(pid: number): Map<string, number> {
+  const parts = new Map<string, number>();
+  const add = (part: string, seconds: number) => parts.set(part, (parts.get(part) ?? 0) + seconds);
+  readThreads(pid).forEach(({ id, seconds }) =>
+    add(id === String(pid) ? 'serve: event loop' : 'serve: other threads', seconds),
+  );
+  for (const engine of listChildren(pid)) {
+    readThreads(engine).forEach(({ name, seconds }) => add(nameEnginePart(name), seconds));
+  }
+  return parts;
+}
+
 /** Returns the number of open files of a process. */
 export function countOpenFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;

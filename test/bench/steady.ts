@@ -15,7 +15,7 @@ import { queryRows } from '../support/store/clickhouse-query.ts';
 import { sendAgentTraces } from './agent-load.ts';
 import { atMost, head, row, sumUp, verdictOn, type Goal } from './bench-table.ts';
 import { median } from './measured-time.ts';
-import { countOpenFiles, listChildren, readThreads } from './process-cpu.ts';
+import { countOpenFiles, listChildren, nameEnginePart, readThreads } from './process-cpu.ts';
 
 const { values } = parseArgs({
   options: {
@@ -43,15 +43,6 @@ const RULES = [
   { name: 'judged', scorers: ['hallucination'], sample: { rate: 0.25 } },
 ];
 
-/** Threads of the engine by their work; the other threads are those of its statements. */
-const ENGINE_THREADS: Readonly<Record<string, string>> = {
-  MainThread: 'engine: event loop',
-  MergeMutate: 'engine: merges',
-  BgSchPool: 'engine: background',
-  BgStrmSchPool: 'engine: background',
-  PoolDelayExec: 'engine: background',
-};
-const ENGINE_REST = 'engine: statements';
 const NODE = 'serve';
 
 /** Small reads that production runs often. */
@@ -90,7 +81,7 @@ function readTimes(pid: number, enginePid: number): Map<string, { part: string; 
     ...readThreads(pid).map((thread) => ({ ...thread, part: NODE })),
     ...readThreads(enginePid).map((thread) => ({
       ...thread,
-      part: ENGINE_THREADS[thread.name] ?? ENGINE_REST,
+      part: nameEnginePart(thread.name),
     })),
   ];
   return new Map(threads.map(({ id, part, seconds: spent }) => [id, { part, seconds: spent }]));
