@@ -156,7 +156,6 @@ export class BackfillRun {
     const check = () => this.#run.check();
     return {
       ...scoring,
-      // Content that waits for judges or batches must not stop the reads of live scoring.
       ...createReadLimits(),
       claims: { claim: (key) => ({ key, owns: () => true, check }) },
       budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,

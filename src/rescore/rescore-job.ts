@@ -9,7 +9,7 @@ import type { JobKind, JobRun } from '../jobs/job-kind.ts';
 import type { Claims } from '../ownership/claim.ts';
 import { joinCell } from '../ownership/division.ts';
 import { scoreTraces } from '../scoring/score-traces.ts';
-import type { Scoring } from '../scoring/scoring.ts';
+import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { redoMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { findSessionKeys } from '../scoring/sessions/session-keys.ts';
@@ -213,6 +213,7 @@ class Rescore {
     const signals = [this.#run.signal, ...(scoring.signal === undefined ? [] : [scoring.signal])];
     const own: Scoring = {
       ...scoring,
+      ...createReadLimits(),
       claims: this.#claim(rows),
       judgeScope: { ...scoring.judgeScope, cache: undefined },
       signal: AbortSignal.any(signals),

@@ -144,7 +144,10 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
   };
 }
 
-/** Creates the limits of what is read at the same time. Work that must not wait for other work has limits of its own. */
+/**
+ * Creates the limits of what is read at the same time. Each job has its own: its content that waits for judges or batches must not stop
+ * the reads of live scoring.
+ */
 export function createReadLimits(): Pick<Scoring, 'contentMemory' | 'readTurns' | 'slowReadTurns'> {
   return {
     contentMemory: createContentMemory(),
