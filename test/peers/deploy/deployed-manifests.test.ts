@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { buildProgram, goBuild } from '../../support/processes/go-program.ts';
 import { pythonVenv } from '../python/python-venv.ts';
 
@@ -30,7 +31,7 @@ const program = await buildProgram({
 const binary = 'binary' in program ? program.binary : '';
 const schemas = 'binary' in program ? await pythonVenv('kubernetes-validate') : program;
 if ('missing' in schemas && 'binary' in program) {
-  process.stderr.write(`SKIPPED, NOT PROVED: the schemas of Kubernetes, because ${schemas.missing}\n`);
+  tellNotProved('the schemas of Kubernetes', schemas.missing);
 }
 
 let folder: string;
