@@ -11,6 +11,11 @@ export interface SpanscoreAlert {
   readonly summary: string;
 }
 
+/** Returns the page and the section that say what an alert means, below the folder of the pages. */
+export function nameSection(alert: string): string {
+  return `operations.md#${alert.toLowerCase()}`;
+}
+
 /** Returns the growth of a counter in a quarter of an hour. A series that begins in this time counts with its first value. */
 function newCounts(counter: string): string {
   return `(
