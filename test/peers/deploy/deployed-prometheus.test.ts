@@ -62,7 +62,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus with the configuration of dep
       await alertmanager.close();
     }
 
-    const alerts = alertmanager.requests.flatMap(({ body }) => JSON.parse(String(body)) as SentAlert[]);
+    const alerts = alertmanager.requests.flatMap(({ body }) => JSON.parse(body) as SentAlert[]);
     expect(alerts[0]).toMatchObject({
       labels: { alertname: 'SpanscoreNotScraped', severity: 'critical' },
       annotations: { runbook_url: `${DOCS}/operations.md#spanscorenotscraped` },
