@@ -25,6 +25,10 @@ export const PEER_ENTRIES = {
   prebuilt: '@mastra/evals/dist/scorers/prebuilt/index.js',
 } as const;
 
+/** What is missing while they are not there. */
+export const MISSING_PEER =
+  'the published scorers are not installed; npm ci --prefix test/bench/peer --ignore-scripts';
+
 /** True once the published scorers are there. */
 export function isPeerInstalled(): boolean {
   return existsSync(peerFile(PEER_ENTRIES.prebuilt));

@@ -26,6 +26,10 @@ describe('docs/capacity.md', () => {
     expect(tables.filter(([, , text = '']) => text.split('\n').length < 5)).toEqual([]);
   });
 
+  it('adds the cores that every process needs together, as they were measured', () => {
+    expect(page).toContain(`**Add ${FIGURES.idleCores.value} cores** to the sum`);
+  });
+
   it('names commands that the package has', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const commands = [...page.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);

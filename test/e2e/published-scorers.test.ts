@@ -5,9 +5,10 @@ import { checks as ownChecks } from '../../src/scorers/checks/index.ts';
 import { createTestMessage } from '../../src/scorers/utils/index.ts';
 import { scoreTraces } from '../../src/scoring/score-traces.ts';
 import { createCountingJudge } from '../bench/scorers/counting-judge.ts';
-import { isPeerInstalled, loadPeer } from '../bench/peer-packages.ts';
+import { isPeerInstalled, loadPeer, MISSING_PEER } from '../bench/peer-packages.ts';
 import type { ScorerLibrary } from '../bench/peer-packages.ts';
 import { MemoryStore } from '../support/fakes/memory-store.ts';
+import { tellNotProved } from '../support/not-proved.ts';
 import {
   agentSpan,
   buildLiveMode,
@@ -32,9 +33,7 @@ const HONEST = [
 
 const installed = isPeerInstalled();
 if (!installed) {
-  process.stderr.write(
-    '\nSKIPPED: scorers of the published packages in a rule; run: npm ci --prefix test/bench/peer --ignore-scripts\n\n',
-  );
+  tellNotProved('scorers of the published packages in a rule', MISSING_PEER);
 }
 
 describe.runIf(installed)('scorers made with the published packages', () => {

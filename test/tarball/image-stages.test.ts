@@ -20,6 +20,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { AgentTraceBuilder } from '../support/builders/agent-trace.ts';
+import { tellNotProved } from '../support/not-proved.ts';
 import { freePorts } from '../support/processes/free-ports.ts';
 import { queryRows } from '../support/store/clickhouse-query.ts';
 import { testEngine, type TestEngine } from '../support/store/engine.ts';
@@ -71,8 +72,9 @@ function readInstallation(stage: Stage): string {
 function canEnterRoot(): boolean {
   const isPossible = process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
   if (!isPossible) {
-    process.stderr.write(
-      'SKIPPED, NOT PROVED: the stages of the image, because only root of Linux can mount\n',
+    tellNotProved(
+      'the stages of the image',
+      'only root of Linux can mount; run as root with the right to mount',
     );
   }
   return isPossible;

@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { renderGrafanaAlerts } from '../../support/documents/alert-rules/grafana-rules.ts';
+import { renderOperatorRules } from '../../support/documents/alert-rules/operator-rules.ts';
 import { renderPrometheusAlerts } from '../../support/documents/alert-rules/prometheus-rules.ts';
+import { leadsToHeading } from '../../support/documents/markdown-links.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
 
 const deploy = fileURLToPath(new URL('../../../deploy/', import.meta.url));
-const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 interface PrometheusRule {
   readonly alert: string;
@@ -76,6 +78,7 @@ describe('the alerts on spanscore itself', () => {
   it.each([
     ['prometheus/rules/alerts.yml', renderPrometheusAlerts],
     ['grafana/alerting/spanscore.yaml', renderGrafanaAlerts],
+    ['kubernetes/common/prometheus-rule.yaml', renderOperatorRules],
   ])(
     '%s is as the code makes it (after a change: vitest run --project contract alert-rules -u)',
     async (path, render) => {
@@ -93,6 +96,16 @@ describe('the alerts on spanscore itself', () => {
 
     expect(ofGrafana.length).toBeGreaterThan(0);
     expect(ofGrafana.map(toPrometheus)).toEqual(written);
+  });
+});
+
+describe('the PrometheusRule of Kubernetes', () => {
+  it('has every group of Prometheus, and no other', () => {
+    const files = ['prometheus/rules/recording.yml', 'prometheus/rules/alerts.yml'];
+    const groups = files.flatMap((path) => (readYaml(path) as { groups: unknown[] }).groups);
+
+    expect(groups.length).toBeGreaterThan(2);
+    expect(readYaml('kubernetes/common/prometheus-rule.yaml')).toMatchObject({ spec: { groups } });
   });
 });
 
@@ -119,7 +132,7 @@ describe.each(ofGrafana.map((rule) => [rule.title, rule] as const))(
       const { runbook_url: link } = rule.annotations;
 
       expect(link).toBe(`\${SPANSCORE_DOCS}/operations.md#${title.toLowerCase()}`);
-      expect(page).toContain(`\n### ${title}\n`);
+      expect(leadsToHeading(root, link.replace('${SPANSCORE_DOCS}', 'docs'))).toBe(true);
     });
 
     it('names no variable in its summary that Grafana would replace when it loads the file', () => {
@@ -156,6 +169,17 @@ describe.skipIf(!hasPromtool)('promtool', () => {
     const recording = join(deploy, 'prometheus/rules/recording.yml');
     const text = readFileSync(join(deploy, 'prometheus/tests/alerts.yml'), 'utf8');
     writeFileSync(tests, text.replace(/^rule_files: .*$/m, `rule_files: [${recording}, ${rules}]`));
+
+    expect(execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' })).toContain('SUCCESS');
+  });
+
+  it('sees the alerts of the PrometheusRule fire as those of Prometheus do', () => {
+    const { spec } = readYaml('kubernetes/common/prometheus-rule.yaml') as { spec: unknown };
+    const rules = join(scratch, 'rules.yml');
+    writeFileSync(rules, JSON.stringify(spec));
+    const tests = join(scratch, 'tests.yml');
+    const text = readFileSync(join(deploy, 'prometheus/tests/alerts.yml'), 'utf8');
+    writeFileSync(tests, text.replace(/^rule_files: .*$/m, `rule_files: [${rules}]`));
 
     expect(execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' })).toContain('SUCCESS');
   });

@@ -135,6 +135,34 @@ describe('the file of Docker Compose', () => {
     expect(given).toEqual(Object.keys(secretsOf(read('compose/spanscore.config.yaml'))).sort());
   });
 
+  it('has a service for each address of Prometheus, which answers other containers', () => {
+    const { scrape_configs: jobs, alerting } = parse(read('prometheus/prometheus.yml')) as {
+      scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+      alerting: { alertmanagers: { static_configs: { targets: string[] }[] }[] };
+    };
+    const targets = [...jobs, ...alerting.alertmanagers].flatMap((each) =>
+      each.static_configs.flatMap((config) => config.targets.map((target) => target.split(':')[0] ?? '')),
+    );
+
+    expect(jobs.map(({ job_name }) => job_name)).toEqual(['spanscore', 'otel-collector']);
+    expect(targets.filter((name) => !(name in services))).toEqual([]);
+    // The default is loopback.
+    expect(read('otel-collector/gateway.yaml')).toContain('${env:METRICS_HOST:-127.0.0.1}');
+    expect(services['collector']?.environment?.['METRICS_HOST']).toBe('0.0.0.0');
+  });
+
+  it('installs the plugin of the data source before Grafana reads the data source', () => {
+    const { datasources } = parse(read('grafana/provisioning/datasources/spanscore.yaml')) as {
+      datasources: { type: string }[];
+    };
+    const installed = services['grafana']?.environment?.['GF_PLUGINS_PREINSTALL_SYNC'];
+    // Grafana has the data source of Prometheus.
+    const others = datasources.map(({ type }) => type).filter((type) => type !== 'prometheus');
+
+    expect(installed?.split(',')).toEqual(others);
+    expect(Object.keys(services['grafana']?.environment ?? {})).not.toContain('GF_INSTALL_PLUGINS');
+  });
+
   it('has a script for the reader that a shell can run', () => {
     const script = at('compose/clickhouse/create-reader.sh');
 

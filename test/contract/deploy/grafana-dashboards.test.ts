@@ -7,6 +7,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { findAskedMetrics } from '../../support/documents/asked-metrics.ts';
 import { renderDashboard } from '../../support/documents/grafana/dashboard.ts';
+import {
+  findBrokenRules,
+  listSql,
+  SQL_RULES,
+  type SqlQuery,
+} from '../../support/documents/grafana/lint-sql.ts';
 import { OPERATIONS_DASHBOARD } from '../../support/documents/grafana/operations-dashboard.ts';
 import { QUALITY_DASHBOARD } from '../../support/documents/grafana/quality-dashboard.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
@@ -76,6 +82,68 @@ describe.each(DASHBOARDS)('the dashboard %s', (name, dashboard) => {
 
     expect(new Set(cells).size).toBe(cells.length);
     expect(Math.max(...model.panels.map(({ gridPos: { x, w } }) => x + w))).toBeLessThanOrEqual(24);
+  });
+});
+
+describe('the queries of the dashboards to ClickHouse', () => {
+  const queries = listSql(QUALITY_DASHBOARD).map((query) => [query.where, query] as const);
+
+  it('are those of panels, of variables and of annotations', () => {
+    expect(new Set(queries.map(([, { kind }]) => kind))).toEqual(
+      new Set(['panel', 'variable', 'annotation']),
+    );
+    expect(listSql(OPERATIONS_DASHBOARD)).toEqual([]);
+  });
+
+  it.each(queries)('%s keeps the rules of the plugin', (_where, query) => {
+    expect(findBrokenRules(query, QUALITY_DASHBOARD)).toEqual([]);
+  });
+
+  const right = `SELECT $__timeInterval(Bucket) AS time, sum(Scores) AS scores
+FROM score_hours
+WHERE $__timeFilter(Bucket) AND $__conditionalAll(Agent IN (\${agent:singlequote}), $agent)
+GROUP BY time
+ORDER BY time`;
+
+  /** Returns the rules that are broken once a part of a right query is replaced. */
+  function breakQuery(part: string, replacement: string, more: Partial<SqlQuery> = {}): string[] {
+    expect(right).toContain(part);
+    const sql = right.replace(part, () => replacement);
+    const query = { where: 'a panel', kind: 'panel', format: 'timeseries', ...more, sql } as const;
+    return findBrokenRules(query, QUALITY_DASHBOARD);
+  }
+
+  it('would be found right when nothing is wrong', () => {
+    expect(breakQuery('FROM', 'FROM')).toEqual([]);
+  });
+
+  /** A rule, a part of the right query, and what breaks the rule in its place. */
+  const broken: readonly (readonly [keyof typeof SQL_RULES, string, string])[] = [
+    ['quoted', '(${agent:singlequote})', '($agent)'],
+    ['quoted', '(${agent:singlequote})', '(${agent})'],
+    ['quoted', '(${agent:singlequote})', '(${agent:csv})'],
+    ['unquotedAround', 'IN (${agent:singlequote})', "IN ('${agent:singlequote}')"],
+    ['all', '$__conditionalAll(Agent IN (${agent:singlequote}), $agent)', 'Agent IN (${agent:singlequote})'],
+    ['plainChoice', ', $agent)', ', ${agent:singlequote})'],
+    ['plainChoice', ', $agent)', ', $scorer)'],
+    ['known', '${agent:singlequote}), $agent)', '${agents:singlequote}), $agents)'],
+    ['macros', '$__timeInterval(Bucket)', '$__timeInterval(Bucket, 1)'],
+    ['macros', '$__timeInterval(Bucket)', '$__timeIntervall(Bucket)'],
+    ['time', '$__timeFilter(Bucket)', 'Bucket > now() - 3600'],
+    ['hasToken', 'AND $__conditionalAll', "AND hasToken(Agent, 'a') AND $__conditionalAll"],
+    ['series', '\nORDER BY time', ''],
+    ['series', 'ORDER BY time', 'ORDER BY time DESC'],
+    ['series', 'AS time', 'AS hour'],
+    ['oneStatement', 'ORDER BY time', 'ORDER BY time;'],
+    ['oneStatement', 'ORDER BY time', 'ORDER BY time FORMAT JSON'],
+  ];
+
+  it.each(broken)('would break the rule %s with %s as %s', (rule, part, replacement) => {
+    expect(breakQuery(part, replacement)).toContain(SQL_RULES[rule].name);
+  });
+
+  it('break each rule in a test', () => {
+    expect(new Set(broken.map(([rule]) => rule))).toEqual(new Set(Object.keys(SQL_RULES)));
   });
 });
 

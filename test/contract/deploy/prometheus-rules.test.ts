@@ -6,18 +6,20 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { findAskedMetrics } from '../../support/documents/asked-metrics.ts';
+import { leadsToHeading } from '../../support/documents/markdown-links.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
 
 const folder = fileURLToPath(new URL('../../../deploy/prometheus/', import.meta.url));
 const read = (path: string) => readFileSync(join(folder, path), 'utf8');
-const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
 
 interface Rule {
   readonly alert?: string;
   readonly record?: string;
   readonly expr: string;
   readonly labels?: { readonly severity?: string };
-  readonly annotations?: { readonly summary?: string; readonly runbook?: string };
+  readonly annotations?: { readonly summary?: string; readonly runbook_url?: string };
 }
 
 function readRules(path: string): Rule[] {
@@ -43,8 +45,18 @@ describe('the rules of Prometheus', () => {
   it.each(alerts.map((rule) => [rule.alert ?? '', rule] as const))('%s says what to do', (name, rule) => {
     expect(rule.labels?.severity).toMatch(/^(critical|warning)$/);
     expect(rule.annotations?.summary).not.toBe('');
-    expect(rule.annotations?.runbook).toBe(`docs/operations.md#${name.toLowerCase()}`);
-    expect(page).toContain(`\n### ${name}\n`);
+    const link = rule.annotations?.runbook_url?.replace(
+      '{{ or $externalLabels.spanscore_docs "docs" }}',
+      'docs',
+    );
+    expect(link).toBe(`docs/operations.md#${name.toLowerCase()}`);
+    expect(leadsToHeading(root, link ?? '')).toBe(true);
+  });
+
+  it('would be found with a link that leads nowhere', () => {
+    const links = ['docs/operations.md#spanscoredowm', 'docs/none.md#spanscoredown', 'docs/operations.md'];
+
+    expect(links.filter((link) => leadsToHeading(root, link))).toEqual([]);
   });
 
   it('have no section of the page without its alert', () => {
@@ -88,6 +100,37 @@ describe.skipIf(!hasPromtool)('promtool', () => {
 
   it('sees each alert fire alone, after its time, and none of a healthy process', () => {
     const tests = join(folder, 'tests/alerts.yml');
+
+    expect(execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' })).toContain('SUCCESS');
+  });
+
+  it.each([
+    ['docs/operations.md', undefined],
+    ['https://docs.example.com/spanscore/operations.md', 'https://docs.example.com/spanscore'],
+  ])('sees an alert link to %s', (linked, docs) => {
+    const tests = join(scratch, 'tests.yml');
+    const test = {
+      interval: '1m',
+      external_labels: docs === undefined ? {} : { spanscore_docs: docs },
+      input_series: [{ series: 'up{job="spanscore", instance="a:4320"}', values: '0x5' }],
+      alert_rule_test: [
+        {
+          eval_time: '4m',
+          alertname: 'SpanscoreDown',
+          exp_alerts: [
+            {
+              exp_labels: { job: 'spanscore', instance: 'a:4320', severity: 'critical' },
+              exp_annotations: {
+                summary: 'a:4320 does not answer',
+                runbook_url: `${linked}#spanscoredown`,
+              },
+            },
+          ],
+        },
+      ],
+    };
+    // Every JSON document is also a YAML document.
+    writeFileSync(tests, JSON.stringify({ rule_files: [join(folder, 'rules/alerts.yml')], tests: [test] }));
 
     expect(execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' })).toContain('SUCCESS');
   });

@@ -1,15 +1,16 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { isPeerInstalled, PEER_ENTRIES, peerFile } from '../../bench/peer-packages.ts';
+import { isPeerInstalled, MISSING_PEER, PEER_ENTRIES, peerFile } from '../../bench/peer-packages.ts';
 import {
   replyJson,
   replyText,
   startJudgeServer,
   type JudgeServer,
 } from '../../support/fakes/judge-server.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { GuestWorld } from '../../support/scoring/guest-world.ts';
 
 if (!isPeerInstalled()) {
-  process.stderr.write('SKIPPED: the published scorers are missing: npm ci --prefix test/bench/peer\n');
+  tellNotProved('a published scorer in a process of its own', MISSING_PEER);
 }
 
 const CLAIMS = ['It rains in Paris.', 'It is 12 degrees.'];

@@ -15,6 +15,7 @@ import {
 } from '../../../src/dashboard/view-models/sdk-settings.ts';
 import { startServe, type Serve } from '../../../src/serve.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -60,7 +61,7 @@ async function parse(setting: SdkSetting, text: string): Promise<void> {
   } else if (await isInstalled('python3')) {
     await run('python3', ['-c', 'import ast, sys; ast.parse(sys.argv[1])', text]);
   } else {
-    process.stderr.write(`SKIPPED the settings of ${setting.name}: python3 is not installed\n`);
+    tellNotProved(`the settings of ${setting.name}`, 'there is no python3 here');
   }
 }
 

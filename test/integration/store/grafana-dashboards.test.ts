@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 import { readableTables } from '../../../src/store/schema/readable-tables.ts';
 import { openStore } from '../../../src/store/store.ts';
+import { listSql } from '../../support/documents/grafana/lint-sql.ts';
 import { OPERATIONS_DASHBOARD } from '../../support/documents/grafana/operations-dashboard.ts';
 import { QUALITY_DASHBOARD } from '../../support/documents/grafana/quality-dashboard.ts';
 import { queryRows, type ClickHouseAddress } from '../../support/store/clickhouse-query.ts';
@@ -115,20 +116,10 @@ function expand(sql: string, chosen?: Readonly<Record<string, string>>): string 
 /** Values of the variables; one scorer, tenant, agent and environment. */
 const CHOSEN = { tenant: 'acme', scorer: 'grounding', agent: 'weather', environment: 'production' };
 
-const panels = [QUALITY_DASHBOARD, OPERATIONS_DASHBOARD].flatMap(({ rows }) =>
-  rows.flatMap((row) => row.panels),
-);
-
 /** Every statement of the dashboards, with the name of the part that asks it. */
-const statements = [
-  ...panels.flatMap(({ title, targets }) =>
-    targets.flatMap((target) => (target.kind === 'sql' ? [[title, target.sql] as const] : [])),
-  ),
-  ...QUALITY_DASHBOARD.annotations.map(({ name, sql }) => [name, sql] as const),
-  ...QUALITY_DASHBOARD.variables.flatMap((variable) =>
-    variable.kind === 'sql' ? [[variable.label, variable.sql] as const] : [],
-  ),
-];
+const statements = [QUALITY_DASHBOARD, OPERATIONS_DASHBOARD]
+  .flatMap(listSql)
+  .map(({ where, sql }) => [where, sql] as const);
 
 function statementsOf(title: string): string[] {
   return statements.filter(([name]) => name === title).map(([, sql]) => sql);

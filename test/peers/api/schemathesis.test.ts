@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
 import { storeTenantRows, type RouteValues } from '../../support/api/tenant-rows.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { PYTHON_CODE_CACHE, pythonVenv } from '../python/python-venv.ts';
 
@@ -29,7 +30,7 @@ const CASES = '3';
 
 const venv = await pythonVenv('schemathesis');
 if ('missing' in venv) {
-  process.stderr.write(`SKIPPED, NOT PROVED: Schemathesis, because ${venv.missing}\n`);
+  tellNotProved('Schemathesis', venv.missing);
 }
 
 let folder: ServeFolder;

@@ -12,6 +12,7 @@ import {
   type Telemetrygen,
   telemetrygenProgram,
 } from '../../support/collector/telemetrygen.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { type ClickHouseAddress, queryRows } from '../../support/store/clickhouse-query.ts';
@@ -42,7 +43,7 @@ const noKafka = 'binary' in generator ? await kafkaMissing() : undefined;
 /** Agents under a real instrumentation: the first sends spans alone, the second sends its messages as log records. */
 const agents = noJsPackages === undefined ? ['ai-sdk-7', 'otel-openai'] : [];
 if (noJsPackages !== undefined && 'binary' in generator) {
-  process.stderr.write(`SKIPPED, NOT PROVED: scores of agents behind Collectors, because ${noJsPackages}\n`);
+  tellNotProved('scores of agents behind Collectors', noJsPackages);
 }
 
 /** The configurations that somebody starts a Collector with. */

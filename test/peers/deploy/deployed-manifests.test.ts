@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { buildProgram, goBuild } from '../../support/processes/go-program.ts';
 import { pythonVenv } from '../python/python-venv.ts';
 
@@ -30,7 +31,7 @@ const program = await buildProgram({
 const binary = 'binary' in program ? program.binary : '';
 const schemas = 'binary' in program ? await pythonVenv('kubernetes-validate') : program;
 if ('missing' in schemas && 'binary' in program) {
-  process.stderr.write(`SKIPPED, NOT PROVED: the schemas of Kubernetes, because ${schemas.missing}\n`);
+  tellNotProved('the schemas of Kubernetes', schemas.missing);
 }
 
 let folder: string;
@@ -50,7 +51,7 @@ interface Checked {
 }
 
 function check(
-  command: 'compose' | 'kustomize',
+  command: 'compose' | 'kustomize' | 'operator',
   path: string,
   variables: Record<string, string> = {},
 ): Checked {
@@ -272,6 +273,34 @@ describe.skipIf('missing' in program)('kustomize', () => {
   });
 });
 
+describe.skipIf('missing' in program)('the types of the Prometheus operator', () => {
+  function readKinds(manifests: string): Checked {
+    const file = join(folder, 'manifests.yaml');
+    writeFileSync(file, manifests);
+    return check('operator', file);
+  }
+
+  it.each(SHAPES)('have room for each field of %s', (shape) => {
+    const { status, stdout, stderr } = readKinds(
+      check('kustomize', join(deploy, 'kubernetes', shape)).stdout,
+    );
+
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout.trim().split('\n').sort()).toEqual(['PrometheusRule', 'ServiceMonitor']);
+  });
+
+  it.each([
+    ['a rule', 'runbook_url:', 'runbook_url: [a]\n          other:'],
+    ['a scrape', 'jobLabel:', 'jobLable:'],
+    ['a group', 'rules:', 'rulez:'],
+  ])('have no room for a field of %s that nobody knows', (_part, right, wrong) => {
+    const { stdout } = check('kustomize', join(deploy, 'kubernetes/base'));
+
+    expect(stdout).toContain(right);
+    expect(readKinds(stdout.replace(right, wrong)).status).toBe(1);
+  });
+});
+
 describe.skipIf('missing' in schemas)('the schemas of Kubernetes', () => {
   function validate(manifests: string): Checked {
     const file = join(folder, 'manifests.yaml');
@@ -286,8 +315,12 @@ describe.skipIf('missing' in schemas)('the schemas of Kubernetes', () => {
     const said = `${stdout}${stderr}`
       .split('\n')
       .filter((line) => line !== '' && !line.includes(' passed for '));
-    // The Prometheus operator has the schema of its own kind.
-    expect([status, said]).toEqual([0, [expect.stringContaining('for kind ServiceMonitor')]]);
+    // The Prometheus operator has the types of its own kinds.
+    expect(status).toBe(0);
+    expect(said.sort()).toEqual([
+      expect.stringContaining('for kind PrometheusRule'),
+      expect.stringContaining('for kind ServiceMonitor'),
+    ]);
   });
 
   it('have no room for a field that nobody knows', () => {

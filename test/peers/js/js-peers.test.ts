@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { emitterFile, noJsPackages } from './js-packages.ts';
 import { JS_PEERS } from './js-peers.ts';
@@ -8,7 +9,7 @@ import { mapWide, runPeer, storedReadings, type PeerResult } from '../peer-run.t
 import { THE_STORY, toldStories } from '../told-story.ts';
 
 if (noJsPackages !== undefined) {
-  process.stderr.write(`SKIPPED: ${noJsPackages}\n`);
+  tellNotProved('agents under real JavaScript instrumentations', noJsPackages);
 }
 
 /** Agents at a time: most of an agent's life is loading its packages. */

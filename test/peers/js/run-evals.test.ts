@@ -11,10 +11,11 @@ import {
 import { getAssistantMessageFromRunOutput } from '../../../src/scorers/utils/index.ts';
 import { replyText, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import type { JudgeScript, JudgeServer } from '../../support/fakes/judge-server.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { noJsPackages } from './js-packages.ts';
 
 if (noJsPackages !== undefined) {
-  process.stderr.write(`SKIPPED: runEvals with agents of the published framework: ${noJsPackages}\n`);
+  tellNotProved('runEvals with agents of the published framework', noJsPackages);
 }
 
 interface Targets {

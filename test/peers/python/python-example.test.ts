@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readBlocks } from '../../support/documents/quickstarts.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { ExampleProject } from '../../support/processes/example-project.ts';
 import { startModelServer, type ModelServer } from '../model-server.ts';
 import { PYTHON_CODE_CACHE, pythonVenv } from './python-venv.ts';
@@ -37,8 +38,7 @@ it(
   async ({ skip }) => {
     const venv = await pythonVenv(PACKAGES);
     if ('missing' in venv) {
-      process.stderr.write(`SKIPPED the example of a Python agent: ${venv.missing}\n`);
-      skip(venv.missing);
+      skip(tellNotProved('the example of a Python agent', venv.missing));
       return;
     }
     const { otlpHttp } = await project.startServe('spanscore.config.yaml');

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { startModelServer } from '../model-server.ts';
 import { mapWide, storedReadings, type PeerAddresses, type PeerResult } from '../peer-run.ts';
@@ -95,7 +96,7 @@ let readings = new Map<string, TraceReading[]>();
 async function playPeer(peer: Peer, addresses: PeerAddresses, home: string): Promise<void> {
   const result = await runPythonPeer(peer.how, peer, addresses, home);
   if ('missing' in result) {
-    process.stderr.write(`SKIPPED the Python peer ${peer.how}: ${result.missing}\n`);
+    tellNotProved(`the Python peer ${peer.how}`, result.missing);
   }
   results.set(peer.how, result);
 }

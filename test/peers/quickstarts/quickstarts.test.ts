@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { jsonLines, runCli } from '../../support/processes/cli.ts';
 import {
   comparableLines,
@@ -79,12 +80,13 @@ describe('the program of a quickstart, run against a serve with the default rule
     return stdout.trimEnd().split('\n');
   }
 
-  it.each(readQuickstarts())(
+  it.for(readQuickstarts())(
     '$name is read and scored as its page shows',
-    async (quickstart) => {
+    { timeout: TIMEOUT_MS },
+    async (quickstart, { skip }) => {
       const interpreter = await findInterpreter(quickstart);
       if ('missing' in interpreter) {
-        process.stderr.write(`SKIPPED the quickstart ${quickstart.name}: ${interpreter.missing}\n`);
+        skip(tellNotProved(`the quickstart ${quickstart.name}`, interpreter.missing));
         return;
       }
       const userFolder = createUserFolder(quickstart);
@@ -114,6 +116,5 @@ describe('the program of a quickstart, run against a serve with the default rule
       const reading = await readOutput(['inspect', traceId]);
       expect(comparableLines(reading)).toEqual(comparableLines(shownReading?.output ?? []));
     },
-    TIMEOUT_MS,
   );
 });

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { createClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { elementType, parseNativeType } from '../../../src/store/embedded/native/native-types.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { fillTable, listTables } from '../../support/store/filled-tables.ts';
 import { goBuild, buildProgram } from '../../support/processes/go-program.ts';
@@ -68,7 +69,7 @@ let expected: ClientReply[];
 
 const python = await pythonVenv('clickhouse-connect');
 if ('missing' in python) {
-  process.stderr.write(`SKIPPED, NOT PROVED: clickhouse-connect, because ${python.missing}\n`);
+  tellNotProved('clickhouse-connect', python.missing);
 }
 const go = await buildProgram({
   what: 'clickhouse-go',

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { tellNotProved } from '../not-proved.ts';
 import { freePorts } from '../processes/free-ports.ts';
 import { until } from '../until.ts';
 
@@ -50,12 +51,23 @@ export async function kafkaMissing(): Promise<string | undefined> {
     try {
       await run(command, [flag]);
     } catch {
-      const missing = `SKIPPED, NOT PROVED: Kafka, because there is no ${command} here; install a JRE 17+ and Maven, or set KAFKA_BROKERS`;
-      console.warn(missing);
-      return missing;
+      const reason = `there is no ${command} here; install a JDK 17+ and Maven, or set KAFKA_BROKERS`;
+      return tellNotProved('Kafka', reason);
     }
   }
   return undefined;
+}
+
+/**
+ * Returns true where tests start a broker of their own, which they may kill. Says what is left out where KAFKA_BROKERS names
+ * another.
+ */
+export function hasOwnBroker(missing: string | undefined, use: string): boolean {
+  if (missing === undefined && givenBrokers() !== undefined) {
+    tellNotProved(use, 'the broker of KAFKA_BROKERS is not ours to stop; unset it');
+    return false;
+  }
+  return missing === undefined;
 }
 
 function givenBrokers(): string[] | undefined {

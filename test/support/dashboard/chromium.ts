@@ -1,4 +1,5 @@
 import { chromium, type Browser } from 'playwright-core';
+import { tellNotProved } from '../not-proved.ts';
 import { findProgram } from '../processes/installed-program.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
@@ -17,8 +18,9 @@ export function hasChromium(): boolean {
   if (findChromium() !== undefined) {
     return true;
   }
-  console.warn(
-    'SKIPPED: the tests of the dashboard need Chromium: apt-get install chromium, or set SPANSCORE_CHROMIUM',
+  tellNotProved(
+    'the dashboard',
+    'there is no Chromium here; apt-get install chromium, or set SPANSCORE_CHROMIUM',
   );
   return false;
 }

@@ -11,6 +11,11 @@ export function findBrokenLinks(folder: string, isShipped: (path: string) => boo
   );
 }
 
+/** Returns true where a link like `docs/operations.md#upgrades` leads to a heading of a page below the folder. */
+export function leadsToHeading(folder: string, link: string): boolean {
+  return link.includes('#') && isResolved(folder, '.', link, () => true);
+}
+
 /** Reads the targets of relative links. Links in code are not read. */
 function readRelativeLinks(text: string): string[] {
   const prose = text.replaceAll(/^ *```.*?^ *```/gms, '').replaceAll(/`[^`\n]*`/g, '');

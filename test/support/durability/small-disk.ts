@@ -3,6 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { tellNotProved } from '../not-proved.ts';
 
 const run = promisify(execFile);
 const KIB = 1024;
@@ -29,7 +30,10 @@ export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined
     await run('mount', ['-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', path]);
   } catch (error) {
     rmSync(path, { recursive: true });
-    console.warn(`SKIPPED, NOT PROVED: a full disk, because none can be mounted here (${String(error)})`);
+    tellNotProved(
+      'a full disk',
+      `none can be mounted here: ${String(error)}; run as root with the right to mount`,
+    );
     return undefined;
   }
   const ballast = join(path, 'ballast');

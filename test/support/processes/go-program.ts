@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { tellNotProved } from '../not-proved.ts';
 
 // Programs of other projects that tests run, built with Go.
 
@@ -35,9 +36,7 @@ export async function buildProgram({ what, variable, binary, build }: GoProgram)
     return { binary };
   } catch (error) {
     const reason = readMissingReason(error);
-    const missing = `SKIPPED, NOT PROVED: ${what}, because ${reason}; install Go 1.26, or set ${variable}`;
-    process.stderr.write(`${missing}\n`);
-    return { missing };
+    return { missing: tellNotProved(what, `${reason}; install Go 1.26, or set ${variable}`) };
   }
 }
 

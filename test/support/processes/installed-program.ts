@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { tellNotProved } from '../not-proved.ts';
 
 /** Finds the first of some programs on the path. */
 export function findProgram(...names: readonly string[]): string | undefined {
@@ -13,7 +14,7 @@ export function findProgram(...names: readonly string[]): string | undefined {
 export function hasProgram(name: string, use: string, installation: string): boolean {
   const isInstalled = findProgram(name) !== undefined;
   if (!isInstalled) {
-    process.stderr.write(`SKIPPED, NOT PROVED: ${use}, because there is no ${name} here; ${installation}\n`);
+    tellNotProved(use, `there is no ${name} here; ${installation}`);
   }
   return isInstalled;
 }

@@ -12,7 +12,12 @@ import { retryUntilAnswered } from '../../../support/durability/retry-until-answ
 import { reportFigures } from '../../../support/durability/report-figures.ts';
 import { RequestLedger } from '../../../support/durability/request-ledger.ts';
 import { committedUnwritten } from '../../../support/durability/stored-requests.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../../support/collector/kafka.ts';
+import {
+  hasOwnBroker,
+  type KafkaBroker,
+  kafkaMissing,
+  startKafka,
+} from '../../../support/collector/kafka.ts';
 
 const STOPS = 2;
 /** Without a pause: as much as it takes. */
@@ -29,7 +34,7 @@ const TIMEOUT_MS = 900_000;
 const BOUNDS_MIB = { receiver: 700, forwarder: 400, engine: 2_048 };
 
 const missing = await kafkaMissing();
-const isOurBroker = missing === undefined && (process.env['KAFKA_BROKERS'] ?? '') === '';
+const isOurBroker = hasOwnBroker(missing, 'outages of a broker');
 const ledger = new RequestLedger();
 
 let broker: KafkaBroker | undefined;

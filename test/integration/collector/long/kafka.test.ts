@@ -13,6 +13,7 @@ import { silentLog } from '../../../../src/telemetry/log.ts';
 import {
   KAFKA_USER,
   type KafkaBroker,
+  hasOwnBroker,
   kafkaMissing,
   produceWithJava,
   startKafka,
@@ -30,7 +31,7 @@ import type { RecordingSink } from '../../../support/fakes/recording-sink.ts';
 import { until } from '../../../support/until.ts';
 
 const missing = await kafkaMissing();
-const ownBroker = missing === undefined && (process.env['KAFKA_BROKERS'] ?? '') === '';
+const ownBroker = hasOwnBroker(missing, 'a broker that is killed, TLS and SASL of Kafka');
 const { GZIP, ZSTD } = kafkajs.CompressionTypes;
 
 let broker: KafkaBroker;

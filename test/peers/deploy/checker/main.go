@@ -2,28 +2,36 @@
 //
 //	checker compose FILE       loads a file of Docker Compose, prints the project as JSON
 //	checker kustomize FOLDER   builds a kustomization, prints the manifests as YAML
+//	checker operator FILE      reads the manifests of the Prometheus operator in a file, prints their kinds
 //
 // It prints the error and ends with 1 when the tool would refuse the file.
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 
 	"github.com/compose-spec/compose-go/v2/cli"
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 )
 
 func main() {
 	if len(os.Args) != 3 {
-		fail(fmt.Errorf("usage: checker compose FILE | checker kustomize FOLDER"))
+		fail(fmt.Errorf("usage: checker compose FILE | checker kustomize FOLDER | checker operator FILE"))
 	}
-	commands := map[string]func(string) ([]byte, error){"compose": loadCompose, "kustomize": buildKustomization}
+	commands := map[string]func(string) ([]byte, error){
+		"compose":   loadCompose,
+		"kustomize": buildKustomization,
+		"operator":  readOperatorKinds,
+	}
 	command, known := commands[os.Args[1]]
 	if !known {
-		fail(fmt.Errorf("unknown command %q: use compose or kustomize", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q: use compose, kustomize or operator", os.Args[1]))
 	}
 	output, err := command(os.Args[2])
 	if err != nil {
@@ -55,4 +63,38 @@ func buildKustomization(folder string) ([]byte, error) {
 		return nil, err
 	}
 	return resources.AsYaml()
+}
+
+// readOperatorKinds reads each manifest of the operator into its type. A field that the type does not have is an error.
+func readOperatorKinds(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	types := map[string]func() any{
+		"PrometheusRule": func() any { return &monitoring.PrometheusRule{} },
+		"ServiceMonitor": func() any { return &monitoring.ServiceMonitor{} },
+	}
+	var kinds bytes.Buffer
+	for _, manifest := range bytes.Split(text, []byte("\n---\n")) {
+		var head struct {
+			APIVersion string `json:"apiVersion"`
+			Kind       string `json:"kind"`
+		}
+		if err := yaml.Unmarshal(manifest, &head); err != nil {
+			return nil, err
+		}
+		if head.APIVersion != monitoring.SchemeGroupVersion.String() {
+			continue
+		}
+		create, known := types[head.Kind]
+		if !known {
+			return nil, fmt.Errorf("unknown kind %q of the Prometheus operator: add its type to the checker", head.Kind)
+		}
+		if err := yaml.UnmarshalStrict(manifest, create()); err != nil {
+			return nil, fmt.Errorf("%s: %w", head.Kind, err)
+		}
+		fmt.Fprintln(&kinds, head.Kind)
+	}
+	return kinds.Bytes(), nil
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { SPANSCORE_ALERTS, type SpanscoreAlert } from './spanscore-alerts.ts';
+import { nameSection, SPANSCORE_ALERTS, type SpanscoreAlert } from './spanscore-alerts.ts';
 
 const HEADER = `# Alert rules of Grafana on spanscore itself, with the conditions of deploy/prometheus/rules/alerts.yml: use these or those, not both.
 # They need the recording rules of deploy/prometheus and the data source of provisioning/datasources. Grafana replaces \${SPANSCORE_DOCS}.
@@ -44,7 +44,7 @@ function renderRule(alert: SpanscoreAlert): Record<string, unknown> {
     labels: { severity },
     annotations: {
       summary: toGrafanaTemplate(alert.summary),
-      runbook_url: `\${SPANSCORE_DOCS}/operations.md#${name.toLowerCase()}`,
+      runbook_url: `\${SPANSCORE_DOCS}/${nameSection(name)}`,
     },
   };
 }

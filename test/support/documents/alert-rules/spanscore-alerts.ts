@@ -11,12 +11,22 @@ export interface SpanscoreAlert {
   readonly summary: string;
 }
 
+/** Returns the page and the section that say what an alert means, below the folder of the pages. */
+export function nameSection(alert: string): string {
+  return `operations.md#${alert.toLowerCase()}`;
+}
+
 /** Returns the growth of a counter in a quarter of an hour. A series that begins in this time counts with its first value. */
-function newCounts(counter: string): string {
+function newCounts(counter: string, labels = 'job, instance, reason'): string {
   return `(
-  sum by (job, instance, reason) (increase(${counter}[15m])) > 0
-  or sum by (job, instance, reason) (${counter} unless ${counter} offset 15m)
+  sum by (${labels}) (increase(${counter}[15m])) > 0
+  or sum by (${labels}) (${counter} unless ${counter} offset 15m)
 )`;
+}
+
+/** Returns the selector of a counter of the Collector. Versions and configurations differ in whether its name ends with _total. */
+export function collectorCounter(name: string): string {
+  return `{__name__=~"${name}(_total)?", job="otel-collector"}`;
 }
 
 /** Alerts on spanscore itself, from which the rules of Prometheus and of Grafana are made. */
@@ -183,5 +193,37 @@ export const SPANSCORE_ALERTS: readonly SpanscoreAlert[] = [
     for: '10m',
     severity: 'warning',
     summary: 'the event loop of {{ $labels.instance }} stalls for {{ $value | humanizeDuration }}',
+  },
+  {
+    name: 'SpanscoreCollectorQueueFills',
+    query: 'otelcol_exporter_queue_size{job="otel-collector"} / otelcol_exporter_queue_capacity',
+    fires: { above: 0.8 },
+    for: '5m',
+    severity: 'warning',
+    summary:
+      'the queue of the Collector {{ $labels.instance }} to {{ $labels.exporter }} is {{ $value | humanizePercentage }} full',
+  },
+  {
+    name: 'SpanscoreCollectorRefuses',
+    query: `(
+  sum by (job, instance) (rate(${collectorCounter('otelcol_receiver_refused_spans')}[5m])) > 0
+  or sum by (job, instance) (rate(${collectorCounter('otelcol_receiver_refused_log_records')}[5m]))
+)`,
+    fires: { above: 0 },
+    for: '5m',
+    severity: 'warning',
+    summary:
+      'the Collector {{ $labels.instance }} refuses {{ $value | humanize }} spans or log records a second',
+  },
+  {
+    name: 'SpanscoreCollectorLoses',
+    query: `(
+  ${newCounts(collectorCounter('otelcol_exporter_send_failed_spans'), 'job, instance, exporter')} > 0
+  or ${newCounts(collectorCounter('otelcol_exporter_send_failed_log_records'), 'job, instance, exporter')}
+)`,
+    fires: { above: 0 },
+    severity: 'critical',
+    summary:
+      'the Collector {{ $labels.instance }} gave up spans or log records that {{ $labels.exporter }} did not take',
   },
 ];

@@ -1,3 +1,4 @@
+import { collectorCounter } from '../alert-rules/spanscore-alerts.ts';
 import { promql, stat, timeSeries, type Dashboard, type Panel, type Target } from './dashboard.ts';
 
 /** Creates a panel of a third of the page. */
@@ -16,6 +17,11 @@ function third(
     min: 0,
     ...(stack === undefined ? {} : { stack }),
   });
+}
+
+/** Returns how much a counter of the Collector grows in a second, by Collector. */
+function collectorRate(counter: string): string {
+  return `sum by (instance) (rate(${collectorCounter(counter)}[5m]))`;
 }
 
 /** The dashboard of spanscore itself: whether it keeps up, and what it costs. */
@@ -136,6 +142,25 @@ export const OPERATIONS_DASHBOARD: Dashboard = {
         ]),
         third('Tokens', 'cps', 'Tokens a second, when the provider reports them.', [
           promql('sum by (model, type) (rate(spanscore_judge_tokens_total[5m]))', '{{model}} {{type}}'),
+        ]),
+      ],
+    },
+    {
+      title: 'Collector in front',
+      panels: [
+        third('Spans and log records taken', 'cps', 'Acknowledged to senders, a second, by Collector.', [
+          promql(collectorRate('otelcol_receiver_accepted_spans'), '{{instance}} spans'),
+          promql(collectorRate('otelcol_receiver_accepted_log_records'), '{{instance}} log records'),
+        ]),
+        third('Refused', 'cps', 'Senders keep what is refused, and send it again.', [
+          promql(collectorRate('otelcol_receiver_refused_spans'), '{{instance}} spans'),
+          promql(collectorRate('otelcol_receiver_refused_log_records'), '{{instance}} log records'),
+        ]),
+        third('Queue', 'percentunit', 'Share of the room on disk that waiting data takes, by exporter.', [
+          promql(
+            'otelcol_exporter_queue_size{job="otel-collector"} / otelcol_exporter_queue_capacity',
+            '{{instance}} {{exporter}} {{data_type}}',
+          ),
         ]),
       ],
     },
