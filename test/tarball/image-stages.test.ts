@@ -75,6 +75,7 @@ function canEnterRoot(): boolean {
     tellNotProved(
       'the stages of the image',
       'only root of Linux can mount; run as root with the right to mount',
+      { isInstallable: false },
     );
   }
   return isPossible;

@@ -33,6 +33,7 @@ export async function mountSmallDisk(mib: number): Promise<SmallDisk | undefined
     tellNotProved(
       'a full disk',
       `none can be mounted here: ${String(error)}; run as root with the right to mount`,
+      { isInstallable: false },
     );
     return undefined;
   }
