@@ -1,3 +1,4 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Cluster } from './cluster/cluster.ts';
 import type { ReadLimits } from './contracts/store.ts';
 import type { QueryParams } from './query-params.ts';
@@ -16,8 +17,11 @@ export interface Database {
   stream(sql: string, params?: QueryParams): AsyncIterable<StreamedRow[]>;
   /** Streams the result of a statement that names its own format. Fails before the first byte, or not at all. */
   bytes(sql: string, params: QueryParams): AsyncIterable<Uint8Array>;
-  /** Runs a statement without a result. */
-  command(sql: string): Promise<void>;
+  /**
+   * Runs a statement without a result.
+   * @param settings go before those that a cluster needs
+   */
+  command(sql: string, settings?: ClickHouseSettings): Promise<void>;
   /** Like `rows` and `command`, but outside of the database, which may not exist yet. */
   readonly outside: Pick<Database, 'rows' | 'command'>;
   /** Inserts JSON rows in one block; a repeat of the same rows, or of the same token, adds nothing. */

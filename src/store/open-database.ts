@@ -112,7 +112,7 @@ function openOutside(options: DatabaseOptions): {
     cluster: cluster === undefined ? undefined : { name: cluster, database: name },
     outside: {
       rows: <Row>(sql: string, params?: QueryParams) => readRows<Row>(reader, { sql, params }),
-      command: (sql: string) => runCommand(outside, sql),
+      command: (sql: string, settings?: ClickHouseSettings) => runCommand(outside, sql, settings),
     },
   };
   return { basics, outside };
@@ -141,7 +141,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     rows: (sql, params) => readRows(reader, named(sql, params)),
     stream: (sql, params) => streamRows(reader, named(sql, params)),
     bytes: (sql, params) => readBytes(options, main.send, { sql, params }),
-    command: (sql) => runCommand(main, sql),
+    command: (sql, settings) => runCommand(main, sql, settings),
     insertRows: (table, rows, token) => insertJson(main, { table, rows, settings: inserting, token }),
     insertSelected: (statement, params) =>
       insertSelected(inserter, { statement, params, settings: inserting }),
@@ -237,9 +237,13 @@ async function* readBytes(
   }
 }
 
-async function runCommand({ client, send }: Connection, sql: string): Promise<void> {
+async function runCommand(
+  { client, send }: Connection,
+  sql: string,
+  settings?: ClickHouseSettings,
+): Promise<void> {
   try {
-    await send(sql, (own) => client.command({ query: sql, clickhouse_settings: own }));
+    await send(sql, (own) => client.command({ query: sql, clickhouse_settings: { ...own, ...settings } }));
   } catch (error) {
     throw toStoreError(error, `running (${shortenSql(sql)})`);
   }

@@ -39,15 +39,16 @@ const USER = Number(/^USER (\d+):\1$/m.exec(dockerfile)?.[1]);
 type Stage = 'slim' | 'full';
 const STAGES: readonly Stage[] = ['slim', 'full'];
 
-/** Makes the root of a container from `$1`, with the data folder `$2` and the Node.js `$3`, and becomes the user `$4` in it. */
+/** Makes the root of a container from `$1`, with the volumes `$2` and `$3` and the Node.js `$4`, and becomes the user `$5` in it. */
 const ENTER_ROOT = `set -eu
-root=$1 data=$2 node=$3 user=$4; shift 4
+root=$1 data=$2 backups=$3 node=$4 user=$5; shift 5
 mount --bind "$root" "$root"
 mount --bind /usr "$root/usr" && mount -o remount,bind,ro "$root/usr"
 mount --bind "$node" "$root/opt/node"
 mount --rbind /proc "$root/proc"; mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 mount --bind "$data" "$root/data"
+mount --bind "$backups" "$root/backups"
 mount -o remount,bind,ro "$root"
 cd /
 exec chroot "$root" /usr/bin/setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs --bounding-set=-all /opt/node "$@"`;
@@ -62,6 +63,10 @@ function readArguments(instruction: string): string[] {
   const list = new RegExp(`^ *${instruction} (\\[.*\\])$`, 'm').exec(dockerfile)?.[1];
   return (JSON.parse(list ?? '[]') as string[]).filter((argument) => argument !== 'node');
 }
+
+/** The command that makes folders for the user of the image: `install -d -o 10001 … /data /backups`. */
+const [, INSTALL_FOLDERS = '', FOLDERS = ''] =
+  /(install -d(?: -\w \w+)+)((?: \/\w+)+)$/m.exec(dockerfile) ?? [];
 
 /** The command with which a stage installs its packages. */
 function readInstallation(stage: Stage): string {
@@ -119,9 +124,10 @@ async function buildStages(): Promise<void> {
 
 /** Makes the folders that a container's root has. */
 function buildRoot(root: string): void {
-  for (const folder of ['usr', 'opt', 'proc', 'dev', 'tmp', 'data', 'etc/spanscore']) {
+  for (const folder of ['usr', 'opt', 'proc', 'dev', 'tmp', 'etc/spanscore']) {
     mkdirSync(join(root, folder), { recursive: true });
   }
+  execFileSync('sh', ['-c', `${INSTALL_FOLDERS}${FOLDERS.replaceAll(' /', ' ./')}`], { cwd: root });
   for (const folder of ['bin', 'lib', 'lib64']) {
     symlinkSync(`usr/${folder}`, join(root, folder));
   }
@@ -139,7 +145,9 @@ interface Contained {
 }
 
 describe.skipIf(!canEnterRoot())('the stages of the image', () => {
+  let volumes: string[];
   let data: string;
+  let backups: string;
   let started: ChildProcess[];
   let ports: { http: number; grpc: number; api: number };
 
@@ -154,8 +162,9 @@ describe.skipIf(!canEnterRoot())('the stages of the image', () => {
   });
 
   beforeEach(async () => {
-    data = mkdtempSync(join(tmpdir(), 'spanscore-image-data-'));
-    chownSync(data, USER, USER);
+    volumes = [];
+    data = makeVolume('data');
+    backups = makeVolume('backups');
     started = [];
     const [http = 0, grpc = 0, api = 0] = await freePorts(3);
     ports = { http, grpc, api };
@@ -165,8 +174,20 @@ describe.skipIf(!canEnterRoot())('the stages of the image', () => {
     for (const child of started) {
       child.kill('SIGKILL');
     }
-    rmSync(data, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    for (const volume of volumes) {
+      rmSync(volume, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    }
   });
+
+  /** Makes an empty volume. It gets the owner and the rights of the folder of the image at which it is mounted. */
+  function makeVolume(folder: 'data' | 'backups'): string {
+    const volume = mkdtempSync(join(tmpdir(), `spanscore-image-${folder}-`));
+    const { uid, gid, mode } = statSync(join(scratch, 'full', folder));
+    chownSync(volume, uid, gid);
+    chmodSync(volume, mode);
+    volumes.push(volume);
+    return volume;
+  }
 
   /** Starts `serve` with a configuration that somebody mounted. */
   function startServe(stage: Stage, store: Record<string, unknown> = {}): Contained {
@@ -187,7 +208,7 @@ describe.skipIf(!canEnterRoot())('the stages of the image', () => {
   /** Runs Node.js in the root of a stage, as the user of the image. */
   function enter(stage: Stage, args: readonly string[]): Contained {
     const root = join(scratch, stage);
-    const script = ['-m', 'sh', '-c', ENTER_ROOT, 'sh', root, data, process.execPath, String(USER)];
+    const script = ['-m', 'sh', '-c', ENTER_ROOT, 'sh', root, data, backups, process.execPath, String(USER)];
     const child = spawn('unshare', [...script, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -234,6 +255,21 @@ describe.skipIf(!canEnterRoot())('the stages of the image', () => {
       body: JSON.stringify(trace.request()),
     }).catch(() => undefined);
     return reply?.ok === true ? trace.traceId : undefined;
+  }
+
+  /** Waits until the API of a `serve` has scores of a trace. */
+  async function waitForScores(trace: string | undefined, serve: Contained): Promise<void> {
+    const count = async () => {
+      const reply = await fetch(`http://127.0.0.1:${ports.api}/api/v1/scores?traceId=${trace}`, {
+        headers: { authorization: `Bearer ${READ_TOKEN}` },
+      });
+      return ((await reply.json()) as { items?: unknown[] }).items?.length ?? 0;
+    };
+    await until(
+      async () => (await count()) > 0,
+      200_000,
+      () => serve.output(),
+    );
   }
 
   /** Sends traces until one is not acknowledged, and SIGTERM after the first ones. Returns the acknowledged ones. */
@@ -302,22 +338,41 @@ describe.skipIf(!canEnterRoot())('the stages of the image', () => {
   it('full: scores into its own engine, and stops under load', async () => {
     const serve = startServe('full');
     await waitForHealth('full', serve);
-    const trace = await sendTrace();
-    const scores = async () => {
-      const reply = await fetch(`http://127.0.0.1:${ports.api}/api/v1/scores?traceId=${trace}`, {
-        headers: { authorization: `Bearer ${READ_TOKEN}` },
-      });
-      return ((await reply.json()) as { items?: unknown[] }).items?.length ?? 0;
-    };
-    await until(
-      async () => (await scores()) > 0,
-      200_000,
-      () => serve.output(),
-    );
+    await waitForScores(await sendTrace(), serve);
 
     await stopUnderLoad(serve);
 
     expect([await endOf(serve), serve.output()]).toEqual([0, expect.any(String)]);
     expect(statSync(join(data, 'owner.lock')).uid).toBe(USER);
   });
+
+  it('full: backs up beside serve to a second volume, and restores from it into an empty one', async () => {
+    const serve = startServe('full');
+    await waitForHealth('full', serve);
+    const trace = await sendTrace();
+    await waitForScores(trace, serve);
+
+    const backup = await runCommand('backup', '--to', '/backups/one');
+    const outside = await runCommand('backup', '--to', '/elsewhere/one');
+    serve.child.kill('SIGTERM');
+    await endOf(serve);
+    data = makeVolume('data');
+    const restore = await runCommand('restore', '--from', '/backups/one');
+
+    expect(backup).toEqual([0, expect.stringContaining('/backups/one: ')]);
+    expect(statSync(join(backups, 'one')).uid).toBe(USER);
+    expect(outside).toEqual([1, expect.stringContaining('--to /elsewhere/one cannot be written')]);
+    expect(restore).toEqual([0, expect.stringContaining('equal to the backup')]);
+    const restored = startServe('full');
+    await waitForHealth('full', restored);
+    await waitForScores(trace, restored);
+    restored.child.kill('SIGTERM');
+    expect([await endOf(restored), restored.output()]).toEqual([0, expect.any(String)]);
+  });
+
+  /** Runs a command as docs/operations.md says it, beside a `serve` or without one. */
+  async function runCommand(...args: string[]): Promise<[number | null, string]> {
+    const command = enter('full', [...readArguments('ENTRYPOINT'), ...args]);
+    return [await endOf(command), command.output()];
+  }
 });

@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InvalidInputError, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
+import { isObject } from '../../domain/unknown-values.ts';
 
 /** Name of the file that describes a backup. It is written last. */
 const MANIFEST = 'backup.json';
@@ -95,12 +96,44 @@ async function syncPath(path: string): Promise<void> {
   }
 }
 
+/** Name of a folder until it is whole. */
+const nameUnfinished = (to: string) => `${to}.partial`;
+
+/**
+ * Renames a folder. Returns false where that needs a copy: the new name is on another disk, or in another mount of the same disk, like the
+ * second volume of a container.
+ */
+async function tryRename(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (isObject(error) && error['code'] === 'EXDEV') {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/** Tries with an empty folder whether `moveFolder` will rename, without a copy. Throws when the new name cannot be written at all. */
+export async function canRename(from: string, to: string): Promise<boolean> {
+  const partial = nameUnfinished(to);
+  await rm(partial, { recursive: true, force: true });
+  // A folder takes the place of an empty one. A rename into a read-only mount would only say that it is another mount.
+  await mkdir(partial);
+  try {
+    await mkdir(from);
+    return await tryRename(from, partial);
+  } finally {
+    await rm(from, { recursive: true, force: true });
+    await rm(partial, { recursive: true, force: true });
+  }
+}
+
 /** Moves a folder to a new name, which is there only when the folder is whole. The disk may be another one. */
 export async function moveFolder(from: string, to: string): Promise<void> {
-  if (await isOneDisk(from, dirname(to))) {
-    await rename(from, to);
-  } else {
-    const partial = `${to}.partial`;
+  if (!(await tryRename(from, to))) {
+    const partial = nameUnfinished(to);
     await rm(partial, { recursive: true, force: true });
     try {
       await copyFolder(from, partial);

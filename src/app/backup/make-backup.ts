@@ -16,6 +16,7 @@ import type { Config } from '../config/index.ts';
 import { packageVersion } from '../package-version.ts';
 import { connectStore } from '../store/connect-store.ts';
 import {
+  canRename,
   isOneDisk,
   KEY_FILE,
   measureFolder,
@@ -69,7 +70,10 @@ export async function makeBackup(config: Config, options: BackupOptions): Promis
       const folder = join(backups, name);
       try {
         const survey = await store.survey();
-        await refuseFullDisk(survey, dataDir, to);
+        const isCopied = !(await canRename(folder, to).catch((error: unknown) => {
+          throw unwritableError(to, error);
+        }));
+        await refuseFullDisk(survey, { dataDir, to, isCopied });
         await mkdir(folder, { mode: 0o700 });
         const tables = await store.copy(name, (table) => {
           rejectAborted(signal);
@@ -135,15 +139,27 @@ function unwritableError(to: string, cause: unknown): InvalidInputError {
   );
 }
 
-/** A copy of all tables is made beside them, and one table at a time is restored to read it back. */
-async function refuseFullDisk(survey: BackupSurvey, dataDir: string, to: string): Promise<void> {
+/** Places of a backup: it is made in the data directory, and then moved or copied to its name. */
+interface Places {
+  readonly dataDir: string;
+  readonly to: string;
+  readonly isCopied: boolean;
+}
+
+/** A copy of all tables is made beside them, and one table at a time is restored to read it back. Another copy may follow. */
+async function refuseFullDisk(
+  { bytes: size, largestBytes }: BackupSurvey,
+  { dataDir, to, isCopied }: Places,
+): Promise<void> {
   const target = dirname(to);
-  const isSame = await isOneDisk(dataDir, target);
-  const needs: (readonly [string, number])[] = [
-    [dataDir, survey.bytes + survey.largestBytes + SPARE_BYTES],
-    // Small files take whole blocks of a disk.
-    ...(isSame ? [] : [[target, survey.bytes * 1.1 + SMALL_FILES_BYTES] as const]),
-  ];
+  // Small files take whole blocks of a disk.
+  const copyBytes = isCopied ? size * 1.1 + SMALL_FILES_BYTES : 0;
+  const needs: (readonly [string, number])[] = (await isOneDisk(dataDir, target))
+    ? [[dataDir, size + Math.max(largestBytes, copyBytes) + SPARE_BYTES]]
+    : [
+        [dataDir, size + largestBytes + SPARE_BYTES],
+        [target, copyBytes],
+      ];
   for (const [path, bytes] of needs) {
     const free = await readFreeBytes(path);
     if (free < bytes) {

@@ -2,17 +2,14 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { showBytes } from '../../domain/byte-sizes.ts';
-import { AppError, ConfigError, InvalidInputError, StoreUnavailableError } from '../../domain/errors.ts';
-import { applyTombstones } from '../../purge/apply-tombstones.ts';
-import { watchPurgedTraces } from '../../purge/purged-traces.ts';
+import { ConfigError, InvalidInputError, StoreUnavailableError } from '../../domain/errors.ts';
 import type { RestoreSource, RestoreStore } from '../../store/contracts/backup.ts';
-import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../config/index.ts';
-import { loadPurgeKey } from '../jobs/purges.ts';
 import { connectStore, type StoreConnection } from '../store/connect-store.ts';
 import { KEY_FILE, measureFolder, readFreeBytes, readManifest, type Manifest } from './backup-files.ts';
 import { BACKUPS, refuseServer, SPARE_BYTES } from './make-backup.ts';
+import { refuseShared, repairTables, type Repairs } from './repair-tables.ts';
 
 export interface RestoreOptions {
   /** Folder of the backup. It is only read. */
@@ -23,12 +20,8 @@ export interface RestoreOptions {
 }
 
 /** Result of a restore. */
-export interface RestoreReport {
+export interface RestoreReport extends Repairs {
   readonly manifest: Manifest;
-  /** Decisions whose score is made again. */
-  readonly reopened: number;
-  /** Rows of purged traces that the backup had, by table. */
-  readonly purged: Readonly<Record<string, number>>;
 }
 
 /**
@@ -42,12 +35,7 @@ export async function restoreBackup(config: Config, options: RestoreOptions): Pr
   const manifest = await readManifest(from);
   const connection = await connectStore(config, log, { command: 'restore', signal });
   try {
-    if (connection.engine === undefined) {
-      throw new AppError(
-        `the ${connection.kind} uses the data directory ${config.store.dataDir}: stop it, or name another directory with --data-dir`,
-        { code: 'store_in_use', stage: 'store', retryable: true },
-      );
-    }
+    refuseShared(config, connection);
     const { openRestoreStore } = await import('../../store/backup/restore-store.ts');
     const target = openRestoreStore(connection.options);
     try {
@@ -84,32 +72,12 @@ async function fill(restore: Restore, from: string): Promise<RestoreReport> {
   } finally {
     await rm(folder, { force: true });
   }
-  const { openStore } = await import('../../store/store.ts');
-  // This updates the schema of an older backup.
-  const store = await openStore({ ...connection.options, log: options.log, unfinished: true });
-  try {
-    const { reopened } = await target.repair(source);
-    const purged = await purge(restore, store, source);
-    await target.finish();
-    return { manifest, reopened, purged };
-  } finally {
-    await store.close();
-  }
-}
-
-async function purge(
-  { config, options: { log, signal } }: Restore,
-  { purges, tombstones, spans }: Store,
-  { startedAtMs }: RestoreSource,
-): Promise<RestoreReport['purged']> {
-  const key = loadPurgeKey(config.store);
-  const watch = await watchPurgedTraces({ tombstones, nowMs: () => spans.nowMs(), key, log });
-  watch.stop();
-  return applyTombstones(purges, { key, sinceMs: startedAtMs, signal });
+  const repairs = await repairTables(config, { ...options, connection, target }, source.startedAtMs);
+  return { manifest, ...repairs };
 }
 
 async function refuseUsed(target: RestoreStore, { store }: Config): Promise<void> {
-  if ((await target.readState()) === 'used') {
+  if (!['empty', 'restore'].includes(await target.readState())) {
     throw new InvalidInputError(
       `the data directory ${store.dataDir} has a store already: restore into another one with --data-dir, or move its folder away`,
     );

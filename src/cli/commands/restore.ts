@@ -1,6 +1,7 @@
 import { formatCount } from '../../domain/plural.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { showRepairs } from '../show/show-repairs.ts';
 
 interface RestoreOptions {
   readonly from: string;
@@ -25,22 +26,18 @@ async function restore(context: CommandContext, { from }: RestoreOptions): Promi
   const { out, log, signal } = context;
   const { config } = await context.loadConfig();
   const { restoreBackup } = await import('../../app/backup/restore-backup.ts');
-  const { manifest, reopened, purged } = await restoreBackup(config, {
+  const { manifest, ...repairs } = await restoreBackup(config, {
     from,
     log,
     signal,
     onProgress: (message) => out.progress(message),
   });
   const { dataDir } = config.store;
-  const purgedRows = Object.values(purged).reduce((sum, rows) => sum + rows, 0);
   const { startedAt, tables } = manifest;
-  await out.document({ dataDir, startedAt, tables, reopened, purged }, () =>
+  await out.document({ dataDir, startedAt, tables, ...repairs }, () =>
     [
       `${dataDir} has the data of ${startedAt}: ${formatCount(Object.keys(tables).length, 'table')}, equal to the backup`,
-      ...(reopened === 0
-        ? []
-        : [`${formatCount(reopened, 'decision')} without a score: they are scored again`]),
-      ...(purgedRows === 0 ? [] : [`${formatCount(purgedRows, 'row')} of purged traces deleted again`]),
+      ...showRepairs(repairs),
     ].join('\n'),
   );
   return EXIT.done;

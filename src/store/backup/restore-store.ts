@@ -1,34 +1,41 @@
 import { StoreRejectedError } from '../../domain/errors.ts';
-import type { RestoreRepairs, RestoreSource, RestoreStore, TableDigest } from '../contracts/backup.ts';
+import type { RestoreSource, RestoreStore, TableDigest } from '../contracts/backup.ts';
 import type { Database } from '../database.ts';
 import { openDatabase } from '../open-database.ts';
 import { migrate } from '../schema/migrate.ts';
 import { readMigrations } from '../schema/migration-files.ts';
-import { applyRetention } from '../schema/retention.ts';
+import { applyRetention, countArrivalDays } from '../schema/retention.ts';
 import { readDefinitions } from '../schema/table-definitions.ts';
 import { markFinished, markUnfinished, readUnfinished } from '../schema/unfinished-copy.ts';
 import type { StoreOptions } from '../store.ts';
 import { COPY_LIMIT_MS } from './backup-store.ts';
 import { orderTables } from './backup-tables.ts';
 import { addMissingIndex } from './missing-index.ts';
+import { listLiveMembers } from './live-members.ts';
 import { reopenLostScores } from './reopen-lost-scores.ts';
 import { readDigest } from './table-digest.ts';
 
-/** Opens the database that a restore fills. It need not exist. */
+/** Opens the database that a restore fills or repairs. It need not exist. */
 export function openRestoreStore(options: StoreOptions): RestoreStore {
   const database = openDatabase({ ...options, statementLimitMs: COPY_LIMIT_MS });
   return {
     readState: () => readState(database),
+    listLive: (ttlMs) => listLiveMembers(database, ttlMs),
+    begin: () => markUnfinished(database, 'repair'),
     load: (source, onTable) => loadTables(database, options, source, onTable),
-    repair: (source) => repair(database, source),
+    repair: async (startedAtMs) => {
+      await addMissingIndex(database, startedAtMs, countArrivalDays(options.retention.catchUpDays));
+      return reopenLostScores(database);
+    },
     finish: () => markFinished(database),
     close: () => database.close(),
   };
 }
 
-async function readState(database: Database): Promise<'empty' | 'unfinished' | 'used'> {
-  if ((await readUnfinished(database)) === 'restore') {
-    return 'unfinished';
+async function readState(database: Database): ReturnType<RestoreStore['readState']> {
+  const unfinished = await readUnfinished(database);
+  if (unfinished !== undefined) {
+    return unfinished;
   }
   const tables = await database.outside.rows(
     'SELECT name FROM system.tables WHERE database = {name:String} LIMIT 1',
@@ -69,9 +76,4 @@ function refuseOther(table: string, found: TableDigest, expected: TableDigest | 
       { table },
     );
   }
-}
-
-async function repair(database: Database, { startedAtMs }: RestoreSource): Promise<RestoreRepairs> {
-  await addMissingIndex(database, startedAtMs);
-  return { reopened: await reopenLostScores(database) };
 }

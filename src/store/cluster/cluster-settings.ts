@@ -10,6 +10,9 @@ const INACTIVE_WAIT_S = 20;
 /** Delay from which a server of a shard is passed over, seconds. A server that takes all inserts of its shard has none. */
 const MOST_BEHIND_S = 10;
 
+/** Name of the setting for the wait of a change of tables, which the error of ClickHouse about that wait names, too. */
+export const DDL_WAIT = 'distributed_ddl_task_timeout';
+
 /** Settings of every statement on a cluster. */
 const OF_CLUSTER: ClickHouseSettings = {
   // A subquery runs once and its result goes to all shards: right for any key, also for one that is not that of the shards.
@@ -28,7 +31,7 @@ const OF_CLUSTER: ClickHouseSettings = {
   distributed_foreground_insert: 1,
   // The shards would keep the rows that they select, although these belong to others.
   parallel_distributed_insert_select: '0',
-  distributed_ddl_task_timeout: String(WAIT_MS / 1_000),
+  [DDL_WAIT]: String(WAIT_MS / 1_000),
   // A change of columns is done when all replicas have it: the next statement may run on any of them.
   alter_sync: '2',
   replication_wait_for_inactive_replica_timeout: String(INACTIVE_WAIT_S),

@@ -1,8 +1,10 @@
-import { readErrorMessage, StoreRejectedError } from '../../domain/errors.ts';
+import { readErrorMessage, StoreRejectedError, StoreUnavailableError } from '../../domain/errors.ts';
+import { formatCount } from '../../domain/plural.ts';
 import type { ClusterStatus, TableGap } from '../contracts/cluster-status.ts';
 import type { Database } from '../database.ts';
 import { quoteName } from '../quote-name.ts';
 import { countServers } from './check-cluster.ts';
+import { DDL_WAIT } from './cluster-settings.ts';
 import { ANSWERING, ofAllServers, onCluster, type Cluster } from './cluster.ts';
 import {
   readAnsweringServers,
@@ -137,28 +139,52 @@ async function readCopies({ name, outside }: Database, cluster: Cluster): Promis
 const REPLICA_EXISTS = 'REPLICA_ALREADY_EXISTS';
 
 /**
- * Creates the missing tables on the servers that lack them. Replicas then fetch their rows from each other. Throws when they must not be
- * created, or cannot be.
+ * Wait for each statement after one for which a server was waited in vain, seconds. Each server has its statements in a queue, and runs them in
+ * their order, also later.
+ */
+const NEXT_WAIT_S = 1;
+
+/**
+ * Creates the missing tables on the servers that lack them. Replicas then fetch their rows from each other. A server that is away or slow
+ * does not keep the others from their tables. Throws when the tables must not be created, cannot be, or are not there yet.
+ * @param readGaps reads which servers that answer lack tables now
  */
 export async function fillServers(
   database: Pick<Database, 'command'>,
   { repairs, fault }: Pick<ClusterStatus, 'repairs' | 'fault'>,
+  readGaps: () => Promise<readonly TableGap[]>,
 ): Promise<void> {
   if (fault !== undefined) {
     throw new StoreRejectedError(fault);
   }
+  let late: unknown;
   for (const statement of repairs) {
     try {
-      await database.command(statement);
+      await database.command(statement, late === undefined ? undefined : { [DDL_WAIT]: String(NEXT_WAIT_S) });
     } catch (error) {
-      const message = readErrorMessage(error);
-      throw message.includes(REPLICA_EXISTS)
-        ? new StoreRejectedError(
-            `${message}. Keeper still knows the replica of a lost server with the same macros: give the new server a macro replica that was never used, and drop the lost replica (docs/operations.md, "Replace a server")`,
-            {},
-            error,
-          )
-        : error;
+      if (!readErrorMessage(error).includes(DDL_WAIT)) {
+        throw explainReplica(error);
+      }
+      late ??= error;
     }
   }
+  const gaps = late === undefined ? [] : await readGaps();
+  if (gaps.length > 0) {
+    const servers = gaps.map(({ server, tables }) => `${server} (${formatCount(tables.length, 'table')})`);
+    throw new StoreUnavailableError(
+      `tables are still missing on ${servers.join(', ')}: the servers go on in the background; run spanscore migrate again in a minute, and bring back servers that are away. ${readErrorMessage(late)}`,
+      { cause: late },
+    );
+  }
+}
+
+function explainReplica(error: unknown): unknown {
+  const message = readErrorMessage(error);
+  return message.includes(REPLICA_EXISTS)
+    ? new StoreRejectedError(
+        `${message}. Keeper still knows the replica of a lost server with the same macros: give the new server a macro replica that was never used, and drop the lost replica (docs/operations.md, "Replace a server")`,
+        {},
+        error,
+      )
+    : error;
 }

@@ -1,3 +1,6 @@
+/** Commands that fill or repair a database. Until they have finished, no other process may use it. */
+export type CopyCommand = 'restore' | 'move' | 'repair';
+
 /** Number and checksum of the rows of a table. The checksum does not depend on their order. */
 export interface TableDigest {
   readonly rows: number;
@@ -41,20 +44,22 @@ export interface RestoreSource {
   readonly tables: Readonly<Record<string, TableDigest>>;
 }
 
-/** Repairs of restored rows. */
-export interface RestoreRepairs {
-  /** Decisions `scored` without their score, which will be scored again. */
-  readonly reopened: number;
-}
-
-/** Database that a restore fills. Every step can be repeated from the first one. */
+/** Database that a restore fills or repairs. Every step can be repeated from the first one. */
 export interface RestoreStore {
-  /** Returns `used` for a database with tables, `unfinished` for one of an interrupted restore. */
-  readState(): Promise<'empty' | 'unfinished' | 'used'>;
+  /** Returns `used` for a database with tables, and a command that has not finished with it. */
+  readState(): Promise<'empty' | 'used' | CopyCommand>;
+  /** Names the members of scoring and of duties that have not left and whose last beat is at most `ttlMs` old. */
+  listLive(ttlMs: number): Promise<readonly string[]>;
+  /** Keeps all other processes out of a used database until `finish`. */
+  begin(): Promise<void>;
   /** Creates the database with the tables of the backup, and fills them. Throws when rows differ from the backup. */
   load(source: RestoreSource, onTable: (table: string) => void): Promise<void>;
-  /** Makes the tables agree, after the schema was updated. Does nothing to a backup of an idle store. */
-  repair(source: RestoreSource): Promise<RestoreRepairs>;
+  /**
+   * Makes the tables agree, after the schema was updated. Does nothing to a backup of an idle store.
+   * @param startedAtMs beginning of the backup, Unix milliseconds by the clock of its store
+   * @returns the number of decisions `scored` without their score, which are scored again
+   */
+  repair(startedAtMs: number): Promise<number>;
   /** Lets every process open the database. */
   finish(): Promise<void>;
   close(): Promise<void>;

@@ -105,7 +105,7 @@ async function fill(
 ): Promise<void> {
   const status = await readFilled(database, cluster, schema);
   if (status.gaps.length > 0) {
-    await fillServers(database, status);
+    await fillServers(database, status, async () => (await readFilled(database, cluster, schema)).gaps);
     for (const { server, tables } of status.gaps) {
       log?.info('tables created on a server that lacked them', { server, tables });
     }

@@ -1,13 +1,12 @@
 import { AppError } from '../../domain/errors.ts';
+import { onCluster } from '../cluster/cluster.ts';
+import type { CopyCommand } from '../contracts/backup.ts';
 import type { Database } from '../database.ts';
 
-/** Commands that fill a database. Until they have finished, no other process may use it. */
-export type CopyCommand = 'restore' | 'move';
-
-/** Table that exists while a database is being filled. Its comment names the command. */
+/** Table that exists while a command fills or repairs a database. Its comment names the command. */
 const MARK = 'unfinished_copy';
 
-/** Returns the command that has not finished to fill the database; undefined for a database in use. */
+/** Returns the command that has not finished with the database; undefined for a database in use. */
 export async function readUnfinished(database: Database): Promise<CopyCommand | undefined> {
   const [row] = await database.outside.rows<{ command: CopyCommand }>(
     `SELECT comment AS command FROM system.tables WHERE database = {name:String} AND name = '${MARK}'`,
@@ -16,12 +15,12 @@ export async function readUnfinished(database: Database): Promise<CopyCommand | 
   return row?.command;
 }
 
-/** Throws for a database that a command has not finished to fill. */
+/** Throws for a database with which a command has not finished. */
 export async function refuseUnfinished(database: Database): Promise<void> {
   const command = await readUnfinished(database);
   if (command !== undefined) {
     throw new AppError(
-      `database "${database.name}" is not complete: spanscore ${command} was interrupted while it filled the database; run the same command again`,
+      `database "${database.name}" is not complete: spanscore ${command} has not finished with it; wait for its end, or run the same command again if it was interrupted`,
       { code: 'store_rejected', stage: 'store', retryable: false, details: { command } },
     );
   }
@@ -30,11 +29,11 @@ export async function refuseUnfinished(database: Database): Promise<void> {
 /** Marks the database as incomplete. */
 export async function markUnfinished(database: Database, command: CopyCommand): Promise<void> {
   await database.command(
-    `CREATE TABLE IF NOT EXISTS ${MARK} (At DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY At COMMENT '${command}'`,
+    `CREATE TABLE IF NOT EXISTS ${MARK}${onCluster(database.cluster)} (At DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY At COMMENT '${command}'`,
   );
 }
 
 /** Removes the mark: the database is complete. */
 export async function markFinished(database: Database): Promise<void> {
-  await database.command(`DROP TABLE IF EXISTS ${MARK} SYNC`);
+  await database.command(`DROP TABLE IF EXISTS ${MARK}${onCluster(database.cluster)} SYNC`);
 }

@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import { toDateTime } from '../values.ts';
 
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
-const CLOCK_SKEW_MS = 5_000;
+export const CLOCK_SKEW_MS = 5_000;
 
 const DISMISSAL = `INSERT INTO duty_members (Duty, Member, JoinedAt, Leaving)
   SELECT Duty, Member, min(JoinedAt), 1 FROM duty_members GROUP BY Duty, Member HAVING max(Leaving) = 0`;

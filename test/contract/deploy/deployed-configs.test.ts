@@ -62,6 +62,47 @@ describe('the configurations of spanscore in deploy', () => {
   });
 });
 
+describe('the images of spanscore in deploy and on the pages', () => {
+  const repository = fileURLToPath(new URL('../../../', import.meta.url));
+  const files = globSync(['deploy/**/*.{yaml,yml}', 'deploy/docker/Dockerfile', 'docs/*.md'], {
+    cwd: repository,
+  });
+  const tags = files.flatMap((file) =>
+    [...readFileSync(join(repository, file), 'utf8').matchAll(/\bspanscore:(\d+\.[\w.-]*\w)/gu)].map(
+      ([, tag = '']) => ({ file, tag }),
+    ),
+  );
+
+  it('have the version of the package', () => {
+    const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+
+    expect(tags.filter(({ tag }) => tag !== version && tag !== `${version}-slim`)).toEqual([]);
+    expect(new Set(tags.map(({ file }) => file))).toEqual(
+      new Set([
+        'deploy/compose/compose.yaml',
+        'deploy/docker/Dockerfile',
+        ...['api', 'collector', 'scorer'].map((role) => `deploy/kubernetes/base/${role}.yaml`),
+        'deploy/kubernetes/overlays/single-box/spanscore.yaml',
+        'deploy/kubernetes/overlays/single-box-restore/restore.yaml',
+        'docs/deploy.md',
+        'docs/operations.md',
+      ]),
+    );
+  });
+
+  it('have the engine where there is no server', () => {
+    const full = tags.filter(({ tag }) => !tag.endsWith('-slim')).map(({ file }) => dirname(file));
+
+    expect(
+      new Set(full.filter((folder) => folder.includes('kubernetes') || folder.includes('compose'))),
+    ).toEqual(
+      new Set(['single-box', 'single-box-restore'].map((name) => `deploy/kubernetes/overlays/${name}`)),
+    );
+  });
+});
+
 interface Service {
   readonly image?: string;
   readonly build?: { readonly context: string; readonly dockerfile?: string };

@@ -12,6 +12,7 @@ const unit = readFileSync(join(folder, 'spanscore.service'), 'utf8');
 /** Exposure from 0 (none) to 10, as `systemd-analyze security` counts it. */
 const EXPOSURE_LIMIT = 2;
 const MAIN = 'dist/src/cli/main.js';
+const page = readFileSync(new URL('../../../docs/deploy.md', import.meta.url), 'utf8');
 
 /** Values of a directive, in their order. */
 function directive(name: string): string[] {
@@ -33,6 +34,27 @@ describe('the unit of systemd', () => {
   it('waits longer than the 30 s of a stop, and signals spanscore before its engine', () => {
     expect(Number(directive('TimeoutStopSec')[0])).toBeGreaterThan(30);
     expect(directive('KillMode')).toEqual(['mixed']);
+  });
+
+  it('has its user, its variables, its folder and its program in the documented function for commands', () => {
+    const command = /spanscore\(\) \{\n(.*?)\n *\}/su.exec(page)?.[1]?.replaceAll(/\s*\\\n\s*/gu, ' ') ?? '';
+    const [start = ''] = directive('ExecStart');
+    const [program = '', config = ''] = start.split(' serve ');
+    const dataDir = `SPANSCORE_STORE_DATA_DIR=${directive('WorkingDirectory').join()}`;
+
+    expect(directive('Environment').join()).toContain(dataDir);
+    expect(directive('StateDirectory').map((name) => `/var/lib/${name}`)).toEqual(
+      directive('WorkingDirectory'),
+    );
+    for (const part of [
+      ` --uid=${directive('User').join()} --gid=${directive('Group').join()} `,
+      ` --property=UMask=${directive('UMask').join()} `,
+      ` --property=EnvironmentFile=${directive('EnvironmentFile').join()} `,
+      ` --setenv=${dataDir} `,
+      ` ${program} ${config} "$@"`,
+    ]) {
+      expect(command).toContain(part);
+    }
   });
 
   it('does not start again what a person has to correct', () => {

@@ -92,7 +92,7 @@ describe('a move to another store', () => {
   });
 
   it('lets nobody use the target until it has ended', () => {
-    expect(opened.stderr).toContain('spanscore move was interrupted while it filled the database');
+    expect(opened.stderr).toContain('spanscore move has not finished with it');
   });
 
   it('turns the views of the target on at its end', async () => {

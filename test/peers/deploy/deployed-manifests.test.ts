@@ -110,7 +110,17 @@ interface Container {
   readonly lifecycle: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
   readonly securityContext: unknown;
   readonly envFrom: unknown;
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly volumeMounts: readonly {
+    readonly name: string;
+    readonly mountPath: string;
+    readonly readOnly?: boolean;
+  }[];
+  readonly resources: unknown;
+}
+
+interface Claim {
+  readonly metadata: { readonly name: string };
+  readonly spec: unknown;
 }
 
 interface Manifest {
@@ -129,14 +139,23 @@ interface Manifest {
         readonly automountServiceAccountToken: boolean;
         readonly securityContext: unknown;
         readonly containers: readonly Container[];
+        readonly volumes: readonly Volume[];
       };
     };
+    readonly volumeClaimTemplates?: readonly Claim[];
   };
 }
 
-const SHAPES = ['base', 'overlays/kafka', 'overlays/single-box'] as const;
+interface Volume {
+  readonly name: string;
+  readonly configMap?: unknown;
+  readonly persistentVolumeClaim?: { readonly claimName: string };
+}
 
-function build(shape: (typeof SHAPES)[number]): Manifest[] {
+const SHAPES = ['base', 'overlays/kafka', 'overlays/single-box'] as const;
+const RESTORE = 'overlays/single-box-restore';
+
+function build(shape: (typeof SHAPES)[number] | typeof RESTORE): Manifest[] {
   const { status, stdout, stderr } = check('kustomize', join(deploy, 'kubernetes', shape));
   expect([status, stderr]).toEqual([0, '']);
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
@@ -187,6 +206,7 @@ describe.skipIf('missing' in program).each(SHAPES)('the manifests of %s', (shape
       expect(container?.volumeMounts.map(({ mountPath }) => mountPath)).toEqual([
         '/etc/spanscore',
         '/data',
+        ...(shape === 'overlays/single-box' ? ['/backups'] : []),
         '/tmp',
       ]);
     }
@@ -263,6 +283,66 @@ describe.skipIf('missing' in program).each(SHAPES)('the manifests of %s', (shape
   });
 });
 
+describe.skipIf('missing' in program)('backups of the single pod', () => {
+  function requireOne(manifests: readonly Manifest[], kind: string): Manifest {
+    const [found, ...others] = ofKind(manifests, kind);
+    expect(others).toEqual([]);
+    return found as Manifest;
+  }
+  const readClaims = (manifests: readonly Manifest[]): Claim[] => ofKind(manifests, 'PersistentVolumeClaim');
+  const findVolume = ({ spec }: Manifest, name: string) =>
+    spec.template.spec.volumes.find((volume) => volume.name === name);
+
+  it('are on a volume that is not that of the data', () => {
+    const manifests = build('overlays/single-box');
+    const pod = requireOne(manifests, 'StatefulSet');
+
+    expect(readClaims(manifests).map(({ metadata }) => metadata.name)).toEqual(['spanscore-backups']);
+    expect(findVolume(pod, 'backups')?.persistentVolumeClaim?.claimName).toBe('spanscore-backups');
+    expect(pod.spec.volumeClaimTemplates?.map(({ metadata }) => metadata.name)).toEqual(['data']);
+  });
+
+  it('are restored by a job, while no pod runs, into the volume that the pod then finds', () => {
+    const [{ spec: running }, manifests] = [
+      requireOne(build('overlays/single-box'), 'StatefulSet'),
+      build(RESTORE),
+    ];
+    const job = requireOne(manifests, 'Job');
+    const stopped = requireOne(manifests, 'StatefulSet');
+    const data = findVolume(job, 'data')?.persistentVolumeClaim?.claimName;
+
+    expect(stopped.spec).toEqual({ ...running, replicas: 0 });
+    expect(data).toBe(`data-${stopped.metadata.name}-0`);
+    expect(readClaims(manifests).find(({ metadata }) => metadata.name === data)?.spec).toEqual(
+      running.volumeClaimTemplates?.[0]?.spec,
+    );
+    expect(findVolume(job, 'config')).toEqual(findVolume(stopped, 'config'));
+    expect(findVolume(job, 'backups')).toEqual(findVolume(stopped, 'backups'));
+  });
+
+  it('are restored with the rights of the pod, by a job that no service and no network policy selects', () => {
+    const manifests = build(RESTORE);
+    const { template } = requireOne(manifests, 'Job').spec;
+    const { template: served } = requireOne(manifests, 'StatefulSet').spec;
+    const [container, servedContainer] = [template.spec.containers[0], served.spec.containers[0]];
+
+    expect(template.spec.securityContext).toEqual(served.spec.securityContext);
+    expect(template.spec.automountServiceAccountToken).toBe(false);
+    expect(container?.securityContext).toEqual(servedContainer?.securityContext);
+    expect(container?.envFrom).toEqual(servedContainer?.envFrom);
+    expect(container?.resources).toEqual(servedContainer?.resources);
+    expect(container?.args.slice(0, 2)).toEqual(['restore', '--from']);
+    const mounts = (some: Container | undefined) =>
+      some?.volumeMounts.map(({ name, mountPath }) => `${name} ${mountPath}`);
+    expect(mounts(container)).toEqual(mounts(servedContainer));
+    expect(container?.volumeMounts.find(({ name }) => name === 'backups')?.readOnly).toBe(true);
+    const selectors = ofKind(manifests, 'Service').map(
+      ({ spec }) => spec.selector as Readonly<Record<string, string>> | undefined,
+    );
+    expect(selectors.filter((selector) => matches(selector, template.metadata.labels))).toEqual([]);
+  });
+});
+
 describe.skipIf('missing' in program)('kustomize', () => {
   it('refuses a patch of what is not there', () => {
     cpSync(join(deploy, 'kubernetes'), folder, { recursive: true });
@@ -309,7 +389,7 @@ describe.skipIf('missing' in schemas)('the schemas of Kubernetes', () => {
     return spawnSync(command, ['-k', KUBERNETES, '--strict', file], { encoding: 'utf8' });
   }
 
-  it.each(SHAPES)('have room for each field of %s', (shape) => {
+  it.each([...SHAPES, RESTORE])('have room for each field of %s', (shape) => {
     const { status, stdout, stderr } = validate(check('kustomize', join(deploy, 'kubernetes', shape)).stdout);
 
     const said = `${stdout}${stderr}`

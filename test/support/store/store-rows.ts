@@ -35,7 +35,9 @@ export function storeOptions(
 }
 
 /** Returns the command-line flags that select this store. */
-export function storeFlags(options: StoreOptions): string[] {
+export function storeFlags(
+  options: Pick<StoreOptions, 'url' | 'username' | 'password' | 'database'>,
+): string[] {
   const settings = (['username', 'password', 'database'] as const).map(
     (key) => `store.${key}=${options[key]}`,
   );

@@ -34,7 +34,7 @@ describe('a backup that is damaged', () => {
 
     expect(damaged).toMatchObject({ code: 1 });
     expect(damaged.stderr).toContain('the table decisions of the backup is damaged: it has 1 rows');
-    expect(opened.stderr).toContain('spanscore restore was interrupted while it filled the database');
+    expect(opened.stderr).toContain('spanscore restore has not finished with it');
     requireDone(again);
   });
 });

@@ -228,6 +228,7 @@ const OWN_SHAPE: readonly string[] = [
   'move',
   'open',
   'purge',
+  'repair',
   'restore',
   'serve',
 ];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StoreRejectedError } from '../../../../src/domain/errors.ts';
+import { StoreRejectedError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
 import type { AnsweringServer } from '../../../../src/store/cluster/cluster-servers.ts';
 import {
   buildCopy,
@@ -26,6 +26,8 @@ function aServer(name: string, tables: readonly string[] = ALL): AnsweringServer
 
 const first = (...names: string[]) =>
   names.map((name, index) => ({ shard: index + 1, server: `ch-${name}`, name: name.slice(0, 1) }));
+
+const noGaps = async () => [];
 
 describe('the tables of a server of a cluster', () => {
   it('are those of the migrations: first those with rows, then the distributed ones, then the views', () => {
@@ -93,6 +95,49 @@ describe('the tables of a server of a cluster', () => {
     expect(() => buildCopy(CLUSTER, 'v', 'ATTACH TABLE v')).toThrow('cannot be read');
   });
 
+  /** Database in which one server does not answer to changes of tables. It records the statements with their wait. */
+  function aSlowDatabase() {
+    const run: [string, unknown][] = [];
+    const command = async (statement: string, settings: object = {}) => {
+      run.push([statement, Object.values(settings)[0]]);
+      if (statement !== 'first') {
+        throw new StoreUnavailableError(
+          'ClickHouse answered 159 (TIMEOUT_EXCEEDED) while running (CREATE …): Distributed DDL task /clickhouse/task_queue/ddl/query-0000000001 is not finished on 1 of 4 hosts (0 of them are currently executing the task, 1 are inactive). They are going to execute the query in background. Was waiting for 30.2 seconds, which is longer than distributed_ddl_task_timeout',
+        );
+      }
+    };
+    return { run, database: { command } };
+  }
+
+  it('are all created while another server is away, which is waited for once', async () => {
+    const { run, database } = aSlowDatabase();
+
+    await fillServers(
+      database,
+      { repairs: ['first', 'second', 'third', 'fourth'], fault: undefined },
+      noGaps,
+    );
+
+    expect(run).toEqual([
+      ['first', undefined],
+      ['second', undefined],
+      ['third', '1'],
+      ['fourth', '1'],
+    ]);
+  });
+
+  it('are named when a slow server does not have them yet, with what to do', async () => {
+    const { run, database } = aSlowDatabase();
+    const readGaps = async () => [{ server: 'ch-a/2', tables: ['jobs', 'spend'] }];
+
+    await expect(
+      fillServers(database, { repairs: ['first', 'second', 'third'], fault: undefined }, readGaps),
+    ).rejects.toThrow(
+      /^tables are still missing on ch-a\/2 \(2 tables\): .*run spanscore migrate again .*not finished on 1 of 4 hosts/u,
+    );
+    expect(run).toHaveLength(3);
+  });
+
   it('are created one after the other, until one fails', async () => {
     const run: string[] = [];
     const database = {
@@ -105,12 +150,12 @@ describe('the tables of a server of a cluster', () => {
     };
 
     await expect(
-      fillServers(database, { repairs: ['first', 'second', 'third'], fault: undefined }),
+      fillServers(database, { repairs: ['first', 'second', 'third'], fault: undefined }, noGaps),
     ).rejects.toThrow(/REPLICA_ALREADY_EXISTS.*give the new server a macro replica that was never used/u);
     expect(run).toEqual(['first', 'second']);
-    await expect(fillServers(database, { repairs: ['fourth'], fault: 'it comes first' })).rejects.toThrow(
-      'it comes first',
-    );
+    await expect(
+      fillServers(database, { repairs: ['fourth'], fault: 'it comes first' }, noGaps),
+    ).rejects.toThrow('it comes first');
     expect(run).toEqual(['first', 'second']);
   });
 });
