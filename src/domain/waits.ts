@@ -25,3 +25,11 @@ export async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal)
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+/** Waits until all work has ended, so that no read or write is left behind. Then throws the first failure. */
+export async function allSettled(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find((result) => result.status === 'rejected');
+  if (failed !== undefined) {
+    throw failed.reason;
+  }
+}

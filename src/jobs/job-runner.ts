@@ -115,16 +115,34 @@ class LeasedRunner {
         await this.#tryStart(job, kind);
       }
     }
+    const cancelled = open.filter(({ id, status }) => status === 'cancelled' && !this.#running.has(id));
+    for (const job of cancelled) {
+      await this.#endCancelled(job);
+    }
     // Candidacies that cannot become a run now would keep other processes from it.
     const isFull = this.#running.size >= this.#options.maxRunning;
+    const ending = new Set(cancelled.map(({ id }) => id));
     await this.#leaveAll(
-      [...this.#leases.keys()].filter((id) => !this.#running.has(id) && (isFull || !wanted.has(id))),
+      [...this.#leases.keys()].filter(
+        (id) => !this.#running.has(id) && !ending.has(id) && (isFull || !wanted.has(id)),
+      ),
     );
-    for (const job of open) {
-      if (job.status === 'cancelled' && !this.#running.has(job.id)) {
-        await endCancelled(this.#deps, job);
-      }
+  }
+
+  /** Ends a cancelled job that no process runs. Another process may still run it until it hears of the order: that one has the lease. */
+  async #endCancelled(job: Job): Promise<void> {
+    const { epoch } = await this.#ask(job.id);
+    if (epoch !== undefined) {
+      await endCancelled(this.#deps, job);
+      await this.#leaveAll([job.id]);
     }
+  }
+
+  /** Makes this process a candidate for the lease of a job. Returns the epoch in which it has the lease. */
+  async #ask(id: string): Promise<{ readonly lease: JobLease; readonly epoch: number | undefined }> {
+    const lease = this.#leases.get(id) ?? joinLease(this.#deps.duties, id, this.#options.lease);
+    this.#leases.set(id, lease);
+    return { lease, epoch: await lease.readEpoch() };
   }
 
   /** Finds the kind of a job that this process can run. Stores the reason once when it cannot. */
@@ -142,9 +160,7 @@ class LeasedRunner {
   }
 
   async #tryStart(job: Job, kind: JobKind): Promise<void> {
-    const lease = this.#leases.get(job.id) ?? joinLease(this.#deps.duties, job.id, this.#options.lease);
-    this.#leases.set(job.id, lease);
-    const epoch = await lease.readEpoch();
+    const { lease, epoch } = await this.#ask(job.id);
     if (epoch !== undefined) {
       const interrupt = new AbortController();
       const held = { lease, epoch, interrupt };

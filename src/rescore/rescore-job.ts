@@ -80,6 +80,7 @@ class Rescore {
   readonly #spec: RescoreSpec;
   readonly #job: Job;
   readonly #run: JobRun;
+  readonly #readLimits = createReadLimits();
   #checkpoint: Checkpoint;
   #report: RescoreReport;
   #costUsd: number;
@@ -213,7 +214,7 @@ class Rescore {
     const signals = [this.#run.signal, ...(scoring.signal === undefined ? [] : [scoring.signal])];
     const own: Scoring = {
       ...scoring,
-      ...createReadLimits(),
+      ...this.#readLimits,
       claims: this.#claim(rows),
       judgeScope: { ...scoring.judgeScope, cache: undefined },
       signal: AbortSignal.any(signals),

@@ -1,6 +1,7 @@
 import type { TraceReading } from '../domain/trace/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
+import { allSettled } from '../domain/waits.ts';
 import type { Score } from '../domain/score.ts';
 import type { Cell, CellResult } from './attempt/cell.ts';
 import { findStock, leaveCell, resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
@@ -146,8 +147,9 @@ async function runCells(
     }
   }
   const slow = toRun.filter((cell) => !results.has(cell));
-  if (slow.length > 0 && run.mode.admission !== null && isTraceData(task.read)) {
-    terms.context.contentMemory.moveToSlow(task.read);
+  const [stock] = ends.keys();
+  if (stock !== undefined && run.mode.admission !== null && isTraceData(task.read)) {
+    terms.context.contentMemory.moveToSlow(task.read, stock);
   }
   // A repair leaves the former rows until it has better ones.
   if (!run.mode.write || run.mode.redo !== null) {
@@ -198,14 +200,6 @@ async function settleBoth<A, B>(
 ): Promise<[A, B | undefined]> {
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);
-}
-
-/** Waits until all work has ended, so that no write is left behind. Then throws the first failure. */
-async function allSettled(work: readonly Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(work)).find((result) => result.status === 'rejected');
-  if (failed !== undefined) {
-    throw failed.reason;
-  }
 }
 
 function interruptedError(): AppError {

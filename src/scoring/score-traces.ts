@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import type { TraceData } from '../domain/trace/span.ts';
 import { isHeldBack, type Decision } from '../domain/decision.ts';
+import { allSettled } from '../domain/waits.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './read/piece.ts';
 import { findStock } from './attempt/run-cell.ts';
@@ -81,12 +82,20 @@ async function scoreSlice(
       () => startBatch(scoring, items, { mode, settle, queue, holdings }),
       turn,
     );
-    if (batch.slow.size > 0) {
-      await scoring.slowReadTurns.add(() => readSelected(scoring, batch, 'slow'), turn);
-    }
+    const slow = Map.groupBy(batch.slow, ([, { room }]) => room?.stock);
+    await allSettled(
+      [...slow].map(async ([stock, entries]) => {
+        if (stock !== undefined) {
+          const { memory, turns } = scoring.contentMemory.slow(stock);
+          await turns.add(() => readSelected(scoring, batch, { toRead: new Map(entries), memory }), turn);
+        }
+      }),
+    );
     await queue.onIdle();
   } finally {
-    // Traces of a pass that broke off.
+    // After a failed read, the traces under way end before anybody tries the batch again.
+    queue.clear();
+    await queue.onIdle();
     holdings.releaseAll();
   }
 }
@@ -101,10 +110,8 @@ interface BatchRun {
 /** A batch that was looked up. */
 interface Batch extends BatchRun {
   readonly clock: StoreClock;
-  /** Traces to read for quick scorers, and maybe slow ones. */
-  readonly quick: Map<string, Selected>;
   /** Traces to read for slow scorers that have room. */
-  readonly slow: Map<string, Selected>;
+  readonly slow: readonly (readonly [string, Selected])[];
   /** Puts a trace into the queue of its scorers. */
   readonly start: (selected: Selected, read: TraceTask['read']) => void;
 }
@@ -132,22 +139,20 @@ async function startBatch(scoring: Scoring, items: readonly WorkItem[], run: Bat
     });
   (await addFacts(scoring.stores, toDecline, mode)).forEach((selected) => start(selected, null));
   const entries = [...toRead];
-  const batch = {
-    ...run,
-    clock,
-    quick: new Map(entries.filter(([, { room }]) => room === undefined)),
-    slow: new Map(entries.filter(([, { room }]) => room !== undefined)),
-    start,
-  };
-  await readSelected(scoring, batch, 'quick');
+  const slow = entries.filter(([, { room }]) => room !== undefined);
+  const quick = new Map(entries.filter(([, { room }]) => room === undefined));
+  const batch = { ...run, clock, slow, start };
+  await readSelected(scoring, batch, { toRead: quick, memory: scoring.contentMemory.quick });
   return batch;
 }
 
 /** Reads the content of traces while its part of the memory has room, and starts their scorers. */
-async function readSelected(scoring: Scoring, batch: Batch, part: 'quick' | 'slow'): Promise<void> {
+async function readSelected(
+  scoring: Scoring,
+  batch: Batch,
+  { toRead, memory }: { readonly toRead: Map<string, Selected>; readonly memory: ReadMemory },
+): Promise<void> {
   const { holdings, start, queue } = batch;
-  const toRead = batch[part];
-  const memory = scoring.contentMemory[part];
   const keys = [...toRead.values()].map((selected) => selected.key);
   for await (const slice of readSlices(scoring.stores.spans, keys, memory)) {
     slice.forEach((read) => 'data' in read && holdings.addContent(read.data));

@@ -42,8 +42,6 @@ export interface Scoring extends SelectContext, ReadContext, AttemptContext, Rec
    * are no later.
    */
   readonly readTurns: PQueue;
-  /** Turns of reads for slow scorers alone: they wait for memory, and the other reads go on. */
-  readonly slowReadTurns: PQueue;
   /** Number of answers of each judge that came from the cache. */
   readonly reuses: ReadonlyMap<string, number>;
 }
@@ -148,11 +146,10 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
  * Creates the limits of what is read at the same time. Each job has its own: its content that waits for judges or batches must not stop
  * the reads of live scoring.
  */
-export function createReadLimits(): Pick<Scoring, 'contentMemory' | 'readTurns' | 'slowReadTurns'> {
+export function createReadLimits(): Pick<Scoring, 'contentMemory' | 'readTurns'> {
   return {
     contentMemory: createContentMemory(),
     readTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
-    slowReadTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
   };
 }
 

@@ -167,7 +167,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     labels: createLabelStore(database),
     audit: createAuditStore(database),
     cookieKeys: createCookieKeyStore(database),
-    reopenTraces: (keys) => reopenTraces(database, keys),
+    reopenTraces: (keys, sinceMs) => reopenTraces(database, keys, sinceMs),
     listTraces: (filter) => listTraces(database, filter, listing),
     scorerNames: () => readScorerNames(database),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),

@@ -9,11 +9,22 @@ import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Config } from '../config/index.ts';
+import { configureCatchUp } from '../scoring/configured-scoring.ts';
 
 export interface PostDeps {
   readonly store: Pick<Store, 'scores' | 'runs' | 'spans' | 'reopenTraces'>;
   readonly purged: PurgedTraces;
   readonly scorers: Config['scorers'];
+  /** Time since its first arrival for which a trace is opened again, milliseconds: the catch-up of live scoring. */
+  readonly reopenMs: number;
+}
+
+/** Creates the needs of posts for a configuration. */
+export function createPostDeps<S extends PostDeps['store']>(
+  config: Config,
+  { store, purged }: { readonly store: S; readonly purged: PurgedTraces },
+): PostDeps & { readonly store: S } {
+  return { store, purged, scorers: config.scorers, reopenMs: configureCatchUp(config).maxAgeMs };
 }
 
 /** Returns the author of scores that come without `scoredBy`: the name of the token, if there is one. */
@@ -27,7 +38,7 @@ export function nameAuthor({ name }: Pick<Caller, 'name'>): string {
  * `InvalidInputError` for a purged trace.
  */
 export async function postScores(
-  { store, purged, scorers }: PostDeps,
+  { store, purged, scorers, reopenMs }: PostDeps,
   caller: Caller,
   posted: readonly PostedScore[],
 ): Promise<string[]> {
@@ -47,18 +58,22 @@ export async function postScores(
   // A run that was stored meanwhile did not see the scores.
   const late = joined.filter(isUnjoined);
   await store.scores.write(joinPostedScores(late, await readRuns(store, late)));
-  await reopenDisliked(store, rows);
+  await reopenDisliked(store, rows, nowMs - reopenMs);
   return rows.map(({ scoreId }) => scoreId);
 }
 
 /**
  * Reopens traces with negative feedback, which rules may always score. A trace whose spans have expired stays as it is: nobody could
- * read it again.
+ * read it again. So does one from before `sinceMs`: labels of an old history must not start judge calls, also not of its sessions.
  */
-async function reopenDisliked(store: PostDeps['store'], rows: readonly Score[]): Promise<void> {
+async function reopenDisliked(
+  store: PostDeps['store'],
+  rows: readonly Score[],
+  sinceMs: number,
+): Promise<void> {
   const disliked = rows.filter(({ traceId, score }) => traceId !== '' && score < 0);
   const stored = await store.spans.facts(disliked, [], { feedback: false });
-  await store.reopenTraces([...stored.values()]);
+  await store.reopenTraces([...stored.values()], sinceMs);
 }
 
 function refusePurged(posted: readonly PostedScore[], tenant: string, purged: PurgedTraces): void {

@@ -10,7 +10,7 @@ import { loadPurgeKey } from '../jobs/purges.ts';
 import { createWriteRecorder } from './audit.ts';
 import { createBackfillWrites } from './backfill-requests.ts';
 import { deleteScore } from './delete-score.ts';
-import { postScores } from './posted-scores.ts';
+import { createPostDeps, postScores } from './posted-scores.ts';
 import { createPreviewWrites } from './preview-requests.ts';
 import { startPurge } from './purge-requests.ts';
 import { scoreNow } from './score-requests.ts';
@@ -47,6 +47,7 @@ export function createWriteOpener(
 ): OpenWrites {
   const { alerts, markers, spans } = store;
   const recordWrite = createWriteRecorder(store.audit, loadPurgeKey(config.store));
+  const posting = createPostDeps(config, { store, purged });
   return async (caller, write) => {
     const { tenant } = caller;
     await recordWrite(caller, write);
@@ -65,11 +66,11 @@ export function createWriteOpener(
         },
       },
       scores: {
-        post: (scores) => postScores({ store, purged, scorers: config.scorers }, caller, scores),
+        post: (scores) => postScores(posting, caller, scores),
         delete: (scoreId) => deleteScore(store, caller, scoreId),
         run: (request, signal) => scoreNow({ config, store, onDemand, signal }, caller, request),
       },
-      labels: { store: (label) => storeLabel({ store, purged, scorers: config.scorers }, caller, label) },
+      labels: { store: (label) => storeLabel(posting, caller, label) },
       purges: { start: (request) => startPurge(config, store, caller, request) },
       previews: createPreviewWrites({ config, store, onDemand }, caller),
       backfills: createBackfillWrites({ config, store, onDemand }, caller),

@@ -110,6 +110,7 @@ async function importFile(context: CommandContext, file: string, options: Import
   const { config, store, purged } = await context.openApp();
   const { importLabels } = await import('../../app/labels/import-labels.ts');
   const { createWriteRecorder } = await import('../../app/api/audit.ts');
+  const { createPostDeps } = await import('../../app/api/posted-scores.ts');
   const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
   const named = lines.map((each) =>
     'fault' in each || each.label.reviewer !== undefined || options.reviewer !== undefined
@@ -119,9 +120,7 @@ async function importFile(context: CommandContext, file: string, options: Import
   const found = named.flatMap((each) => ('fault' in each ? [] : [each]));
   const refused = await importLabels(
     {
-      store,
-      purged,
-      scorers: config.scorers,
+      ...createPostDeps(config, { store, purged }),
       recordWrite: createWriteRecorder(store.audit, loadPurgeKey(config.store)),
     },
     found.map(({ line, tenant = options.tenant, label }) => {

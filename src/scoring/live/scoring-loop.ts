@@ -124,7 +124,7 @@ class LiveScoring implements ScoringLoop {
     this.#admission = createStockAdmission(this.#queue, {
       newestShare: scoring.newestShare,
       maxRuns: Math.max(1, Math.floor(scoring.maxTracesInMemory / 2)),
-      hasMemory: () => scoring.contentMemory.slow.hasRoom(),
+      hasMemory: (stock) => scoring.contentMemory.slow(stock).memory.hasRoom(),
     });
     const catchUpDeps = { ...scoring, ownership: this.#ownership, rules: this.#rules };
     this.#catchUp = new CatchUp(catchUpDeps, options.catchUp);

@@ -13,8 +13,8 @@ interface AdmissionOptions {
   readonly newestShare: number;
   /** Most runs of one stock. */
   readonly maxRuns: number;
-  /** Returns false while the content of the runs that wait fills its memory: then no run has room. */
-  readonly hasMemory: () => boolean;
+  /** Returns false while the content of the runs that wait fills the memory of the stock: then no run has room. */
+  readonly hasMemory: (stock: RunStock) => boolean;
 }
 
 export function createStockAdmission(queue: WorkQueue, options: AdmissionOptions): StockAdmission {
@@ -29,7 +29,7 @@ class LiveAdmission implements StockAdmission {
   readonly #queue: WorkQueue;
   readonly #shares: Readonly<Record<StockEnd, number>>;
   readonly #maxRuns: number;
-  readonly #hasMemory: () => boolean;
+  readonly #hasMemory: (stock: RunStock) => boolean;
   /** Runs that have room and are not in the stock yet. */
   readonly #reserved = new Map<RunStock, Record<StockEnd, number>>();
 
@@ -41,7 +41,7 @@ class LiveAdmission implements StockAdmission {
   }
 
   admit(stock: RunStock, runs: number): Room | null {
-    if (!this.#hasMemory()) {
+    if (!this.#hasMemory(stock)) {
       return null;
     }
     const high = Math.min(stock.high, this.#maxRuns);
@@ -53,10 +53,10 @@ class LiveAdmission implements StockAdmission {
   }
 
   takeForRoom(limit: number): WorkItem[] {
-    if (!this.#hasMemory()) {
-      return [];
-    }
     return this.#queue.awaitedStocks().flatMap((stock) => {
+      if (!this.#hasMemory(stock)) {
+        return [];
+      }
       const refills = this.#listRefills(stock);
       if (!refills.some(({ count, from }) => count < from)) {
         return [];

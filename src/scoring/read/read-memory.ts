@@ -1,8 +1,14 @@
+import PQueue from 'p-queue';
 import type { TraceData } from '../../domain/trace/span.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
+import type { RunStock } from '../attempt/run-stock.ts';
 
-/** Size of content in one part of the memory from which on no more is read, in characters of the stored rows. */
-const MAX_HELD = 128 * MIB;
+/** Sizes of content from which on no more is read, in characters of the stored rows: for quick scorers, and for each stock of slow ones. */
+const MAX_QUICK = 128 * MIB;
+const MAX_SLOW = 96 * MIB;
+
+/** Batches that are read for one stock at the same time. */
+const SLOW_READS_AT_ONCE = 2;
 
 /** Size that one read should return at most: it fits into memory beside reads of other batches. */
 const MAX_PER_READ = 16 * MIB;
@@ -33,34 +39,51 @@ export interface ReadMemory {
   release(data: TraceData): boolean;
 }
 
-/** Content in two parts: content that waits for slow scorers never stops the reads for quick ones. */
+/** Reads for one stock of slow scorers, which alone wait for its memory. */
+export interface SlowReads {
+  readonly memory: ReadMemory;
+  /** Turns of batches that are read. */
+  readonly turns: PQueue;
+}
+
+/** Content in parts: content that waits for slow scorers never stops the reads for quick ones, or for slow ones of another stock. */
 export interface ContentMemory {
   /** Content of traces that no slow scorer waits for. */
   readonly quick: ReadMemory;
-  /** Content of traces whose slow scorers have room in their stock. */
-  readonly slow: ReadMemory;
-  /** Moves content from the quick part to the slow part. Does nothing with other content. */
-  moveToSlow(data: TraceData): void;
+  /** Part of the traces whose runs have room in the stock. */
+  slow(stock: RunStock): SlowReads;
+  /** Moves content from the quick part to that of a stock. Does nothing with other content. */
+  moveToSlow(data: TraceData, stock: RunStock): void;
   /** Removes content from its part. */
   release(data: TraceData): void;
 }
 
-export function createContentMemory(maxHeldPerPart?: number): ContentMemory {
-  const quick = createReadMemory(maxHeldPerPart);
-  const slow = createReadMemory(maxHeldPerPart);
+export function createContentMemory(): ContentMemory {
+  const quick = createReadMemory(MAX_QUICK);
+  const parts = new Map<RunStock, SlowReads>();
+  const slow = (stock: RunStock) => {
+    const part = parts.get(stock) ?? {
+      memory: createReadMemory(MAX_SLOW),
+      turns: new PQueue({ concurrency: SLOW_READS_AT_ONCE }),
+    };
+    parts.set(stock, part);
+    return part;
+  };
   return {
     quick,
     slow,
-    moveToSlow(data) {
+    moveToSlow(data, stock) {
       if (quick.release(data)) {
-        slow.add([data]);
+        slow(stock).memory.add([data]);
       }
     },
-    release: (data) => void (quick.release(data) || slow.release(data)),
+    release(data) {
+      void (quick.release(data) || [...parts.values()].some(({ memory }) => memory.release(data)));
+    },
   };
 }
 
-export function createReadMemory(maxHeld: number = MAX_HELD): ReadMemory {
+export function createReadMemory(maxHeld: number): ReadMemory {
   const waiting: (() => void)[] = [];
   const held = new Set<TraceData>();
   let heldSize = 0;

@@ -147,9 +147,9 @@ export interface Store {
   scorerNames(): Promise<string[]>;
   /**
    * Makes live scoring look at stored traces again: something about them changed that is no span. Does nothing with traces that are
-   * not stored.
+   * not stored, or whose first arrival is before `sinceMs` (Unix milliseconds).
    */
-  reopenTraces(keys: readonly TraceKey[]): Promise<void>;
+  reopenTraces(keys: readonly TraceKey[], sinceMs: number): Promise<void>;
   /**
    * Describes the source of spans in one line. Throws a `StoreUnavailableError` for foreign tables that are absent or not
    * readable, and a `ConfigError` for tables that lack columns.

@@ -235,12 +235,16 @@ describe('live scoring on the engine', () => {
       reason: '',
       source: 'human',
     });
-    const scorers = {};
-    await postScores({ store, purged: NOTHING_PURGED, scorers }, { name: 'ann', tenant: '' }, [
-      feedback(traceId, -1),
-      feedback(otherId, 1),
-      feedback(unstored, -1),
-    ]);
+    const post = (reopenMs: number, ...posted: PostedScore[]) =>
+      postScores(
+        { store, purged: NOTHING_PURGED, scorers: {}, reopenMs },
+        { name: 'ann', tenant: '' },
+        posted,
+      );
+    const arrivals = await store.spans.activity([{ tenant: '', traceId: otherId }]);
+    await post(0, feedback(otherId, -1));
+    expect(await store.spans.activity([{ tenant: '', traceId: otherId }])).toEqual(arrivals);
+    await post(HOUR_MS, feedback(traceId, -1), feedback(otherId, 1), feedback(unstored, -1));
     const ofScorer = async (id: string) => (await listScores(id)).filter((score) => score.scorer === 'a');
     await until(async () => (await ofScorer(traceId)).some((score) => score.inclusionProbability === 1));
     expect(await ofScorer(traceId)).toMatchObject([{ weight: 1 }]);

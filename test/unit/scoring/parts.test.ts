@@ -234,7 +234,7 @@ describe('the memory of read content', () => {
   });
 
   it('asks for fewer traces when they are large', () => {
-    const memory = createReadMemory();
+    const memory = createReadMemory(Infinity);
     expect(memory.nextReadSize()).toBe(50);
     memory.add([aTrace(1_000), aTrace(3_000)]);
     expect(memory.nextReadSize()).toBe(1_000);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/domain/errors.ts';
+import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { apiMode, backfillMode, previewMode } from '../../../src/scoring/scoring-mode.ts';
@@ -727,6 +727,32 @@ describe('a changed scorer', () => {
 });
 
 describe('crashes and other processes', () => {
+  it('ends the traces under way before it fails because a later read failed', async () => {
+    const store = new MemoryStore();
+    const gate = Promise.withResolvers<{ score: number }>();
+    const mode = await buildLiveMode(store, buildRule([judged('j', () => gate.promise)]));
+    const keys = Array.from({ length: 51 }, newTraceId).map(buildKey);
+    store.ingest(keys.map(({ traceId }) => agentSpan(traceId, 'a', { says: 'x' })));
+    store.clockMs += QUIET_MS;
+    const { spans } = store.stores;
+    const read = spans.read.bind(spans);
+    spans.read = async (asked) => {
+      if (asked.length === 1) {
+        throw new StoreUnavailableError('the store is away');
+      }
+      return read(asked);
+    };
+    let hasEnded = false;
+    const ended = scoreTraces(createTestScoring(store), keys, mode)
+      .catch((error: unknown) => error)
+      .finally(() => (hasEnded = true));
+    await sleep(20);
+    expect(hasEnded).toBe(false);
+    gate.resolve({ score: 1 });
+    expect(await ended).toMatchObject({ code: 'store_unavailable' });
+    expect(store.decisions()).toHaveLength(50);
+  });
+
   it('writes the lost decision of a stored score without a second judge call', async () => {
     const store = new MemoryStore();
     const scorer = judged('j');

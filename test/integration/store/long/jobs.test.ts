@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { jobJson } from '../../../../src/api/json/job-json.ts';
 import { InvalidInputError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
@@ -34,12 +35,16 @@ afterAll(async () => {
 
 function startRunner(
   kinds: readonly JobKind[],
-  { duties = it.store.duties, ttlMs }: { duties?: DutyStore; ttlMs?: number } = {},
+  {
+    duties = it.store.duties,
+    ttlMs,
+    lookEveryMs = FAST.lookEveryMs,
+  }: { duties?: DutyStore; ttlMs?: number; lookEveryMs?: number } = {},
 ): JobRunner {
   const { jobs, spans } = it.store;
   const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds, log: silentLog };
   const lease = { ...FAST_LEASE, ...(ttlMs === undefined ? {} : { ttlMs }) };
-  const runner = startJobRunner(deps, { ...FAST, lease });
+  const runner = startJobRunner(deps, { ...FAST, lookEveryMs, lease });
   runners.push(runner);
   return runner;
 }
@@ -226,6 +231,30 @@ test('a paused job stops and continues where it was; a cancelled one ends', asyn
   expect(starts).toEqual([null, { step: 1 }]);
   expect((await readJob(id)).finishedAtMs).not.toBeNull();
   expect(await readJob(id)).toMatchObject({ status: 'cancelled' });
+});
+
+test('a cancelled job keeps what its runner stores until that hears of the order, beside a free process', async () => {
+  let steps = 0;
+  const kind: JobKind = {
+    name: 'counted',
+    run: async (_job, run) => {
+      while (!run.signal.aborted) {
+        await run.save(progress(steps + 1));
+        steps += 1;
+        await sleep(50);
+      }
+      await run.check();
+      return progress(steps);
+    },
+  };
+  startRunner([kind], { lookEveryMs: 1_500 });
+  const id = await open('counted');
+  await until(() => steps > 0);
+  startRunner([kind]);
+  await it.store.jobs.order(id, 'cancel');
+  await until(async () => (await it.store.jobs.listOpen()).length === 0);
+
+  expect(await readJob(id)).toMatchObject({ status: 'cancelled', report: { steps } });
 });
 
 test('an error that may pass is tried again; another one ends the job and is stored', async () => {

@@ -417,11 +417,39 @@ describe('the scoring loop', () => {
       judged: 0,
       traces: 31,
     });
-    expect(inFlight * store.traceSize).toBeLessThanOrEqual(128 * MIB + store.traceSize);
+    expect(inFlight * store.traceSize).toBeLessThanOrEqual(96 * MIB + store.traceSize);
 
     gate.resolve();
     await timers.advance(20_000);
     expect(countScores('j')).toBe(31);
+    expect(loop.isIdle()).toBe(true);
+    await loop.stop();
+  });
+
+  it('asks judges while an own scorer hangs with large traces', async () => {
+    const { store, timers, start } = createLoopWorld();
+    store.traceSize = 30 * MIB;
+    const gate = Promise.withResolvers<{ score: number }>();
+    const hung = new CountingScorer('hung', () => gate.promise);
+    const guest = { low: 16, high: 200, pending: () => 0 };
+    const ofService = (service: string) => ({ name: service, where: { service: [service] } });
+    const code = { name: 'c', scorer: new CountingScorer('c') };
+    const loop = await start([
+      buildRule([new CountingScorer('c'), judged('j')], ofService('judged')),
+      { ...buildRule([], ofService('guests')), scorers: [code, { name: 'hung', scorer: hung, guest }] },
+    ]);
+    await timers.advance(1_000);
+    for (const service of Array.from({ length: 15 }, () => ['guests', 'judged']).flat()) {
+      store.ingest([agentSpan(newTraceId(), 'a', { says: 'x', service })]);
+    }
+    await timers.advance(20_000);
+    const countScores = (name: string) => store.scores().filter(({ scorer }) => scorer === name).length;
+    expect({ judged: countScores('j'), hung: countScores('hung') }).toEqual({ judged: 15, hung: 0 });
+    expect(hung.inputs.length).toBeLessThan(10);
+
+    gate.resolve({ score: 1 });
+    await timers.advance(20_000);
+    expect(countScores('hung')).toBe(15);
     expect(loop.isIdle()).toBe(true);
     await loop.stop();
   });
