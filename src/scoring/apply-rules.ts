@@ -111,7 +111,7 @@ async function choose(
 }
 
 /**
- * Runs the cells that have to run, quick ones first. Returns the result of every cell, and the runs that found no room in their
+ * Runs the cells that have to run, beginning with quick ones. Returns the result of every cell, and the runs that found no room in their
  * stock. Throws what the store throws, after all runs have ended.
  */
 async function runCells(
@@ -135,7 +135,9 @@ async function runCells(
     );
   const toRun = allCells.filter((cell) => !results.has(cell));
   const byStock = Map.groupBy(toRun, ({ bound }) => findStock(bound, run.context));
-  await runAll(byStock.get(null) ?? []);
+  // A judge is asked at once: the rows of quick scorers may wait for a common write.
+  const quick = runAll(byStock.get(null) ?? []);
+  byStock.delete(null);
   let left: LeftRuns | null = null;
   for (const [stock, cells] of byStock) {
     const end = stock === null ? null : findEnd(task, stock, { runs: cells.length, mode: run.mode });
@@ -146,20 +148,20 @@ async function runCells(
       left ??= { stock, runs: cells.length };
     }
   }
-  const slow = toRun.filter((cell) => !results.has(cell));
-  const [stock] = ends.keys();
-  if (stock !== undefined && run.mode.admission !== null && isTraceData(task.read)) {
-    terms.context.contentMemory.moveToSlow(task.read, stock);
+  const slow = [...byStock].flatMap(([stock, cells]) => (stock !== null && ends.has(stock) ? cells : []));
+  const [first] = ends.keys();
+  if (first !== undefined && run.mode.admission !== null && isTraceData(task.read)) {
+    terms.context.contentMemory.moveToSlow(task.read, first);
   }
   // A repair leaves the former rows until it has better ones.
   if (!run.mode.write || run.mode.redo !== null) {
-    await runAll(slow);
+    await allSettled([quick, runAll(slow)]);
     return { results, left };
   }
   const trace = { task, passes, results };
   const interim = startInterimRows(run.context, trace);
   try {
-    await runAll(slow, (cell) => showFailure(run.context, trace, cell));
+    await allSettled([quick, runAll(slow, (cell) => showFailure(run.context, trace, cell))]);
   } finally {
     await interim.stop();
   }

@@ -371,6 +371,30 @@ describe('the scoring loop', () => {
     await stopped;
   });
 
+  it('asks the judge while the rows of code scorers wait for a common write', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const gate = Promise.withResolvers<void>();
+    const { scores } = store.stores;
+    const write = scores.write.bind(scores);
+    scores.write = async (rows) => {
+      await gate.promise;
+      await write(rows);
+    };
+    const slow = judged('j');
+    const loop = await start([buildRule([new CountingScorer('c'), slow])]);
+    await timers.advance(1_000);
+    store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+    await timers.advance(8_000);
+    expect({ asked: slow.inputs.length, scores: store.scores().length }).toEqual({ asked: 1, scores: 0 });
+    gate.resolve();
+    await timers.advance(2_000);
+    expect(store.decisions().map(({ scorer, status }) => `${scorer} ${status}`)).toEqual([
+      'c scored',
+      'j scored',
+    ]);
+    await loop.stop();
+  });
+
   it('asks the judge for every trace as soon as places are free, none by a retry', async () => {
     const { store, timers, start } = createLoopWorld();
     const gate = Promise.withResolvers<void>();
