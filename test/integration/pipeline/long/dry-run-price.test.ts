@@ -129,6 +129,7 @@ async function openMix(mix: Mix) {
     const { costUsd } = await kind.run(job!, {
       signal,
       check: async () => undefined,
+      keep: () => undefined,
       save: async () => undefined,
     });
     return costUsd;

@@ -256,6 +256,30 @@ test('an error that may pass is tried again; another one ends the job and is sto
   expect(second).toMatchObject({ status: 'failed', error: 'the range is empty: name a later --to' });
 });
 
+test('work that is interrupted or fails keeps its progress for the next attempt, and for the next process', async () => {
+  const starts: unknown[] = [];
+  const kind: JobKind = {
+    name: 'keeper',
+    run: async (job, run) => {
+      starts.push(job.checkpoint);
+      run.keep({ ...progress(starts.length), costUsd: starts.length });
+      if (starts.length === 1) {
+        throw new StoreUnavailableError('the store is away');
+      }
+      return starts.length === 2 ? hang(run) : progress(9);
+    },
+  };
+  const runner = startRunner([kind]);
+  const id = await open('keeper');
+  await until(() => starts.length === 2);
+  await runner.stop();
+  expect(await readJob(id)).toMatchObject({ status: 'queued', checkpoint: { step: 2 }, costUsd: 2 });
+
+  startRunner([kind]);
+  await until(async () => (await readJob(id)).status === 'done');
+  expect(starts).toEqual([null, { step: 1 }, { step: 2 }]);
+});
+
 test('a process leaves a job that it cannot run, and the job says why; another process runs it', async () => {
   const run = async () => progress(1);
   startRunner([{ name: 'chosen', refuse: () => 'the scorer tone has another fingerprint here', run }]);
