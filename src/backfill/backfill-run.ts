@@ -1,3 +1,4 @@
+import PQueue from 'p-queue';
 import { SECOND_MS } from '../domain/durations.ts';
 import { sleep } from '../domain/waits.ts';
 import { createProviderShare } from '../judge/limits/provider-share.ts';
@@ -86,6 +87,8 @@ export class BackfillRun {
   /** Counts of the pages under way: for the progress, until the counts of the whole page take their place. */
   readonly #open = new Set<OpenPage>();
   readonly #progress: Progress;
+  /** Stores one progress after the other, so that an older one never replaces a newer one. */
+  readonly #saves = new PQueue({ concurrency: 1 });
   #costUsd: number;
   #desk: BatchDesk | null = null;
 
@@ -99,9 +102,11 @@ export class BackfillRun {
     this.#pageSize = work.pageSize ?? choosePageSize(work.rules);
     this.#rate = new ProgressRate(work.scoring.monotonicMs);
     const { maxCostUsd } = this.#spec;
-    this.#cap = maxCostUsd === null ? null : new CostCap(maxCostUsd, job.costUsd);
+    const checkpoint = readCheckpoint(job.checkpoint, maxCostUsd);
+    const spentUsd = Math.max(job.costUsd, checkpoint.claimedUsd ?? 0);
+    this.#cap = maxCostUsd === null ? null : new CostCap(maxCostUsd, spentUsd, () => this.#save());
     this.#costUsd = job.costUsd;
-    this.#progress = new Progress(readCheckpoint(job.checkpoint, maxCostUsd));
+    this.#progress = new Progress(checkpoint);
   }
 
   /** Scores what is left. Returns the last progress. Throws what `JobRun.check` throws, and what the store throws. */
@@ -123,11 +128,13 @@ export class BackfillRun {
         await this.#advance({ phase: 'done' });
       }
       await this.#desk?.settle();
-      return this.#buildProgress();
+      return this.#buildProgress(this.#cap?.paidUsd);
     } finally {
       clearInterval(saver);
       await this.#desk?.close();
       await this.#work.scoring.budget.giveBack();
+      await this.#saves.onIdle();
+      this.#run.keep(this.#buildProgress(this.#cap?.paidUsd));
     }
   }
 
@@ -327,10 +334,10 @@ export class BackfillRun {
   }
 
   #save(): Promise<void> {
-    return this.#run.save(this.#buildProgress());
+    return this.#saves.add(() => this.#run.save(this.#buildProgress(this.#cap?.claimUsd)));
   }
 
-  #buildProgress(): JobProgress {
+  #buildProgress(claimedUsd: number | undefined): JobProgress {
     const counts = [...this.#open].reduce(
       (sum, open) => addCounts(sum, open.counts),
       this.#progress.done.counts,
@@ -346,7 +353,7 @@ export class BackfillRun {
       batchError: this.#desk?.error ?? null,
     };
     return {
-      checkpoint: this.#progress.place,
+      checkpoint: { ...this.#progress.place, ...(claimedUsd === undefined ? {} : { claimedUsd }) },
       report: { ...report },
       costUsd: this.#desk?.costUsd ?? this.#costUsd,
     };

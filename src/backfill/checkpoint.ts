@@ -16,6 +16,8 @@ export interface Checkpoint {
   readonly passed: number;
   /** Counts of the pages that are done. */
   readonly counts: BackfillReport;
+  /** Money that judge calls may have cost when this place was stored, or cost before the next one is, USD. Absent without a cap. */
+  readonly claimedUsd?: number | undefined;
 }
 
 /** Reads a stored place; the begin without one. */

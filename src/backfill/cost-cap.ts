@@ -5,19 +5,52 @@ import type { BudgetAsk } from '../scoring/budget/budget-ask.ts';
 import { LearnedCosts } from '../scoring/budget/learned-costs.ts';
 import type { CallReservation } from '../judge/judge-scope.ts';
 
-/** Most money that the judge calls of one backfill may cost. */
+/** Largest claim that no call needs yet, as a part of the cap: so few calls wait for a statement of the store. */
+const CLAIM_SHARE = 0.01;
+
+/**
+ * Most money that the judge calls of one backfill may cost. Calls reserve their expected cost. The process may be killed at any time, so
+ * before a call begins, the money for it is claimed: the claim is stored with the progress of the job. The next process counts it as
+ * spent. So a kill makes no money available again, and takes at most a claim for the calls under way and a block.
+ */
 export class CostCap {
   readonly #capUsd: number;
+  readonly #storeClaim: () => Promise<void>;
   readonly #costs = new LearnedCosts();
   #spentUsd: number;
   #reservedUsd = 0;
+  /** Part of the reserved money whose calls have begun. */
+  #begunUsd = 0;
+  /** Money of the calls that wait until their claim is stored. */
+  #waitingUsd = 0;
+  /** Claim of the next progress that is stored. */
+  #claimUsd: number;
+  /** Claim that is stored. */
+  #storedUsd: number;
+  #storing: Promise<void> | undefined;
   #isSpent = false;
   #settled = Promise.withResolvers<void>();
 
-  /** @param spentUsd money that earlier runs of the job have spent */
-  constructor(capUsd: number, spentUsd: number) {
+  /**
+   * @param spentUsd money that earlier runs of the job have spent or claimed
+   * @param storeClaim stores the progress of the job, with `claimUsd`
+   */
+  constructor(capUsd: number, spentUsd: number, storeClaim: () => Promise<void>) {
     this.#capUsd = capUsd;
     this.#spentUsd = spentUsd;
+    this.#claimUsd = spentUsd;
+    this.#storedUsd = spentUsd;
+    this.#storeClaim = storeClaim;
+  }
+
+  /** Money that calls may have cost before the next progress is stored, USD. */
+  get claimUsd(): number {
+    return Math.max(this.#claimUsd, this.paidUsd);
+  }
+
+  /** Money that calls have cost, or cost while they are under way, USD. */
+  get paidUsd(): number {
+    return this.#spentUsd + this.#begunUsd;
   }
 
   /** True when a call was refused. */
@@ -40,8 +73,10 @@ export class CostCap {
 
   async #reserve(ask: BudgetAsk, budget: Budget): Promise<CallReservation> {
     const usd = await this.#take(ask);
+    let begunUsd = 0;
     const release = (costUsd: number | undefined): void => {
       this.#reservedUsd -= usd;
+      this.#begunUsd -= begunUsd;
       this.#spentUsd += costUsd ?? usd;
       if (costUsd !== 0) {
         this.#costs.observe(ask.model, ask.usd, costUsd);
@@ -52,6 +87,11 @@ export class CostCap {
     try {
       const inner = budget.isLimited(ask) ? await budget.reserve(ask) : undefined;
       return {
+        begin: async () => {
+          await this.#claim(usd);
+          begunUsd = usd;
+          await inner?.begin?.();
+        },
         settle: (costUsd) => {
           release(costUsd);
           inner?.settle(costUsd);
@@ -78,6 +118,32 @@ export class CostCap {
       }
       await this.#settled.promise;
     }
+  }
+
+  /** Waits until a stored claim covers one more call. Throws what the store throws. */
+  async #claim(usd: number): Promise<void> {
+    this.#waitingUsd += usd;
+    try {
+      while (this.paidUsd + usd > this.#storedUsd + ROUNDING_USD) {
+        this.#storing ??= this.#enlargeClaim().finally(() => {
+          this.#storing = undefined;
+        });
+        await this.#storing;
+      }
+      this.#begunUsd += usd;
+    } finally {
+      this.#waitingUsd -= usd;
+    }
+  }
+
+  /** Stores a claim for all calls that wait, and a block. */
+  async #enlargeClaim(): Promise<void> {
+    const neededUsd = this.paidUsd + this.#waitingUsd;
+    const blockUsd = Math.min(this.#capUsd * CLAIM_SHARE, Math.max(0, this.#capUsd - neededUsd));
+    const claimUsd = Math.max(this.#claimUsd, neededUsd + blockUsd);
+    this.#claimUsd = claimUsd;
+    await this.#storeClaim();
+    this.#storedUsd = claimUsd;
   }
 
   #buildRefusal(model: string, expectedUsd: number): AppError {

@@ -84,6 +84,14 @@ export function computeScoreId(key: {
   );
 }
 
+/** UUIDv5 namespace of every job id. Commands of different versions make the same ids with it. */
+const JOB_NAMESPACE = 'a3d0c8f4-7b52-5e1b-8c66-90e4d7b1f25c';
+
+/** Computes the id of a job from a text that is the same for equal jobs. */
+export function computeJobId(text: string): string {
+  return uuidv5(text, JOB_NAMESPACE);
+}
+
 /** Parts of the fingerprint of a scorer: a change of any part starts a new series. */
 export interface FingerprintParts {
   scorer: string;

@@ -1,37 +1,46 @@
-import { randomUUID } from 'node:crypto';
-import { canonicalJson } from '../domain/identity.ts';
+import { canonicalJson, computeJobId } from '../domain/identity.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
-import { OPEN_STATUSES, type Job, type JobStore, type NewJob } from '../store/contracts/jobs.ts';
-
-/** Job that was created or found. */
-export interface OpenedJob {
-  readonly id: string;
-  /** True: no other process knows the id yet, but scorer processes find the job when they look for jobs. */
-  readonly isNew: boolean;
-}
+import { OPEN_STATUSES, type Job, type JobStore, type JobTask } from '../store/contracts/jobs.ts';
 
 /**
  * Stores a new job, or finds the open one with the same kind, tenant and specification: a command that is repeated continues it.
+ * Returns the id. The id of a new job follows from its task and from the last equal job that has ended. So equal commands at the same
+ * moment store the same row, and the row of a runner wins over theirs.
+ * @param hide hashes a text with the secret of purges: a purge removes ids of people from a specification, and the id of the job must
+ *   not tell them either
  */
 export async function openJob(
   jobs: JobStore,
-  { kind, tenant, spec }: Omit<NewJob, 'id'>,
-): Promise<OpenedJob> {
-  const wanted = canonicalJson(spec);
-  const same = (await jobs.listOpen()).find(
-    (job) =>
-      job.kind === kind &&
-      job.tenant === tenant &&
-      OPEN_STATUSES.includes(job.status) &&
-      canonicalJson(job.spec) === wanted,
-  );
-  if (same !== undefined) {
-    return { id: same.id, isNew: false };
+  task: JobTask,
+  hide: (text: string) => string,
+): Promise<string> {
+  const same = await jobs.listEqual(task);
+  const open = same.findLast(({ status }) => OPEN_STATUSES.includes(status));
+  if (open !== undefined) {
+    return open.id;
   }
-  const id = randomUUID();
-  await jobs.create({ id, kind, tenant, spec });
-  return { id, isNew: true };
+  const text = describeTask(task);
+  const ended = new Set(same.map(({ id }) => id));
+  for (let last = same.at(-1)?.id ?? ''; ;) {
+    const id = computeJobId(hide(`${last} ${text}`));
+    const taken = await jobs.find(id);
+    if (taken === undefined) {
+      await jobs.create({ id, ...task });
+      return id;
+    }
+    if (!ended.has(id) && describeTask(taken) === text) {
+      // Another command has made the job since the list was read.
+      return id;
+    }
+    // The job has ended, or a purge has changed its specification.
+    last = id;
+  }
+}
+
+/** Writes a task as text: equal texts for equal tasks. */
+function describeTask({ kind, tenant, spec }: JobTask): string {
+  return canonicalJson([kind, tenant, spec]);
 }
 
 /** Interval in which a followed job is read, milliseconds. */

@@ -8,6 +8,8 @@ export interface JobRun {
   check(): Promise<void>;
   /** Stores the progress. After an interruption the next run gets the last stored one. Throws as `check` does. */
   save(progress: JobProgress): Promise<void>;
+  /** Keeps the progress of work that was interrupted or failed: it is stored when the job is left, and the next attempt gets it. */
+  keep(progress: JobProgress): void;
 }
 
 /**

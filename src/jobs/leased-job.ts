@@ -104,6 +104,10 @@ class LeasedJob implements JobRun {
     await this.#write(progress);
   }
 
+  keep(progress: JobProgress): void {
+    this.#row = { ...this.#row, ...progress };
+  }
+
   async run(kind: JobKind, firstRetryMs: number): Promise<void> {
     const startedAtMs = this.#row.startedAtMs ?? (await this.#deps.nowMs());
     await this.check();

@@ -32,8 +32,12 @@ export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps):
   let costUsd: number | undefined = 0;
   try {
     const total = tokens.inputTokens + tokens.outputTokens;
-    return await callWithinLimits(request, deps, total, (bill) => {
-      costUsd = bill === 'unknown' ? undefined : findCost(bill, price);
+    return await callWithinLimits(request, deps, {
+      tokens: total,
+      begin: reservation?.begin,
+      book: (bill) => {
+        costUsd = bill === 'unknown' ? undefined : findCost(bill, price);
+      },
     });
   } finally {
     reservation?.settle(costUsd);
@@ -54,17 +58,23 @@ function planCall(request: JudgeCallRequest, { judge, registry, step }: JudgeCal
 /** Bill of a call: its usage, or `unknown` where the model may have worked but the provider sent no usage. */
 type Bill = JudgeUsage | 'unknown';
 
+interface CallTerms {
+  /** Estimated number of tokens. */
+  readonly tokens: number;
+  readonly begin: CallReservation['begin'];
+  readonly book: (bill: Bill) => void;
+}
+
 async function callWithinLimits(
   request: JudgeCallRequest,
   deps: JudgeCallDeps,
-  tokens: number,
-  book: (bill: Bill) => void,
+  { tokens, begin, book }: CallTerms,
 ): Promise<ModelReply> {
   const { judge, registry, signal, tally } = deps;
   const permit = await acquire(deps, { tokens, signal });
   let usage: JudgeUsage | undefined;
   try {
-    await passChecks(deps);
+    await passChecks(deps, begin);
     const record = startRecord(request.messages, deps);
     const reply = await callInTime(request, deps).catch((thrown: unknown) => {
       const fault = toJudgeError(thrown, registry.deps.now());
@@ -118,9 +128,14 @@ function rejectBlocked(judge: ResolvedJudge, blocked: ReturnType<CircuitBreaker[
   }
 }
 
-async function passChecks({ judge, scope, registry }: JudgeCallDeps): Promise<void> {
+async function passChecks(
+  { judge, scope, registry }: JudgeCallDeps,
+  begin: CallReservation['begin'],
+): Promise<void> {
   rejectBlocked(judge, judge.breaker?.blocked());
   try {
+    await begin?.();
+    // The last check is that of the lease: the claim of a process that has lost it does not count.
     await scope.beforeCall?.();
   } catch (thrown) {
     judge.breaker?.abandoned();

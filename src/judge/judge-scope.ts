@@ -23,6 +23,8 @@ export interface PlannedCall {
 
 /** Money reserved for one call. */
 export interface CallReservation {
+  /** Awaited just before `beforeCall`, after all waits for limits. Throws an `AppError` to stop the call. Absent: nothing is to be done. */
+  readonly begin?: (() => Promise<void>) | undefined;
   /** Books the real cost of the call in USD: 0 when the call was not made, undefined when the provider sent no usage. */
   settle(costUsd: number | undefined): void;
 }

@@ -27,6 +27,11 @@ export type DutyBeats = Pick<DutyStore, 'beat' | 'readMembers'>;
 export interface DutyOptions {
   /** Age of a membership before it can have a duty, milliseconds: earlier members are visible by then. Default 3,000. */
   readonly settleMs?: number;
+  /**
+   * True: a duty is taken at once when the first look after the first join shows no other member. Only where all members join like this:
+   * of several that join at the same moment, at most one sees no other. Default false.
+   */
+  readonly takesAlone?: boolean;
   /** Interval in which a waiting process looks whether a duty is free, milliseconds. Default 1,000. */
   readonly lookEveryMs?: number;
   /** Interval of beats, and the age from which a member counts as dead, milliseconds. Defaults 3,000 and 15,000. */
@@ -36,6 +41,7 @@ export interface DutyOptions {
 
 const DEFAULTS = {
   settleMs: BEAT_EVERY_MS,
+  takesAlone: false,
   lookEveryMs: 1_000,
   beatEveryMs: BEAT_EVERY_MS,
   ttlMs: MEMBER_TTL_MS,
@@ -51,6 +57,8 @@ export function startDuties(store: DutyBeats, options: DutyOptions = {}): Duties
 class SharedDuties implements Duties {
   readonly #store: DutyBeats;
   readonly #settings: Required<DutyOptions>;
+  /** Ends with the first membership that this process gives up. */
+  #takesAlone: boolean;
   readonly #names = new Set<string>();
   readonly #epochs = new Map<string, number>();
   #epochCount = 0;
@@ -67,6 +75,7 @@ class SharedDuties implements Duties {
   constructor(store: DutyBeats, settings: Required<DutyOptions>) {
     this.#store = store;
     this.#settings = settings;
+    this.#takesAlone = settings.takesAlone;
   }
 
   start(): void {
@@ -139,6 +148,13 @@ class SharedDuties implements Duties {
     if (isBeatDue) {
       this.#beatStartedMs = startedMs;
     }
+    if (isNew && this.#takesAlone && members.some(({ member }) => member !== this.#member)) {
+      // The other one may have the duty, although its stamp is younger: its row was stored first. The next look joins after it.
+      this.#noteOwn(names, members);
+      this.#joinAnew();
+      await this.#beat([]);
+      return;
+    }
     this.#assign(names, members);
   }
 
@@ -173,22 +189,32 @@ class SharedDuties implements Duties {
     for (const { duty, member, joinedAtMs } of this.#own.values()) {
       this.#farewells.push({ duty, member, joinedAtMs, isLeaving: true });
     }
+    this.#takesAlone &&= this.#own.size === 0;
     this.#epochs.clear();
     this.#own.clear();
     this.#member = randomUUID();
     this.#beatStartedMs = Number.NEGATIVE_INFINITY;
   }
 
-  #assign(names: readonly string[], members: readonly DutyMember[]): void {
-    for (const duty of names.filter((name) => this.#names.has(name))) {
+  /** Notes the own memberships as the store stamped them. */
+  #noteOwn(names: readonly string[], members: readonly DutyMember[]): void {
+    for (const own of members.filter(({ duty, member }) => member === this.#member && names.includes(duty))) {
+      this.#own.set(own.duty, own);
+    }
+  }
+
+  #assign(refreshed: readonly string[], members: readonly DutyMember[]): void {
+    const names = refreshed.filter((name) => this.#names.has(name));
+    this.#noteOwn(names, members);
+    for (const duty of names) {
       const ofDuty = members.filter((each) => each.duty === duty);
-      const own = ofDuty.find(({ member }) => member === this.#member);
+      const own = this.#own.get(duty);
       if (own === undefined) {
         continue;
       }
-      this.#own.set(duty, own);
-      const isFirst = ofDuty[0] === own && own.nowMs - own.joinedAtMs >= this.#settings.settleMs;
-      if (!isFirst) {
+      const isSettled = own.nowMs - own.joinedAtMs >= this.#settings.settleMs;
+      const mayHave = isSettled || this.#takesAlone || this.#epochs.has(duty);
+      if (ofDuty[0]?.member !== this.#member || !mayHave) {
         this.#epochs.delete(duty);
       } else if (!this.#epochs.has(duty)) {
         this.#epochCount += 1;

@@ -7,6 +7,7 @@ import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { JobStore } from '../../store/contracts/jobs.ts';
 import { findBackfill, orderBackfill } from '../jobs/backfill-jobs.ts';
 import { dryRunConfigured, planBackfill } from '../jobs/backfills.ts';
+import { loadPurgeKey } from '../jobs/purges.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
@@ -61,7 +62,8 @@ export function createBackfillWrites(
   return {
     async start(asked) {
       const { spec } = await plan(asked);
-      const { id } = await openJob(jobs, { kind: BACKFILL, tenant, spec: { ...spec } });
+      const { hide } = loadPurgeKey(config.store);
+      const id = await openJob(jobs, { kind: BACKFILL, tenant, spec: { ...spec } }, hide);
       return findBackfill(jobs, id);
     },
     async dryRun(asked) {

@@ -58,6 +58,7 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   const { RESCORE } = await import('../../rescore/rescore-job.ts');
   const { buildRescoreSpec } = await import('../../rescore/rescore-spec.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
+  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
   const kit = await loadScorerKit(config, context);
   const { rules } = kit;
   if (!rules.some(({ scorers }) => scorer === undefined || scorers.some(({ name }) => name === scorer))) {
@@ -72,7 +73,8 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };
   const subjects = scorer === undefined ? [] : [{ kind: 'scorer', id: scorer } as const];
   await auditCommand(context, 'rescore', { action: 'rescore.start', subjects });
-  const { id } = await openJob(store.jobs, { kind: RESCORE, tenant: '', spec });
+  const { hide } = loadPurgeKey(config.store);
+  const id = await openJob(store.jobs, { kind: RESCORE, tenant: '', spec }, hide);
   if (options.detach === true) {
     const job = await store.jobs.find(id);
     await context.out.document(job === undefined ? { id } : jobJson(job), () => `job ${id}`);

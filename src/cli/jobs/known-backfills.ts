@@ -62,9 +62,7 @@ export async function resumeBackfill(context: CommandContext, id: string): Promi
   const { store } = await context.openApp();
   await auditOrder(context, id, 'resume');
   const job = await orderBackfill(store.jobs, await findBackfill(store.jobs, id), 'resume');
-  return (await hasLiveScorer(store.duties))
-    ? print(context, job)
-    : attachBackfill(context, { id, isNew: false });
+  return (await hasLiveScorer(store.duties)) ? print(context, job) : attachBackfill(context, id);
 }
 
 function auditOrder(context: CommandContext, id: string, order: JobOrder): Promise<void> {

@@ -17,8 +17,8 @@ export interface AttachedJob {
   readonly store: Store;
   readonly id: string;
   readonly kinds: readonly JobKind[];
-  /** True when no other process can have the job or take it now: the command need not wait for the lease of another one. Default: false. */
-  readonly isAlone?: boolean;
+  /** True when no scorer process lives: the command begins at once unless another command has the job or asks for it. Default: false. */
+  readonly takesAlone?: boolean;
   /**
    * True when a live scorer process may run the job: the command runs it only if none takes it. The limits of judges hold within a
    * process, so a job beside live scoring would ask twice as much. Default: false.
@@ -36,7 +36,7 @@ export interface AttachedJob {
  */
 export async function runAttached(
   { out, log, signal }: Pick<CommandContext, 'out' | 'log' | 'signal'>,
-  { store, id, kinds, show, toJson, isAlone = false, isLeft = false }: AttachedJob,
+  { store, id, kinds, show, toJson, takesAlone = false, isLeft = false }: AttachedJob,
 ): Promise<Job> {
   const { jobs, duties, spans } = store;
   const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds, log };
@@ -44,7 +44,7 @@ export async function runAttached(
     only: id,
     lookEveryMs: LOOK_EVERY_MS,
     firstLookMs: isLeft ? LEFT_MS : 0,
-    lease: isAlone ? { settleMs: 0 } : {},
+    lease: { takesAlone },
   });
   const shown: Promise<void>[] = [];
   try {

@@ -1,6 +1,5 @@
 import { backfillJson } from '../../api/json/backfill-json.ts';
 import { formatAll } from '../../domain/plural.ts';
-import type { OpenedJob } from '../../jobs/follow-job.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { auditCommand } from '../audit-command.ts';
 import type { CommandContext } from '../command.ts';
@@ -69,12 +68,14 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   const { store } = await context.openApp();
   const { BACKFILL } = await import('../../backfill/backfill-job.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
+  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
   if (detach === true) {
     const { requireLiveScorer } = await import('./require-live-scorer.ts');
     await requireLiveScorer(store.duties);
   }
   await auditCommand(context, 'backfill', { action: 'backfill.start', subjects: [] });
-  const { id, isNew } = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } });
+  const { hide } = loadPurgeKey(config.store);
+  const id = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } }, hide);
   if (detach === true) {
     const { findBackfill } = await import('../../app/jobs/backfill-jobs.ts');
     const job = await findBackfill(store.jobs, id);
@@ -82,11 +83,11 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     context.out.talk(`a running serve does it; to see how far it is: spanscore backfill show ${id}`);
     return EXIT.done;
   }
-  return attachBackfill(context, { id, isNew });
+  return attachBackfill(context, id);
 }
 
 /** Follows a backfill to its end, and runs it here unless another process has it. */
-export async function attachBackfill(context: CommandContext, { id, isNew }: OpenedJob): Promise<ExitCode> {
+export async function attachBackfill(context: CommandContext, id: string): Promise<ExitCode> {
   const { config } = await context.loadConfig();
   const { store, purged, readTrace } = await context.openApp();
   const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
@@ -105,7 +106,7 @@ export async function attachBackfill(context: CommandContext, { id, isNew }: Ope
     store,
     id,
     kinds: [kind],
-    isAlone: isNew && !isBesideLive,
+    takesAlone: !isBesideLive,
     isLeft: isBesideLive,
     show: showBackfill,
     toJson: backfillJson,

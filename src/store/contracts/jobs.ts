@@ -6,15 +6,19 @@ export type JobStatus = 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'c
 /** Statuses of a job that has not ended. */
 export const OPEN_STATUSES: readonly JobStatus[] = ['queued', 'running', 'paused'];
 
-/** Description of a new job. */
-export interface NewJob {
-  readonly id: string;
+/** Task of a job. */
+export interface JobTask {
   /** Name of a kind that a runner knows, for example `purge`. */
   readonly kind: string;
   /** Tenant of the job; '' for a job of the installation. */
   readonly tenant: string;
   /** Task of the job, as its kind reads it: plain JSON that never changes. */
   readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** Description of a new job. */
+export interface NewJob extends JobTask {
+  readonly id: string;
 }
 
 /** Part of a job that its runner changes. */
@@ -57,7 +61,7 @@ export interface JobFilter {
 
 /** Store of jobs. */
 export interface JobStore {
-  /** Stores a new job with the status `queued`. */
+  /** Stores a new job with the status `queued`. Changes nothing when a process has run the job of this id. */
   create(job: NewJob): Promise<void>;
   /** Stores the row of a job. Only for the holder of its lease. The greatest version wins. */
   write(row: JobRow): Promise<void>;
@@ -67,6 +71,8 @@ export interface JobStore {
   leave(id: string, reason: string): Promise<void>;
   /** Lists the jobs that have not ended, the oldest first. */
   listOpen(): Promise<Job[]>;
+  /** Lists the jobs with this task, open or not, the oldest first. The order of the keys of a specification does not count. */
+  listEqual(task: JobTask): Promise<Job[]>;
   /** Lists jobs, the newest first. */
   list(filter: JobFilter, page: ListPage): Promise<Listed<Job>>;
   /** Reads one job; undefined for an unknown id. */

@@ -1,4 +1,5 @@
-import type { Job, JobRow, JobStatus, JobStore } from '../contracts/jobs.ts';
+import { canonicalJson } from '../../domain/identity.ts';
+import type { Job, JobRow, JobStatus, JobStore, JobTask } from '../contracts/jobs.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
 import { cutPage } from '../lists/keyset-page.ts';
@@ -15,6 +16,7 @@ export function createJobStore(database: Database): JobStore {
     order: (id, order) => database.insertRows('job_events', [{ JobId: id, Event: order }]),
     leave: (id, reason) => database.insertRows('job_events', [{ JobId: id, Event: 'left', Detail: reason }]),
     listOpen: () => readJobs(database, `Status IN ('queued', 'running')`, {}),
+    listEqual: (task) => listEqual(database, task),
     list: async ({ kind, tenant }, { limit, after }) => {
       const conditions = [
         '1',
@@ -31,6 +33,17 @@ export function createJobStore(database: Database): JobStore {
     },
     find: async (id) => (await readJobs(database, 'Id = {id:String}', { id }))[0],
   };
+}
+
+/** The length leaves few specifications to compare: another order of the keys does not change it. */
+async function listEqual(database: Database, { kind, tenant, spec }: JobTask): Promise<Job[]> {
+  const similar = await readJobs(
+    database,
+    'Kind = {kind:String} AND Tenant = {tenant:String} AND length(Spec) = {bytes:UInt32}',
+    { kind, tenant, bytes: Buffer.byteLength(JSON.stringify(spec)) },
+  );
+  const wanted = canonicalJson(spec);
+  return similar.filter((job) => canonicalJson(job.spec) === wanted);
 }
 
 interface StoredRow {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BACKFILL } from '../../../src/backfill/backfill-job.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
+import { sha256Hex } from '../../../src/domain/identity.ts';
 import { openJob } from '../../../src/jobs/follow-job.ts';
 import type { JobRunner } from '../../../src/jobs/job-runner.ts';
 import type { DutyStore } from '../../../src/store/contracts/duties.ts';
@@ -41,7 +42,7 @@ function startProcess(scorer: CountingScorer, duties?: DutyStore): JobRunner {
 
 const open = async (scorer: CountingScorer): Promise<string> => {
   const spec = { ...buildBackfillSpec(ask(scorer)) };
-  return (await openJob(world.store.jobs, { kind: BACKFILL, tenant: '', spec })).id;
+  return openJob(world.store.jobs, { kind: BACKFILL, tenant: '', spec }, sha256Hex);
 };
 
 const readScores = () => world.store.scores.list({ limit: 100 });

@@ -19,6 +19,7 @@ import { newTraceId } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 
 const TRACES = 12;
+const KEY = createPurgeKey('a secret of sixteen characters');
 
 const world = describeJobs();
 const { end } = world;
@@ -49,7 +50,7 @@ function startProcess(scorer: CountingScorer, duties?: DutyStore): JobRunner {
     repairs: world.store.repairs,
     rules,
     sessions: NO_SESSION_WAIT,
-    hide: createPurgeKey('a secret of sixteen characters').hide,
+    hide: KEY.hide,
     settleMs: 100,
   });
   return world.startRunner(kind, duties);
@@ -58,7 +59,7 @@ function startProcess(scorer: CountingScorer, duties?: DutyStore): JobRunner {
 async function open(scorer: CountingScorer, asked: Parameters<typeof buildRescoreSpec>[1]): Promise<string> {
   const rules = [prepareRule(buildRule([scorer], { name: 'live' }))];
   const spec = { ...buildRescoreSpec(rules, asked) };
-  return (await openJob(world.store.jobs, { kind: RESCORE, tenant: '', spec })).id;
+  return openJob(world.store.jobs, { kind: RESCORE, tenant: '', spec }, KEY.hide);
 }
 
 const readRevisions = async () =>

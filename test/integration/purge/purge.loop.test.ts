@@ -498,7 +498,7 @@ test('no row of a job names what was purged: a backfill and a rescore go on, and
     }),
   ];
   const open = async (kind: string, spec: object) =>
-    (await openJob(store.jobs, { kind, tenant: '', spec: { ...spec } })).id;
+    openJob(store.jobs, { kind, tenant: '', spec: { ...spec } }, KEY.hide);
   const backfill = await open(BACKFILL, buildBackfillSpec({ ...range, rules }));
   const ofAnn = await open(BACKFILL, buildBackfillSpec({ ...range, rules: rules.slice(0, 1), where }));
   const rescore = await open(RESCORE, buildRescoreSpec([fails], {}));

@@ -121,6 +121,8 @@ export async function runBackfill(scoring: Scoring, asked: AskedBackfill): Promi
   const run: JobRun = {
     signal: stop.signal,
     check,
+    // A stop is a kill here: it keeps nothing.
+    keep: () => undefined,
     save: async (progress) => {
       await check();
       saved = structuredClone(progress);

@@ -78,7 +78,7 @@ export async function startBatchProcess(opened: Store, server: BatchServer, more
           ...asked,
         },
       );
-      return (await openJob(jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } })).id;
+      return openJob(jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } }, key.hide);
     },
     /** Begins a purge. Returns the id of its job. */
     async purge(subject: Pick<PurgeSubject, 'kind' | 'id'>): Promise<string> {

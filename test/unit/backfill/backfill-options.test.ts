@@ -134,7 +134,7 @@ it('a part of the places of judges stays free for live scoring', async () => {
 
 it('a cap is never exceeded by what calls cost, and uses what they leave', async () => {
   const store = new MemoryStore();
-  const cap = new CostCap(1, 0.2);
+  const cap = new CostCap(1, 0.2, async () => undefined);
   const budget = cap.limit(createBudget(store.stores.judgeCalls));
   const ask = {
     rule: 'r',

@@ -179,6 +179,24 @@ describe('a scope', () => {
     expect(model.calls).toEqual([]);
   });
 
+  test('is not made when its reservation cannot begin, and costs nothing', async () => {
+    const model = modelObject(() => '{"n":1}');
+    const settled: (number | undefined)[] = [];
+    const reserve = async () => ({
+      begin: () =>
+        Promise.reject(
+          new AppError('the store is away', { code: 'store_unavailable', stage: 'store', retryable: true }),
+        ),
+      settle: (costUsd: number | undefined) => void settled.push(costUsd),
+    });
+
+    const asked = withJudgeScope({ reserve }, () => askForObject(model, question));
+
+    await expect(asked).rejects.toMatchObject({ retryable: true, message: 'the store is away' });
+    expect(model.calls).toEqual([]);
+    expect(settled).toEqual([0]);
+  });
+
   test('cancels by its signal', async () => {
     const controller = new AbortController();
     const model = modelObject(() => new Promise<string>(() => undefined));

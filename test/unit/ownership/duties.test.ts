@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startDuties, type Duties } from '../../../src/ownership/duties.ts';
+import { startDuties, type Duties, type DutyOptions } from '../../../src/ownership/duties.ts';
 import type { DutyBeat, DutyStore } from '../../../src/store/contracts/duties.ts';
 
 /** The store's side: it stamps beats with its own clock. */
@@ -57,7 +57,11 @@ afterEach(() => {
 });
 
 function start(...names: string[]): Duties {
-  const duties = startDuties(table);
+  return startOn(table, names);
+}
+
+function startOn(store: DutyStore, names: readonly string[], options: DutyOptions = {}): Duties {
+  const duties = startDuties(store, options);
   duties.join(names);
   running.push(duties);
   return duties;
@@ -187,4 +191,66 @@ test('a process whose beats the store does not take fails to read its epoch befo
   table.isAway = true;
   await wait(12);
   await expect(first.readEpoch('hook')).rejects.toThrow('the store is away');
+});
+
+describe('a duty that is taken at once by a process that is alone', () => {
+  const startAlone = (store: DutyStore = table) => startOn(store, ['job'], { takesAlone: true });
+
+  test('is had after the first look, and kept', async () => {
+    const duties = startAlone();
+    expect(await duties.readEpoch('job')).toBe(1);
+    await wait(20);
+    expect(await duties.readEpoch('job')).toBe(1);
+  });
+
+  test('is left to the process that has it, and comes when this one leaves', async () => {
+    const first = startAlone();
+    expect(await first.readEpoch('job')).toBe(1);
+    const second = startAlone();
+    for (let seconds = 0; seconds < 20; seconds += 1) {
+      await wait(1);
+      expect(await second.readEpoch('job')).toBeUndefined();
+    }
+    await first.leave('job');
+    await wait(1);
+    expect(await second.readEpoch('job')).toBe(1);
+  });
+
+  test('is had by one of those that join at the same moment, and only when the others are visible', async () => {
+    const all = [startAlone(), startAlone(), startAlone()];
+    const readAll = () => Promise.all(all.map((each) => each.readEpoch('job')));
+    expect(await readAll()).toEqual([undefined, undefined, undefined]);
+    for (let seconds = 0; seconds < 20; seconds += 1) {
+      await wait(1);
+      expect((await readAll()).filter((epoch) => epoch !== undefined).length).toBeLessThanOrEqual(1);
+    }
+    expect((await readAll()).filter((epoch) => epoch !== undefined)).toHaveLength(1);
+  });
+
+  test('stays with the process that took it when the row of one that joined earlier comes late', async () => {
+    const committed = Promise.withResolvers<void>();
+    let beats = 0;
+    const slow: DutyStore = {
+      dismissAll: table.dismissAll,
+      readMembers: table.readMembers,
+      beat: async (rows) => {
+        const stamped = rows.map((row) => ({ ...row, joinedAtMs: row.joinedAtMs ?? table.nowMs() }));
+        beats += 1;
+        if (beats === 1) {
+          await committed.promise;
+        }
+        await table.beat(stamped);
+      },
+    };
+    const late = startAlone(slow);
+    await wait(0.5);
+    const first = startAlone();
+    expect(await first.readEpoch('job')).toBe(1);
+    committed.resolve();
+    for (let seconds = 0; seconds < 20; seconds += 1) {
+      await wait(1);
+      expect(await late.readEpoch('job')).toBeUndefined();
+      expect(await first.readEpoch('job')).toBe(1);
+    }
+  });
 });

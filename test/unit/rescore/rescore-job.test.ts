@@ -83,6 +83,7 @@ async function world(...rules: Rule[]) {
     const jobRun: JobRun = {
       signal: new AbortController().signal,
       check,
+      keep: () => undefined,
       save: async (progress) => {
         await check();
         saved.push(structuredClone(progress));

@@ -6,6 +6,7 @@ import { loadScorerKit } from '../../../../src/app/scoring/scorer-kit.ts';
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
+import { sha256Hex } from '../../../../src/domain/identity.ts';
 import { openJob } from '../../../../src/jobs/follow-job.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';
@@ -123,11 +124,12 @@ async function openMix(mix: Mix) {
       batches: store.judgeBatches,
     });
     const spec = { ...(await plan(fromMs, toMs)) };
-    const { id } = await openJob(store.jobs, { kind: 'backfill', tenant: '', spec });
+    const id = await openJob(store.jobs, { kind: 'backfill', tenant: '', spec }, sha256Hex);
     const job = await store.jobs.find(id);
     const { costUsd } = await kind.run(job!, {
       signal,
       check: async () => undefined,
+      keep: () => undefined,
       save: async () => undefined,
     });
     return costUsd;

@@ -3,13 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { jobJson } from '../../../../src/api/json/job-json.ts';
 import { InvalidInputError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
+import { sha256Hex } from '../../../../src/domain/identity.ts';
 import { followJob, openJob } from '../../../../src/jobs/follow-job.ts';
 import type { JobKind, JobRun } from '../../../../src/jobs/job-kind.ts';
 import { startJobRunner, type JobRunner } from '../../../../src/jobs/job-runner.ts';
 import { createOutput } from '../../../../src/cli/show/output.ts';
 import { runAttached } from '../../../../src/cli/jobs/run-job.ts';
 import type { DutyStore } from '../../../../src/store/contracts/duties.ts';
-import type { Job, JobProgress } from '../../../../src/store/contracts/jobs.ts';
+import type { Job, JobProgress, JobStore } from '../../../../src/store/contracts/jobs.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { until } from '../../../support/until.ts';
@@ -49,7 +50,8 @@ function startRunner(
   return runner;
 }
 
-const open = async (kind: string, spec = {}) => (await openJob(it.store.jobs, { kind, tenant: '', spec })).id;
+const open = (kind: string, spec = {}, jobs = it.store.jobs) =>
+  openJob(jobs, { kind, tenant: '', spec }, sha256Hex);
 
 async function readJob(id: string): Promise<Job> {
   const job = await it.store.jobs.find(id);
@@ -115,7 +117,7 @@ test('a command that is alone does not wait until its membership is old', async 
       (await duties.readMembers(names, ttlMs)).map((member) => ({ ...member, nowMs: member.joinedAtMs })),
   };
   const kind: JobKind = { name: 'alone', run: async () => progress(1) };
-  const { id, isNew } = await openJob(store.jobs, { kind: 'alone', tenant: '', spec: {} });
+  const id = await open('alone');
   const out = createOutput({ json: true, stdout: new PassThrough(), stderr: new PassThrough() });
   const context = { out, log: silentLog, signal: new AbortController().signal };
 
@@ -123,11 +125,10 @@ test('a command that is alone does not wait until its membership is old', async 
     store: { ...store, duties: withoutTime },
     id,
     kinds: [kind],
-    isAlone: true,
+    takesAlone: true,
     show: ({ status }) => status,
   });
 
-  expect(isNew).toBe(true);
   expect(ended).toMatchObject({ status: 'done', report: { steps: 1 } });
 });
 
@@ -135,10 +136,10 @@ test('a command leaves its job to a live scorer process, and runs it when none t
   const { store } = it;
   const out = createOutput({ json: true, stdout: new PassThrough(), stderr: new PassThrough() });
   const context = { out, log: silentLog, signal: new AbortController().signal };
-  const runHere = async (spec: object): Promise<Job> =>
+  const runHere = async (spec: Record<string, unknown>): Promise<Job> =>
     runAttached(context, {
       store,
-      id: (await openJob(store.jobs, { kind: 'left', tenant: '', spec: { ...spec } })).id,
+      id: await open('left', spec),
       kinds: [{ name: 'left', run: async () => progress(1) }],
       isLeft: true,
       show: ({ status }) => status,
@@ -284,6 +285,30 @@ test('an error that may pass is tried again; another one ends the job and is sto
   expect(second).toMatchObject({ status: 'failed', error: 'the range is empty: name a later --to' });
 });
 
+test('work that is interrupted or fails keeps its progress for the next attempt, and for the next process', async () => {
+  const starts: unknown[] = [];
+  const kind: JobKind = {
+    name: 'keeper',
+    run: async (job, run) => {
+      starts.push(job.checkpoint);
+      run.keep({ ...progress(starts.length), costUsd: starts.length });
+      if (starts.length === 1) {
+        throw new StoreUnavailableError('the store is away');
+      }
+      return starts.length === 2 ? hang(run) : progress(9);
+    },
+  };
+  const runner = startRunner([kind]);
+  const id = await open('keeper');
+  await until(() => starts.length === 2);
+  await runner.stop();
+  expect(await readJob(id)).toMatchObject({ status: 'queued', checkpoint: { step: 2 }, costUsd: 2 });
+
+  startRunner([kind]);
+  await until(async () => (await readJob(id)).status === 'done');
+  expect(starts).toEqual([null, { step: 1 }, { step: 2 }]);
+});
+
 test('a process leaves a job that it cannot run, and the job says why; another process runs it', async () => {
   const run = async () => progress(1);
   startRunner([{ name: 'chosen', refuse: () => 'the scorer tone has another fingerprint here', run }]);
@@ -314,4 +339,103 @@ test('a process that stops leaves its job at once, and the same command finds th
   expect(await readJob(id)).toMatchObject({ status: 'queued' });
   expect(await open('stopped', { a: [2], b: 1 })).toBe(id);
   expect(await open('stopped', { a: [3], b: 1 })).not.toBe(id);
+});
+
+/** Store of jobs whose lists of equal jobs are given to several commands only when all of them have asked. */
+function meetAtList(commands: number): JobStore {
+  const { jobs } = it.store;
+  const met = Promise.withResolvers<void>();
+  let asked = 0;
+  return {
+    ...jobs,
+    listEqual: async (task) => {
+      const same = await jobs.listEqual(task);
+      asked += 1;
+      if (asked === commands) {
+        met.resolve();
+      }
+      await met.promise;
+      return same;
+    },
+  };
+}
+
+test('equal commands at the same moment make one job, and each round after its end another one', async () => {
+  const { jobs } = it.store;
+  const ids: string[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const meeting = meetAtList(5);
+    const opened = await Promise.all(Array.from({ length: 5 }, () => open('twin', { a: [1] }, meeting)));
+    expect(new Set(opened).size).toBe(1);
+    const [id = ''] = opened;
+    ids.push(id);
+    await jobs.order(id, 'cancel');
+  }
+  expect(new Set(ids).size).toBe(3);
+  expect((await jobs.list({ kind: 'twin' }, { limit: 100 })).items).toHaveLength(3);
+});
+
+test('a command that stores its job late leaves what another command has made of it', async () => {
+  const { jobs } = it.store;
+  const late: JobStore = {
+    ...jobs,
+    create: async (job) => {
+      await open('late');
+      startRunner([{ name: 'late', run: async () => progress(7) }]);
+      await until(async () => (await readJob(job.id)).status === 'done');
+      await jobs.create(job);
+    },
+  };
+  const id = await open('late', {}, late);
+  expect(await readJob(id)).toMatchObject({ status: 'done', report: { steps: 7 } });
+});
+
+test('commands without a serve that open a job at the same moment run it once', async () => {
+  const { store } = it;
+  let runs = 0;
+  const kind: JobKind = {
+    name: 'rivals',
+    run: async () => {
+      runs += 1;
+      return progress(runs);
+    },
+  };
+  const out = createOutput({ json: true, stdout: new PassThrough(), stderr: new PassThrough() });
+  const context = { out, log: silentLog, signal: new AbortController().signal };
+  const meeting = meetAtList(3);
+  const runHere = async (): Promise<Job> =>
+    runAttached(context, {
+      store,
+      id: await open('rivals', {}, meeting),
+      kinds: [kind],
+      takesAlone: true,
+      show: ({ status }) => status,
+    });
+
+  const ended = await Promise.all([runHere(), runHere(), runHere()]);
+
+  expect(ended.map(({ status }) => status)).toEqual(['done', 'done', 'done']);
+  expect(runs).toBe(1);
+});
+
+test('a command makes a new job when a purge has removed an id from the conditions of the former one', async () => {
+  const { jobs, purges } = it.store;
+  const spec = { where: { attributes: { 'user.id': ['ann'] } } };
+  const purged = await open('erased', spec);
+  await jobs.order(purged, 'cancel');
+  await purges.replaceSpec(purged, { where: { attributes: { 'user.id': ['hmac:1'] } } });
+
+  const id = await open('erased', spec);
+
+  expect(id).not.toBe(purged);
+  expect(await readJob(id)).toMatchObject({ status: 'queued', spec });
+  expect(await open('erased', spec)).toBe(id);
+});
+
+test('the id of a job follows from the secret of purges, so that nobody can try ids of people', async () => {
+  const { jobs, purges } = it.store;
+  const id = await open('hidden');
+  await purges.removeJob(id);
+  const task = { kind: 'hidden', tenant: '', spec: {} };
+  expect(await openJob(jobs, task, (text) => sha256Hex(`another secret ${text}`))).not.toBe(id);
 });
