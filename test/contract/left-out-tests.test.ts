@@ -48,8 +48,8 @@ describe('a test that lacks what it needs', () => {
     expect(output).toMatch(/\d+ passed \| \d+ skipped/);
   });
 
-  it('fails with SPANSCORE_STRICT=1', () => {
-    const { status, output } = runWithoutPrograms({ SPANSCORE_STRICT: '1' });
+  it('fails with STRICT_TESTS=1', () => {
+    const { status, output } = runWithoutPrograms({ STRICT_TESTS: '1' });
 
     expect([status, output]).toEqual([1, expect.stringContaining('allows no test to be left out')]);
   });
@@ -63,6 +63,6 @@ describe('a test that lacks what it needs', () => {
   });
 
   it('fails in .ci/run, if nobody asks for less', () => {
-    expect(read('.ci/run')).toMatch(/^export SPANSCORE_STRICT="\$\{SPANSCORE_STRICT:-1\}"$/m);
+    expect(read('.ci/run')).toMatch(/^export STRICT_TESTS="\$\{STRICT_TESTS:-1\}"$/m);
   });
 });

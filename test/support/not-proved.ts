@@ -1,8 +1,8 @@
 /** What `.ci/run` sets: there, a machine that lacks something fails the tests that need it. */
-const STRICT = 'SPANSCORE_STRICT';
+const STRICT = 'STRICT_TESTS';
 
 /**
- * Tells what this machine does not prove, and why. Returns the message. With SPANSCORE_STRICT=1 it throws instead, so that
+ * Tells what this machine does not prove, and why. Returns the message. With STRICT_TESTS=1 it throws instead, so that
  * nobody takes a run with left-out tests for a proof.
  * @param what tests that are left out, as a noun
  * @param why what is missing, and how to get it

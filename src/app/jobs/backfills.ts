@@ -53,9 +53,10 @@ export async function planBackfill(
   }
   const where = request.where === undefined ? null : readConditions(request.where, nameField);
   const rules = await chooseRules(parts, request, nameField);
-  if (where !== null && rules.some(({ target }) => target === 'session')) {
+  const ofSessions = rules.filter(({ target }) => target === 'session').map(({ name }) => name);
+  if (where !== null && ofSessions.length > 0) {
     throw new RequestError(
-      `${nameField('where')}: rules on sessions cannot be used with it; name other rules or scorers`,
+      `${nameField('where')}: it looks at traces, and these rules are on sessions: ${ofSessions.join(', ')}; name another rule in ${nameField('rule')}`,
     );
   }
   if (maxCostUsd !== undefined) {

@@ -59,8 +59,10 @@ async function coverage(context: CommandContext, options: CoverageOptions): Prom
   );
   const lines = coverageLines(decided, waiting, { by: options.by, sinceMs });
   context.out.talk(`targets whose last span arrived since ${isoTime(sinceMs)}`);
-  if (lines.length === 0) {
-    context.out.talk('nothing was decided in this time; for a longer one: --since 30d');
+  if (lines.every((line) => COLUMNS.every(([, count]) => line[count] === 0))) {
+    context.out.talk(
+      'nothing was decided in this time; for a longer one: --since 30d; whether traces come: spanscore status',
+    );
   }
   if (!context.out.json) {
     await context.out.text(showCoverage(lines, options.by));

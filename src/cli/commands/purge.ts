@@ -62,7 +62,10 @@ async function purge(context: CommandContext, options: PurgeOptions): Promise<Ex
   requireSharedKey(config.store);
   const { store } = await context.openApp();
   const id = await begin(context, { config, store, subject, options });
-  return id === undefined ? EXIT.interrupted : finish(context, { config, store, id });
+  if (id === undefined) {
+    return context.signal.aborted ? EXIT.interrupted : EXIT.failed;
+  }
+  return finish(context, { config, store, id });
 }
 
 function readSubject({ trace, session, user, tenant }: PurgeOptions): PurgeSubject {

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { MIB } from '../../../src/domain/byte-sizes.ts';
-import type { Database } from '../../../src/store/database.ts';
-import { openDatabase } from '../../../src/store/open-database.ts';
-import type { QueryParams } from '../../../src/store/query-params.ts';
-import { createScoreExport } from '../../../src/store/scores/score-export.ts';
-import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
-import { runCommand } from '../../support/processes/run-command.ts';
-import { queryRows, runCommand as runSql } from '../../support/store/clickhouse-query.ts';
-import { buildRunRecord } from '../../support/store/run-rows.ts';
+import { MIB } from '../../../../src/domain/byte-sizes.ts';
+import type { Database } from '../../../../src/store/database.ts';
+import { openDatabase } from '../../../../src/store/open-database.ts';
+import type { QueryParams } from '../../../../src/store/query-params.ts';
+import { createScoreExport } from '../../../../src/store/scores/score-export.ts';
+import { emptyFolder, jsonLines } from '../../../support/processes/cli.ts';
+import { runCommand } from '../../../support/processes/run-command.ts';
+import { queryRows, runCommand as runSql } from '../../../support/store/clickhouse-query.ts';
+import { buildRunRecord } from '../../../support/store/run-rows.ts';
 import {
   buildScore,
   newTraceId,
@@ -17,7 +17,7 @@ import {
   storeFlags,
   testStore,
   type TestStore,
-} from '../../support/store/store-rows.ts';
+} from '../../../support/store/store-rows.ts';
 
 interface Statement {
   readonly sql: string;

@@ -1,19 +1,19 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readPurgeSecret } from '../../../src/config/purge-key-file.ts';
-import { createPurgeKey } from '../../../src/purge/purge-key.ts';
-import { emptyFolder, requireDone, type CliResult } from '../../support/processes/cli.ts';
-import { runCommand } from '../../support/processes/run-command.ts';
+import { readPurgeSecret } from '../../../../src/config/purge-key-file.ts';
+import { createPurgeKey } from '../../../../src/purge/purge-key.ts';
+import { emptyFolder, requireDone, type CliResult } from '../../../support/processes/cli.ts';
+import { runCommand } from '../../../support/processes/run-command.ts';
 import {
   queryRows,
   runCommand as runSql,
   type ClickHouseAddress,
-} from '../../support/store/clickhouse-query.ts';
-import { testEngine, type TestEngine } from '../../support/store/engine.ts';
-import { fillTable, listTables } from '../../support/store/filled-tables.ts';
-import { until } from '../../support/until.ts';
-import { digestTables, NOT_COPIED, withStore } from '../../support/store/kept-folder.ts';
+} from '../../../support/store/clickhouse-query.ts';
+import { testEngine, type TestEngine } from '../../../support/store/engine.ts';
+import { fillTable, listTables } from '../../../support/store/filled-tables.ts';
+import { until } from '../../../support/until.ts';
+import { digestTables, NOT_COPIED, withStore } from '../../../support/store/kept-folder.ts';
 
 /** Rows of each table. Dates go back one day a row, and must not expire meanwhile. */
 const ROWS = 30;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { describeBatches, TRACES } from '../../support/scoring/batch-tests.ts';
-import { endOfJob, QUESTIONS_A_TRACE } from '../../support/scoring/batch-world.ts';
-import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { until } from '../../support/until.ts';
+import { describeBatches, TRACES } from '../../../support/scoring/batch-tests.ts';
+import { endOfJob, QUESTIONS_A_TRACE } from '../../../support/scoring/batch-world.ts';
+import { queryRows } from '../../../support/store/clickhouse-query.ts';
+import { until } from '../../../support/until.ts';
 
 const world = describeBatches();
 

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPurgeKey } from '../../../src/purge/purge-key.ts';
-import { openStore } from '../../../src/store/store.ts';
-import { emptyFolder, requireDone, type CliResult } from '../../support/processes/cli.ts';
-import { runCommand } from '../../support/processes/run-command.ts';
-import { makeFolders } from '../../support/store/backup-folders.ts';
+import { createPurgeKey } from '../../../../src/purge/purge-key.ts';
+import { openStore } from '../../../../src/store/store.ts';
+import { emptyFolder, requireDone, type CliResult } from '../../../support/processes/cli.ts';
+import { runCommand } from '../../../support/processes/run-command.ts';
+import { makeFolders } from '../../../support/store/backup-folders.ts';
 import {
   queryRows,
   runCommand as runSql,
   type ClickHouseAddress,
-} from '../../support/store/clickhouse-query.ts';
-import { TWO_SHARDS } from '../../support/store/cluster/cluster-name.ts';
-import { startTwoShards } from '../../support/store/engine.ts';
-import { digestTables, NOT_COPIED, withStore } from '../../support/store/kept-folder.ts';
+} from '../../../support/store/clickhouse-query.ts';
+import { TWO_SHARDS } from '../../../support/store/cluster/cluster-name.ts';
+import { startTwoShards } from '../../../support/store/engine.ts';
+import { digestTables, NOT_COPIED, withStore } from '../../../support/store/kept-folder.ts';
 import {
   buildDecision,
   buildLog,
@@ -24,8 +24,8 @@ import {
   storeFlags,
   storeOptions,
   type TestStore,
-} from '../../support/store/store-rows.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+} from '../../../support/store/store-rows.ts';
+import type { Store } from '../../../../src/store/contracts/store.ts';
 
 const SECRET = 'a secret of the hashes of purged ids';
 const SINCE = ['--since', '1h'];
