@@ -100,4 +100,4 @@ process.stdout.write(
 );
 await folder.dispose();
 await engine.stop();
-process.exitCode = differences.length + lost > 0 ? 1 : 0;
+process.exitCode = differences.length + lost > 0 || counts?.spans !== counts?.distinct ? 1 : 0;
