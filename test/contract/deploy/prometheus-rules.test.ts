@@ -85,17 +85,30 @@ describe.skipIf(!hasPromtool)('promtool', () => {
     rmSync(scratch, { recursive: true });
   });
 
-  it('accepts the configuration with its rules', () => {
-    // The file of the token is on the machine of Prometheus only.
+  /** Writes the configuration, changed, with a file of the token: that is on the machine of Prometheus only. */
+  function writeConfig(change: (text: string) => string): string {
     const token = join(scratch, 'token');
     writeFileSync(token, 'a-token-for-metrics');
     const config = join(scratch, 'prometheus.yml');
     const text = read('prometheus.yml').replace('/etc/prometheus/spanscore-token', token);
-    writeFileSync(config, text.replace('rules/*.yml', join(folder, 'rules/*.yml')));
+    writeFileSync(config, change(text.replace('rules/*.yml', join(folder, 'rules/*.yml'))));
+    return config;
+  }
+
+  it('accepts the configuration with its rules', () => {
+    const config = writeConfig((text) => text);
 
     expect(execFileSync('promtool', ['check', 'config', config], { encoding: 'utf8' })).toContain(
       '2 rule files',
     );
+  });
+
+  it('refuses the configuration with a key that Prometheus does not know', () => {
+    const config = writeConfig((text) => text.replace('scrape_interval:', 'scrape_every:'));
+
+    const { status, stderr } = spawnSync('promtool', ['check', 'config', config], { encoding: 'utf8' });
+
+    expect([status, stderr]).toEqual([1, expect.stringContaining('scrape_every')]);
   });
 
   it('sees each alert fire alone, after its time, and none of a healthy process', () => {

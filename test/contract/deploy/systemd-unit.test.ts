@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,12 +103,25 @@ describe.skipIf(!hasTools)('systemd', () => {
     ]);
   });
 
-  it('makes the user of the unit', () => {
+  /** Makes the users of a file in a folder that stands for the root of a machine. */
+  function makeUsers(text: string): { status: number | null; stderr: string } {
     const sources = join(scratch, 'etc', 'sysusers.d');
     mkdirSync(sources, { recursive: true });
-    writeFileSync(join(sources, 'spanscore.conf'), readFileSync(join(folder, 'spanscore.sysusers.conf')));
+    writeFileSync(join(sources, 'spanscore.conf'), text);
+    return spawnSync('systemd-sysusers', [`--root=${scratch}`], { encoding: 'utf8' });
+  }
 
-    execFileSync('systemd-sysusers', [`--root=${scratch}`], { stdio: 'pipe' });
+  const users = readFileSync(join(folder, 'spanscore.sysusers.conf'), 'utf8');
+
+  it('names a broken line of users', () => {
+    // It ends with 0 all the same.
+    expect(makeUsers(users.replace('u spanscore', 'user spanscore')).stderr).toContain('spanscore.conf:2');
+  });
+
+  it('makes the user of the unit', () => {
+    const { status, stderr } = makeUsers(users);
+
+    expect([status, stderr]).toEqual([0, expect.not.stringContaining('spanscore.conf:')]);
 
     expect(readFileSync(join(scratch, 'etc', 'passwd'), 'utf8')).toMatch(
       /^spanscore:.*:\/var\/lib\/spanscore:\/usr\/sbin\/nologin$/m,

@@ -88,15 +88,20 @@ describe.skipIf('missing' in program)('the configurations of the Collector in de
 
   it.each([
     ['agent.yaml', 'queue_size', 'queue_length'],
+    ['gateway.yaml', 'limit_percentage', 'limit_percent'],
     ['to-spanscore.yaml', 'flush_timeout', 'flush_after'],
     ['to-kafka.yaml', 'required_acks', 'required_acknowledgements'],
     ['to-clickhouse.yaml', 'create_schema', 'create_tables'],
   ])('%s is refused with a key that the Collector does not know', (file, key, wrong) => {
     const broken = join(folder, file);
     writeFileSync(broken, readFileSync(join(deploy, file), 'utf8').replace(`${key}:`, `${wrong}:`));
-    const gateway = file === 'agent.yaml' ? [] : [join(deploy, 'gateway.yaml')];
+    const others: Readonly<Record<string, readonly string[]>> = {
+      'agent.yaml': [],
+      'gateway.yaml': ['to-spanscore.yaml'],
+    };
+    const beside = (others[file] ?? ['gateway.yaml']).map((name) => join(deploy, name));
 
-    const { status, stderr } = validate([...gateway, broken]);
+    const { status, stderr } = validate([broken, ...beside]);
 
     expect(status).not.toBe(0);
     expect(stderr).toContain(wrong);
