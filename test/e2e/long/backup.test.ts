@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { anAgentTrace } from '../support/builders/agent-trace.ts';
-import { emptyFolder, requireDone, runCli } from '../support/processes/cli.ts';
-import { sendTraces, ServeFolder, type ServeAddresses } from '../support/processes/serve-process.ts';
-import { queryRows, type ClickHouseAddress } from '../support/store/clickhouse-query.ts';
-import { until } from '../support/until.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { emptyFolder, requireDone, runCli } from '../../support/processes/cli.ts';
+import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
+import { queryRows, type ClickHouseAddress } from '../../support/store/clickhouse-query.ts';
+import { until } from '../../support/until.ts';
 
 const SCORERS = ['keyword-coverage', 'no-tool-errors'];
 

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startEmbeddedEngine, type EmbeddedEngine } from '../../../../src/store/embedded/engine.ts';
-import { readableTables } from '../../../../src/store/schema/readable-tables.ts';
-import { openStore } from '../../../../src/store/store.ts';
-import { runCommand } from '../../../support/store/clickhouse-query.ts';
-import { fillTable, listTables } from '../../../support/store/filled-tables.ts';
+import { startEmbeddedEngine, type EmbeddedEngine } from '../../../../../src/store/embedded/engine.ts';
+import { readableTables } from '../../../../../src/store/schema/readable-tables.ts';
+import { openStore } from '../../../../../src/store/store.ts';
+import { runCommand } from '../../../../support/store/clickhouse-query.ts';
+import { fillTable, listTables } from '../../../../support/store/filled-tables.ts';
 
 // Readers get the rows that they may read, and nothing else of the machine, the engine or other tenants.
 

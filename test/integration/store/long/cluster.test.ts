@@ -1,28 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TraceKey } from '../../../src/store/contracts/stores.ts';
-import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import { checkStore } from '../../../src/cli/checks/doctor-checks.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
-import { onCluster } from '../../../src/store/cluster/cluster.ts';
-import { buildCopy, listObjects } from '../../../src/store/cluster/fill-servers.ts';
-import { renderStatement } from '../../../src/store/cluster/render-statement.ts';
-import { listPlaced, localTable, SHARDING_KEY } from '../../../src/store/cluster/placements.ts';
-import { listExpiries } from '../../../src/store/schema/retention.ts';
+import type { TraceKey } from '../../../../src/store/contracts/stores.ts';
+import { joinTraceKey } from '../../../../src/store/contracts/stores.ts';
+import { checkStore } from '../../../../src/cli/checks/doctor-checks.ts';
+import { parseConfig } from '../../../../src/app/config/index.ts';
+import { onCluster } from '../../../../src/store/cluster/cluster.ts';
+import { buildCopy, listObjects } from '../../../../src/store/cluster/fill-servers.ts';
+import { renderStatement } from '../../../../src/store/cluster/render-statement.ts';
+import { listPlaced, localTable, SHARDING_KEY } from '../../../../src/store/cluster/placements.ts';
+import { listExpiries } from '../../../../src/store/schema/retention.ts';
 import {
   migrationsFolder,
   readMigrations,
   splitStatements,
-} from '../../../src/store/schema/migration-files.ts';
-import { openStore, readMigrationStatus } from '../../../src/store/store.ts';
-import { emptyFolder } from '../../support/processes/cli.ts';
-import { runCommand as runProgram } from '../../support/processes/run-command.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
-import { queryRows, runCommand } from '../../support/store/clickhouse-query.ts';
-import { LACKING, ONE_AWAY, TWO_SHARDS } from '../../support/store/cluster/cluster-name.ts';
-import { startTwoShards, testEngine, type TestEngine } from '../../support/store/engine.ts';
-import { buildRunRecord } from '../../support/store/run-rows.ts';
+} from '../../../../src/store/schema/migration-files.ts';
+import { openStore, readMigrationStatus } from '../../../../src/store/store.ts';
+import { emptyFolder } from '../../../support/processes/cli.ts';
+import { runCommand as runProgram } from '../../../support/processes/run-command.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
+import { queryRows, runCommand } from '../../../support/store/clickhouse-query.ts';
+import { LACKING, ONE_AWAY, TWO_SHARDS } from '../../../support/store/cluster/cluster-name.ts';
+import { startTwoShards, testEngine, type TestEngine } from '../../../support/store/engine.ts';
+import { buildRunRecord } from '../../../support/store/run-rows.ts';
 import {
   buildDecision,
   buildLog,
@@ -35,7 +35,7 @@ import {
   storeFlags,
   storeOptions,
   type TestStore,
-} from '../../support/store/store-rows.ts';
+} from '../../../support/store/store-rows.ts';
 
 const TRACES: readonly TraceKey[] = Array.from({ length: 40 }, () => ({
   tenant: 'acme',
