@@ -137,18 +137,21 @@ async function runCells(
   const byStock = Map.groupBy(toRun, ({ bound }) => findStock(bound, run.context));
   // A judge is asked at once: the rows of quick scorers may wait for a common write.
   const quick = runAll(byStock.get(null) ?? []);
-  byStock.delete(null);
+  const slow: Cell[] = [];
   let left: LeftRuns | null = null;
   for (const [stock, cells] of byStock) {
-    const end = stock === null ? null : findEnd(task, stock, { runs: cells.length, mode: run.mode });
-    if (stock !== null && end !== null) {
-      ends.set(stock, end);
-    } else if (stock !== null) {
+    if (stock === null) {
+      continue;
+    }
+    const end = findEnd(task, stock, { runs: cells.length, mode: run.mode });
+    if (end === null) {
       cells.forEach((cell) => results.set(cell, leaveCell()));
       left ??= { stock, runs: cells.length };
+    } else {
+      ends.set(stock, end);
+      slow.push(...cells);
     }
   }
-  const slow = [...byStock].flatMap(([stock, cells]) => (stock !== null && ends.has(stock) ? cells : []));
   const [first] = ends.keys();
   if (first !== undefined && run.mode.admission !== null && isTraceData(task.read)) {
     terms.context.contentMemory.moveToSlow(task.read, first);

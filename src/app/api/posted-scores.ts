@@ -72,6 +72,9 @@ async function reopenDisliked(
   sinceMs: number,
 ): Promise<void> {
   const disliked = rows.filter(({ traceId, score }) => traceId !== '' && score < 0);
+  if (disliked.length === 0) {
+    return;
+  }
   const stored = await store.spans.facts(disliked, [], { feedback: false });
   await store.reopenTraces([...stored.values()], sinceMs);
 }

@@ -6,6 +6,7 @@ import {
   readFile,
   rename,
   rm,
+  rmdir,
   stat,
   statfs,
   writeFile,
@@ -96,8 +97,10 @@ async function syncPath(path: string): Promise<void> {
   }
 }
 
-/** Name of a folder until it is whole. */
-const nameUnfinished = (to: string) => `${to}.partial`;
+/** Returns the name of a folder until it is whole. */
+export function nameUnfinished(to: string): string {
+  return `${to}.partial`;
+}
 
 /**
  * Renames a folder. Returns false where that needs a copy: the new name is on another disk, or in another mount of the same disk, like the
@@ -118,15 +121,14 @@ async function tryRename(from: string, to: string): Promise<boolean> {
 /** Tries with an empty folder whether `moveFolder` will rename, without a copy. Throws when the new name cannot be written at all. */
 export async function canRename(from: string, to: string): Promise<boolean> {
   const partial = nameUnfinished(to);
-  await rm(partial, { recursive: true, force: true });
   // A folder takes the place of an empty one. A rename into a read-only mount would only say that it is another mount.
-  await mkdir(partial);
+  await mkdir(partial, { recursive: true });
   try {
     await mkdir(from);
     return await tryRename(from, partial);
   } finally {
     await rm(from, { recursive: true, force: true });
-    await rm(partial, { recursive: true, force: true });
+    await rmdir(partial);
   }
 }
 
@@ -134,7 +136,7 @@ export async function canRename(from: string, to: string): Promise<boolean> {
 export async function moveFolder(from: string, to: string): Promise<void> {
   if (!(await tryRename(from, to))) {
     const partial = nameUnfinished(to);
-    await rm(partial, { recursive: true, force: true });
+    await mkdir(partial, { mode: 0o700 });
     try {
       await copyFolder(from, partial);
       await syncFolder(partial);
@@ -149,7 +151,7 @@ export async function moveFolder(from: string, to: string): Promise<void> {
 }
 
 async function copyFolder(from: string, to: string): Promise<void> {
-  await mkdir(to, { mode: 0o700 });
+  await mkdir(to, { recursive: true, mode: 0o700 });
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
     await (entry.isDirectory() ? copyFolder(source, target) : copyFile(source, target));

@@ -21,6 +21,7 @@ import {
   KEY_FILE,
   measureFolder,
   moveFolder,
+  nameUnfinished,
   readFreeBytes,
   syncFolder,
   writeManifest,
@@ -121,14 +122,24 @@ async function refuseTarget(to: string, dataDir: string): Promise<void> {
       `--to ${to} is in the data directory ${dataDir}: name a folder outside of it`,
     );
   }
-  const found = await stat(to).catch(() => undefined);
-  const isTaken = found !== undefined && (!found.isDirectory() || (await readdir(to)).length > 0);
-  if (isTaken) {
+  if (await isTaken(to)) {
     throw new InvalidInputError(`--to ${to} exists and is not empty: name a folder that does not exist yet`);
+  }
+  const partial = nameUnfinished(to);
+  if (await isTaken(partial)) {
+    throw new InvalidInputError(
+      `${partial} is left of a backup that was killed, or is yours: delete or rename it, or name another folder with --to`,
+    );
   }
   await mkdir(dirname(to), { recursive: true }).catch((error: unknown) => {
     throw unwritableError(to, error);
   });
+}
+
+/** Returns true for a file, and for a folder that is not empty. */
+async function isTaken(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && (!found.isDirectory() || (await readdir(path)).length > 0);
 }
 
 function unwritableError(to: string, cause: unknown): InvalidInputError {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tryFileLock } from '../../../src/store/embedded/ownership/file-lock.ts';
@@ -73,6 +73,10 @@ describe('a backup of a store with rows in every table', () => {
       folders.original,
     );
     const taken = await folders.backup();
+    const partial = `${folders.copy}-2.partial`;
+    mkdirSync(partial);
+    writeFileSync(join(partial, 'mine'), '');
+    const rest = await folders.run('backup', '--to', `${folders.copy}-2`, '--data-dir', folders.original);
     const belowFile = await folders.run(
       'backup',
       '--to',
@@ -97,6 +101,8 @@ describe('a backup of a store with rows in every table', () => {
 
     expect(inside.stderr).toContain('name a folder outside of it');
     expect(taken.stderr).toContain('is not empty: name a folder that does not exist yet');
+    expect(rest.stderr).toContain(`${partial} is left of a backup that was killed, or is yours`);
+    expect(readdirSync(partial)).toEqual(['mine']);
     expect(belowFile.stderr).toContain('cannot be written: ');
     expect(belowFile.stderr).not.toContain('--verbose');
     expect(nothing).toMatchObject({ code: 4 });
