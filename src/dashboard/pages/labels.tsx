@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Replies, Writes } from '../api-types.ts';
 import { ProblemError, read, write } from '../client.ts';
 import { AgreementTables } from '../parts/agreement.tsx';
@@ -267,7 +267,8 @@ function buildLabel({
 
 /** Listens for keys that mean something now, unless the reader writes or the shortcut of another page takes them. */
 function useKeys(find: (key: string) => LabelAction | undefined, act: (action: LabelAction) => void): void {
-  useEffect(() => {
+  // With the paint, not after it: a key that follows at once is for the target that is shown.
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       const isWriting =
         event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/u.test(event.target.tagName);
