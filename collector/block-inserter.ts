@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import { type AppError, StoreUnavailableError, toAppError } from '../src/domain/errors.ts';
 import { formatCount } from '../src/domain/plural.ts';
-import type { IngestTable } from '../src/store/contracts/columns.ts';
+import type { IngestTable } from '../src/store/contracts/rows/columns.ts';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import type { PurgedTraces } from '../src/store/contracts/purge.ts';
 import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';

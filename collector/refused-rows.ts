@@ -1,6 +1,6 @@
 import { v5 as uuidv5 } from 'uuid';
 import type { AppError } from '../src/domain/errors.ts';
-import { type IngestTable, ROW_ENCODINGS } from '../src/store/contracts/columns.ts';
+import { type IngestTable, ROW_ENCODINGS } from '../src/store/contracts/rows/columns.ts';
 import type { DeadLetter } from '../src/store/contracts/dead-letters.ts';
 import { listParts, type RowRange } from './row-ranges.ts';
 

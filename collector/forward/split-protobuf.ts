@@ -1,4 +1,4 @@
-import { RowWriter } from '../../src/store/contracts/row-binary.ts';
+import { RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
 import type { Signal } from '../otlp/decode-request.ts';
 import { tooManyRecords } from '../otlp/decoded-request.ts';
 import { hasId, requireId } from '../otlp/proto-ids.ts';

@@ -1,6 +1,6 @@
 import { AppError } from '../../src/domain/errors.ts';
 import { MAX_REJECT_REASONS } from '../../src/wire/otlp-json.ts';
-import type { IngestTable } from '../../src/store/contracts/columns.ts';
+import type { IngestTable } from '../../src/store/contracts/rows/columns.ts';
 import type { RowPiece } from './row-pieces.ts';
 
 /** Result of decoding one export request. */

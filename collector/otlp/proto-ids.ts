@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../src/domain/errors.ts';
-import type { RowWriter } from '../../src/store/contracts/row-binary.ts';
+import type { RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
 
 const HEX = Buffer.from('0123456789abcdef');
 

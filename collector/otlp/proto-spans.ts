@@ -1,4 +1,4 @@
-import { encodeTruncated, RowWriter } from '../../src/store/contracts/row-binary.ts';
+import { encodeTruncated, RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
 import { Cuts } from './cuts.ts';
 import { writeAttributes, writeCutText } from './proto-attributes.ts';
 import { hasId, requireId, writeHexId } from './proto-ids.ts';

@@ -1,5 +1,5 @@
 import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
-import { RowWriter } from '../../src/store/contracts/row-binary.ts';
+import { RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
 
 /** Run of whole rows. An insert consists of pieces. */
 export interface RowPiece {

@@ -3,7 +3,7 @@ import { ALERT_SIGNAL, revivedDeliveries } from '../../outbound/alerts/dead-aler
 import { revivedScore, SCORE_SIGNAL } from '../../outbound/exporters/dead-score.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import { AppError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
-import { ROW_ENCODINGS } from '../../store/contracts/columns.ts';
+import { ROW_ENCODINGS } from '../../store/contracts/rows/columns.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { RowBlock } from '../../store/contracts/span-sink.ts';

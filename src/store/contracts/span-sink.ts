@@ -1,4 +1,4 @@
-import type { IngestTable } from './columns.ts';
+import type { IngestTable } from './rows/columns.ts';
 
 /** Rows of one table, encoded as RowBinary in the column order of `columns.ts`. */
 export interface RowBlock {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createBrotliCompress, createDeflate, createGzip, createZstdCompress } from 'node:zlib';
-import type { ChdbResult } from './chdb-session.ts';
+import type { ChdbResult } from './sessions/chdb-session.ts';
 import { plainBlocks } from './native/compressed-blocks.ts';
 import { EngineError, wireError } from './engine-error.ts';
 import { readEngineRequest, hasBlocksRequested, type EngineRequest } from './engine-request.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { ChdbResult, ChdbSession } from './chdb-session.ts';
+import type { ChdbResult, ChdbSession } from './sessions/chdb-session.ts';
 import type { EngineRequest } from './engine-request.ts';
-import type { NamedSessions } from './named-sessions.ts';
+import type { NamedSessions } from './sessions/named-sessions.ts';
 import { atRevision } from './native/native-revision.ts';
-import { leaseNamed, leasePooled, type Lease, type Outcome } from './session-lease.ts';
+import { leaseNamed, leasePooled, type Lease, type Outcome } from './sessions/session-lease.ts';
 import type { ReplyFiles } from './reply-files.ts';
-import type { SessionPool } from './session-pool.ts';
+import type { SessionPool } from './sessions/session-pool.ts';
 import type { Spool } from './spool.ts';
 import { sqlString, type InsertParts } from './sql-statement.ts';
 

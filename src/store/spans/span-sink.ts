@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
-import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../contracts/columns.ts';
+import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../contracts/rows/columns.ts';
 import type { RowBlock, SpanSink } from '../contracts/span-sink.ts';
 import { ofAllServers } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';

@@ -4,7 +4,7 @@ import type { RowLimits } from '../../../collector/otlp/row-limits.ts';
 import { collectRows, type RowPiece } from '../../../collector/otlp/row-pieces.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
 import type { Attributes, Span, SpanKind, StatusCode } from '../../../src/domain/trace/span.ts';
-import { encodeSpan } from '../../../src/store/contracts/row-binary.ts';
+import { encodeSpan } from '../../../src/store/contracts/rows/row-binary.ts';
 import { type AnyValue, lowerValue, MAX_VALUE_DEPTH } from '../../../src/wire/any-value.ts';
 import type {
   KeyValueMessage,

@@ -1,5 +1,5 @@
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import type { IngestTable } from '../../../src/store/contracts/columns.ts';
+import type { IngestTable } from '../../../src/store/contracts/rows/columns.ts';
 import type { RowBlock, SpanSink } from '../../../src/store/contracts/span-sink.ts';
 import { readRows, type Row } from '../store/row-binary-reader.ts';
 

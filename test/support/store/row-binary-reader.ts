@@ -1,4 +1,4 @@
-import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../../../src/store/contracts/columns.ts';
+import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../../../src/store/contracts/rows/columns.ts';
 
 export type Row = Record<string, unknown>;
 

@@ -3,7 +3,7 @@ import type { Decision } from '../../../src/domain/decision.ts';
 import { computeScoreId } from '../../../src/domain/identity.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import type { LogRecord, Span } from '../../../src/domain/trace/span.ts';
-import { encodeLog, encodeSpan, RowWriter } from '../../../src/store/contracts/row-binary.ts';
+import { encodeLog, encodeSpan, RowWriter } from '../../../src/store/contracts/rows/row-binary.ts';
 import type { RowBlock } from '../../../src/store/contracts/span-sink.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { runCommand } from './clickhouse-query.ts';

@@ -6,7 +6,7 @@ import { createInsertHealth } from '../../../collector/insert-health.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { ROW_ENCODINGS } from '../../../src/store/contracts/columns.ts';
+import { ROW_ENCODINGS } from '../../../src/store/contracts/rows/columns.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { recordingLetters } from '../../support/fakes/recording-letters.ts';

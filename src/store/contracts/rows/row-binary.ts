@@ -1,4 +1,4 @@
-import type { LogRecord, Span, SpanEvent } from '../../domain/trace/span.ts';
+import type { LogRecord, Span, SpanEvent } from '../../../domain/trace/span.ts';
 import { RowWriter } from './row-writer.ts';
 
 export { RowWriter };

@@ -1,4 +1,4 @@
-import type { ChdbSession } from '../chdb-session.ts';
+import type { ChdbSession } from '../sessions/chdb-session.ts';
 
 /** Kinds of functions, in the engine's words, that only compute: they reach no file, address, table or setting. */
 const SAFE_CATEGORIES = new Set(

@@ -1,8 +1,8 @@
-import type { ChdbSession } from '../chdb-session.ts';
+import type { ChdbSession } from '../sessions/chdb-session.ts';
 import { EngineError, wireError } from '../engine-error.ts';
 import type { EngineRequest } from '../engine-request.ts';
-import { runSilently, setStatement, useStatement, type Lease } from '../session-lease.ts';
-import type { SessionPool } from '../session-pool.ts';
+import { runSilently, setStatement, useStatement, type Lease } from '../sessions/session-lease.ts';
+import type { SessionPool } from '../sessions/session-pool.ts';
 import { sqlString } from '../sql-statement.ts';
 import { runLent, type Control, type StatementReply, type StatementRunner } from '../statement-runner.ts';
 import { nameRole, type ReaderAccount } from './reader-account.ts';

@@ -1,6 +1,6 @@
 import type { ChdbSession } from './chdb-session.ts';
-import { EngineError } from './engine-error.ts';
-import type { SessionRequest } from './engine-request.ts';
+import { EngineError } from '../engine-error.ts';
+import type { SessionRequest } from '../engine-request.ts';
 
 /** Session that a client named (`session_id`), with its settings and temporary tables. */
 interface NamedSession {

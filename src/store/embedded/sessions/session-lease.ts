@@ -1,10 +1,10 @@
 import type { ChdbSession } from './chdb-session.ts';
-import { EngineError } from './engine-error.ts';
-import type { EngineRequest, SessionRequest } from './engine-request.ts';
+import { EngineError } from '../engine-error.ts';
+import type { EngineRequest, SessionRequest } from '../engine-request.ts';
 import type { NamedLease, NamedSessions } from './named-sessions.ts';
 import type { PooledSession, SessionPool } from './session-pool.ts';
-import { sqlString } from './sql-statement.ts';
-import { quoteName } from '../quote-name.ts';
+import { sqlString } from '../sql-statement.ts';
+import { quoteName } from '../../quote-name.ts';
 
 /**
  * End of a statement. Output of a failed statement stays in its connection and appears before the next reply (seen with chdb

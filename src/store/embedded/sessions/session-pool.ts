@@ -1,5 +1,5 @@
 import type { ChdbSession } from './chdb-session.ts';
-import { EngineError } from './engine-error.ts';
+import { EngineError } from '../engine-error.ts';
 
 /** Session in use, with its settings. */
 export interface PooledSession {

@@ -1,6 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { ChdbModule, ChdbResult, ChdbSession } from '../../../../src/store/embedded/chdb-session.ts';
+import type {
+  ChdbModule,
+  ChdbResult,
+  ChdbSession,
+} from '../../../../src/store/embedded/sessions/chdb-session.ts';
 import { LACKING, ONE_AWAY, TWO_SHARDS } from './cluster-name.ts';
 import { listPlaced, localTable, SHARDING_KEY } from '../../../../src/store/cluster/placements.ts';
 
