@@ -73,10 +73,10 @@ describe('a backup of a store with rows in every table', () => {
       folders.original,
     );
     const taken = await folders.backup();
-    const partial = `${folders.copy}-2.partial`;
+    const partial = `${folders.copy}-5.partial`;
     mkdirSync(partial);
     writeFileSync(join(partial, 'mine'), '');
-    const rest = await folders.run('backup', '--to', `${folders.copy}-2`, '--data-dir', folders.original);
+    const rest = await folders.run('backup', '--to', `${folders.copy}-5`, '--data-dir', folders.original);
     const belowFile = await folders.run(
       'backup',
       '--to',
