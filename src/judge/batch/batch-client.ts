@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JudgeError, quoteText } from '../judge-error.ts';
-import { ProviderHttp, type BatchProvider } from './provider-http.ts';
+import { encodeForm, ProviderHttp, type BatchProvider } from './provider-http.ts';
 
 const fileId = z
   .string()
@@ -94,7 +94,8 @@ function createFileCalls(http: ProviderHttp): Pick<BatchClient, FileCall> {
       const form = new FormData();
       form.set('purpose', 'batch');
       form.set('file', new Blob([lines], { type: 'application/jsonl' }), fileName);
-      const file = await http.require(fileSchema, 'POST', '/files', { body: form, isTransfer: true });
+      const body = await encodeForm(form);
+      const file = await http.require(fileSchema, 'POST', '/files', { body, isTransfer: true });
       return file.id;
     },
     async findFiles(fileName) {
@@ -115,12 +116,13 @@ function createBatchCalls(http: ProviderHttp): Omit<BatchClient, FileCall> {
   const pathOf = (id: string) => `/batches/${encodeURIComponent(id)}`;
   return {
     async create(inputFileId, metadata) {
-      const body = JSON.stringify({
+      const bytes = JSON.stringify({
         input_file_id: inputFileId,
         endpoint: BATCH_ENDPOINT,
         completion_window: '24h',
         metadata,
       });
+      const body = { bytes, type: 'application/json' };
       return toBatch(await http.require(batchSchema, 'POST', '/batches', { body }));
     },
     async read(id) {

@@ -20,9 +20,24 @@ export interface BatchProvider {
 }
 
 interface Sent {
-  readonly body?: FormData | string;
+  readonly body?: Body;
   /** True for the transfer of a file. */
   readonly isTransfer?: boolean;
+}
+
+interface Body {
+  readonly bytes: ArrayBuffer | string;
+  /** Value of the header `content-type`. */
+  readonly type: string;
+}
+
+/**
+ * Encodes a form. Sent as a stream, as `fetch` does by itself, it ends in an unhandled rejection when the request is aborted
+ * before its first byte.
+ */
+export async function encodeForm(form: FormData): Promise<Body> {
+  const encoded = new Response(form);
+  return { bytes: await encoded.arrayBuffer(), type: encoded.headers.get('content-type') ?? '' };
 }
 
 /** HTTP of a provider. Every method throws a `JudgeError`. */
@@ -112,12 +127,12 @@ export class ProviderHttp {
     try {
       response = await this.#fetch(`${baseURL}${path}`, {
         method,
-        ...(body === undefined ? {} : { body }),
+        ...(body === undefined ? {} : { body: body.bytes }),
         // After a redirect, the key and the prompts would go to another server.
         redirect: 'manual',
         headers: {
           ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-          ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}),
+          ...(body === undefined ? {} : { 'content-type': body.type }),
         },
         signal: AbortSignal.any([this.#signal, timeout]),
       });

@@ -170,7 +170,7 @@ describe('a purge without a serve', () => {
     const left = await findTexts(clickhouse, [run!.traceId, 'of ann?']);
     await folder.dispose();
 
-    expect(refused).toMatchObject({ code: 130, stderr: expect.stringContaining('nothing was deleted') });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was deleted') });
     expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('otel_traces') });
     expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('nothing of the trace') });
     expect(left).toEqual([]);
