@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDurationMs, parseMomentMs } from '../config/index.ts';
+import { MOMENT_WORDS, parseDurationMs, parseMomentMs } from '../config/index.ts';
 
 /** Parsers of option values. A bad value ends the command as wrong usage (exit code 2). */
 
@@ -35,9 +35,7 @@ export function parseSpan(text: string): number {
 export function parseMoment(text: string): number {
   const atMs = parseMomentMs(text, Date.now());
   if (atMs === undefined) {
-    throw new InvalidArgumentError(
-      'Write a time before now (15m, 24h, 30d) or a date and time (2026-11-21T07:00:00Z).',
-    );
+    throw new InvalidArgumentError(`Write ${MOMENT_WORDS}.`);
   }
   return atMs;
 }

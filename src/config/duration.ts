@@ -1,5 +1,5 @@
 import { ConfigError } from '../domain/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/durations.ts';
+import { DAY_MS, HOUR_MS, LAST_MOMENT_MS, MINUTE_MS, SECOND_MS } from '../domain/durations.ts';
 
 const UNIT_MS = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
@@ -18,17 +18,22 @@ export function parseDurationMs(text: string): number | undefined {
   return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
 }
 
+/** Words for a text that `parseMomentMs` reads, after "write". */
+export const MOMENT_WORDS =
+  'a time before now (15m, 24h, 30d) or a date and time from 1970-01-01 to 2262-04-11 (2026-11-21T07:00:00Z)';
+
 /**
- * Parses a time before now (`1h`, `30d`), `now`, or a date and time, to Unix milliseconds. Returns undefined for any other
- * text.
+ * Parses a time before now (`1h`, `30d`), `now`, or a date and time that the store can hold, to Unix milliseconds. Returns
+ * undefined for any other text.
  */
 export function parseMomentMs(text: string, nowMs: number): number | undefined {
   const agoMs = text === 'now' ? 0 : parseDurationMs(text);
   if (agoMs !== undefined) {
-    return nowMs - agoMs;
+    // A time long ago means everything: nothing is stored from before 1970.
+    return Math.max(0, nowMs - agoMs);
   }
   const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(atMs) ? undefined : atMs;
+  return atMs >= 0 && atMs <= LAST_MOMENT_MS ? atMs : undefined;
 }
 
 /** Like `parseDurationMs`, for text that the schema has checked. Throws a `ConfigError` for any other text. */

@@ -12,6 +12,7 @@ export {
   durationDays,
   durationMs,
   MOMENT_PATTERN,
+  MOMENT_WORDS,
   parseDurationMs,
   parseMomentMs,
 } from './duration.ts';

@@ -4,3 +4,6 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const WEEK_MS = 7 * DAY_MS;
+
+/** The last moment that a nanosecond column of the store holds (2262-04-11), in Unix milliseconds. */
+export const LAST_MOMENT_MS = 9_223_372_036_854;

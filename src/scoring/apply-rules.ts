@@ -111,14 +111,14 @@ async function choose(
 }
 
 /**
- * Runs the cells that have to run, beginning with quick ones. Returns the result of every cell, and the runs that found no room in their
+ * Runs the cells that have to run, beginning with quick ones. Returns the result of every cell, and the runs that found no room, by
  * stock. Throws what the store throws, after all runs have ended.
  */
 async function runCells(
   task: TraceTask,
   passes: readonly RulePass[],
   terms: Omit<CellRun, 'ends'> & { readonly context: TraceContext },
-): Promise<{ results: Map<Cell, CellResult>; left: LeftRuns | null }> {
+): Promise<{ results: Map<Cell, CellResult>; left: readonly LeftRuns[] }> {
   const allCells = passes.flatMap((pass) => pass.cells);
   const results = new Map<Cell, CellResult>();
   for (const cell of allCells.filter(({ plan }) => plan.action !== 'run')) {
@@ -138,7 +138,7 @@ async function runCells(
   // A judge is asked at once: the rows of quick scorers may wait for a common write.
   const quick = runAll(byStock.get(null) ?? []);
   const slow: Cell[] = [];
-  let left: LeftRuns | null = null;
+  const left: LeftRuns[] = [];
   for (const [stock, cells] of byStock) {
     if (stock === null) {
       continue;
@@ -146,7 +146,7 @@ async function runCells(
     const end = findEnd(task, stock, { runs: cells.length, mode: run.mode });
     if (end === null) {
       cells.forEach((cell) => results.set(cell, leaveCell()));
-      left ??= { stock, runs: cells.length };
+      left.push({ stock, runs: cells.length });
     } else {
       ends.set(stock, end);
       slow.push(...cells);

@@ -78,7 +78,7 @@ async function scoreMembers(
   for (const stage of planStages(candidates, owner, task)) {
     const read = (candidate: TraceCandidate) => (candidate === owner ? run.data : { partOf: ownerId });
     done.push(...(await Promise.all(stage.map((candidate) => decide(candidate, read(candidate))))));
-    if (done.some(({ error, left }) => error !== null || left !== null)) {
+    if (done.some(({ error, left }) => error !== null || left.length > 0)) {
       break;
     }
   }
@@ -154,7 +154,7 @@ function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[])
   const triggerKeys = new Set(triggers.map(({ key }) => joinTraceKey(key)));
   const others = done.filter(({ key }) => !triggerKeys.has(joinTraceKey(key)));
   const error = done.find((outcome) => outcome.error !== null)?.error ?? null;
-  const left = done.find((outcome) => outcome.left !== null)?.left ?? null;
+  const left = done.find((outcome) => outcome.left.length > 0)?.left ?? [];
   return triggers.map(({ key, activity }, index) => {
     const own = done.filter((outcome) => joinTraceKey(outcome.key) === joinTraceKey(key));
     const included = index === 0 ? [...own, ...others] : own;

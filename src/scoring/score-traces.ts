@@ -173,13 +173,13 @@ interface SelectedTraces {
   /** Traces whose rules decline them, or have no room now: their content is not read. */
   readonly toDecline: readonly Selected[];
   /** Runs of `toDecline` that found no room. */
-  readonly leftRuns: ReadonlyMap<string, LeftRuns>;
+  readonly leftRuns: ReadonlyMap<string, readonly LeftRuns[]>;
 }
 
 /** Room for the runs of a trace, or the runs that found none. */
 interface Reservation {
   readonly room: Room | undefined;
-  readonly left: LeftRuns | null;
+  readonly left: readonly LeftRuns[];
 }
 
 /** Selects the rules of each candidate. Settles candidates that need no work now. */
@@ -196,7 +196,7 @@ async function selectCandidates(
   const unread = await findUnread(scoring.stores, candidates, mode);
   const toRead = new Map<string, Selected>();
   const toDecline: Selected[] = [];
-  const leftRuns = new Map<string, LeftRuns>();
+  const leftRuns = new Map<string, readonly LeftRuns[]>();
   for (const candidate of candidates) {
     const { activity } = candidate;
     const key = joinTraceKey(activity);
@@ -210,11 +210,11 @@ async function selectCandidates(
     };
     const selected = selectTrace(candidate, lookups, mode);
     const { room, left } = reserveRoom(selected, scoring, mode);
-    const isRead = unread.has(key) || (left === null && selected.rules.length > 0);
+    const isRead = unread.has(key) || (left.length === 0 && selected.rules.length > 0);
     if (isRead) {
-      toRead.set(key, { ...selected, rules: left === null ? selected.rules : [], room });
+      toRead.set(key, { ...selected, rules: left.length === 0 ? selected.rules : [], room });
     }
-    if (left !== null && (isRead || selected.declined.length > 0)) {
+    if (left.length > 0 && (isRead || selected.declined.length > 0)) {
       leftRuns.set(key, left);
     }
     if (isRead) {
@@ -363,15 +363,17 @@ function reserveRoom(selected: Selected, scoring: Scoring, { admission }: Scorin
   );
   const [first] = stocks;
   if (admission === null || selected.room !== undefined || stocks.includes(null) || !first) {
-    return { room: selected.room, left: null };
+    return { room: selected.room, left: [] };
   }
-  for (const [stock, runs] of Map.groupBy(stocks, (each) => each ?? first)) {
-    const room = admission.admit(stock, runs.length);
+  const left: LeftRuns[] = [];
+  for (const [stock, { length: runs }] of Map.groupBy(stocks, (each) => each ?? first)) {
+    const room = admission.admit(stock, runs);
     if (room !== null) {
-      return { room, left: null };
+      return { room, left: [] };
     }
+    left.push({ stock, runs });
   }
-  return { room: undefined, left: { stock: first, runs: stocks.filter((stock) => stock === first).length } };
+  return { room: undefined, left };
 }
 
 /** Lists the rows that this process tries again later: another process may have written them. */

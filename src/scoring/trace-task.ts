@@ -64,8 +64,8 @@ export interface TraceOutcome {
   readonly waitUntilMs: number | null;
   /** Earlier rows whose next attempt is in the future. Only for a trace that needs no work now. */
   readonly postponed: readonly Decision[];
-  /** Runs that found no room in their stock: their scorers decide in a later pass. */
-  readonly left: LeftRuns | null;
+  /** Runs that found no room, by stock: their scorers decide in later passes. */
+  readonly left: readonly LeftRuns[];
   /** Error that broke the pass off: missing decisions come with the next pass. */
   readonly error: AppError | null;
 }
@@ -80,7 +80,7 @@ export function buildOutcome(key: TraceKey, parts: Partial<TraceOutcome> = {}): 
     tombstones: [],
     waitUntilMs: null,
     postponed: [],
-    left: null,
+    left: [],
     error: null,
     ...parts,
   };

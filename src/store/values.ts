@@ -1,9 +1,8 @@
-/** The last moment that a nanosecond column holds (2262-04-11), in Unix milliseconds. */
-const LAST_MS = 9_223_372_036_854;
+import { LAST_MOMENT_MS } from '../domain/durations.ts';
 
 /** Unix milliseconds as the text of a UTC time column, held within 1970 to 2262. Fractions are cut. */
 export function toDateTime(ms: number): string {
-  const held = Math.min(Math.max(Math.trunc(ms), 0), LAST_MS);
+  const held = Math.min(Math.max(Math.trunc(ms), 0), LAST_MOMENT_MS);
   return new Date(held).toISOString().replace('T', ' ').replace('Z', '');
 }
 

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { MOMENT_PATTERN, parseMomentMs } from '../../config/index.ts';
+import { MOMENT_PATTERN, MOMENT_WORDS, parseMomentMs } from '../../config/index.ts';
 import { hexId } from '../schemas/target-fields.ts';
 import { DECISION_STATUSES } from '../../domain/decision.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
@@ -78,10 +78,7 @@ export function readMoment(name: string, given: string | undefined, nowMs: numbe
   }
   const atMs = parseMomentMs(given, nowMs);
   if (atMs === undefined) {
-    throw new InvalidInputError(
-      `${name}: write a time before now (24h) or a date and time (2026-11-21T07:00:00Z)`,
-    );
+    throw new InvalidInputError(`${name}: write ${MOMENT_WORDS}`);
   }
-  // Nothing is stored of earlier times, and a reply cannot name a year before 0.
-  return Math.max(0, atMs);
+  return atMs;
 }

@@ -67,6 +67,7 @@ export function createSpoolStores(spool: TraceSpool, nowMs: number): ScoringStor
       find: none,
       turns: async () => ({ turns: [], count: 0 }),
       decisions: none,
+      resultTimes: none,
       scores: none,
       findIds: none,
     },

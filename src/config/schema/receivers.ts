@@ -140,7 +140,7 @@ export const Readiness = z.strictObject({
         .min(1, { error: 'must be at least 1' })
         .max(1440, { error: 'must be at most 1440' })
         .default(24)
-        .describe('Most times a day that a session is scored again after new turns, at even distances.')
+        .describe('Most times that a session is scored within 24 hours.')
         .meta({ unit: 'times a day' }),
     })
     .prefault({})

@@ -11,7 +11,7 @@ export interface RunStock {
   readonly high: number;
 }
 
-/** Runs of one pass that found no room in their stock. */
+/** Runs of one pass that found no room in one stock. */
 export interface LeftRuns {
   readonly stock: RunStock;
   readonly runs: number;

@@ -158,7 +158,7 @@ export class CatchUp {
   done({ key, left, decisions }: TraceOutcome): void {
     const taken = this.#taken.get(joinTraceKey(key));
     // A trace that was left waits for room, so it is still under way.
-    if (taken !== undefined && left === null) {
+    if (taken !== undefined && left.length === 0) {
       taken.isDone = true;
       const costUsd = decisions.reduce((sum, row) => sum + (row.costUsd ?? 0), 0);
       if (costUsd > 0) {

@@ -23,8 +23,8 @@ export interface WorkQueue {
   push(item: WorkItem, urgency: Urgency): boolean;
   /** Takes up to `limit` traces; they are under way until `done`. */
   take(limit: number): WorkItem[];
-  /** Notes that runs of a trace under way found no room in a stock. After `done` the trace waits for room. */
-  leave(item: WorkItem, left: LeftRuns): void;
+  /** Notes that runs of a trace under way found no room. After `done` the trace waits for room in any of their stocks. */
+  leave(item: WorkItem, left: readonly LeftRuns[]): void;
   done(items: readonly WorkItem[]): void;
   /** Takes up to `limit` traces that wait for room in the stock, of at most `runs` runs, but at least one. */
   takeLeft(stock: RunStock, part: { end: StockEnd; limit: number; runs: number }): LeftTrace[];
@@ -56,17 +56,17 @@ export function createWorkQueue(nowMs: () => number, maxQueued: number = MAX_QUE
   return new TraceQueue(nowMs, maxQueued);
 }
 
-/** A trace that is not under way. */
+/** A trace that is not under way. It has an entry for each stock in which it waits for room. */
 interface Entry {
   readonly item: WorkItem;
-  /** Runs that found no room; 0 for a trace without an earlier pass. */
+  /** Runs that found no room in the stock; 0 for a trace without an earlier pass. */
   readonly runs: number;
 }
 
 /** A trace under way. */
 interface Running {
   readonly urgency: Urgency;
-  left: LeftRuns | null;
+  left: readonly LeftRuns[];
   /** The pass that follows this one. */
   next: { readonly item: WorkItem; readonly urgency: Urgency } | null;
 }
@@ -74,11 +74,19 @@ interface Running {
 /** Entries of each urgency, in the order in which they came. */
 type Entries = Readonly<Record<Urgency, Map<string, Entry>>>;
 
+/** Entries to which a trace is added, and the number of its runs there. */
+interface Place {
+  readonly entries: Entries;
+  readonly runs: number;
+}
+
 class TraceQueue implements WorkQueue {
   readonly #nowMs: () => number;
   readonly #maxQueued: number;
   readonly #ready: Entries = createEntries();
   readonly #left = new Map<RunStock, Entries>();
+  /** Keys of all traces that have entries. */
+  readonly #keys = new Set<string>();
   readonly #running = new Map<string, Running>();
   #spilled = 0;
   /** Times since which the oldest traces could be scored that had no room before the last sweep began, and since then. */
@@ -103,10 +111,11 @@ class TraceQueue implements WorkQueue {
       return true;
     }
     const earlier = this.#remove(key);
-    return this.#add(this.#ready, earlier?.urgency === 'live' ? 'live' : urgency, {
-      item: mergeItems(earlier?.entry.item, { ...item, readyAtMs: item.readyAtMs ?? this.#nowMs() }),
-      runs: 0,
-    });
+    return this.#add(
+      mergeItems(earlier?.item, { ...item, readyAtMs: item.readyAtMs ?? this.#nowMs() }),
+      earlier?.urgency === 'live' ? 'live' : urgency,
+      [{ entries: this.#ready, runs: 0 }],
+    );
   }
 
   take(limit: number): WorkItem[] {
@@ -115,7 +124,7 @@ class TraceQueue implements WorkQueue {
     return this.#start(entries);
   }
 
-  leave(item: WorkItem, left: LeftRuns): void {
+  leave(item: WorkItem, left: readonly LeftRuns[]): void {
     const running = this.#running.get(joinTraceKey(item));
     if (running !== undefined) {
       running.left = left;
@@ -132,11 +141,13 @@ class TraceQueue implements WorkQueue {
       }
       const { next, left, urgency } = running;
       if (next !== null) {
-        this.push(mergeItems(left === null ? undefined : item, next.item), next.urgency);
-      } else if (left !== null) {
-        const entries = this.#left.get(left.stock) ?? createEntries();
-        this.#left.set(left.stock, entries);
-        this.#add(entries, urgency, { item: mergeItems(undefined, item), runs: left.runs });
+        this.push(mergeItems(left.length === 0 ? undefined : item, next.item), next.urgency);
+      } else if (left.length > 0) {
+        this.#add(
+          mergeItems(undefined, item),
+          urgency,
+          left.map((each) => this.#findPlace(each)),
+        );
       }
     }
   }
@@ -172,12 +183,11 @@ class TraceQueue implements WorkQueue {
   }
 
   has(key: TraceKey): boolean {
-    const name = joinTraceKey(key);
-    return this.#maps().some(({ entries }) => entries.has(name));
+    return this.#keys.has(joinTraceKey(key));
   }
 
   queued(): number {
-    return this.#maps().reduce((sum, { entries }) => sum + entries.size, 0);
+    return this.#keys.size;
   }
 
   ready(): number {
@@ -215,9 +225,10 @@ class TraceQueue implements WorkQueue {
 
   clear(): void {
     this.#maps().forEach(({ entries }) => entries.clear());
+    this.#keys.clear();
     for (const running of this.#running.values()) {
       running.next = null;
-      running.left = null;
+      running.left = [];
     }
   }
 
@@ -230,43 +241,53 @@ class TraceQueue implements WorkQueue {
     ];
   }
 
-  #remove(key: string): { entry: Entry; urgency: Urgency } | undefined {
+  /** Removes all entries of a trace. */
+  #remove(key: string): { item: WorkItem; urgency: Urgency } | undefined {
+    let found: { item: WorkItem; urgency: Urgency } | undefined;
     for (const { urgency, entries } of this.#maps()) {
       const entry = entries.get(key);
       if (entry !== undefined) {
         entries.delete(key);
-        return { entry, urgency };
+        found = { item: entry.item, urgency };
       }
     }
-    return undefined;
+    this.#keys.delete(key);
+    return found;
+  }
+
+  #findPlace({ stock, runs }: LeftRuns): Place {
+    const entries = this.#left.get(stock) ?? createEntries();
+    this.#left.set(stock, entries);
+    return { entries, runs };
   }
 
   /**
-   * Adds an entry. A full queue drops its oldest trace of the least urgency for a live one, so that new traces are scored soon.
-   * Returns false when a trace was dropped.
+   * Adds a trace at some places. A full queue drops its oldest trace of the least urgency for a live one, so that new traces are
+   * scored soon. Returns false when a trace was dropped.
    */
-  #add(target: Entries, urgency: Urgency, entry: Entry): boolean {
+  #add(item: WorkItem, urgency: Urgency, places: readonly Place[]): boolean {
     const isFull = this.queued() >= this.#maxQueued;
     if (isFull) {
       this.#spilled += 1;
       const victims = this.#maps().find(({ entries }) => entries.size > 0)?.entries;
       const oldest = victims?.keys().next().value;
       const isRefused = urgency === 'sweep' || oldest === undefined;
-      const dropped = isRefused ? entry : victims?.get(oldest);
-      this.#spilledSinceMs = Math.min(this.#spilledSinceMs, dropped?.item.readyAtMs ?? Infinity);
+      const dropped = isRefused ? item : this.#remove(oldest)?.item;
+      this.#spilledSinceMs = Math.min(this.#spilledSinceMs, dropped?.readyAtMs ?? Infinity);
       if (isRefused) {
         return false;
       }
-      victims?.delete(oldest);
     }
-    target[urgency].set(joinTraceKey(entry.item), entry);
+    const key = joinTraceKey(item);
+    this.#keys.add(key);
+    places.forEach(({ entries, runs }) => entries[urgency].set(key, { item, runs }));
     return !isFull;
   }
 
   #start(taken: readonly (readonly [string, Entry])[]): WorkItem[] {
     return taken.map(([key, { item }]) => {
       const { urgency } = this.#remove(key) ?? { urgency: 'live' };
-      this.#running.set(key, { urgency, left: null, next: null });
+      this.#running.set(key, { urgency, left: [], next: null });
       return item;
     });
   }

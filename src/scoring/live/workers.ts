@@ -139,7 +139,7 @@ export class Workers {
       return;
     }
     this.#failures.delete(name);
-    if (outcome.left !== null) {
+    if (outcome.left.length > 0) {
       this.#deps.queue.leave(item, outcome.left);
     }
     if (outcome.waitUntilMs !== null) {

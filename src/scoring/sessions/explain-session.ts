@@ -6,7 +6,9 @@ import type { ComputedLine } from '../explain.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 import { prepareRule, type Rule } from '../select/rule.ts';
 import { buildRuleHistory } from '../select/rule-history.ts';
-import { computeSessionWait, type SessionSettings } from './session-readiness.ts';
+import { readSessionWait, type SessionSettings } from './session-readiness.ts';
+
+const SCORED_ENOUGH = 'it was scored as often as readiness.session.rescores allows in 24 hours';
 
 export interface SessionExplanation {
   readonly decisions: readonly Decision[];
@@ -52,14 +54,17 @@ export async function explainSession(
   const open = onSessions.filter(
     ({ name }) => !prior.some((row) => row.rule === name && row.evidenceUntil >= lastArrivalMs),
   );
+  const dueAtMs =
+    open.length === 0 ? null : await readSessionWait(stores.sessions, activity, prior, nowMs, settings);
+  const isIdleBefore = (dueAtMs ?? 0) > lastArrivalMs + settings.idleMs;
+  const waitReason = isIdleBefore ? SCORED_ENOUGH : 'further turns may still come';
   const computed = open.map((rule) => {
     if (history.inForce(rule, lastArrivalMs) === null) {
       return line(rule.name, 'not_covered', 'the last turn arrived before the rule was first loaded');
     }
-    const dueAtMs = computeSessionWait(activity, prior, nowMs, settings);
     return dueAtMs === null
       ? line(rule.name, 'waiting', 'the session is ready: it is scored next')
-      : line(rule.name, 'waiting', 'further turns may still come', dueAtMs);
+      : line(rule.name, 'waiting', waitReason, dueAtMs);
   });
   return { decisions, computed, scores, nowMs };
 }

@@ -15,7 +15,7 @@ import { readStoreClock } from '../store-clock.ts';
 import { buildOutcome, type TraceOutcome } from '../trace-task.ts';
 import { MAX_SESSION_TURNS, readSession } from './read-session.ts';
 import { endWithPurge } from './purge-guard.ts';
-import { computeSessionWait, type SessionSettings } from './session-readiness.ts';
+import { readSessionWait, type SessionSettings } from './session-readiness.ts';
 
 /**
  * Scores a session by the rules on sessions, when it is ready. It is the same path as that of a trace: the turns are read as one
@@ -60,7 +60,9 @@ async function scoreReady(
   if (activity === undefined) {
     return expire(scoring, outcomeKey, mode, buildExpired(prior, clock.nowMs()));
   }
-  const waitUntilMs = mode.waits ? computeSessionWait(activity, prior, clock.nowMs(), settings) : null;
+  const waitUntilMs = mode.waits
+    ? await readSessionWait(stores.sessions, activity, prior, clock.nowMs(), settings)
+    : null;
   if (waitUntilMs !== null) {
     return buildOutcome(outcomeKey, { waitUntilMs });
   }

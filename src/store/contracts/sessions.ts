@@ -49,6 +49,15 @@ export interface SessionTurn extends TraceKey {
   readonly startedAtMs: number;
 }
 
+/** Results of rules on one session. */
+export interface SessionResultsQuery {
+  readonly tenant: string;
+  readonly targetId: string;
+  readonly rules: readonly string[];
+  /** Unix milliseconds, by the store's clock. */
+  readonly sinceMs: number;
+}
+
 export interface SessionStore {
   /** Finds sessions that have, for a cell that covers their last arrival, no row as new as it. The one idle for longest comes first. */
   undecided(query: UndecidedSessionsQuery): Promise<SessionActivity[]>;
@@ -65,6 +74,8 @@ export interface SessionStore {
   ): Promise<{ readonly turns: readonly SessionTurn[]; readonly count: number }>;
   /** Current decisions of the sessions with these target ids. */
   decisions(tenant: string, targetIds: readonly string[]): Promise<Decision[]>;
+  /** Lists the times since when a session was scored or failed, in order, one for each state of its turns. */
+  resultTimes(query: SessionResultsQuery): Promise<number[]>;
   /** Current scores of a session. */
   scores(key: SessionKey): Promise<Score[]>;
   /** Finds the session ids of targets whose id is a hash. */

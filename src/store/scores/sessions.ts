@@ -41,6 +41,17 @@ export function createSessionStore(database: Database): SessionStore {
       );
       return rows.flat().map(fromDecisionRow);
     },
+    resultTimes: async ({ tenant, targetId, rules, sinceMs }) => {
+      const rows = await database.rows<{ at: string }>(
+        `SELECT toUnixTimestamp64Milli(min(WrittenAt)) AS at FROM decision_arrivals
+         WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND TraceId = ''
+           AND Tenant = {tenant:String} AND Target = 'session' AND TargetId = {targetId:String}
+           AND Rule IN {rules:Array(String)} AND Status IN ('scored', 'failed')
+         GROUP BY EvidenceUntil ORDER BY at`,
+        { since: Math.trunc(sinceMs), tenant, targetId, rules: [...rules] },
+      );
+      return rows.map(({ at }) => Number(at));
+    },
     scores: async ({ tenant, sessionId }) => {
       const rows = await database.rows<ScoreRow>(
         `SELECT ${SCORE_SELECTION} FROM scores FINAL

@@ -1,3 +1,4 @@
+import { LAST_MOMENT_MS } from '../../domain/durations.ts';
 import {
   joinTraceKey,
   MAX_KEYS,
@@ -128,11 +129,10 @@ function findEarliest(
 }
 
 const INT64_MAX = 2n ** 63n - 1n;
-const LAST_MS = Number(INT64_MAX / 1_000_000n);
 
 /** Converts Unix milliseconds to nanoseconds as decimal text, limited to the range of span times (1970 to 2262). */
 export function toNanos(ms: number): string {
-  if (ms > LAST_MS) {
+  if (ms > LAST_MOMENT_MS) {
     return String(INT64_MAX);
   }
   return String(BigInt(Math.trunc(Math.max(ms, 0))) * 1_000_000n);

@@ -21,7 +21,8 @@ function runsOf(person: string, count = 6): AgentTraceBuilder[] {
   );
 }
 
-describe('a purge beside a running serve', () => {
+// A purge deletes once more 45 s after the first time: those that do not disturb each other wait at the same time.
+describe('a purge', () => {
   let judge: JudgeServer;
   let folder: ServeFolder;
   let serve: ServeAddresses;
@@ -86,7 +87,7 @@ describe('a purge beside a running serve', () => {
     `"${person}"`,
   ];
 
-  it('leaves nothing of a user in any column, with scorers at work on the traces', async () => {
+  it.concurrent('beside a running serve leaves nothing of a user in any column, with scorers at work on the traces', async () => {
     const runs = runsOf('ann');
     await Promise.all(runs.map((run) => sendTraces(serve.otlpHttp, run.request())));
     await until(async () => (await countRows('scores', "UserId = 'ann'")) > 3);
@@ -118,7 +119,7 @@ describe('a purge beside a running serve', () => {
     return reply;
   }
 
-  it('scores a session again from the turns of another person', async () => {
+  it.concurrent('beside a running serve scores a session again from the turns of another person', async () => {
     const [first, second] = [runsOf('carl', 1)[0]!, runsOf('dora', 1)[0]!];
     const inChat = (run: AgentTraceBuilder) => run.withAttributes({ 'gen_ai.conversation.id': 'family' });
     await Promise.all([first, second].map((run) => sendTraces(serve.otlpHttp, inChat(run).request())));
@@ -133,8 +134,29 @@ describe('a purge beside a running serve', () => {
     expect(await countRows('scores', `TraceId = '${second.traceId}'`)).toBeGreaterThan(0);
   });
 
+  it.concurrent('without a serve asks, and deletes nothing without a yes; with it, the command does the work itself', async () => {
+    const home = new ServeFolder({ rules: [{ name: 'all', scorers: ['keyword-coverage'] }] });
+    const [run] = runsOf('ann', 1);
+    const started = await home.start();
+    await sendTraces(started.otlpHttp, run!.request());
+    await home.stop();
+    const args = ['purge', '--trace', run!.traceId, '--config', home.configFile];
+    const declined = await runCli(args, { cwd: home.path, stdin: 'no\n' });
+    const done = await runCli(args, { cwd: home.path, stdin: 'yes\n' });
+    const again = await runCli([...args, '--yes'], { cwd: home.path });
+    const { clickhouse } = await home.start();
+    const left = await findTexts(clickhouse, [run!.traceId, 'of ann?']);
+    await home.dispose();
+
+    expect(declined).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was deleted') });
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('otel_traces') });
+    expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('nothing of the trace') });
+    expect(left).toEqual([]);
+  });
+
   it('ends by itself after a kill of the command, and after a kill of serve', async () => {
-    const runs = runsOf('eve');
+    // Scorers that see a trace of a purged user have it purged, too: each trace is one more wait.
+    const runs = runsOf('eve', 2);
     await Promise.all(runs.map((run) => sendTraces(serve.otlpHttp, run.request())));
     await until(async () => (await countRows('runs', "UserId = 'eve'")) >= runs.length);
     const command = startCli(['purge', '--user', 'eve', '--yes', '--config', folder.configFile], {
@@ -152,27 +174,5 @@ describe('a purge beside a running serve', () => {
     expect(await findTexts(serve.clickhouse, textsOf('eve', runs))).toEqual([]);
     await sendTraces(serve.otlpHttp, runs[0]!.request());
     expect(await findTexts(serve.clickhouse, [runs[0]!.traceId])).toEqual([]);
-  });
-});
-
-describe('a purge without a serve', () => {
-  it('asks, and deletes nothing without a yes; with it, the command does the work itself', async () => {
-    const folder = new ServeFolder({ rules: [{ name: 'all', scorers: ['keyword-coverage'] }] });
-    const [run] = runsOf('ann', 1);
-    const serve = await folder.start();
-    await sendTraces(serve.otlpHttp, run!.request());
-    await folder.stop();
-    const args = ['purge', '--trace', run!.traceId, '--config', folder.configFile];
-    const refused = await runCli(args, { cwd: folder.path, stdin: 'no\n' });
-    const done = await runCli(args, { cwd: folder.path, stdin: 'yes\n' });
-    const again = await runCli([...args, '--yes'], { cwd: folder.path });
-    const { clickhouse } = await folder.start();
-    const left = await findTexts(clickhouse, [run!.traceId, 'of ann?']);
-    await folder.dispose();
-
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing was deleted') });
-    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('otel_traces') });
-    expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('nothing of the trace') });
-    expect(left).toEqual([]);
   });
 });

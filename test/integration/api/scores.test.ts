@@ -111,6 +111,8 @@ describe('the list of scores', () => {
   test.each([
     ['scores?agnet=x', /agnet.*agent/],
     ['scores?since=soon', /since/],
+    ['scores?until=2300-01-01T00:00:00Z', /until: .*to 2262-04-11/],
+    ['coverage?since=1969-12-31', /since: .*from 1970-01-01/],
     ['scores?cursor=abc', /cursor/],
     ['scores?min=low', /min/],
     ['scores?limit=501', /limit/],

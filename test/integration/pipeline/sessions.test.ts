@@ -18,8 +18,7 @@ import { until } from '../../support/until.ts';
 
 const WAIT_MS = 200;
 const IDLE_MS = 1_000;
-/** One re-score a second: none waits for its part of the day. */
-const SETTINGS = { idleMs: IDLE_MS, maxAgeMs: 60_000, rescores: 86_400 };
+const SETTINGS = { idleMs: IDLE_MS, maxAgeMs: 60_000, rescores: 24 };
 
 let base: TestStore;
 let store: Store;

@@ -147,6 +147,23 @@ describe('sessions in the store', () => {
     expect(due.filter(({ targetId }) => targetId.startsWith('held'))).toEqual([]);
   });
 
+  test('list when they got results, once for each state of their turns', async () => {
+    const at = (evidenceUntil: number, fields = {}) => decided('limited', 'a', evidenceUntil, fields);
+    const { decisions, sessions } = it.store;
+    const writeAt = async (...rows: ReturnType<typeof at>[]) => {
+      await decisions.write(rows);
+      return it.store.spans.nowMs();
+    };
+    const firstMs = await writeAt(at(1), decided('limited', 'b', 1, { status: 'failed' }));
+    const secondMs = await writeAt(at(2), at(2, { scorer: 'b' }), at(3, { status: 'sampled_out' }));
+    await writeAt(at(4, { rule: 'other' }), at(5, { tenant: 'x' }), decided('unlimited', 'a', 6));
+    const listed = (sinceMs: number) =>
+      sessions.resultTimes({ tenant: '', targetId: 'limited', rules: ['s'], sinceMs });
+    const [first, second, ...more] = await listed(nowMs - 60_000);
+    expect([first! <= firstMs, second! >= firstMs && second! <= secondMs, more]).toEqual([true, true, []]);
+    expect(await listed(second!)).toEqual([second]);
+  });
+
   test('have their scores apart from those of their traces', async () => {
     const ofSession = buildScore({
       traceId: '',

@@ -11,8 +11,8 @@ export interface ExportWorld extends Pick<TestStore, 'store' | 'options'> {
   readonly receiver: HttpReceiver;
   /** Starts a process that exports. It stops with the test. */
   readonly start: (...terms: StartTerms) => Promise<ExportProcess>;
-  /** Stores new scores. */
-  readonly write: (count: number) => Promise<Score[]>;
+  /** Stores new scores. `prepare` gets them before: an exporter may send a score before the write has returned. */
+  readonly write: (count: number, prepare?: (scores: readonly Score[]) => void) => Promise<Score[]>;
 }
 
 /** Registers the hooks of a file of tests. */
@@ -48,8 +48,9 @@ export function describeExports(): ExportWorld {
       running.push(started);
       return started;
     },
-    async write(count) {
+    async write(count, prepare) {
       const scores = Array.from({ length: count }, () => buildScore());
+      prepare?.(scores);
       await base.store.scores.write(scores);
       return scores;
     },

@@ -338,6 +338,20 @@ export class MemoryStore {
         this.decisions().filter(
           (row) => row.tenant === tenant && row.target === 'session' && targetIds.includes(row.targetId),
         ),
+      resultTimes: async ({ tenant, targetId, rules, sinceMs }) => {
+        const results = this.decisionLog.filter(
+          (row) =>
+            row.tenant === tenant &&
+            row.target === 'session' &&
+            row.targetId === targetId &&
+            rules.includes(row.rule) &&
+            (row.status === 'scored' || row.status === 'failed'),
+        );
+        return [...Map.groupBy(results, (row) => row.evidenceUntil).values()]
+          .map((rows) => Math.min(...rows.map((row) => row.decidedAt)))
+          .filter((atMs) => atMs >= sinceMs)
+          .sort((a, b) => a - b);
+      },
       scores: async (key) =>
         this.scores().filter((score) => score.target === 'session' && isSameSession(score, key)),
       findIds: async (targets) =>

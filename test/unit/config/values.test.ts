@@ -11,9 +11,22 @@ describe('parseMomentMs', () => {
     ['1h', nowMs - 3_600_000],
     ['2026-11-21T07:00:00Z', nowMs - 3_600_000],
     ['2026-11-20', Date.UTC(2026, 10, 20)],
+    ['1970-01-01', 0],
+    ['2262-04-11T23:47:16.854Z', 9_223_372_036_854],
   ])('reads %s', (text, expected) => {
     expect(parseMomentMs(text, nowMs)).toBe(expected);
   });
+
+  it('reads a time before 1970 as 1970: a long time ago means everything', () => {
+    expect(parseMomentMs('36500d', nowMs)).toBe(0);
+  });
+
+  it.each(['1969-12-31', '2262-04-11T23:47:16.855Z', '2300-01-01T00:00:00Z', '9999-12-31'])(
+    'refuses %s, which the store cannot hold',
+    (text) => {
+      expect(parseMomentMs(text, nowMs)).toBeUndefined();
+    },
+  );
 
   it.each(['', '5', 'yesterday', '2026-13-40'])('refuses %j', (text) => {
     expect(parseMomentMs(text, nowMs)).toBeUndefined();

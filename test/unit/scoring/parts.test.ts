@@ -93,7 +93,7 @@ describe('the work queue', () => {
       for (const name of names) {
         queue.push(key(name), 'live');
         const taken = queue.take(1);
-        taken.forEach((item) => queue.leave(item, { stock, runs: 2 }));
+        taken.forEach((item) => queue.leave(item, [{ stock, runs: 2 }]));
         queue.done(taken);
       }
       return queue;
@@ -123,11 +123,46 @@ describe('the work queue', () => {
       expect(queue.take(9)).toEqual([{ ...key('a'), reread: true, readyAtMs: 0 }]);
     });
 
+    it('returns a trace that waits in two stocks for either, once, and counts it as one', () => {
+      const other: RunStock = { ...stock };
+      const queue = queueLeft();
+      for (const name of ['a', 'b', 'c']) {
+        queue.push(key(name), 'live');
+        const taken = queue.take(1);
+        const left = [
+          { stock, runs: 2 },
+          { stock: other, runs: 1 },
+        ];
+        taken.forEach((item) => queue.leave(item, left));
+        queue.done(taken);
+      }
+      expect(queue.queued()).toBe(3);
+      const ofOther = queue.takeLeft(other, { end: 'oldest', limit: 1, runs: 9 });
+      expect(ofOther).toMatchObject([{ item: { traceId: 'a' }, runs: 1 }]);
+      const ofStock = queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 9 });
+      expect(ofStock).toMatchObject([{ item: { traceId: 'b' }, runs: 2 }, { item: { traceId: 'c' } }]);
+      expect(queue.awaitedStocks()).toEqual([]);
+      expect(queue.queued()).toBe(0);
+    });
+
+    it('drops a trace from every stock in which it waits, when the queue is full', () => {
+      const other: RunStock = { ...stock };
+      const queue = createWorkQueue(() => 0, 1);
+      queue.push(key('old'), 'live');
+      const taken = queue.take(1);
+      const left = [stock, other].map((each) => ({ stock: each, runs: 1 }));
+      taken.forEach((item) => queue.leave(item, left));
+      queue.done(taken);
+      expect(queue.push(key('new'), 'live')).toBe(false);
+      expect(queue.awaitedStocks()).toEqual([]);
+      expect(queue.take(9)).toMatchObject([{ traceId: 'new' }]);
+    });
+
     it('forgets them when it is cleared, those of traces under way too', () => {
       const queue = queueLeft('a');
       queue.push(key('b'), 'live');
       const taken = queue.take(1);
-      taken.forEach((item) => queue.leave(item, { stock, runs: 2 }));
+      taken.forEach((item) => queue.leave(item, [{ stock, runs: 2 }]));
       queue.clear();
       queue.done(taken);
       expect(queue.queued()).toBe(0);

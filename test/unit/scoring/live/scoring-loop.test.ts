@@ -478,6 +478,36 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
+  it.each([
+    ['slow scorers only', []],
+    ['a scorer in code, too', [{ name: 'c', scorer: new CountingScorer('c') }]],
+  ])('asks judges about traces that found no room for either, with %s', async (_, quick) => {
+    const { store, timers, start } = createLoopWorld();
+    const gate = Promise.withResolvers<{ score: number }>();
+    let isFull = true;
+    const guest = { low: 1, high: 2, pending: () => (isFull ? 2 : 0) };
+    const own = { name: 'own', scorer: new CountingScorer('own'), guest };
+    const rule = buildRule([judged('j', () => gate.promise)]);
+    const loop = await start([{ ...rule, scorers: [...quick, own, ...rule.scorers] }], {
+      scoring: { judgeConcurrency: 1 },
+    });
+    await timers.advance(1_000);
+    Array.from({ length: 30 }, () => store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]));
+    await timers.advance(20_000);
+    expect(loop.status().waitingForRoom).toBeGreaterThan(5);
+
+    gate.resolve({ score: 1 });
+    await timers.advance(60_000);
+    const countScores = (name: string) => store.scores().filter(({ scorer }) => scorer === name).length;
+    expect({ judged: countScores('j'), own: countScores('own') }).toEqual({ judged: 30, own: 0 });
+
+    isFull = false;
+    await timers.advance(60_000);
+    expect(countScores('own')).toBe(30);
+    expect(loop.isIdle()).toBe(true);
+    await loop.stop();
+  });
+
   it('gives places to new traces and to the oldest of a backlog', async () => {
     const { store, timers, start } = createLoopWorld();
     const gates: (() => void)[] = [];

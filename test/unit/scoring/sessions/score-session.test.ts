@@ -4,6 +4,7 @@ import { AppError } from '../../../../src/domain/errors.ts';
 import type { AgentMessage } from '../../../../src/domain/trace/messages.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import { drawUniform } from '../../../../src/scoring/select/uniform-draw.ts';
+import { explainSession } from '../../../../src/scoring/sessions/explain-session.ts';
 import { MAX_SESSION_TURNS } from '../../../../src/scoring/sessions/read-session.ts';
 import { scoreSession } from '../../../../src/scoring/sessions/score-session.ts';
 import { buildPieces, createJoiningScoring } from '../../../support/builders/pieces.ts';
@@ -46,7 +47,8 @@ async function world(
   const store = new MemoryStore();
   const scorer = new CountingScorer('a');
   const rules = [{ name: 's', target: 'session' as const, ...parts }, ...others];
-  const mode = await buildLiveMode(store, ...rules.map((rule) => buildRule([scorer], rule)));
+  const built = rules.map((rule) => buildRule([scorer], rule));
+  const mode = await buildLiveMode(store, ...built);
   const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
   const pass = async (...spans: Span[]) => {
     const keys = spans.map(({ traceId }) => ({ tenant: '', traceId }));
@@ -65,6 +67,15 @@ async function world(
     score: async (key = KEY, waitMs = 30 * MINUTE) => {
       store.clockMs += waitMs;
       return scoreSession(scoring, key, mode, SETTINGS);
+    },
+    /** Returns the reasons why rules have not scored the session. */
+    explain: async () => {
+      const activity = await store.stores.sessions.activity(KEY);
+      const { computed } = await explainSession(store.stores, activity!, {
+        rules: built,
+        settings: SETTINGS,
+      });
+      return computed.map(({ reason }) => reason);
     },
     rows: () => store.decisions().map((row) => [row.target, row.targetId, row.scorer, row.status].join(' ')),
   };
@@ -116,11 +127,29 @@ describe('a rule on sessions', () => {
       waitUntilMs: expect.any(Number) as number,
     });
     for (let revision = 1; revision <= 6; revision += 1) {
-      await score(KEY, 60 * MINUTE);
+      await score(KEY);
       expect(store.scores()).toMatchObject([{ revision }]);
       await arrive(turn('More?', `Yes ${revision}.`));
     }
     expect(scorer.inputs).toHaveLength(6);
+  });
+
+  it('is scored no more often in 24 hours than the limit says, then again after the first of them is a day old', async () => {
+    const { store, scorer, arrive, score, explain } = await world();
+    const firstMs = store.clockMs;
+    for (let result = 1; result <= SETTINGS.rescores; result += 1) {
+      await arrive(turn('More?', `Yes ${result}.`));
+      await score();
+    }
+    expect(scorer.inputs).toHaveLength(SETTINGS.rescores);
+    await arrive(turn('More?', 'No.'));
+    expect(await explain()).toEqual(['further turns may still come']);
+    const { waitUntilMs } = await score();
+    expect(await explain()).toEqual([expect.stringContaining('readiness.session.rescores')]);
+    expect(scorer.inputs).toHaveLength(SETTINGS.rescores);
+    expect(waitUntilMs).toBe(firstMs + 24 * 60 * MINUTE + 31 * MINUTE);
+    await score(KEY, waitUntilMs! - store.clockMs);
+    expect(scorer.inputs).toHaveLength(SETTINGS.rescores + 1);
   });
 
   it('asks no scorer again when nothing of the content changed', async () => {

@@ -30,12 +30,17 @@ describe('a session', () => {
     expect(wait(48 * HOUR, { last: 48 * HOUR - 1 }, decided)).toBeNull();
   });
 
-  it('is scored again at most as often as the limit says, at even distances', () => {
+  it('is scored again as soon as it is idle after new turns', () => {
     const scored = { evidenceUntil: 0, decidedAt: 30 * MINUTE, status: 'scored' as const };
-    expect(wait(65 * MINUTE, { last: 31 * MINUTE }, scored)).toBe(90 * MINUTE);
-    expect(wait(90 * MINUTE, { last: 31 * MINUTE }, scored)).toBeNull();
-    const sampledOut = { ...scored, status: 'sampled_out' as const };
-    expect(wait(65 * MINUTE, { last: 31 * MINUTE }, sampledOut)).toBeNull();
+    expect(wait(60 * MINUTE, { last: 31 * MINUTE }, scored)).toBe(61 * MINUTE);
+    expect(wait(61 * MINUTE, { last: 31 * MINUTE }, scored)).toBeNull();
+  });
+
+  it('counts the results of the last day when the limit was lowered meanwhile', () => {
+    const activity = { tenant: '', sessionId: 's', firstArrivalMs: 0, lastArrivalMs: 4 * HOUR };
+    const settings = { ...SETTINGS, rescores: 2 };
+    const results = [1 * HOUR, 2 * HOUR, 3 * HOUR];
+    expect(computeSessionWait(activity, [], 5 * HOUR, settings, results)).toBe(26 * HOUR);
   });
 
   it('without new turns does not wait: its deferred decisions may be due', () => {
