@@ -1,5 +1,8 @@
+import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
 import { buildSessionTargetId } from '../domain/session-target.ts';
+import type { Where } from '../scoring/select/rule.ts';
+import { meetsConditions, SESSIONS_AT_ONCE } from '../scoring/sessions/select-session.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { computeSessionReach, computeSessionWait } from '../scoring/sessions/session-readiness.ts';
 import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/sessions.ts';
@@ -31,8 +34,8 @@ export interface SessionListing {
 }
 
 /**
- * Selects the sessions of a backfill whose last turn lies in its range, page by page. A session is known by the runs that were
- * read. Throws `AppError` when the store cannot be read.
+ * Selects the sessions of a backfill whose last turn lies in its range and that meet its conditions, page by page. A session is known by
+ * the runs that were read. Throws `AppError` when the store cannot be read.
  */
 export async function* selectSessions(
   { stores }: BackfillContext,
@@ -44,7 +47,7 @@ export async function* selectSessions(
   let after: SessionPlace | undefined =
     first === null ? undefined : { tenant: '', sessionId: '', lastTurnMs: Number(first) + 1 };
   while (mode.sessionRules.length > 0) {
-    const { tenant, fromMs, toMs } = range;
+    const { tenant, fromMs, toMs, where } = range;
     const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit });
     const [earliest, last] = [listed[0], listed.at(-1)];
     if (earliest === undefined || last === undefined) {
@@ -53,7 +56,8 @@ export async function* selectSessions(
     after = last;
     const nowMs = await stores.spans.nowMs();
     const placed: PlacedTarget<SessionKey>[] = [];
-    for (const [ofTenant, sessions] of Map.groupBy(listed, (session) => session.tenant)) {
+    const found = where === undefined ? listed : await filterSessions(stores, listed, where);
+    for (const [ofTenant, sessions] of Map.groupBy(found, (session) => session.tenant)) {
       const ids = sessions.map(({ sessionId }) => buildSessionTargetId(sessionId));
       const rows = Map.groupBy(await stores.sessions.decisions(ofTenant, ids), (row) => row.targetId);
       for (const session of sessions) {
@@ -64,6 +68,16 @@ export async function* selectSessions(
     const times = { first: BigInt(earliest.lastTurnMs), last: BigInt(last.lastTurnMs) };
     yield { ...collectTargets(placed), times };
   }
+}
+
+async function filterSessions(
+  stores: BackfillContext['stores'],
+  sessions: readonly EndedSession[],
+  where: Where,
+): Promise<EndedSession[]> {
+  const queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
+  const met = await queue.addAll(sessions.map((session) => () => meetsConditions(stores, session, where)));
+  return sessions.filter((_, index) => met[index]);
 }
 
 interface KnownSession {
