@@ -41,22 +41,14 @@ export async function* selectSessions(
   { stores }: BackfillContext,
   range: BackfillRange,
   selecting: Selecting,
-  { after: first, limit }: SessionListing,
+  listing: SessionListing,
 ): AsyncGenerator<SessionPage> {
-  const { mode } = selecting;
-  let after: SessionPlace | undefined =
-    first === null ? undefined : { tenant: '', sessionId: '', lastTurnMs: Number(first) + 1 };
-  while (mode.sessionRules.length > 0) {
-    const { tenant, fromMs, toMs, where } = range;
-    const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit });
-    const [earliest, last] = [listed[0], listed.at(-1)];
-    if (earliest === undefined || last === undefined) {
-      return;
-    }
-    after = last;
+  if (selecting.mode.sessionRules.length === 0) {
+    return;
+  }
+  for await (const { sessions: found, times } of listSessions(stores, range, listing)) {
     const nowMs = await stores.spans.nowMs();
     const placed: PlacedTarget<SessionKey>[] = [];
-    const found = where === undefined ? listed : await filterSessions(stores, listed, where);
     for (const [ofTenant, sessions] of Map.groupBy(found, (session) => session.tenant)) {
       const ids = sessions.map(({ sessionId }) => buildSessionTargetId(sessionId));
       const rows = Map.groupBy(await stores.sessions.decisions(ofTenant, ids), (row) => row.targetId);
@@ -65,13 +57,35 @@ export async function* selectSessions(
         placed.push(placeSession({ session, decisions, nowMs }, selecting));
       }
     }
-    const times = { first: BigInt(earliest.lastTurnMs), last: BigInt(last.lastTurnMs) };
     yield { ...collectTargets(placed), times };
   }
 }
 
+/** Place in the list before every session of a time. */
+const NO_SESSION = { tenant: '', sessionId: '' };
+
+/** Lists the sessions whose last turn lies in a range and that meet its conditions, page by page. */
+export async function* listSessions(
+  stores: Pick<BackfillContext['stores'], 'sessions' | 'spans'>,
+  { tenant, fromMs, toMs, where }: BackfillRange,
+  { after: first, limit }: SessionListing,
+): AsyncGenerator<{ readonly sessions: readonly EndedSession[]; readonly times: PageTimes }> {
+  let after: SessionPlace | undefined =
+    first === null ? undefined : { ...NO_SESSION, lastTurnMs: Number(first) + 1 };
+  for (;;) {
+    const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit });
+    const [earliest, last] = [listed[0], listed.at(-1)];
+    if (earliest === undefined || last === undefined) {
+      return;
+    }
+    after = last;
+    const sessions = where === undefined ? listed : await filterSessions(stores, listed, where);
+    yield { sessions, times: { first: BigInt(earliest.lastTurnMs), last: BigInt(last.lastTurnMs) } };
+  }
+}
+
 async function filterSessions(
-  stores: BackfillContext['stores'],
+  stores: Pick<BackfillContext['stores'], 'sessions' | 'spans'>,
   sessions: readonly EndedSession[],
   where: Where,
 ): Promise<EndedSession[]> {

@@ -47,7 +47,9 @@ export async function readSession(
   const inOrder = found.toSorted((a, b) =>
     a.startedAt < b.startedAt ? -1 : a.startedAt > b.startedAt ? 1 : 0,
   );
-  return buildSessionContent(sessionId, inOrder, count - readTurns);
+  const content = buildSessionContent(sessionId, inOrder, count - readTurns);
+  context.onSession?.(content);
+  return content;
 }
 
 /** Joins runs that came as several traces. A trace that cannot be read is left out, unless the same read may succeed later. */

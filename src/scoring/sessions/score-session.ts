@@ -9,7 +9,7 @@ import { readStoreClock } from '../store-clock.ts';
 import { buildOutcome, type TraceOutcome } from '../trace-task.ts';
 import { endWithPurge } from './purge-guard.ts';
 import { readSession } from './read-session.ts';
-import { selectSession } from './select-session.ts';
+import { selectSession, sessionMode } from './select-session.ts';
 import { computeSessionWait, type SessionSettings } from './session-readiness.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function scoreSession(
 ): Promise<TraceOutcome> {
   const outcomeKey = { tenant: key.tenant, traceId: '' };
   try {
-    return await scoreReady(scoring, key, { ...mode, rules: mode.sessionRules, sessionRules: [] }, settings);
+    return await scoreReady(scoring, key, sessionMode(mode), settings);
   } catch (error) {
     return buildOutcome(outcomeKey, { error: traceError(error) });
   }

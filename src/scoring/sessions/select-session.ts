@@ -41,6 +41,11 @@ export interface SelectedSession {
   readonly listed: ListedTurns;
 }
 
+/** Returns the mode in which the rules on sessions score sessions, as rules on traces score traces. */
+export function sessionMode(mode: ScoringMode): ScoringMode {
+  return { ...mode, rules: mode.sessionRules, sessionRules: [] };
+}
+
 /** Decides for each rule whether it scores a session, as for a trace: its turns together stand for the trace. Throws what the store throws. */
 export async function selectSession(
   { stores, newVersions }: SelectSessionContext,

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Decision } from '../../../../src/domain/decision.ts';
 import type { Score } from '../../../../src/domain/score.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { judgeSample } from '../../../../src/preview/judge-sample.ts';
+import { judgeTraces } from '../../../../src/preview/judge-sample.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import { liveMode, previewMode } from '../../../../src/scoring/scoring-mode.ts';
 import { recordRules } from '../../../../src/scoring/select/rule-history.ts';
@@ -138,7 +138,7 @@ describe('a preview', () => {
     const keys = await fill();
     const renamed = [{ ...rule, name: 'preview:production', paidBy: rule.name }];
     const { signal } = new AbortController();
-    const previewed = await judgeSample(scoring, previewMode(renamed), keys, { rule, judging: signal });
+    const previewed = await judgeTraces(scoring, previewMode(renamed), keys, { rule, judging: signal });
     expect(previewed.every(({ error }) => error === null)).toBe(true);
     const live = (await openScoring()).scoring;
     for (let start = 0; start < keys.length; start += BLOCK) {
