@@ -1,8 +1,6 @@
-import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
 import { buildSessionTargetId } from '../domain/session-target.ts';
-import type { Where } from '../scoring/select/rule.ts';
-import { meetsConditions, SESSIONS_AT_ONCE } from '../scoring/sessions/select-session.ts';
+import { filterSessions } from '../scoring/sessions/select-sessions.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { computeSessionReach, computeSessionWait } from '../scoring/sessions/session-readiness.ts';
 import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/sessions.ts';
@@ -82,16 +80,6 @@ export async function* listSessions(
     const sessions = where === undefined ? listed : await filterSessions(stores, listed, where);
     yield { sessions, times: { first: BigInt(earliest.lastTurnMs), last: BigInt(last.lastTurnMs) } };
   }
-}
-
-async function filterSessions(
-  stores: Pick<BackfillContext['stores'], 'sessions' | 'spans'>,
-  sessions: readonly EndedSession[],
-  where: Where,
-): Promise<EndedSession[]> {
-  const queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
-  const met = await queue.addAll(sessions.map((session) => () => meetsConditions(stores, session, where)));
-  return sessions.filter((_, index) => met[index]);
 }
 
 interface KnownSession {

@@ -8,7 +8,7 @@ import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { findSessionKeys } from '../scoring/sessions/session-keys.ts';
 import { scoreSession } from '../scoring/sessions/score-session.ts';
-import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-session.ts';
+import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-sessions.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { SessionKey } from '../store/contracts/sessions.ts';

@@ -7,7 +7,7 @@ import type { Scoring } from '../scoring/scoring.ts';
 import { apiMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { scoreSession } from '../scoring/sessions/score-session.ts';
-import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-session.ts';
+import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-sessions.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { CallSize } from '../store/contracts/judge-use.ts';

@@ -1,9 +1,8 @@
-import PQueue from 'p-queue';
 import { buildSessionTargetId } from '../domain/session-target.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
-import { selectSession, SESSIONS_AT_ONCE, sessionMode } from '../scoring/sessions/select-session.ts';
+import { selectSessions, sessionMode } from '../scoring/sessions/select-sessions.ts';
 import { computeSessionWait, type SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import { readStoreClock } from '../scoring/store-clock.ts';
 import type { SessionActivity, SessionKey } from '../store/contracts/sessions.ts';
@@ -27,16 +26,17 @@ export async function lookAtSessions(
   }: { readonly sessions: readonly SessionActivity[]; readonly settings: SessionSettings },
 ): Promise<LookedSession[]> {
   const clock = await readStoreClock(scoring.stores.spans, scoring.monotonicMs);
-  const queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
-  return queue.addAll(
-    sessions.map((activity) => async () => {
-      const { tenant, sessionId } = activity;
-      const claim = SOLE_CLAIMS.claim({ tenant, traceId: buildSessionTargetId(sessionId) });
-      const ready = { activity, claim, prior: [], clock };
-      const { selected } = await selectSession(scoring, ready, sessionMode(mode));
-      const { rules, declined } = selected;
-      const isArriving = computeSessionWait(activity, [], clock.nowMs(), settings) !== null;
-      return { key: { tenant, sessionId }, rules, declined, isArriving };
-    }),
-  );
+  const ready = sessions.map((activity) => {
+    const { tenant, sessionId } = activity;
+    const claim = SOLE_CLAIMS.claim({ tenant, traceId: buildSessionTargetId(sessionId) });
+    return { activity, claim, prior: [], clock };
+  });
+  const isArriving = (session: SessionActivity) =>
+    computeSessionWait(session, [], clock.nowMs(), settings) !== null;
+  return (await selectSessions(scoring, ready, sessionMode(mode))).map(({ of, selected }) => ({
+    key: { tenant: of.activity.tenant, sessionId: of.activity.sessionId },
+    rules: selected.rules,
+    declined: selected.declined,
+    isArriving: isArriving(of.activity),
+  }));
 }

@@ -9,7 +9,7 @@ import { readStoreClock } from '../store-clock.ts';
 import { buildOutcome, type TraceOutcome } from '../trace-task.ts';
 import { endWithPurge } from './purge-guard.ts';
 import { readSession } from './read-session.ts';
-import { selectSession, sessionMode } from './select-session.ts';
+import { selectSessions, sessionMode } from './select-sessions.ts';
 import { computeSessionWait, type SessionSettings } from './session-readiness.ts';
 
 /**
@@ -59,15 +59,17 @@ async function scoreReady(
   if (waitUntilMs !== null) {
     return buildOutcome(outcomeKey, { waitUntilMs });
   }
-  const { selected, listed } = await selectSession(scoring, { activity, claim, prior, clock }, mode);
-  if (selected.rules.length + selected.declined.length === 0) {
+  const [chosen] = await selectSessions(scoring, [{ activity, claim, prior, clock }], mode);
+  if (chosen === undefined || chosen.selected.rules.length + chosen.selected.declined.length === 0) {
     return buildOutcome(outcomeKey);
   }
+  const { selected, listed } = chosen;
+  const existing = await stores.sessions.scores(key);
   const content = selected.rules.length === 0 ? null : await readSession(scoring, key, listed);
   if (content === null && selected.rules.length > 0) {
     return expire(scoring, outcomeKey, mode, buildExpired(prior, clock.nowMs()));
   }
-  return scoreTask(scoring, { ...selected, facts: undefined, read: content }, mode);
+  return scoreTask(scoring, { ...selected, existing, facts: undefined, read: content }, mode);
 }
 
 function buildExpired(prior: readonly Decision[], nowMs: number): Decision[] {

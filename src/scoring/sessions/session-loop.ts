@@ -19,7 +19,7 @@ import { createStoreClock } from '../store-clock.ts';
 import { buildOutcome } from '../trace-task.ts';
 import { findDueSessions } from './due-sessions.ts';
 import { scoreSession } from './score-session.ts';
-import { SESSIONS_AT_ONCE } from './select-session.ts';
+import { SESSIONS_AT_ONCE } from './select-sessions.ts';
 import { findSessionKeys } from './session-keys.ts';
 import { computeSessionReach, type SessionSettings } from './session-readiness.ts';
 

@@ -67,6 +67,8 @@ export interface SessionStore {
   find(sessionId: string): Promise<SessionActivity[]>;
   /** Lists the newest turns, at most `limit`, and counts all. */
   turns(key: SessionKey, limit: number): Promise<ListedTurns>;
+  /** Does so for several sessions, in their order. */
+  turnsOf(keys: readonly SessionKey[], limit: number): Promise<ListedTurns[]>;
   /** Current decisions of the sessions with these target ids. */
   decisions(tenant: string, targetIds: readonly string[]): Promise<Decision[]>;
   /** Current scores of a session. */
