@@ -10,13 +10,7 @@ import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
 import { MAX_KEYS } from '../store/contracts/stores.ts';
-import {
-  addCounts,
-  EMPTY_REPORT,
-  sumReasons,
-  type BackfillReport,
-  type PairCounts,
-} from './backfill-report.ts';
+import { addCounts, EMPTY_REPORT, sumReasons, type BackfillReport } from './backfill-report.ts';
 import {
   computeBackfillId,
   readBackfillSpec,
@@ -31,6 +25,7 @@ import { Progress, readCheckpoint, type Checkpoint, type PageTimes } from './che
 import { openDesk, type BatchParts } from './open-desk.ts';
 import { CostCap } from './cost-cap.ts';
 import { choosePageSize } from './page-size.ts';
+import type { OpenPage, PagesTerms, PageUnderWay } from './pages.ts';
 import { ProgressRate } from './progress-rate.ts';
 import { countPairs, RETRY_WAITS_MS, scorePage } from './score-page.ts';
 import {
@@ -124,6 +119,7 @@ export class BackfillRun {
         await this.#advance({ phase: 'sessions' });
       }
       if (this.#progress.done.phase === 'sessions') {
+        await this.#readLeftTurns(scoring, selecting);
         await this.#scoreSessions(scoring, selecting);
         await this.#advance({ phase: 'done' });
       }
@@ -228,6 +224,27 @@ export class BackfillRun {
         const dueMs = begunMs + (page.taken.length * SECOND_MS) / tracesPerSecond;
         await sleep(Math.max(0, dueMs - performance.now()), this.#run.signal);
       }
+    }
+  }
+
+  /**
+   * Reads the traces that the conditions leave out and that no process has read: each may be a turn of a session that meets them. Traces
+   * that were read are passed over, so that it needs no place of its own in the checkpoint.
+   */
+  async #readLeftTurns(scoring: Scoring, selecting: Selecting): Promise<void> {
+    const { where, ...range } = this.#range;
+    const mode = { ...selecting.mode, rules: [] };
+    if (where === undefined || mode.sessionRules.length === 0) {
+      return;
+    }
+    const targets = createTraceTargets(scoring, mode);
+    const limit = this.#limitPage(this.#pageSize);
+    const pages = selectBackfill(scoring, range, { ...selecting, mode }, { after: null, limit });
+    for await (const page of this.#pace(pages)) {
+      const { settle, open } = this.#startPage(targets, page);
+      await settle;
+      this.#open.delete(open);
+      await this.#run.check();
     }
   }
 
@@ -366,34 +383,4 @@ export class BackfillRun {
     const part = passed === 0 ? 1 : counts.matched / passed;
     return phase === 'traces' ? Math.max(0, Math.round(listed * part) * pairs - done) : 0;
   }
-}
-
-type PageCounts = Pick<BackfillReport, 'matched' | 'sessions'>;
-
-/** Terms of the pages of one kind of targets. */
-interface PagesTerms<Page> {
-  /** Pages that are scored at the same time, unless they wait for batches. */
-  readonly atOnce: number;
-  readonly describe: (page: Page) => {
-    readonly counted: PageCounts;
-    /** Number of traces that were listed for the page. */
-    readonly listed: number;
-    /** Place after the page. */
-    readonly place: Partial<Checkpoint>;
-  };
-}
-
-/** Counts of a page that is not done. */
-interface OpenPage {
-  counts: BackfillReport;
-}
-
-interface PageUnderWay {
-  readonly settle: Promise<PairCounts>;
-  readonly open: OpenPage;
-  readonly counted: PageCounts;
-  readonly times: PageTimes;
-  /** Number of traces that were listed for it. */
-  readonly listed: number;
-  readonly place: Partial<Checkpoint>;
 }

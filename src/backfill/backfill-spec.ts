@@ -5,7 +5,7 @@ import type { Fingerprints } from '../jobs/foreign-scorers.ts';
 import type { PreparedRule, Where } from '../scoring/select/rule.ts';
 import type { SamplePlan } from '../scoring/select/sample-trace.ts';
 
-/** Traces of a backfill. Times are Unix milliseconds. */
+/** Traces and sessions of a backfill. Times are Unix milliseconds. */
 export interface BackfillRange {
   /** Earliest start of a trace. */
   readonly fromMs: number;
@@ -13,7 +13,7 @@ export interface BackfillRange {
   readonly toMs: number;
   /** Absent: every tenant. */
   readonly tenant?: string | undefined;
-  /** Conditions on the traces, beside those of the rules. Absent: all traces. */
+  /** Conditions on the traces, and on the sessions, beside those of the rules. Absent: all. */
   readonly where?: Where | undefined;
 }
 

@@ -38,7 +38,9 @@ export async function scorePage<Key>(
 ): Promise<PairCounts> {
   const pairs = countPairs(targets.rules);
   const isRefused =
-    terms.isSpent() && targets.rules.every(({ scorers }) => scorers.every((each) => each.isJudged));
+    targets.rules.length > 0 &&
+    terms.isSpent() &&
+    targets.rules.every(({ scorers }) => scorers.every((each) => each.isJudged));
   const outcomes = isRefused ? new Map<string, TraceOutcome>() : await scoreTargets(targets, taken, terms);
   const { yes: scoredKeys = [], no: undecidedKeys = [] } = Object.groupBy(taken, (key) =>
     isDecided(outcomes.get(targets.name(key))) ? 'yes' : 'no',

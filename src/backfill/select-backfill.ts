@@ -9,12 +9,7 @@ import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { listOpenRules, computeWaitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
-import {
-  findUnmetCondition,
-  listAttributeKeys,
-  needsContentFor,
-  needsFactsFor,
-} from '../scoring/select/where.ts';
+import { isMetUnread, listAttributeKeys, needsFactsFor } from '../scoring/select/where.ts';
 import type { BackfillRange } from './backfill-spec.ts';
 import type { PageTimes } from './checkpoint.ts';
 
@@ -148,10 +143,9 @@ async function filterTraces(
   const facts = needsFactsFor(where)
     ? await spans.facts(traces, listAttributeKeys(where), { feedback: false })
     : new Map<string, TraceFacts>();
-  return traces.filter((activity) => {
-    const known = facts.get(joinTraceKey(activity));
-    return !needsContentFor(where, known) && findUnmetCondition(where, { activity, facts: known }) === null;
-  });
+  return traces.filter((activity) =>
+    isMetUnread(where, { activity, facts: facts.get(joinTraceKey(activity)) }),
+  );
 }
 
 /** A target with its place in the selection: taken, decided by an earlier run, or left to live scoring. */

@@ -1,5 +1,6 @@
 import type { Decision } from '../domain/decision.ts';
 import { buildSessionTargetId } from '../domain/session-target.ts';
+import { filterSessions } from '../scoring/sessions/select-sessions.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { computeSessionReach, computeSessionWait } from '../scoring/sessions/session-readiness.ts';
 import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/sessions.ts';
@@ -31,29 +32,22 @@ export interface SessionListing {
 }
 
 /**
- * Selects the sessions of a backfill whose last turn lies in its range, page by page. A session is known by the runs that were
- * read. Throws `AppError` when the store cannot be read.
+ * Selects the sessions of a backfill whose last turn lies in its range and that meet its conditions, page by page. A session is known by
+ * the runs that were read. Throws `AppError` when the store cannot be read.
  */
 export async function* selectSessions(
   { stores }: BackfillContext,
   range: BackfillRange,
   selecting: Selecting,
-  { after: first, limit }: SessionListing,
+  listing: SessionListing,
 ): AsyncGenerator<SessionPage> {
-  const { mode } = selecting;
-  let after: SessionPlace | undefined =
-    first === null ? undefined : { tenant: '', sessionId: '', lastTurnMs: Number(first) + 1 };
-  while (mode.sessionRules.length > 0) {
-    const { tenant, fromMs, toMs } = range;
-    const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit });
-    const [earliest, last] = [listed[0], listed.at(-1)];
-    if (earliest === undefined || last === undefined) {
-      return;
-    }
-    after = last;
+  if (selecting.mode.sessionRules.length === 0) {
+    return;
+  }
+  for await (const { sessions: found, times } of listSessions(stores, range, listing)) {
     const nowMs = await stores.spans.nowMs();
     const placed: PlacedTarget<SessionKey>[] = [];
-    for (const [ofTenant, sessions] of Map.groupBy(listed, (session) => session.tenant)) {
+    for (const [ofTenant, sessions] of Map.groupBy(found, (session) => session.tenant)) {
       const ids = sessions.map(({ sessionId }) => buildSessionTargetId(sessionId));
       const rows = Map.groupBy(await stores.sessions.decisions(ofTenant, ids), (row) => row.targetId);
       for (const session of sessions) {
@@ -61,8 +55,30 @@ export async function* selectSessions(
         placed.push(placeSession({ session, decisions, nowMs }, selecting));
       }
     }
-    const times = { first: BigInt(earliest.lastTurnMs), last: BigInt(last.lastTurnMs) };
     yield { ...collectTargets(placed), times };
+  }
+}
+
+/** Place in the list before every session of a time. */
+const NO_SESSION = { tenant: '', sessionId: '' };
+
+/** Lists the sessions whose last turn lies in a range and that meet its conditions, page by page. */
+export async function* listSessions(
+  stores: Pick<BackfillContext['stores'], 'sessions' | 'spans'>,
+  { tenant, fromMs, toMs, where }: BackfillRange,
+  { after: first, limit }: SessionListing,
+): AsyncGenerator<{ readonly sessions: readonly EndedSession[]; readonly times: PageTimes }> {
+  let after: SessionPlace | undefined =
+    first === null ? undefined : { ...NO_SESSION, lastTurnMs: Number(first) + 1 };
+  for (;;) {
+    const listed = await stores.sessions.list({ tenant, fromMs, toMs, after, limit });
+    const [earliest, last] = [listed[0], listed.at(-1)];
+    if (earliest === undefined || last === undefined) {
+      return;
+    }
+    after = last;
+    const sessions = where === undefined ? listed : await filterSessions(stores, listed, where);
+    yield { sessions, times: { first: BigInt(earliest.lastTurnMs), last: BigInt(last.lastTurnMs) } };
   }
 }
 

@@ -8,13 +8,11 @@ import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { findSessionKeys } from '../scoring/sessions/session-keys.ts';
 import { scoreSession } from '../scoring/sessions/score-session.ts';
+import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-sessions.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { SessionKey } from '../store/contracts/sessions.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-
-/** Most sessions that are scored at the same time: their turns are in memory. */
-const SESSIONS_AT_ONCE = 8;
 
 /** Kind of targets of a backfill: how they are scored, and what is stored of them. */
 export interface BackfillTargets<Key> {

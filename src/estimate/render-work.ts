@@ -7,6 +7,7 @@ import type { Scoring } from '../scoring/scoring.ts';
 import { apiMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { scoreSession } from '../scoring/sessions/score-session.ts';
+import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-sessions.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { CallSize } from '../store/contracts/judge-use.ts';
@@ -15,9 +16,6 @@ import { joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
 import { createRenderScoring } from './look-scoring.ts';
 import type { SampledCell } from './planned-work.ts';
 import { renderRules, type RenderedRun } from './render-calls.ts';
-
-/** Sessions whose prompts are rendered at the same time. */
-const SESSIONS_AT_ONCE = 8;
 
 /** Rendered runs by the name of the target. */
 export type RenderedRuns = ReadonlyMap<string, readonly RenderedRun[]>;

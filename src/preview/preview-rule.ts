@@ -1,19 +1,17 @@
 import { countReasons, type ReasonCounts } from './count-reasons.ts';
-import { listTraces } from '../backfill/select-backfill.ts';
 import { WEEK_MS } from '../domain/durations.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import { estimateCost, type CostEstimate } from '../estimate/estimate-cost.ts';
 import type { Pace } from '../estimate/estimate-time.ts';
 import { PlannedWork } from '../estimate/planned-work.ts';
 import { readHistory } from '../estimate/read-history.ts';
-import { renderTraces } from '../estimate/render-work.ts';
-import { lookAtTraces } from '../estimate/select-traces.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { previewMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
+import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { JudgeUseStore } from '../store/contracts/judge-use.ts';
-import { joinTraceKey, MAX_KEYS, type TraceKey } from '../store/contracts/stores.ts';
-import { judgeSample, type PreviewedTrace } from './judge-sample.ts';
+import type { PreviewedTrace } from './judge-sample.ts';
+import { createSessionTargets, createTraceTargets, type PreviewTargets } from './targets.ts';
 
 /** Begin of the names that rules have in a preview. No decision has such a name, so that former decisions of the rule do not count. */
 const PREVIEW_RULES = 'preview:';
@@ -21,6 +19,7 @@ const PREVIEW_RULES = 'preview:';
 /** Needs of a preview. */
 export interface PreviewWork {
   readonly scoring: Scoring;
+  readonly sessions: SessionSettings;
   readonly readSizes: JudgeUseStore['sizes'];
   readonly prices: PriceTable;
   /** Limits of the calls to a provider. */
@@ -29,29 +28,28 @@ export interface PreviewWork {
 
 /** Preview that somebody asks for. Times are Unix milliseconds. */
 export interface AskedPreview {
-  /** A rule on traces or their parts. */
   readonly rule: PreparedRule;
   readonly fromMs: number;
   readonly toMs: number;
   /** '' for all tenants. */
   readonly tenant: string;
-  /** Traces that are really judged. */
+  /** Traces or sessions that are really judged. */
   readonly sample: number;
-  /** Ends the list of traces: then the counts are too small. */
+  /** Ends the list of traces or sessions: then the counts are too small. */
   readonly listing: AbortSignal;
   /** Ends the verdicts: those that have not come are missing. */
   readonly judging: AbortSignal;
 }
 
-/** Preview of a rule over the traces of a range. */
+/** Preview of a rule over the traces of a range, or over its sessions for a rule on sessions. */
 export interface RulePreview {
-  /** Traces of agents or models that began in the range. */
+  /** Traces of agents or models that began in the range, or sessions whose last turn did. */
   readonly matched: number;
-  /** Traces that the rule would score, as far as this is known before their content is read. */
+  /** Those that the rule would score, as far as this is known before their content is read. */
   readonly selected: number;
-  /** Traces that it would not score, by the code of the reason; `arriving` for those that live scoring waits for. */
+  /** Those that it would not score, by the code of the reason; `arriving` for those that live scoring waits for. */
   readonly left: ReasonCounts;
-  /** False: the time was too short to list all traces, so that the numbers are too small. */
+  /** False: the time was too short to list all of them, so that the numbers are too small. */
   readonly isComplete: boolean;
   /** Of the range. */
   readonly estimate: CostEstimate;
@@ -61,15 +59,31 @@ export interface RulePreview {
 }
 
 /**
- * Looks at what a rule would do with the traces of a range, and judges some of them. It is the path of live scoring at its first look, and
+ * Looks at what a rule would do with the traces or sessions of a range, and judges some of them. It is the path of live scoring at its first look, and
  * stores no score, decision or judge call. What its verdicts cost is reserved and settled. Throws what the store throws.
  */
 export async function previewRule(work: PreviewWork, asked: AskedPreview): Promise<RulePreview> {
-  const { scoring } = work;
-  const { rule, fromMs, toMs } = asked;
+  const { scoring, sessions } = work;
+  const { rule } = asked;
   const mode = previewMode([{ ...rule, name: PREVIEW_RULES + rule.name, paidBy: rule.name }]);
-  const plan = await planRange(scoring, mode, asked);
-  const estimate = await estimateRange(work, mode, plan, asked);
+  return rule.target === 'session'
+    ? previewTargets(work, asked, { mode, targets: createSessionTargets(scoring, mode, sessions) })
+    : previewTargets(work, asked, { mode, targets: createTraceTargets(scoring, mode) });
+}
+
+/** Targets of a preview, and the mode of their scoring. */
+interface Previewing<Key> {
+  readonly mode: ScoringMode;
+  readonly targets: PreviewTargets<Key>;
+}
+
+async function previewTargets<Key>(
+  work: PreviewWork,
+  asked: AskedPreview,
+  previewing: Previewing<Key>,
+): Promise<RulePreview> {
+  const plan = await planRange(previewing.targets, asked);
+  const estimate = await estimateRange(work, previewing, plan, asked);
   const [first] = plan.work.list();
   const chosen = [...(first?.sample.values() ?? [])].slice(0, asked.sample);
   return {
@@ -78,32 +92,31 @@ export async function previewRule(work: PreviewWork, asked: AskedPreview): Promi
     left: plan.left,
     isComplete: plan.isComplete,
     estimate,
-    weeks: (toMs - fromMs) / WEEK_MS,
-    traces: await judgeSample(scoring, mode, chosen, asked),
+    weeks: (asked.toMs - asked.fromMs) / WEEK_MS,
+    traces: await previewing.targets.judge(chosen, asked),
   };
 }
 
-interface PlannedRange {
+interface PlannedRange<Key> {
   readonly matched: number;
   readonly left: ReasonCounts;
   readonly isComplete: boolean;
-  readonly work: PlannedWork<TraceKey>;
+  readonly work: PlannedWork<Key>;
 }
 
-async function planRange(
-  scoring: Scoring,
-  mode: ScoringMode,
+async function planRange<Key>(
+  targets: PreviewTargets<Key>,
   { fromMs, toMs, tenant, listing, rule }: AskedPreview,
-): Promise<PlannedRange> {
+): Promise<PlannedRange<Key>> {
   const range = { fromMs, toMs, ...(tenant === '' ? {} : { tenant }) };
-  const work = new PlannedWork<TraceKey>();
+  const work = new PlannedWork<Key>();
   let [matched, left] = [0, {} as ReasonCounts];
-  for await (const { traces } of listTraces(scoring.stores.spans, range, { after: null, limit: MAX_KEYS })) {
+  for await (const look of targets.list(range)) {
     if (listing.aborted) {
       return { matched, left, isComplete: false, work };
     }
-    const looked = await lookAtTraces(scoring, mode, traces);
-    matched += traces.length;
+    const looked = await look();
+    matched += looked.length;
     for (const { key, rules, declined, isArriving } of looked) {
       if (isArriving) {
         left = countReasons(left, ['arriving']);
@@ -116,22 +129,22 @@ async function planRange(
       const cells = rules.flatMap((selected) =>
         selected.scorers.map((scorer) => ({ rule: selected.rule.name, title: rule.name, scorer })),
       );
-      work.add(key, joinTraceKey(key), cells);
+      work.add(key, targets.name(key), cells);
     }
   }
   return { matched, left, isComplete: true, work };
 }
 
-async function estimateRange(
+async function estimateRange<Key>(
   { scoring, readSizes, prices, findProvider }: PreviewWork,
-  mode: ScoringMode,
-  { work }: PlannedRange,
+  { mode, targets }: Previewing<Key>,
+  { work }: PlannedRange<Key>,
   { tenant }: AskedPreview,
 ): Promise<CostEstimate> {
   const cells = work.list();
   return estimateCost({
     cells,
-    runs: await renderTraces(scoring, cells, mode),
+    runs: await targets.render(cells),
     ...(await readHistory(scoring, cells, mode.rules, { readSizes, tenant })),
     prices,
     targets: work.targets,

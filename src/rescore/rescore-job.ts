@@ -14,6 +14,7 @@ import { redoMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { findSessionKeys } from '../scoring/sessions/session-keys.ts';
 import { scoreSession } from '../scoring/sessions/score-session.ts';
+import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-sessions.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
@@ -34,9 +35,6 @@ export const RESCORE = 'rescore';
 
 /** Most traces of one page. After a kill, only work of one page may be done again. */
 const PAGE = 100;
-
-/** Sessions that are scored at the same time: their turns are in memory. */
-const SESSIONS_AT_ONCE = 8;
 
 export interface RescoreDeps {
   readonly scoring: Scoring;

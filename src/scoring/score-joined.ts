@@ -51,7 +51,7 @@ async function scoreMembers(
   if (owner === undefined || waitUntilMs !== null) {
     return buildTriggerOutcomes(task, { waitUntilMs });
   }
-  const facts = mergeFacts(await readFacts(context, candidates, mode));
+  const facts = mergeFacts((await readFacts(context, candidates, mode)).values());
   const versions = await findVersionsOfRun(context, candidates, owner, { facts, mode });
   const existingReadMs = context.monotonicMs();
   const existing = await context.stores.scores.ofTraces(run.members);

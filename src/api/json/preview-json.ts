@@ -47,6 +47,7 @@ export function previewJson({ rule, inForce, estimate, weeks, traces, monitors, 
       const cut = trace.reading === null ? null : cutter.cut(trace.reading);
       return {
         ...trace.key,
+        sessionId: trace.sessionId,
         reading: cut === null ? null : { ...cut.value, truncated: cut.truncated },
         verdicts: listVerdicts(trace),
         error: trace.error?.message ?? null,

@@ -5,7 +5,7 @@ import type { TargetKind, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import type { Estimate } from '../schemas/estimate-schema.ts';
 
-/** Preview of a rule over the traces of a range. Times are Unix milliseconds. */
+/** Preview of a rule over the traces or sessions of a range. Times are Unix milliseconds. */
 export interface PreviewView {
   readonly rule: {
     readonly name: string;
@@ -35,9 +35,12 @@ export interface PreviewView {
   }[];
 }
 
-/** One trace that was really judged. */
+/** One trace or session that was really judged. */
 export interface PreviewedTraceView {
+  /** A session has no trace id. */
   readonly key: TraceKey;
+  /** '' for a trace. */
+  readonly sessionId: string;
   readonly reading: TraceReading | null;
   readonly decisions: readonly Decision[];
   readonly scores: readonly Score[];

@@ -23,7 +23,9 @@ export const NewBackfill = z
     where: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('Conditions on the traces, as in a rule of the configuration.'),
+      .describe(
+        'Conditions, as in a rule of the configuration: on the traces for rules on traces and their parts, and on the turns of a session together for rules on sessions.',
+      ),
     sample: share.describe('Part of the traces, instead of the samples of the rules.'),
     rate: z
       .string()

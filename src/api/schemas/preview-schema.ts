@@ -26,7 +26,7 @@ export const NewPreview = z
       .min(0)
       .max(MOST_SAMPLED)
       .default(20)
-      .describe('Traces that are really judged; what their judges cost counts in the budgets.'),
+      .describe('Traces or sessions that are really judged; what their judges cost counts in the budgets.'),
   })
   .openapi('NewPreview');
 
@@ -76,7 +76,11 @@ export const Preview = z
     }),
     from: Time,
     to: Time,
-    matched: z.int().describe('Traces of agents or models that began in the range.'),
+    matched: z
+      .int()
+      .describe(
+        'Traces of agents or models that began in the range. For a rule on sessions, the sessions whose last turn did; then all counts are of sessions.',
+      ),
     selected: z
       .int()
       .describe('Traces that the rule would score, as far as this is known before their content is read.'),
@@ -93,8 +97,11 @@ export const Preview = z
       .array(
         z.object({
           tenant: z.string(),
-          traceId: z.string(),
-          reading: orNull(Reading).describe('Null for a trace that was not read by itself.'),
+          traceId: z.string().describe("'' for a session."),
+          sessionId: z.string().describe("Session that was judged; '' for a trace."),
+          reading: orNull(Reading).describe(
+            'Null for a trace that was not read by itself. The turns of a session are one run.',
+          ),
           verdicts: z.array(Verdict).readonly(),
           error: z.string().nullable().describe('Why verdicts are missing.'),
         }),

@@ -53,12 +53,6 @@ export async function planBackfill(
   }
   const where = request.where === undefined ? null : readConditions(request.where, nameField);
   const rules = await chooseRules(parts, request, nameField);
-  const ofSessions = rules.filter(({ target }) => target === 'session').map(({ name }) => name);
-  if (where !== null && ofSessions.length > 0) {
-    throw new RequestError(
-      `${nameField('where')}: it looks at traces, and these rules are on sessions: ${ofSessions.join(', ')}; name another rule in ${nameField('rule')}`,
-    );
-  }
   if (maxCostUsd !== undefined) {
     rejectUnpriced(rules, parts.config, nameField);
   }

@@ -1,5 +1,4 @@
 import type { PreviewView } from '../../api/lists/preview-view.ts';
-import { RequestError } from '../../domain/errors.ts';
 import { previewRule } from '../../preview/preview-rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import { computeRuleVersion, type PreparedRule } from '../../scoring/select/rule.ts';
@@ -7,7 +6,7 @@ import type { Store } from '../../store/contracts/store.ts';
 import { checkValue, ruleSchema, type Config } from '../config/index.ts';
 import { rejectUnpricedBudgets } from '../budgets/priced-budgets.ts';
 import { buildConfiguredRule } from '../scoring/configured-rule.ts';
-import { findProviderPace } from '../scoring/configured-scoring.ts';
+import { findProviderPace, sessionSettings } from '../scoring/configured-scoring.ts';
 import type { ScorerKit } from '../scoring/scorer-kit.ts';
 import { backtestMonitors } from './backtest-monitors.ts';
 
@@ -51,22 +50,18 @@ export async function prepareWrittenRule(
   return rule;
 }
 
-/** Previews a rule. Throws a `RequestError` for a rule on sessions, and what the store throws. */
+/** Previews a rule. Throws what the store throws. */
 export async function previewConfigured(
   { config, kit, scoring, store }: PreviewParts,
   { rule, lastMs, sample, tenant, listing, judging }: PreviewTerms,
 ): Promise<PreviewView> {
-  if (rule.target === 'session') {
-    throw new RequestError(
-      `the rule ${rule.name} is on sessions, and a preview shows traces; spanscore backfill --rule ${rule.name} --dry-run tells its cost`,
-    );
-  }
   const { judgeUse, monitorView, ruleVersions } = store;
   const toMs = await scoring.stores.spans.nowMs();
   const fromMs = toMs - lastMs;
   const preview = await previewRule(
     {
       scoring,
+      sessions: sessionSettings(config),
       readSizes: (query) => judgeUse.sizes(query),
       prices: config.judges.prices,
       findProvider: (name) => findProviderPace(config, name),

@@ -66,6 +66,7 @@ export function createSpoolStores(spool: TraceSpool, nowMs: number): ScoringStor
       list: none,
       find: none,
       turns: async () => ({ turns: [], count: 0 }),
+      turnsOf: async () => [],
       decisions: none,
       resultTimes: none,
       scores: none,

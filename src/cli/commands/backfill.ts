@@ -28,7 +28,7 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
     .option('--scorer <names>', 'run these scorers on every trace, instead of the rules', collectNames)
     .option(
       '--where <condition>',
-      'only traces that meet it, as in a rule: service=checkout, status=error, attributes.tier=gold, not.agent=test (repeatable)',
+      'only traces and sessions that meet it, as in a rule: service=checkout, status=error, attributes.tier=gold, not.agent=test (repeatable)',
       collectConditions,
     )
     .option('--sample <share>', 'score this part of the traces: 0.1 is one in ten', parseShare)

@@ -28,11 +28,11 @@ export const registerPreview: RegisterCommand = (program, bind) => {
     .option('--rule <name>', 'the rule; may be left out when there is only one')
     .option('--rules <file>', 'a file with rules (and scorers) that is not loaded yet')
     .addOption(
-      new Option('--last <duration>', 'traces that began within this time')
+      new Option('--last <duration>', 'traces that began within this time, and sessions whose last turn did')
         .argParser(parseSpan)
         .default(DAY_MS, '24h'),
     )
-    .option('--sample <number>', 'traces that are really judged', parseSample, 20)
+    .option('--sample <number>', 'traces or sessions that are really judged', parseSample, 20)
     .addHelpText(
       'before',
       examples(

@@ -12,22 +12,23 @@ type Verdict = PreviewedTrace['verdicts'][number];
 export function showPreview(preview: Preview): string {
   const { rule, from, to, matched, selected, left, isComplete, estimate, traces, monitors, costUsd } =
     preview;
+  const target = rule.target === 'session' ? 'session' : 'trace';
   return [
     `rule ${rule.name} on ${rule.target}, ${from} to ${to}: ${showForce(rule.inForce)}`,
     [
-      formatCount(matched, 'trace'),
+      formatCount(matched, target),
       `${selected} would be scored`,
       ...showReasons('left out', left),
-      ...(isComplete ? [] : ['not all traces were listed']),
+      ...(isComplete ? [] : [`not all ${target}s were listed`]),
     ].join(' · '),
     ...showEstimate(estimate),
-    showWeek(preview),
+    showWeek(preview, target),
     ...monitors.map(showMonitor),
     ...(monitors.length === 0 ? ['no monitor watches these scorers'] : []),
     ...(traces.length === 0
       ? []
       : [
-          `${formatCount(traces.length, 'trace')} really judged, for ${costUsd === null ? 'an unknown price' : showMoney(costUsd)}:`,
+          `${formatCount(traces.length, target)} really judged, for ${costUsd === null ? 'an unknown price' : showMoney(costUsd)}:`,
         ]),
     ...traces.flatMap(showTrace),
   ].join('\n');
@@ -39,9 +40,9 @@ function showForce(inForce: Preview['rule']['inForce']): string {
     : `in force since ${inForce.activeFrom}${inForce.isSame ? '' : ', in another version'}`;
 }
 
-function showWeek({ perWeek: { traces, judgeCalls, costUsd } }: Preview): string {
+function showWeek({ perWeek: { traces, judgeCalls, costUsd } }: Preview, target: string): string {
   const cost = costUsd === null ? 'an unknown price' : `about ${showMoney(costUsd)}`;
-  return `a week: ${formatAbout(traces, 'trace')}, ${formatAbout(judgeCalls, 'judge call')}, ${cost}`;
+  return `a week: ${formatAbout(traces, target)}, ${formatAbout(judgeCalls, 'judge call')}, ${cost}`;
 }
 
 function showMonitor({ alert, series, scores, firedAt }: Preview['monitors'][number]): string {
@@ -49,7 +50,7 @@ function showMonitor({ alert, series, scores, firedAt }: Preview['monitors'][num
   return `monitor ${cleanLine(alert, 60)} on ${cleanLine(series, 120)}: ${fired} (${formatCount(scores, 'stored score')})`;
 }
 
-function showTrace({ traceId, reading, verdicts, error }: PreviewedTrace): string[] {
+function showTrace({ traceId, sessionId, reading, verdicts, error }: PreviewedTrace): string[] {
   const runs = reading?.runs ?? [];
   const names = runs.map(
     ({ agent, service, conventions }) =>
@@ -57,7 +58,7 @@ function showTrace({ traceId, reading, verdicts, error }: PreviewedTrace): strin
   );
   const unread = reading?.notUnderstood ?? [];
   return [
-    `${traceId}  ${names.join('; ') || 'no run'}`,
+    `${traceId || cleanLine(sessionId, 120)}  ${names.join('; ') || 'no run'}`,
     ...unread.map(
       ({ name, reason }) => `  not understood: ${cleanLine(name, 80)}: ${cleanLine(reason, 160)}`,
     ),

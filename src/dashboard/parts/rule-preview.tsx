@@ -49,7 +49,7 @@ export function RulePreview({ rule }: { readonly rule: string }) {
         <small>Of the last 24 hours. Verdicts ask the judges, and count in the budgets.</small>
       </p>
       <p role="status">
-        {isAsking && 'Reading traces …'}
+        {isAsking && 'Reading …'}
         {state.kind === 'failed' && <Text of={`No preview: ${state.why}`} />}
       </p>
       {state.kind === 'ready' && <Shown preview={state.preview} />}
@@ -64,7 +64,7 @@ function Shown({ preview }: { readonly preview: Preview }) {
     <>
       <p>
         <Text of={describeVolume(preview)} />
-        {!isComplete && ' There was no time to list all traces: the numbers are too small.'}
+        {!isComplete && ' There was no time to list all of them: the numbers are too small.'}
       </p>
       <p>
         <Text of={describeEstimate(estimate)} />
@@ -86,9 +86,9 @@ function Shown({ preview }: { readonly preview: Preview }) {
         <>
           <Table
             caption={`Verdicts of ${rule.name}`}
-            columns={COLUMNS}
+            columns={[rule.target === 'session' ? SESSION : TRACE, ...COLUMNS]}
             rows={rows}
-            keyOf={({ traceId, targetId, scorer }) => `${traceId} ${targetId} ${scorer}`}
+            keyOf={({ tenant, traceId, targetId, scorer }) => `${tenant} ${traceId} ${targetId} ${scorer}`}
           />
           <p>The verdicts cost {formatUsd(costUsd)}.</p>
         </>
@@ -97,15 +97,25 @@ function Shown({ preview }: { readonly preview: Preview }) {
   );
 }
 
+const TRACE: Column<PreviewRow> = {
+  name: 'Trace',
+  cell: ({ traceId }) => (
+    <a href={fillPath('/traces/:traceId', { traceId })}>
+      <code>{traceId.slice(0, 8)}</code>
+    </a>
+  ),
+};
+
+const SESSION: Column<PreviewRow> = {
+  name: 'Session',
+  cell: ({ sessionId }) => (
+    <a href={fillPath('/sessions/:sessionId', { sessionId })}>
+      <Text of={sessionId} />
+    </a>
+  ),
+};
+
 const COLUMNS: readonly Column<PreviewRow>[] = [
-  {
-    name: 'Trace',
-    cell: ({ traceId }) => (
-      <a href={fillPath('/traces/:traceId', { traceId })}>
-        <code>{traceId.slice(0, 8)}</code>
-      </a>
-    ),
-  },
   { name: 'Run', cell: ({ run }) => <Text of={run} /> },
   { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
   {

@@ -35,31 +35,44 @@ export function describeCosts({
 }
 
 /** Says what a rule would match. */
-export function describeVolume({ matched, selected, left, perWeek }: Preview): string {
+export function describeVolume({ rule, matched, selected, left, perWeek }: Preview): string {
   const reasons = Object.entries(left).map(([reason, count]) => `${formatNumber(count)} ${reason}`);
   const share = matched === 0 ? '' : ` (${formatPercent(selected, matched)})`;
   const others = reasons.length === 0 ? '' : `, the others not: ${reasons.join(', ')}`;
   const isFew = perWeek.traces > 0 && perWeek.traces < 1;
   const week = isFew ? 'less than 1' : `about ${formatNumber(Math.round(perWeek.traces))}`;
-  return `${formatNumber(selected)} of ${formatNumber(matched)} traces would be scored${share}${others}. A week has ${week} of them, for ${describeCosts(perWeek)}.`;
+  return `${formatNumber(selected)} of ${formatNumber(matched)} ${nameTargets(rule)} would be scored${share}${others}. A week has ${week} of them, for ${describeCosts(perWeek)}.`;
 }
 
-/** Verdict of a preview, with its trace. */
+/** Names what the counts of a preview are of. */
+function nameTargets({ target }: Pick<Preview['rule'], 'target'>): string {
+  return target === 'session' ? 'sessions' : 'traces';
+}
+
+/** Verdict of a preview, with its trace or session; the id of the other one is ''. */
 export interface PreviewRow extends Verdict {
+  readonly tenant: string;
   readonly traceId: string;
-  /** Agent (without a name, its service) and conventions of each run of the trace, on one line. */
+  readonly sessionId: string;
+  /** Agent (without a name, its service) and conventions of each run, on one line. */
   readonly run: string;
 }
 
-/** Lists the verdicts of a preview, trace by trace. */
+/** Lists the verdicts of a preview, by their traces or sessions. */
 export function listVerdicts({ traces }: Preview): PreviewRow[] {
-  return traces.flatMap(({ traceId, reading, verdicts }) => {
+  return traces.flatMap(({ tenant, traceId, sessionId, reading, verdicts }) => {
     const run = (reading?.runs ?? [])
       .map(
         ({ agent, service, conventions }) => `${agent ?? service ?? 'unnamed'} (${conventions.join(', ')})`,
       )
       .join('; ');
-    return verdicts.map((verdict) => ({ ...verdict, traceId, run: run === '' ? 'no run' : run }));
+    return verdicts.map((verdict) => ({
+      ...verdict,
+      tenant,
+      traceId,
+      sessionId,
+      run: run === '' ? 'no run' : run,
+    }));
   });
 }
 

@@ -2,8 +2,8 @@ import type { TraceFacts } from '../../store/contracts/stores.ts';
 import type { VersionStates } from './select-rules.ts';
 
 /** Merges the facts of several traces: a fact of one is a fact of all. Returns undefined without any. */
-export function mergeFacts(facts: ReadonlyMap<string, TraceFacts>): TraceFacts | undefined {
-  const [first, ...others] = facts.values();
+export function mergeFacts(facts: Iterable<TraceFacts>): TraceFacts | undefined {
+  const [first, ...others] = facts;
   return first && others.reduce(mergeTwo, first);
 }
 

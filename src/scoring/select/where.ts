@@ -40,6 +40,11 @@ export function findUnmetCondition(where: Where | undefined, trace: UnreadTrace)
   return findUnmet(where, (conditions) => listChecks(conditions, trace));
 }
 
+/** Returns true when a trace is known to meet conditions before its content is read: one that needs the content is not known to be met. */
+export function isMetUnread(where: Where, trace: UnreadTrace): boolean {
+  return !needsContentFor(where, trace.facts) && findUnmetCondition(where, trace) === null;
+}
+
 /** Like `findUnmetCondition`, for the conditions that need the content. One run that meets a condition is enough. */
 export function findUnmetContent(
   where: Where | undefined,

@@ -1,5 +1,5 @@
 import type { AgentRun } from '../../domain/trace/agent-run.ts';
-import type { SessionKey, SessionTurn } from '../../store/contracts/sessions.ts';
+import type { ListedTurns, SessionKey } from '../../store/contracts/sessions.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 import { countChars, type ReadPiece } from '../read/piece.ts';
@@ -17,12 +17,11 @@ const MAX_SESSION_CHARS = 16 * 1024 * 1024;
 /**
  * Reads the turns of a session as one conversation, the newest first, up to the limits. Returns null when no turn is stored any
  * more. Throws what the store throws.
- * @param count number of all turns
  */
 export async function readSession(
   context: ReadContext,
   { sessionId }: SessionKey,
-  { turns, count }: { readonly turns: readonly SessionTurn[]; readonly count: number },
+  { turns, count }: ListedTurns,
 ): Promise<SessionContent | null> {
   const found: AgentRun[] = [];
   let readTurns = 0;
@@ -48,7 +47,9 @@ export async function readSession(
   const inOrder = found.toSorted((a, b) =>
     a.startedAt < b.startedAt ? -1 : a.startedAt > b.startedAt ? 1 : 0,
   );
-  return buildSessionContent(sessionId, inOrder, count - readTurns);
+  const content = buildSessionContent(sessionId, inOrder, count - readTurns);
+  context.onSession?.(content);
+  return content;
 }
 
 /** Joins runs that came as several traces. A trace that cannot be read is left out, unless the same read may succeed later. */

@@ -1,20 +1,15 @@
 import type { Decision } from '../../domain/decision.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import type { SessionActivity, SessionKey } from '../../store/contracts/sessions.ts';
-import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/contracts/stores.ts';
+import type { SessionKey } from '../../store/contracts/sessions.ts';
 import { scoreTask, traceError } from '../apply-rules.ts';
 import { buildExpiredRow } from '../record/decision-rows.ts';
-import { mergeFacts } from '../select/merge-facts.ts';
 import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import { listOpenRules, needsFacts, needsFeedback, type TraceCandidate } from '../select/select-rules.ts';
-import { findVersionStates, selectTrace } from '../select/select-traces.ts';
-import { joinTimes } from '../select/join-times.ts';
-import { listAttributeKeys } from '../select/where.ts';
 import { readStoreClock } from '../store-clock.ts';
 import { buildOutcome, type TraceOutcome } from '../trace-task.ts';
-import { MAX_SESSION_TURNS, readSession } from './read-session.ts';
 import { endWithPurge } from './purge-guard.ts';
+import { readSession } from './read-session.ts';
+import { selectSessions, sessionMode } from './select-sessions.ts';
 import { readSessionWait, type SessionSettings } from './session-readiness.ts';
 
 /**
@@ -29,7 +24,7 @@ export async function scoreSession(
 ): Promise<TraceOutcome> {
   const outcomeKey = { tenant: key.tenant, traceId: '' };
   try {
-    return await scoreReady(scoring, key, { ...mode, rules: mode.sessionRules, sessionRules: [] }, settings);
+    return await scoreReady(scoring, key, sessionMode(mode), settings);
   } catch (error) {
     return buildOutcome(outcomeKey, { error: traceError(error) });
   }
@@ -66,33 +61,17 @@ async function scoreReady(
   if (waitUntilMs !== null) {
     return buildOutcome(outcomeKey, { waitUntilMs });
   }
-  const listed = await stores.sessions.turns(key, MAX_SESSION_TURNS);
-  const turns = await stores.spans.activity(listed.turns);
-  const candidate: TraceCandidate = {
-    activity: describeActivity(activity, [...turns.values()]),
-    session: { targetId, samplingId: `session ${tenant} ${targetId}` },
-    claim,
-    prior,
-    reread: false,
-    room: undefined,
-    nowMs: clock.nowMs(),
-  };
-  const existingReadMs = Number.POSITIVE_INFINITY;
-  const existing = await stores.sessions.scores(key);
-  const facts = await readFacts(scoring, candidate, listed.turns, mode);
-  const activityKey = joinTraceKey(candidate.activity);
-  const factsByKey = new Map(facts === undefined ? [] : [[activityKey, facts]]);
-  const versions = (await findVersionStates(scoring, [candidate], factsByKey, mode)).get(activityKey);
-  const lookups = { facts, versions, existing, existingReadMs, knownRuns: [], clock };
-  const selected = selectTrace(candidate, lookups, mode);
-  if (selected.rules.length + selected.declined.length === 0) {
+  const [chosen] = await selectSessions(scoring, [{ activity, claim, prior, clock }], mode);
+  if (chosen === undefined || chosen.selected.rules.length + chosen.selected.declined.length === 0) {
     return buildOutcome(outcomeKey);
   }
+  const { selected, listed } = chosen;
+  const existing = await stores.sessions.scores(key);
   const content = selected.rules.length === 0 ? null : await readSession(scoring, key, listed);
   if (content === null && selected.rules.length > 0) {
     return expire(scoring, outcomeKey, mode, buildExpired(prior, clock.nowMs()));
   }
-  return scoreTask(scoring, { ...selected, facts: undefined, read: content }, mode);
+  return scoreTask(scoring, { ...selected, existing, facts: undefined, read: content }, mode);
 }
 
 function buildExpired(prior: readonly Decision[], nowMs: number): Decision[] {
@@ -110,36 +89,4 @@ async function expire(
     await decisionWriter.write(rows);
   }
   return buildOutcome(key, { decisions: rows });
-}
-
-/** Describes a session as the activity of a trace. A rule covers it by its last arrival. It lasts as long as its turns together. */
-function describeActivity(
-  { tenant, lastArrivalMs }: SessionActivity,
-  turns: readonly TraceActivity[],
-): TraceActivity {
-  return {
-    tenant,
-    traceId: '',
-    firstArrivalMs: lastArrivalMs,
-    lastArrivalMs,
-    ...joinTimes(turns),
-    rootSeen: true,
-    agentSeen: true,
-    errorSeen: false,
-  };
-}
-
-/** Reads the facts of the turns together: a fact of one turn is a fact of the session. */
-async function readFacts(
-  { stores }: Scoring,
-  candidate: TraceCandidate,
-  turns: readonly { readonly tenant: string; readonly traceId: string }[],
-  mode: ScoringMode,
-): Promise<TraceFacts | undefined> {
-  const { open } = listOpenRules(candidate, mode);
-  if (!mode.selects || !needsFacts(open)) {
-    return undefined;
-  }
-  const attributeKeys = new Set(open.flatMap(({ rule }) => listAttributeKeys(rule.where)));
-  return mergeFacts(await stores.spans.facts(turns, [...attributeKeys], { feedback: needsFeedback(open) }));
 }

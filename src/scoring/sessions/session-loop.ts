@@ -19,6 +19,7 @@ import { createStoreClock } from '../store-clock.ts';
 import { buildOutcome } from '../trace-task.ts';
 import { findDueSessions } from './due-sessions.ts';
 import { scoreSession } from './score-session.ts';
+import { SESSIONS_AT_ONCE } from './select-sessions.ts';
 import { findSessionKeys } from './session-keys.ts';
 import { computeSessionReach, type SessionSettings } from './session-readiness.ts';
 
@@ -28,9 +29,6 @@ const MAX_SEARCH_MS = 30_000;
 
 /** Most sessions of one search. The next search finds the others. */
 const SEARCH_LIMIT = 5_000;
-
-/** Sessions that are scored at the same time: their turns are in memory. */
-const CONCURRENCY = 8;
 
 /** Most sessions that wait in memory for their time. The sweep finds the others. */
 const MAX_WAITING = 50_000;
@@ -74,7 +72,7 @@ class SessionScoring implements SessionLoop {
   readonly #timers: Timers;
   readonly #stopping = new AbortController();
   readonly #abandoning = new AbortController();
-  readonly #queue = new PQueue({ concurrency: CONCURRENCY });
+  readonly #queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
   readonly #underWay = new Set<string>();
   /** Time before which a session is not looked at again, by the store's clock. */
   readonly #notBefore = new Map<string, number>();

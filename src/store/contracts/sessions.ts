@@ -58,6 +58,13 @@ export interface SessionResultsQuery {
   readonly sinceMs: number;
 }
 
+/** The newest turns of a session, newest first. */
+export interface ListedTurns {
+  readonly turns: readonly SessionTurn[];
+  /** Number of all turns. */
+  readonly count: number;
+}
+
 export interface SessionStore {
   /** Finds sessions that have, for a cell that covers their last arrival, no row as new as it. The one idle for longest comes first. */
   undecided(query: UndecidedSessionsQuery): Promise<SessionActivity[]>;
@@ -68,10 +75,9 @@ export interface SessionStore {
   /** Finds the sessions of this id, of any tenant. */
   find(sessionId: string): Promise<SessionActivity[]>;
   /** Lists the newest turns, at most `limit`, and counts all. */
-  turns(
-    key: SessionKey,
-    limit: number,
-  ): Promise<{ readonly turns: readonly SessionTurn[]; readonly count: number }>;
+  turns(key: SessionKey, limit: number): Promise<ListedTurns>;
+  /** Does so for several sessions, in their order. */
+  turnsOf(keys: readonly SessionKey[], limit: number): Promise<ListedTurns[]>;
   /** Current decisions of the sessions with these target ids. */
   decisions(tenant: string, targetIds: readonly string[]): Promise<Decision[]>;
   /** Lists the times since when a session was scored or failed, in order, one for each state of its turns. */

@@ -4,10 +4,10 @@ import { HASHED_SESSION, MAX_SESSION_ID_BYTES } from '../../domain/session-targe
 import type {
   EndedSession,
   EndedSessionsQuery,
+  ListedTurns,
   SessionActivity,
   SessionKey,
   SessionStore,
-  SessionTurn,
   UndecidedSessionsQuery,
 } from '../contracts/sessions.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
@@ -26,7 +26,8 @@ export function createSessionStore(database: Database): SessionStore {
     activity: (key) => readActivity(database, key),
     list: (query) => listEnded(database, query),
     find: (sessionId) => findSessions(database, sessionId),
-    turns: (key, limit) => readTurns(database, key, limit),
+    turns: async (key, limit) => (await readTurns(database, [key], limit))[0] ?? NO_TURNS,
+    turnsOf: (keys, limit) => readTurns(database, keys, limit),
     decisions: async (tenant, targetIds) => {
       const slices = [...splitIntoSlices(targetIds)];
       const rows = await Promise.all(
@@ -192,23 +193,49 @@ function toActivity({ tenant, sessionId, first, last }: ActivityRow): SessionAct
   return { tenant, sessionId, firstArrivalMs: Number(first), lastArrivalMs: Number(last) };
 }
 
+const NO_TURNS: ListedTurns = { turns: [], count: 0 };
+
+interface TurnRow extends SessionKey {
+  readonly traceId: string;
+  readonly startedAt: string;
+  /** Number of all turns of the session. */
+  readonly total: string;
+}
+
 async function readTurns(
   database: Database,
-  key: SessionKey,
+  keys: readonly SessionKey[],
   limit: number,
-): Promise<{ turns: SessionTurn[]; count: number }> {
-  const rows = await database.rows<{ traceId: string; startedAt: string; total: string }>(
-    `SELECT TraceId AS traceId, toUnixTimestamp64Milli(max(StartedAt)) AS startedAt, count() OVER () AS total
-     FROM runs
-     WHERE ${IS_TURN} AND Tenant = {tenant:String} AND SessionId = {sessionId:String}
-     GROUP BY TraceId
-     ORDER BY startedAt DESC, traceId DESC
-     LIMIT {limit:UInt32}`,
-    { ...key, limit },
-  );
-  const { tenant } = key;
-  return {
-    turns: rows.map(({ traceId, startedAt }) => ({ tenant, traceId, startedAtMs: Number(startedAt) })),
-    count: Number(rows[0]?.total ?? 0),
-  };
+): Promise<ListedTurns[]> {
+  const rows: TurnRow[] = [];
+  for (const slice of splitIntoSlices(keys)) {
+    rows.push(
+      ...(await database.rows<TurnRow>(
+        `SELECT Tenant AS tenant, SessionId AS sessionId, TraceId AS traceId,
+           toUnixTimestamp64Milli(max(StartedAt)) AS startedAt, count() OVER (PARTITION BY tenant, sessionId) AS total
+         FROM runs
+         WHERE ${IS_TURN} AND (Tenant, SessionId) IN {keys:Array(Tuple(String, String))}
+         GROUP BY Tenant, SessionId, TraceId
+         ORDER BY startedAt DESC, traceId DESC
+         LIMIT {limit:UInt32} BY tenant, sessionId`,
+        { keys: slice.map(({ tenant, sessionId }) => new TupleParam([tenant, sessionId])), limit },
+      )),
+    );
+  }
+  const bySession = Map.groupBy(rows, nameSession);
+  return keys.map((key) => {
+    const found = bySession.get(nameSession(key)) ?? [];
+    return {
+      turns: found.map(({ tenant, traceId, startedAt }) => ({
+        tenant,
+        traceId,
+        startedAtMs: Number(startedAt),
+      })),
+      count: Number(found[0]?.total ?? 0),
+    };
+  });
+}
+
+function nameSession({ tenant, sessionId }: SessionKey): string {
+  return JSON.stringify([tenant, sessionId]);
 }

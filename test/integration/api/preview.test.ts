@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { newTraceId } from '../../support/store/store-rows.ts';
 
 let world: ApiWorld;
 
 beforeAll(async () => {
   world = await apiWorld();
+  const startedAt = Date.now() - 3_600_000;
   for (const tenant of ['a', 'a', 'b']) {
-    await ingest(world.store, agentRunSpans(newTraceId(), Date.now() - 3_600_000), tenant);
+    const traceId = newTraceId();
+    await ingest(world.store, agentRunSpans(traceId, startedAt), tenant);
+    await world.store.runs.write([buildRunRecord({ tenant, traceId, startedAt, evidenceUntil: startedAt })]);
   }
 });
 afterAll(() => world.stop());
@@ -55,12 +59,41 @@ describe('POST /preview', () => {
     expect(body).toMatchObject({ rule: { name: 'default' }, matched: 3, traces: [] });
   });
 
+  it('shows what a rule on sessions would do with the sessions of the tenant', async () => {
+    const rule = { name: 'chats', scorers: ['tone'], target: 'session' };
+    const { status, body } = await preview({ rule, last: '2h', sample: 5 });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      rule: { name: 'chats', target: 'session' },
+      matched: 1,
+      selected: 1,
+      left: {},
+      isComplete: true,
+      traces: [
+        {
+          tenant: 'a',
+          traceId: '',
+          sessionId: 'sess-1',
+          reading: { runs: [{ target: { kind: 'session' }, sessionId: 'sess-1' }] },
+          verdicts: [
+            { target: 'session', targetId: 'sess-1', scorer: 'tone', status: 'scored', stored: null },
+          ],
+          error: null,
+        },
+      ],
+    });
+    expect(
+      (body as { traces: { reading: { runs: { output: unknown[] }[] } }[] }).traces[0]?.reading.runs[0]
+        ?.output.length,
+    ).toBe(2);
+    expect(await world.store.scores.list({ limit: 10 })).toEqual([]);
+  });
+
   it('names the faults of a rule that cannot be previewed', async () => {
     const asks = [
       [{ rule: 'nobody' }, 'the rules are default'],
       [{ rule: { name: 'n', scorers: ['nobody'] } }, 'there is no scorer nobody'],
       [{ rule: { name: 'n', scorers: ['tone'], wher: {} } }, 'wher'],
-      [{ rule: { name: 'n', scorers: ['tone'], target: 'session' } }, 'is on sessions'],
       [{ rule: 'default', last: 'yesterday' }, 'last'],
     ] as const;
     for (const [body, said] of asks) {

@@ -71,10 +71,6 @@ describe('a preview', () => {
 
   testLong('refuses what it cannot show', async () => {
     expect(await preview()).toMatchObject({ code: 2 });
-    expect(await preview('--rule', 'chats')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('the rule chats is on sessions'),
-    });
     const unknown = await preview('--rule', 'nobody');
     expect(unknown).toMatchObject({ code: 2 });
     expect(unknown.stderr).toContain('there is no rule nobody; the rules are live, chats');
@@ -286,4 +282,61 @@ it('dlq list prints the number of further dead letters', async () => {
   const { stdout, stderr } = await command('dlq', 'list', '--limit', '1', '--json');
   expect(jsonLines(stdout)).toHaveLength(1);
   expect(stderr).toContain('2 more are set aside, older than these: --limit 3 prints all\n');
+});
+
+describe('a rule on sessions', () => {
+  const idle = emptyFolder();
+  beforeAll(() => {
+    const rules = [{ name: 'chats', target: 'session', scorers: ['tone'] }];
+    const readiness = { decisionWait: '1ms', session: { idle: '1s' } };
+    writeFileSync(join(idle, 'spanscore.config.json'), JSON.stringify({ readiness, rules }));
+  });
+  const run = (...args: readonly string[]) =>
+    runCommand([...args, ...storeFlags(its.options)], { cwd: idle });
+
+  it('has a preview, with verdicts beside the scores of the rule in force', async () => {
+    const shown = await run('preview', '--json');
+    expect(shown.code).toBe(0);
+    expect(jsonLines(shown.stdout)).toMatchObject([
+      {
+        rule: { name: 'chats', target: 'session' },
+        matched: 1,
+        selected: 1,
+        left: {},
+        traces: [
+          {
+            traceId: '',
+            sessionId: 'sess-1',
+            reading: { runs: [{ sessionId: 'sess-1' }] },
+            verdicts: [
+              {
+                target: 'session',
+                targetId: 'sess-1',
+                scorer: 'tone',
+                status: 'scored',
+                stored: { source: 'live' },
+              },
+            ],
+          },
+        ],
+      },
+    ]);
+    const text = await run('preview');
+    expect(text.stdout).toContain('rule chats on session, ');
+    expect(text.stdout).toContain('1 session · 1 would be scored');
+    expect(text.stdout).toContain('1 session really judged');
+    expect(text.stdout).toContain('sess-1  weather-agent, read as ');
+  });
+
+  it('takes the conditions of a backfill, in its dry run and in its job', async () => {
+    const backfill = async (condition: string, ...more: string[]) => {
+      const { code, stdout } = await run('backfill', '--from', '1h', '--json', '--where', condition, ...more);
+      return [code, jsonLines(stdout).at(-1)];
+    };
+    const none = { matched: 0, sessions: 0, remaining: 0 };
+    expect(await backfill('status=error', '--dry-run')).toMatchObject([0, none]);
+    const one = { matched: 21, sessions: 1, spec: { where: { agent: ['weather-agent'] } } };
+    expect(await backfill('agent=weather-agent', '--dry-run')).toMatchObject([0, { ...one, remaining: 1 }]);
+    expect(await backfill('agent=weather-agent')).toMatchObject([0, { ...one, scored: 1 }]);
+  });
 });

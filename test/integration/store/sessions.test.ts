@@ -99,6 +99,14 @@ describe('sessions in the store', () => {
     const { turns, count } = await it.store.sessions.turns({ tenant: '', sessionId: 'turns' }, 3);
     expect(turns.map(({ traceId }) => traceId)).toEqual(ids.slice(2).toReversed());
     expect(count).toBe(5);
+    const asked = ['other', 'nobody', ''].map((tenant) => ({ tenant, sessionId: 'turns' }));
+    const listed = await it.store.sessions.turnsOf(asked, 3);
+    expect(listed.map((each) => [each.turns.length, each.count])).toEqual([
+      [1, 1],
+      [0, 0],
+      [3, 5],
+    ]);
+    expect(listed[2]?.turns).toEqual(turns);
     expect(await it.store.sessions.find('turns')).toEqual([
       { tenant: '', sessionId: 'turns', firstArrivalMs: nowMs, lastArrivalMs: nowMs + 4 },
       { tenant: 'other', sessionId: 'turns', firstArrivalMs: nowMs, lastArrivalMs: nowMs },

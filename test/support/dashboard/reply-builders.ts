@@ -353,6 +353,20 @@ export function aBackfill(fields: Partial<Item<'/backfills'>> = {}): Item<'/back
   };
 }
 
+/** Builds a preview of a rule on sessions, with one verdict. */
+export function aSessionPreview(): Writes['POST /preview']['reply'] {
+  const { rule, traces } = aPreview();
+  return aPreview({
+    rule: { ...rule, name: 'chats', target: 'session' },
+    traces: traces.map(({ verdicts, ...each }) => ({
+      ...each,
+      traceId: '',
+      sessionId: 'sess-1',
+      verdicts: verdicts.map((verdict) => ({ ...verdict, target: 'session', targetId: 'sess-1' })),
+    })),
+  });
+}
+
 /** Builds a preview with one verdict. */
 export function aPreview(
   fields: Partial<Writes['POST /preview']['reply']> = {},
@@ -393,6 +407,7 @@ export function aPreview(
       {
         tenant: '',
         traceId: TRACE,
+        sessionId: '',
         reading: null,
         verdicts: [
           {

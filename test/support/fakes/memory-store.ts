@@ -334,6 +334,7 @@ export class MemoryStore {
           .sort((a, b) => b.startedAtMs - a.startedAtMs);
         return { turns: turns.slice(0, limit), count: turns.length };
       },
+      turnsOf: (keys, limit) => Promise.all(keys.map((key) => this.stores.sessions.turns(key, limit))),
       decisions: async (tenant, targetIds) =>
         this.decisions().filter(
           (row) => row.tenant === tenant && row.target === 'session' && targetIds.includes(row.targetId),

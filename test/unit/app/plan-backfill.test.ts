@@ -22,13 +22,17 @@ async function plan(rules?: readonly string[]) {
 }
 
 describe('a backfill with conditions', () => {
-  it('is refused for rules on sessions, which it names with what to do', async () => {
-    await expect(plan()).rejects.toThrow(
-      '--where: it looks at traces, and these rules are on sessions: conversations; name another rule in --rule',
-    );
+  it('runs rules on sessions beside rules on traces', async () => {
+    expect(await plan()).toMatchObject({
+      where: { status: 'error' },
+      rules: [
+        { name: 'runs', target: 'trace' },
+        { name: 'conversations', target: 'session' },
+      ],
+    });
   });
 
-  it('runs a rule on traces beside a rule on sessions', async () => {
-    expect(await plan(['runs'])).toMatchObject({ where: { status: 'error' } });
+  it('runs only the rules that it names', async () => {
+    expect((await plan(['conversations'])).rules).toMatchObject([{ name: 'conversations' }]);
   });
 });

@@ -1,12 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { JobProgress } from '../../../src/store/contracts/jobs.ts';
-import type { Rule } from '../../../src/scoring/select/rule.ts';
+import { currentJudgeScope } from '../../../src/judge/judge-scope.ts';
+import type { Rule, Where } from '../../../src/scoring/select/rule.ts';
 import { buildSpan } from '../../support/builders/spans.ts';
 import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
-import { countBackfill, runBackfill, Stopped } from '../../support/scoring/backfill-runs.ts';
-import { buildLiveMode, buildRule, CountingScorer } from '../../support/scoring/scoring-world.ts';
+import {
+  countBackfill,
+  runBackfill,
+  Stopped,
+  type AskedBackfill,
+} from '../../support/scoring/backfill-runs.ts';
+import { buildLiveMode, buildRule, CountingScorer, judged } from '../../support/scoring/scoring-world.ts';
 
 const HOUR_MS = 3_600_000;
 const SESSIONS = { idleMs: 30 * 60_000, maxAgeMs: 24 * HOUR_MS, rescores: 24 };
@@ -14,16 +20,23 @@ const message = (role: string, content: string) => ({ role, parts: [{ type: 'tex
 
 let traces = 0;
 /** Stores one turn of a session that began at a second after the start of the builders' time. */
-function say(store: MemoryStore, session: string, at: number): string {
+function say(
+  store: MemoryStore,
+  session: string,
+  at: number,
+  { tier = 'free', error }: { readonly tier?: string; readonly error?: string } = {},
+): string {
   traces += 1;
   const traceId = traces.toString(16).padStart(32, '0');
   const attributes = {
     'gen_ai.operation.name': 'invoke_agent',
     'gen_ai.conversation.id': session,
+    tier,
     'gen_ai.input.messages': [message('user', `question ${traces}`)],
     'gen_ai.output.messages': [message('assistant', 'yes')],
   };
-  store.ingest([buildSpan(`turn ${traces}`, attributes, { at: at * 1_000, traceId })]);
+  const options = { at: at * 1_000, traceId, ...(error === undefined ? {} : { error }) };
+  store.ingest([buildSpan(`turn ${traces}`, attributes, options)]);
   return traceId;
 }
 
@@ -35,7 +48,7 @@ function world() {
   const scorer = new CountingScorer('a');
   const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
   const rule = buildRule([scorer], { name: 'chats', target: 'session' });
-  const request = (fromS: number, toS: number, liveRules: readonly Rule[] = []) => ({
+  const request = (fromS: number, toS: number, liveRules: readonly Rule[] = []): AskedBackfill => ({
     fromMs: START_MS + fromS * 1_000,
     toMs: START_MS + toS * 1_000,
     rules: [rule],
@@ -151,5 +164,87 @@ describe('a backfill by rules on sessions', () => {
     const gaps = begunMs.slice(1).map((atMs, index) => atMs - (begunMs[index] ?? 0));
     expect(gaps).toHaveLength(3);
     expect(Math.min(...gaps)).toBeGreaterThan(40);
+  });
+});
+
+/** Stores sessions that differ in what conditions look at: a turn of another tier, a failed turn, and the time over all turns. */
+function sayAll(store: MemoryStore): void {
+  say(store, 'gold', 0, { tier: 'gold' });
+  say(store, 'gold', 5);
+  say(store, 'failed', 1);
+  say(store, 'failed', 6, { error: 'down' });
+  say(store, 'plain', 2);
+  say(store, 'slow', 3);
+  say(store, 'slow', 99);
+}
+
+describe('conditions of a backfill by rules on sessions', () => {
+  const conditions: [string, Where, readonly string[]][] = [
+    ['an attribute of one turn', { attributes: { tier: ['gold'] } }, ['gold']],
+    ['a failed turn', { status: 'error' }, ['failed']],
+    ['the time over all turns', { durationMs: { min: 60_000 } }, ['slow']],
+    ['no turn of a kind', { not: { attributes: { tier: ['gold'] } } }, ['failed', 'plain', 'slow']],
+    ['a service of no turn', { service: ['nobody'] }, []],
+  ];
+
+  it.each(conditions)(
+    'take the sessions with %s, as the conditions of a rule do',
+    async (_, where, expected) => {
+      const { store, scoring, rule, request } = world();
+      sayAll(store);
+      store.clockMs += HOUR_MS;
+      const asked = { ...request(0, 100), where };
+      expect(await runBackfill(scoring, asked)).toMatchObject({ sessions: expected.length, skipped: {} });
+      expect(await countBackfill(scoring, { ...request(0, 100), where })).toMatchObject({
+        sessions: expected.length,
+      });
+      const taken = store.scores().map(({ targetId }) => targetId);
+      expect(taken.toSorted()).toEqual(expected);
+      const ofRule = await runBackfill(scoring, { ...request(0, 100), rules: [{ ...rule, where }] });
+      const filtered = store
+        .decisions()
+        .filter((row) => row.rule === ofRule.rule && row.target === 'session' && row.status === 'filtered');
+      const left = ['failed', 'gold', 'plain', 'slow'].filter((id) => !expected.includes(id));
+      expect(filtered.map(({ targetId }) => targetId).toSorted()).toEqual(left);
+    },
+  );
+
+  it('take a session as one conversation, with the turns that do not meet them by themselves', async () => {
+    const { store, scorer, scoring, rule, request } = world();
+    sayAll(store);
+    store.clockMs += HOUR_MS;
+    const where = { attributes: { tier: ['gold'] } };
+    const ofTraces = new CountingScorer('b');
+    const rules = [rule, buildRule([ofTraces], { name: 'runs' })];
+    const asked = { ...request(0, 100), where, rules };
+    expect(await runBackfill(scoring, asked)).toMatchObject({ matched: 1, sessions: 1, scored: 2 });
+    expect(scorer.inputs.map(({ output }) => (output as unknown[]).length)).toEqual([2]);
+    expect(ofTraces.inputs).toHaveLength(1);
+    store.clockMs += 1;
+    expect(await countBackfill(scoring, asked)).toMatchObject({ matched: 1, sessions: 1, remaining: 0 });
+    expect(await runBackfill(scoring, asked)).toMatchObject({ scored: 0, skipped: { already_scored: 2 } });
+    expect(scorer.inputs).toHaveLength(1);
+  });
+
+  it('take a session as one conversation also when the money for judges is spent', async () => {
+    const { store, scorer, scoring, rule, request } = world();
+    sayAll(store);
+    store.clockMs += HOUR_MS;
+    const paid = judged('paid', async () => {
+      const tokens = { inputTokens: 100, outputTokens: 500 };
+      const plan = { model: 'test/judge', step: 'analyze', promptBytes: 300, estimatedUsd: 0.1, tokens };
+      await currentJudgeScope().reserve?.(plan);
+      return { score: 1 };
+    });
+    const asked = {
+      where: { attributes: { tier: ['gold'] } },
+      rules: [rule, buildRule([paid], { name: 'runs' })],
+    };
+    const options = { maxCostUsd: 0.01 };
+    expect(await runBackfill(scoring, { ...request(0, 100), ...asked, options })).toMatchObject({
+      scored: 1,
+      skipped: { max_cost: 1 },
+    });
+    expect(scorer.inputs.map(({ output }) => (output as unknown[]).length)).toEqual([2]);
   });
 });

@@ -6,7 +6,7 @@ import {
   listNotUnderstood,
   listVerdicts,
 } from '../../../src/dashboard/view-models/estimate.ts';
-import { aPreview } from '../../support/dashboard/reply-builders.ts';
+import { aPreview, aSessionPreview } from '../../support/dashboard/reply-builders.ts';
 
 it('an estimate says calls, cost with its interval, source and time', () => {
   expect(describeEstimate(aPreview().estimate)).toBe(
@@ -32,6 +32,12 @@ it('a preview says its volume, its verdicts and what was not understood', () => 
     { traceId: preview.traces[0]?.traceId, run: 'no run', scorer: 'hallucination', score: 0.5 },
   ]);
   expect(listNotUnderstood(preview)).toEqual([]);
+});
+
+it('a preview of a rule on sessions counts sessions, and names the session of each verdict', () => {
+  const preview = aSessionPreview();
+  expect(describeVolume(preview)).toContain('100 of 400 sessions would be scored (25 %)');
+  expect(listVerdicts(preview)).toMatchObject([{ traceId: '', sessionId: 'sess-1', targetId: 'sess-1' }]);
 });
 
 it('a dry run without an estimate says its counts', () => {

@@ -9,7 +9,7 @@ import { EMPTY, FULL } from '../../../support/dashboard/canned-replies.ts';
 import { withHostileTexts } from '../../../support/dashboard/hostile-texts.ts';
 import { hasChromium, startChromium } from '../../../support/dashboard/chromium.ts';
 import { visit, type VisitOptions } from '../../../support/dashboard/dashboard-visit.ts';
-import { aPreview, TRACE } from '../../../support/dashboard/reply-builders.ts';
+import { aPreview, aSessionPreview, TRACE } from '../../../support/dashboard/reply-builders.ts';
 
 let api: ApiServer;
 let browser: Browser;
@@ -143,7 +143,12 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
   }
 
   it('a rule shows its preview when somebody asks, accessible, at 320 px, and as text', async () => {
-    for (const preview of [aPreview(), withHostileTexts(aPreview())]) {
+    const previews = [aPreview(), aSessionPreview()];
+    const hostile = previews.map((each) => {
+      const { rule, ...others } = withHostileTexts(each);
+      return { ...others, rule: { ...rule, target: each.rule.target } };
+    });
+    for (const preview of [...previews, ...hostile]) {
       const { page, expectAccessible, expectFitting, end } = await open('/rules', {
         ...FULL,
         '/preview': preview,
@@ -152,6 +157,9 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
       await page.getByRole('table', { name: /^Verdicts of/u }).waitFor();
       await page.getByText(/would have fired 1 times, on 1,200 stored scores/u).waitFor();
       expect((await page.locator('main').textContent()) ?? '').not.toMatch(CONTROLS);
+      const isOnSessions = preview.rule.target === 'session';
+      const verdicts = page.getByRole('table', { name: /^Verdicts of/u });
+      await verdicts.locator(`a[href*="/${isOnSessions ? 'sessions' : 'traces'}/"]`).waitFor();
       await expectAccessible();
       await page.setViewportSize({ width: 320, height: 600 });
       await expectFitting();

@@ -1,17 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { previewJson } from '../../../../src/api/json/preview-json.ts';
 import { parseConfig } from '../../../../src/app/config/index.ts';
 import { previewConfigured } from '../../../../src/app/preview/preview-configured.ts';
-import { createConfiguredScoring } from '../../../../src/app/scoring/configured-scoring.ts';
+import { createConfiguredScoring, sessionSettings } from '../../../../src/app/scoring/configured-scoring.ts';
 import { loadScorerKit } from '../../../../src/app/scoring/scorer-kit.ts';
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Decision } from '../../../../src/domain/decision.ts';
 import type { Score } from '../../../../src/domain/score.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { judgeSample } from '../../../../src/preview/judge-sample.ts';
+import { judgeSessions, judgeTraces } from '../../../../src/preview/judge-sample.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import { liveMode, previewMode } from '../../../../src/scoring/scoring-mode.ts';
+import type { PreparedRule } from '../../../../src/scoring/select/rule.ts';
 import { recordRules } from '../../../../src/scoring/select/rule-history.ts';
+import { scoreSession } from '../../../../src/scoring/sessions/score-session.ts';
+import { NO_SESSION_WAIT } from '../../../../src/scoring/sessions/session-readiness.ts';
+import type { SessionKey } from '../../../../src/store/contracts/sessions.ts';
 import type { TraceKey } from '../../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';
@@ -25,6 +31,8 @@ import { newTraceId, openEmptied, testStore, type TestStore } from '../../../sup
 import { until } from '../../../support/until.ts';
 
 const TRACES = 1_000;
+const SESSIONS = 300;
+const JUDGED_SESSIONS = 80;
 
 /** Traces of one insert. */
 const BLOCK = 250;
@@ -46,8 +54,13 @@ afterEach(async () => {
   await store.close();
 });
 
-/** Opens scoring with a rule that has conditions, a sample, code scorers and a judge. */
+/** Opens scoring with a rule on traces and one on sessions: each has conditions, a sample, code scorers and a judge. */
 async function openScoring() {
+  const rule = {
+    scorers: ['hallucination', 'keyword-coverage', 'no-tool-errors'],
+    where: { not: { service: ['canary'] } },
+    budget: { perDay: 1_000 },
+  };
   const config = parseConfig({
     judges: {
       default: 'fake/judge',
@@ -56,18 +69,17 @@ async function openScoring() {
     },
     rules: [
       {
+        ...rule,
         name: 'production',
-        scorers: ['hallucination', 'keyword-coverage', 'no-tool-errors'],
-        where: { not: { service: ['canary'] } },
         sample: { rate: 0.6, always: ['error', 'tool-error', { tokens: 100 }] },
-        budget: { perDay: 1_000 },
       },
+      { ...rule, name: 'chats', target: 'session', sample: { rate: 0.6, always: ['error', 'tool-error'] } },
     ],
-    readiness: { decisionWait: '1ms' },
+    readiness: { decisionWait: '1ms', session: { idle: '1s' } },
   });
   const kit = await loadScorerKit(config);
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log: silentLog });
-  return { config, kit, scoring, rule: kit.rules[0]! };
+  return { config, kit, scoring, rule: kit.rules[0]!, chats: kit.rules[1]! };
 }
 
 /** Stores traces of all kinds: of other services, with tools, failing tools and none. Those with a tool have more than 100 tokens. */
@@ -77,6 +89,7 @@ async function fill(): Promise<TraceKey[]> {
   const spans: Span[] = ids.flatMap((traceId, n) => {
     const trace = new AgentTraceBuilder(traceId, Date.now() - 3_600_000 + n)
       .of(random() < 0.1 ? 'canary' : 'shop')
+      .withAttributes({ 'gen_ai.conversation.id': `session ${n % SESSIONS}` })
       .answering(random() < 0.1 ? '' : `Answer ${n}. It is ${Math.floor(100 * random())} degrees`);
     const [hasTool, hasFailed] = [random() < 0.6, random() < 0.1];
     if (hasTool) {
@@ -110,6 +123,17 @@ async function countRows(): Promise<Map<string, string>> {
   return new Map(counts);
 }
 
+async function listSessions(): Promise<SessionKey[]> {
+  return store.sessions.list({ fromMs: 0, toMs: Date.now(), limit: TRACES });
+}
+
+/** Returns a rule under the name that it has in a preview. */
+const rename = (rule: PreparedRule): PreparedRule => ({
+  ...rule,
+  name: `preview:${rule.name}`,
+  paidBy: rule.name,
+});
+
 const pickDecision = ({ traceId, targetId, scorer, rule, status, reason, ...row }: Decision) => ({
   id: [traceId, targetId, scorer].join(' '),
   rule,
@@ -132,13 +156,12 @@ const byScore = (rows: readonly Score[]) =>
   rows.map(pickScore).toSorted((a, b) => (a.scoreId < b.scoreId ? -1 : 1));
 
 describe('a preview', () => {
-  it('decides 1,000 traces as live scoring does', async () => {
-    const { kit, scoring, rule } = await openScoring();
+  it('decides 1,000 traces and their sessions as live scoring does', async () => {
+    const { kit, scoring, rule, chats } = await openScoring();
     const history = await recordRules(store.ruleVersions, kit.rules, (await store.spans.nowMs()) - 1_000);
     const keys = await fill();
-    const renamed = [{ ...rule, name: 'preview:production', paidBy: rule.name }];
-    const { signal } = new AbortController();
-    const previewed = await judgeSample(scoring, previewMode(renamed), keys, { rule, judging: signal });
+    const { signal: judging } = new AbortController();
+    const previewed = await judgeTraces(scoring, previewMode([rename(rule)]), keys, { rule, judging });
     expect(previewed.every(({ error }) => error === null)).toBe(true);
     const live = (await openScoring()).scoring;
     for (let start = 0; start < keys.length; start += BLOCK) {
@@ -158,33 +181,68 @@ describe('a preview', () => {
       byId(decisions.map(pickDecision)),
     );
     expect(byScore(previewed.flatMap((each) => each.scores))).toEqual(byScore(scores));
+
+    const sessions = (await listSessions()).slice(0, JUDGED_SESSIONS);
+    expect(sessions).toHaveLength(JUDGED_SESSIONS);
+    const ofSessions = await judgeSessions(scoring, previewMode([rename(chats)]), sessions, {
+      rule: chats,
+      judging,
+      settings: NO_SESSION_WAIT,
+    });
+    expect(ofSessions.every(({ error }) => error === null)).toBe(true);
+    const mode = liveMode(kit.rules, history);
+    await Promise.all(sessions.map((key) => scoreSession(live, key, mode, NO_SESSION_WAIT)));
+    // Its spending is booked before the next test empties the store.
+    await live.budget.giveBack();
+    const rows = await store.sessions.decisions(
+      '',
+      sessions.map(({ sessionId }) => sessionId),
+    );
+    expect(new Set(rows.map(({ status }) => status))).toEqual(
+      new Set(['scored', 'filtered', 'sampled_out', 'not_applicable']),
+    );
+    expect(byId(ofSessions.flatMap((each) => each.decisions.map(pickDecision)))).toEqual(
+      byId(rows.map(pickDecision)),
+    );
+    const scored = (await Promise.all(sessions.map((key) => store.sessions.scores(key)))).flat();
+    expect(scored.length).toBeGreaterThan(JUDGED_SESSIONS);
+    expect(byScore(ofSessions.flatMap((each) => each.scores))).toEqual(byScore(scored));
   });
 
   it('writes no row into any table but spend, and books there what its verdicts cost', async () => {
-    const { config, kit, scoring, rule } = await openScoring();
-    await fill();
+    const { config, kit, scoring, rule, chats } = await openScoring();
+    const history = await recordRules(store.ruleVersions, kit.rules, (await store.spans.nowMs()) - 1_000);
+    const keys = await fill();
+    // With the rule on sessions alone, traces are read for their sessions, and no scorer runs.
+    await scoreTraces(scoring, keys, liveMode([chats], history));
+    expect(await listSessions()).toHaveLength(SESSIONS);
+    await sleep(sessionSettings(config).idleMs);
     const before = await countRows();
     const { signal } = new AbortController();
     const limits = { tenant: '', listing: signal, judging: signal };
-    const preview = await previewConfigured(
-      { config, kit, scoring, store },
-      { rule, lastMs: DAY_MS, sample: 20, ...limits },
-    );
-    expect(preview).toMatchObject({ matched: TRACES, isComplete: true });
-    expect(preview.traces).toHaveLength(20);
+    const previews = [];
+    for (const each of [rule, chats]) {
+      const parts = { config, kit, scoring, store };
+      previews.push(await previewConfigured(parts, { rule: each, lastMs: DAY_MS, sample: 20, ...limits }));
+    }
+    expect(previews).toMatchObject([
+      { matched: TRACES, isComplete: true },
+      { matched: SESSIONS, isComplete: true },
+    ]);
     const after = await countRows();
     expect(before.size).toBeGreaterThan(30);
     const changed = [...after].filter(([name, rows]) => rows !== before.get(name)).map(([name]) => name);
     expect(changed).toEqual(['spend']);
-    const costUsd = preview.traces
-      .flatMap(({ scores }) => scores)
-      .reduce((sum, score) => sum + (score.costUsd ?? 0), 0);
-    expect(costUsd).toBeGreaterThan(0);
-    const readSpent = async () => {
-      const budget = { kind: 'rule', name: 'production' } as const;
-      const range = { fromMs: 0, toMs: Date.now() + DAY_MS, openSinceMs: 0 };
-      return store.judgeCalls.readSpending(budget, range);
-    };
-    await until(async () => Math.abs((await readSpent()).bookedUsd - costUsd) < 1e-9);
+    for (const preview of previews) {
+      expect(preview.traces).toHaveLength(20);
+      const { costUsd } = previewJson(preview);
+      expect(costUsd).toBeGreaterThan(0);
+      const readSpent = async () => {
+        const budget = { kind: 'rule', name: preview.rule.name } as const;
+        const range = { fromMs: 0, toMs: Date.now() + DAY_MS, openSinceMs: 0 };
+        return store.judgeCalls.readSpending(budget, range);
+      };
+      await until(async () => Math.abs((await readSpent()).bookedUsd - (costUsd ?? 0)) < 1e-9);
+    }
   });
 });
