@@ -15,6 +15,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../config/index.ts';
 import { packageVersion } from '../package-version.ts';
 import { connectStore } from '../store/connect-store.ts';
+import { withFileLock } from '../store/with-file-lock.ts';
 import {
   canRename,
   isOneDisk,
@@ -63,7 +64,8 @@ export async function makeBackup(config: Config, options: BackupOptions): Promis
     await refuseForeignStore(dataDir, connection.kind);
     const backups = join(dataDir, BACKUPS);
     await mkdir(backups, { recursive: true, mode: 0o700 });
-    return await lockBackups(backups, async () => {
+    const refusal = 'another spanscore backup of this data directory is at work: wait for its end';
+    return await withFileLock(join(backups, 'backup.lock'), refusal, async () => {
       await removeUnfinished(backups);
       const { openBackupStore } = await import('../../store/backup/backup-store.ts');
       const store = openBackupStore(connection.options);
@@ -178,21 +180,6 @@ async function refuseFullDisk(
         `no room for a backup: it needs ${showBytes(bytes)} on the disk of ${path}, and ${showBytes(free)} are free; free some, or enlarge the disk`,
       );
     }
-  }
-}
-
-async function lockBackups<T>(backups: string, work: () => Promise<T>): Promise<T> {
-  const { tryFileLock } = await import('../../store/embedded/ownership/file-lock.ts');
-  const lock = tryFileLock(join(backups, 'backup.lock'));
-  if (lock === undefined) {
-    throw new InvalidInputError(
-      `another spanscore backup of this data directory is at work: wait for its end`,
-    );
-  }
-  try {
-    return await work();
-  } finally {
-    lock.release();
   }
 }
 

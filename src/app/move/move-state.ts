@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { InvalidInputError } from '../../domain/errors.ts';
+import { writeWhole } from '../../store/embedded/whole-file.ts';
 
 const stateSchema = z.object({
   url: z.string(),
@@ -34,9 +35,7 @@ export function readMoveState(dataDir: string, target: Omit<MoveState, 'untilMs'
 
 /** Writes the state of a move in one step. */
 export function writeMoveState(dataDir: string, state: MoveState): void {
-  const path = formatPath(dataDir);
-  writeFileSync(`${path}.draft`, JSON.stringify(state), { mode: 0o600 });
-  renameSync(`${path}.draft`, path);
+  writeWhole(formatPath(dataDir), JSON.stringify(state));
 }
 
 /** Removes the state of a move that has ended. */

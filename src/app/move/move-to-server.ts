@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { MINUTE_MS } from '../../domain/durations.ts';
 import { AppError, ConfigError, rejectAborted, RequestError } from '../../domain/errors.ts';
 import type { MoveStore, StampRange } from '../../store/contracts/move.ts';
+import { readMoved, writeMoved, type MovedTo } from '../../store/embedded/moved-file.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../config/index.ts';
 import { connectStore, type StoreConnection } from '../store/connect-store.ts';
+import { withFileLock } from '../store/with-file-lock.ts';
 import { holdWrites } from './hold-writes.ts';
 import { readMoveState, removeMoveState, writeMoveState, type MoveState } from './move-state.ts';
 
@@ -27,6 +30,8 @@ export interface MoveOptions {
 export interface MoveReport {
   readonly url: string;
   readonly database: string;
+  /** True when an earlier move has ended there, for example one that was killed at its very end. Then nothing was copied. */
+  readonly hasEndedBefore: boolean;
   /** Rows that this command has copied; a move that was interrupted has copied others before. */
   readonly copied: number;
   readonly passes: number;
@@ -36,30 +41,41 @@ export interface MoveReport {
 
 /**
  * Copies the store of the embedded engine to another one while `serve` goes on, in passes. The last pass holds all writes, so that both
- * are equal at its end; then the former store only reads. After an interruption, the same command goes on.
+ * are equal at its end; then the former store only reads. After an interruption, the same command goes on; after the end, it only says so.
  */
 export async function moveStore(config: Config, options: MoveOptions): Promise<MoveReport> {
   const { dataDir, url } = config.store;
   if (url !== undefined) {
     throw new ConfigError(
-      'store.url is set: spanscore move copies an embedded engine; use BACKUP and RESTORE of your ClickHouse servers',
+      'store.url is set: spanscore move copies an embedded engine; to end a move that was interrupted, run it with the configuration of the embedded engine; for a ClickHouse server, use its BACKUP and RESTORE',
     );
   }
   const { signal, log } = options;
   const connection = await connectStore(config, log, { command: 'move', signal, existing: true });
   try {
     refuseSame(connection, options);
-    const { openMoveStore } = await import('../../store/move/move-store.ts');
-    const target = { ...connection.options, ...options.to, database: options.database };
-    const store = openMoveStore(connection.options, target);
-    try {
-      await store.prepare();
-      return await new Move(dataDir, { connection, store, options }).run();
-    } finally {
-      await store.close();
-    }
+    return await withFileLock(
+      join(dataDir, 'move.lock'),
+      `another spanscore move of ${dataDir} is at work: wait for its end, or end it first`,
+      () => moveRows(dataDir, connection, options),
+    );
   } finally {
     await connection.release();
+  }
+}
+
+async function moveRows(
+  dataDir: string,
+  connection: StoreConnection,
+  options: MoveOptions,
+): Promise<MoveReport> {
+  const { openMoveStore } = await import('../../store/move/move-store.ts');
+  const target = { ...connection.options, ...options.to, database: options.database };
+  const store = openMoveStore(connection.options, target);
+  try {
+    return await new Move(dataDir, { connection, store, options }).run();
+  } finally {
+    await store.close();
   }
 }
 
@@ -90,22 +106,42 @@ class Move {
   }
 
   async run(): Promise<MoveReport> {
-    await this.#catchUp();
+    const { connection, options, store } = this.#parts;
+    const moved = readMoved(this.#dataDir);
+    const hasEndedBefore = this.#isTarget(moved) && (await store.isComplete());
+    let heldSeconds = 0;
+    if (hasEndedBefore) {
+      removeMoveState(this.#dataDir);
+    } else {
+      await store.prepare();
+      await this.#catchUp();
+      // A store that only reads since an earlier move lets nobody record what was begun.
+      const isShared = connection.engine === undefined && moved === undefined;
+      options.onProgress('holding new spans until all processes have finished their work');
+      const startedMs = performance.now();
+      await this.#hold(isShared);
+      heldSeconds = Math.round((performance.now() - startedMs) / 1_000);
+    }
+    const { url, database } = this.#state;
+    return { url, database, hasEndedBefore, copied: this.#copied, passes: this.#passes, heldSeconds };
+  }
+
+  #isTarget(moved: MovedTo | undefined): boolean {
+    return moved?.url === this.#state.url && moved.database === this.#state.database;
+  }
+
+  /** Makes both stores equal while nobody writes, and ends the former one. */
+  async #hold(isShared: boolean): Promise<void> {
     const { connection, options } = this.#parts;
-    const isShared = connection.engine === undefined;
-    options.onProgress('holding new spans until all processes have finished their work');
-    const startedMs = performance.now();
     const hold = await holdWrites(connection.options, isShared, options.signal);
     try {
       await this.#pass(this.#listRanges(), true);
+      rejectAborted(options.signal);
       await hold.confirm();
       await this.#end();
     } finally {
       await hold.release();
     }
-    const { url, database } = this.#state;
-    const heldSeconds = Math.round((performance.now() - startedMs) / 1_000);
-    return { url, database, copied: this.#copied, passes: this.#passes, heldSeconds };
   }
 
   /** Copies closed ranges until the last one is short. */
@@ -149,8 +185,6 @@ class Move {
 
   /** First the former store only reads, then the target can be used: they are never used both. */
   async #end(): Promise<void> {
-    rejectAborted(this.#parts.options.signal);
-    const { writeMoved } = await import('../../store/embedded/moved-file.ts');
     writeMoved(this.#dataDir, this.#state);
     await this.#parts.store.finish();
     removeMoveState(this.#dataDir);

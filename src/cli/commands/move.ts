@@ -41,10 +41,13 @@ async function move(context: CommandContext, options: MoveCommandOptions): Promi
     signal,
     onProgress: (message) => out.progress(message),
   });
-  const { url, database, copied, passes, heldSeconds } = report;
+  const { url, database, hasEndedBefore, copied, passes, heldSeconds } = report;
+  const result = hasEndedBefore
+    ? 'an earlier move has ended there, and nothing was copied'
+    : `${formatCount(copied, 'row')} in ${formatCount(passes, 'pass', 'passes')}, all tables equal; writes held for ${heldSeconds} s`;
   await out.document(report, () =>
     [
-      `moved to ${url}, database ${database}: ${formatCount(copied, 'row')} in ${formatCount(passes, 'pass', 'passes')}, all tables equal; writes held for ${heldSeconds} s`,
+      `moved to ${url}, database ${database}: ${result}`,
       `now set store.url: ${url}, store.database: ${database}, store.purgeKey: the text of ${config.store.dataDir}/purge.key, and start serve again; until then, senders get 503 and send again`,
     ].join('\n'),
   );

@@ -6,7 +6,7 @@ import { migrate } from '../schema/migrate.ts';
 import { readMigrations } from '../schema/migration-files.ts';
 import { applyRetention, countArrivalDays } from '../schema/retention.ts';
 import { readDefinitions } from '../schema/table-definitions.ts';
-import { markFinished, markUnfinished, readUnfinished } from '../schema/unfinished-copy.ts';
+import { hasTables, markFinished, markUnfinished, readUnfinished } from '../schema/unfinished-copy.ts';
 import type { StoreOptions } from '../store.ts';
 import { COPY_LIMIT_MS } from './backup-store.ts';
 import { orderTables } from './backup-tables.ts';
@@ -33,15 +33,7 @@ export function openRestoreStore(options: StoreOptions): RestoreStore {
 }
 
 async function readState(database: Database): ReturnType<RestoreStore['readState']> {
-  const unfinished = await readUnfinished(database);
-  if (unfinished !== undefined) {
-    return unfinished;
-  }
-  const tables = await database.outside.rows(
-    'SELECT name FROM system.tables WHERE database = {name:String} LIMIT 1',
-    { name: database.name },
-  );
-  return tables.length === 0 ? 'empty' : 'used';
+  return (await readUnfinished(database)) ?? ((await hasTables(database)) ? 'used' : 'empty');
 }
 
 async function loadTables(

@@ -13,6 +13,8 @@ export interface PassOptions {
 
 /** Copies of the rows of one store in another one. */
 export interface MoveStore {
+  /** Returns true for a target with tables that no command has to finish. */
+  isComplete(): Promise<boolean>;
   /**
    * Prepares the target: a new database with all tables, whose views are off. Continues a move that was interrupted. Throws for a
    * database that is in use, for another schema, and for clocks that differ.

@@ -110,10 +110,10 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   const owner = {
     username,
     password,
-    ...(await gateWrites(
+    ...gateWrites(
       options.dataDir,
       createStatementRunner({ queries, inserts, named, spool, replies, control: cancel }),
-    )),
+    ),
   };
   const server = createHttpFront({
     accounts: [

@@ -6,23 +6,22 @@ import type { StatementRunner } from './statement-runner.ts';
 import { WRITE_LEVELS, WriteGate, type WriteLevel } from './write-gate.ts';
 
 /** Puts a gate before the writes of the owner, with the order that opens and closes it. It is closed for a store that was moved. */
-export async function gateWrites(
+export function gateWrites(
   dataDir: string,
   run: StatementRunner,
-): Promise<Required<Pick<FrontAccount, 'run' | 'control'>>> {
-  const gate = new WriteGate();
-  const moved = readMoved(dataDir);
-  if (moved !== undefined) {
-    await gate.hold('none', formatMoved(moved));
-  }
-  return { run: gate.guard(run), control: (parameters) => obey(gate, parameters, dataDir) };
+): Required<Pick<FrontAccount, 'run' | 'control'>> {
+  const gate = new WriteGate(() => {
+    const moved = readMoved(dataDir);
+    return moved === undefined ? undefined : formatMoved(moved);
+  });
+  return { run: gate.guard(run), control: (parameters) => obey(gate, parameters) };
 }
 
 /**
  * Sets which writes are accepted: `writes` is the level, `seconds` the time for which it holds. A moved store stays as it is. Returns the
  * level before.
  */
-async function obey(gate: WriteGate, parameters: URLSearchParams, dataDir: string): Promise<WriteLevel> {
+async function obey(gate: WriteGate, parameters: URLSearchParams): Promise<WriteLevel> {
   const level = WRITE_LEVELS.find((each) => each === parameters.get('writes'));
   const seconds = Number(parameters.get('seconds'));
   if (level === undefined || !(seconds > 0)) {
@@ -31,8 +30,5 @@ async function obey(gate: WriteGate, parameters: URLSearchParams, dataDir: strin
       `writes is one of ${WRITE_LEVELS.join(', ')}, and seconds above 0`,
     );
   }
-  const moved = readMoved(dataDir);
-  return moved === undefined
-    ? gate.hold(level, 'the store is being moved: try again in a moment', seconds * SECOND_MS)
-    : gate.hold('none', formatMoved(moved));
+  return gate.hold(level, 'the store is being moved: try again in a moment', seconds * SECOND_MS);
 }

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeWhole } from './whole-file.ts';
 
 /** New place of a store that was moved. */
 export interface MovedTo {
@@ -19,7 +20,7 @@ export function readMoved(dataDir: string): MovedTo | undefined {
 
 /** Notes the new place: from the next start on, the engine of this directory only reads. */
 export function writeMoved(dataDir: string, { url, database }: MovedTo): void {
-  writeFileSync(formatPath(dataDir), `${JSON.stringify({ url, database }, null, 2)}\n`, { mode: 0o600 });
+  writeWhole(formatPath(dataDir), `${JSON.stringify({ url, database }, null, 2)}\n`);
 }
 
 /** Returns the sentence for a store that was moved. */

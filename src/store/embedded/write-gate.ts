@@ -16,19 +16,24 @@ const TARGET = /^\s*(?:\/\*.*?\*\/\s*)?INSERT\s+INTO\s+(?:TABLE\s+)?(?:`?\w+`?\.
 /** Gate before the statements of the owner. What it refuses fails like a store that is read-only for a moment: writers try again. */
 export class WriteGate {
   readonly #running = new Set<{ readonly isNewWork: boolean; readonly ended: Promise<unknown> }>();
+  readonly #findEnd: () => string | undefined;
   #level: WriteLevel = 'all';
   #untilMs = Number.POSITIVE_INFINITY;
   #reason = '';
+
+  /** @param findEnd returns the reason why the store takes no writes any more; undefined while it does */
+  constructor(findEnd: () => string | undefined = () => undefined) {
+    this.#findEnd = findEnd;
+    this.#set('all', '');
+  }
 
   /**
    * Sets the level, and waits until the writes that it refuses have ended. Returns the level before.
    * @param forMs time after which all writes are accepted again: the program that set the level may have been killed
    */
-  async hold(level: WriteLevel, reason: string, forMs = Number.POSITIVE_INFINITY): Promise<WriteLevel> {
+  async hold(level: WriteLevel, reason: string, forMs: number): Promise<WriteLevel> {
     const before = this.#readLevel();
-    this.#level = level;
-    this.#reason = reason;
-    this.#untilMs = performance.now() + forMs;
+    this.#set(level, reason, forMs);
     const refused = [...this.#running].filter(({ isNewWork }) => this.#refuses(isNewWork));
     await Promise.all(refused.map(({ ended }) => ended));
     return before;
@@ -61,8 +66,20 @@ export class WriteGate {
     }
   }
 
+  /** A store that has ended accepts no writes, whatever the level. */
+  #set(level: WriteLevel, reason: string, forMs = Number.POSITIVE_INFINITY): void {
+    const end = this.#findEnd();
+    this.#level = end === undefined ? level : 'none';
+    this.#reason = end ?? reason;
+    this.#untilMs = end === undefined ? performance.now() + forMs : Number.POSITIVE_INFINITY;
+  }
+
   #readLevel(): WriteLevel {
-    return performance.now() < this.#untilMs ? this.#level : 'all';
+    if (performance.now() >= this.#untilMs) {
+      // The program that set the level was perhaps killed after it had ended the store.
+      this.#set('all', '');
+    }
+    return this.#level;
   }
 
   #refuses(isNewWork: boolean): boolean {

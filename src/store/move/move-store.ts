@@ -9,7 +9,7 @@ import { openDatabase, type DatabaseOptions } from '../open-database.ts';
 import { migrate, migrationStatus } from '../schema/migrate.ts';
 import { applyRetention } from '../schema/retention.ts';
 import { readDefinitions } from '../schema/table-definitions.ts';
-import { markFinished, markUnfinished, readUnfinished } from '../schema/unfinished-copy.ts';
+import { hasTables, markFinished, markUnfinished, readUnfinished } from '../schema/unfinished-copy.ts';
 import { readClock } from '../spans/arrivals.ts';
 import type { StoreOptions } from '../store.ts';
 import { compareBuckets, inBucket, type Difference } from './compare-buckets.ts';
@@ -26,6 +26,7 @@ export function openMoveStore(from: DatabaseOptions, to: StoreOptions): MoveStor
   const source = openDatabase({ ...from, statementLimitMs: COPY_LIMIT_MS });
   const target = openDatabase({ ...to, statementLimitMs: COPY_LIMIT_MS });
   return {
+    isComplete: async () => (await readUnfinished(target)) === undefined && (await hasTables(target)),
     prepare: () => prepare(source, target, to),
     nowMs: () => readClock(source),
     copy: (ranges, options) => copy({ source, target }, ranges, options),
@@ -40,11 +41,7 @@ async function prepare(source: Database, target: Database, { retention }: StoreO
   await refuseOldSchema(source);
   await refuseOtherClock(source, target);
   const unfinished = await readUnfinished(target);
-  const tables = await target.outside.rows(
-    'SELECT name FROM system.tables WHERE database = {name:String} LIMIT 1',
-    { name: target.name },
-  );
-  if (unfinished !== 'move' && tables.length > 0) {
+  if (unfinished !== 'move' && (await hasTables(target))) {
     throw new InvalidInputError(
       `database "${target.name}" of the target has tables already: a move needs a new database; name another one with --database`,
     );

@@ -15,6 +15,14 @@ export async function readUnfinished(database: Database): Promise<CopyCommand | 
   return row?.command;
 }
 
+/** Returns true for a database with tables, whoever made them. */
+export async function hasTables({ outside, name }: Database): Promise<boolean> {
+  const tables = await outside.rows('SELECT name FROM system.tables WHERE database = {name:String} LIMIT 1', {
+    name,
+  });
+  return tables.length > 0;
+}
+
 /** Throws for a database with which a command has not finished. */
 export async function refuseUnfinished(database: Database): Promise<void> {
   const command = await readUnfinished(database);

@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
+import { startRequestGate, type RequestGate } from '../../support/fakes/request-gate.ts';
 import { receivedWebhooks } from '../../support/fakes/received-webhooks.ts';
 import { scoreRowAt } from '../../support/monitors/monitor-world.ts';
-import { requireDone, startCli } from '../../support/processes/cli.ts';
+import { requireDone, startCli, type CliResult } from '../../support/processes/cli.ts';
 import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
 import { queryRows, runCommand, type ClickHouseAddress } from '../../support/store/clickhouse-query.ts';
 import { testEngine, type TestEngine } from '../../support/store/engine.ts';
@@ -15,7 +16,6 @@ import { until } from '../../support/until.ts';
 
 const DATABASE = `moved_${process.pid}`;
 const TRACES_BEFORE = 400;
-const KILLS = 3;
 const SENDERS = 4;
 const SCORERS = ['keyword-coverage', 'no-tool-errors'];
 
@@ -57,7 +57,14 @@ function insertMonitored(
   return runCommand(address, `INSERT INTO scores FORMAT JSONEachRow ${JSON.stringify(row)}`);
 }
 
-describe('a move beside a serve, killed three times', () => {
+/** Statement after which the target is complete. */
+const DROP_MARK = 'DROP TABLE IF EXISTS unfinished_copy';
+/** Time in which a hold ends that nobody renews, with what a busy machine adds, milliseconds. */
+const HOLD_ENDS_MS = 45_000;
+/** Longest time for which a hold lasts without its mover, milliseconds. */
+const HOLD_MS = 30_000;
+
+describe('a move beside a serve, killed five times', () => {
   const acknowledged: string[] = [];
   const stopping = new AbortController();
   let refusals = 0;
@@ -65,10 +72,23 @@ describe('a move beside a serve, killed three times', () => {
   let engine: TestEngine;
   let folder: ServeFolder;
   let target: ClickHouseAddress;
+  let source: ClickHouseAddress;
+  let gate: RequestGate;
+  /** Returns true for the statement at which the target no longer answers. */
+  let isMoment: (statement: string) => boolean | Promise<boolean> = () => false;
+  let reached: PromiseWithResolvers<void>;
+  let killed: PromiseWithResolvers<void>;
   let otlpHttp: string | undefined;
   let senders: Promise<void>[];
   let differences: readonly string[];
   let open: readonly { readonly agent: string; readonly incident: string }[];
+  /** Time from a kill in the last pass until the former store takes spans again, milliseconds. */
+  let reopenedMs: number;
+  /** Number of acknowledged traces at the kill after which the former store only reads, and after the last move. */
+  let acknowledgedAtEnd: readonly [number, number];
+  let writeAtEnd: unknown;
+  let serveTooEarly: unknown;
+  let repeated: CliResult;
   /** Bucket in which the scores of the first agent are good again. */
   let recoveredMs: number;
 
@@ -101,7 +121,7 @@ describe('a move beside a serve, killed three times', () => {
   }
 
   const startMove = () => {
-    const url = new URL(engine.url);
+    const url = new URL(gate.url);
     url.username = engine.username;
     url.password = engine.password;
     return startCli(['move', '--to', url.href, '--database', DATABASE, '--config', folder.configFile], {
@@ -109,11 +129,48 @@ describe('a move beside a serve, killed three times', () => {
       stdin: '',
     });
   };
+  /** Starts a move, and kills it as soon as something is so. */
+  async function killMove(moment: Promise<void>): Promise<void> {
+    killed = Promise.withResolvers();
+    const move = startMove();
+    const ended = move.ended.then(({ stderr }) => {
+      throw new Error(`the move ended before its kill: ${stderr}`);
+    });
+    await Promise.race([moment, ended]);
+    move.child.kill('SIGKILL');
+    await ended.catch(() => undefined);
+    isMoment = () => false;
+    killed.resolve();
+  }
+  /** Resolves when a move has sent a statement to the target. It gets no answer. */
+  function waitForStatement(isIt: typeof isMoment): Promise<void> {
+    reached = Promise.withResolvers();
+    isMoment = isIt;
+    return reached.promise;
+  }
+  /** Inserts no rows into a table of the former store. Returns the refusal; undefined when it was accepted. */
+  const tryInsert = (table: string) =>
+    runCommand(source, `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 0`).catch(
+      (error: unknown) => error,
+    );
+  const isHeld = async (table: string) => (await tryInsert(table)) !== undefined;
 
   beforeAll(async () => {
     receiver = await startHttpReceiver();
     engine = await testEngine();
     target = { ...engine, database: DATABASE };
+    gate = await startRequestGate(engine.url, async ({ path, body }, forward) => {
+      const statement = `${new URL(path, engine.url).searchParams.get('query') ?? ''}${body}`;
+      const isReached = await isMoment(statement);
+      if (!isReached || statement.startsWith(DROP_MARK)) {
+        await forward();
+      }
+      if (isReached) {
+        reached.resolve();
+        await killed.promise;
+      }
+      return !isReached;
+    });
     const config = {
       rules: [{ name: 'all', scorers: SCORERS }],
       exporters: { webhook: { url: `${receiver.url}/scores` } },
@@ -130,15 +187,33 @@ describe('a move beside a serve, killed three times', () => {
     await insertMonitored(addresses.clickhouse, fellMs, { agent: MEANWHILE, score: 0.1 });
     senders = Array.from({ length: SENDERS }, sendAlways);
     await until(() => acknowledged.length > TRACES_BEFORE && listTold().length > 0, 60_000);
-    for (let kill = 0; kill < KILLS; kill++) {
-      const move = startMove();
-      await sleep(3_000 + 2_000 * kill);
-      move.child.kill('SIGKILL');
-      await move.ended;
-    }
-    requireDone(await startMove().ended);
+    source = addresses.clickhouse;
+    await killMove(waitForStatement((statement) => statement.startsWith('INSERT INTO scores')));
+    // While begun work is recorded: only spans and beats are refused.
+    await killMove(until(() => isHeld('otel_traces')));
+    await killMove(waitForStatement(() => isHeld('scores')));
+    const killedMs = performance.now();
+    const sent = acknowledged.length;
+    await until(() => acknowledged.length > sent);
+    reopenedMs = performance.now() - killedMs;
+
+    await killMove(waitForStatement((statement) => statement.startsWith('ATTACH TABLE')));
+    const ended = acknowledged.length;
+    const holdEnds = sleep(HOLD_MS);
+    const { url, username, password } = engine;
+    const purgeKey = readFileSync(join(folder.dataDir, 'purge.key'), 'utf8').trim();
+    const moved = { ...config, store: { url, username, password, database: DATABASE, purgeKey } };
+    const early = new ServeFolder(moved);
+    serveTooEarly = await early.start().catch((error: unknown) => error);
+    await early.dispose();
+    await holdEnds;
+    writeAtEnd = await tryInsert('otel_traces');
+    await killMove(waitForStatement((statement) => statement.startsWith(DROP_MARK)));
+    repeated = await startMove().ended;
+    requireDone(repeated);
+    acknowledgedAtEnd = [ended, acknowledged.length];
     // The former store still answers reads.
-    differences = await differingTables(addresses.clickhouse, target);
+    differences = await differingTables(source, target);
     otlpHttp = undefined;
     await folder.stop();
     open = await queryRows(
@@ -152,9 +227,7 @@ describe('a move beside a serve, killed three times', () => {
     );
     recoveredMs = Number(progress?.ms) + MINUTE_MS;
     await insertMonitored(target, recoveredMs, { agent: EARLY, score: 0.9 });
-    const purgeKey = readFileSync(join(folder.dataDir, 'purge.key'), 'utf8').trim();
-    const { url, username, password } = engine;
-    folder.configure({ ...config, store: { url, username, password, database: DATABASE, purgeKey } });
+    folder.configure(moved);
     ({ otlpHttp } = await folder.start());
     const sofar = acknowledged.length;
     await until(() => acknowledged.length > sofar + 20, 60_000);
@@ -164,8 +237,23 @@ describe('a move beside a serve, killed three times', () => {
   afterAll(async () => {
     stopping.abort();
     await folder.dispose();
+    await gate.close();
     await engine.stop();
     await receiver.close();
+  });
+
+  it('takes spans again within half a minute after a kill in the last pass', () => {
+    expect(reopenedMs).toBeLessThan(HOLD_ENDS_MS);
+  });
+
+  it('leaves a former store that never takes a span again after a kill between moved.json and the end', () => {
+    expect(String(writeAtEnd)).toContain(`this store was moved to ${gate.url}`);
+    expect(acknowledgedAtEnd[1]).toBe(acknowledgedAtEnd[0]);
+  });
+
+  it('lets no serve use the target before its end, and says after its end that nothing is left to do', () => {
+    expect(String(serveTooEarly)).toContain('spanscore move has not finished with it');
+    expect(repeated.stdout).toContain('an earlier move has ended there, and nothing was copied');
   });
 
   it('makes all tables equal', () => {

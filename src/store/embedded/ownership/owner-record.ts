@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeWhole } from '../whole-file.ts';
 
 /** `starting`: not ready yet. `serving`: ready. `stopping`: finishes its work, then releases the directory. */
 export type OwnerState = 'starting' | 'serving' | 'stopping';
@@ -25,9 +26,7 @@ function ownerFile(dataDir: string): string {
  * it.
  */
 export function writeOwner(dataDir: string, record: OwnerRecord): void {
-  const draft = `${ownerFile(dataDir)}.draft`;
-  writeFileSync(draft, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-  renameSync(draft, ownerFile(dataDir));
+  writeWhole(ownerFile(dataDir), `${JSON.stringify(record)}\n`);
 }
 
 /** Removes the record. Works on a full disk too. */

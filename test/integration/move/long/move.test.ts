@@ -1,8 +1,10 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readPurgeSecret } from '../../../../src/config/purge-key-file.ts';
 import { createPurgeKey } from '../../../../src/purge/purge-key.ts';
+import { tryFileLock } from '../../../../src/store/embedded/ownership/file-lock.ts';
 import { emptyFolder, requireDone, type CliResult } from '../../../support/processes/cli.ts';
 import { runCommand } from '../../../support/processes/run-command.ts';
 import {
@@ -119,6 +121,46 @@ describe('a move to another store', () => {
     expect(JSON.parse(readFileSync(join(dataDir, 'moved.json'), 'utf8'))).toMatchObject({ database });
   });
 
+  it('says at a repeat that it has ended, and leaves what the target has got since', async () => {
+    const before = await digestTables(target);
+    // As a kill right after the end leaves it.
+    const state = join(dataDir, 'move.json');
+    writeFileSync(state, JSON.stringify({ url: new URL(engine.url).origin, database, untilMs: [1] }));
+    const again = await move();
+
+    requireDone(again);
+    expect(again.stdout).toContain('an earlier move has ended there, and nothing was copied');
+    expect(await digestTables(target)).toEqual(before);
+    expect(existsSync(state)).toBe(false);
+  });
+
+  it('stays a store that only reads when the hold of a killed move lapses', async () => {
+    const left = join(cwd, 'left');
+    await withStore(left, async (_, address) => {
+      const authorization = `Basic ${Buffer.from(`${address.username}:${address.password}`).toString('base64')}`;
+      const held = await fetch(`${address.url}/control?writes=none&seconds=0.1`, {
+        method: 'POST',
+        headers: { authorization },
+      });
+      expect(await held.text()).toContain('all');
+      writeFileSync(join(left, 'moved.json'), JSON.stringify({ url: engine.url, database }));
+      await sleep(200);
+
+      await expect(runSql(address, 'INSERT INTO write_probe VALUES (now64(3))')).rejects.toThrow(
+        `this store was moved to ${engine.url}`,
+      );
+    });
+  });
+
+  it('is the only one of its data directory', async () => {
+    const other = tryFileLock(join(dataDir, 'move.lock'));
+    const second = await move();
+    other?.release();
+
+    expect(second).toMatchObject({ code: 1 });
+    expect(second.stderr).toContain(`another spanscore move of ${dataDir} is at work`);
+  });
+
   it('is refused for a database in use, for itself, and for a server', async () => {
     const used = await move(undefined, 'system');
     const wrong = await run(['move', '--to', 'clickhouse:8123']);
@@ -128,5 +170,6 @@ describe('a move to another store', () => {
     expect(wrong).toMatchObject({ code: 1 });
     expect(wrong.stderr).toContain('write the HTTP address of a ClickHouse server');
     expect(server).toMatchObject({ code: 78 });
+    expect(server.stderr).toContain('run it with the configuration of the embedded engine');
   });
 });

@@ -16,6 +16,7 @@ const SPANS = 'INSERT INTO otel_traces (`TraceId`) FORMAT RowBinary';
 const BEAT = 'INSERT INTO scorer_members (Member, Leaving) SELECT Member, 1 FROM scorer_members';
 const DELIVERY = 'INSERT INTO `spanscore`.exports FORMAT JSONEachRow';
 const READ = 'SELECT 1';
+const MINUTE_MS = 60_000;
 
 describe('a gate before writes', () => {
   const run = async (gate: WriteGate, sql: string) =>
@@ -28,13 +29,13 @@ describe('a gate before writes', () => {
 
   it('refuses new work first, and results of begun work only at the end', async () => {
     const gate = new WriteGate();
-    expect(await gate.hold('no-new-work', 'wait')).toBe('all');
+    expect(await gate.hold('no-new-work', 'wait', MINUTE_MS)).toBe('all');
 
     expect(await run(gate, SPANS)).toContain('(READONLY)');
     expect(await run(gate, BEAT)).toContain('wait');
     expect(await run(gate, DELIVERY)).toBe('accepted');
 
-    expect(await gate.hold('none', 'wait')).toBe('no-new-work');
+    expect(await gate.hold('none', 'wait', MINUTE_MS)).toBe('no-new-work');
     expect(await run(gate, DELIVERY)).toContain('(READONLY)');
     expect(await run(gate, 'ALTER TABLE runs DELETE WHERE 1')).toContain('(READONLY)');
     expect(await run(gate, READ)).toBe('accepted');
@@ -44,9 +45,9 @@ describe('a gate before writes', () => {
     const gate = new WriteGate();
     const { promise, resolve } = Promise.withResolvers<StatementReply>();
     const writing = gate.guard(() => promise)(request(DELIVERY), signal);
-    await gate.hold('no-new-work', 'wait');
+    await gate.hold('no-new-work', 'wait', MINUTE_MS);
     let isHeld = false;
-    const holding = gate.hold('none', 'wait').then(() => (isHeld = true));
+    const holding = gate.hold('none', 'wait', MINUTE_MS).then(() => (isHeld = true));
     await Promise.resolve();
     expect(isHeld).toBe(false);
 
@@ -61,6 +62,18 @@ describe('a gate before writes', () => {
     await gate.hold('none', 'wait', 0);
 
     expect(await run(gate, SPANS)).toBe('accepted');
-    expect(await gate.hold('none', 'wait')).toBe('all');
+    expect(await gate.hold('none', 'wait', MINUTE_MS)).toBe('all');
+  });
+
+  it('stays closed for good once the store has ended, also after a hold that nobody renews or opens', async () => {
+    let end: string | undefined;
+    const gate = new WriteGate(() => end);
+    await gate.hold('none', 'wait', 0);
+    end = 'moved away';
+
+    expect(await run(gate, SPANS)).toContain('moved away');
+    await gate.hold('all', 'wait', 0);
+    expect(await run(gate, DELIVERY)).toContain('moved away');
+    expect(await run(new WriteGate(() => end), SPANS)).toContain('moved away');
   });
 });
