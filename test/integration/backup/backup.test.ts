@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import type * as FileSystem from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tryFileLock } from '../../../src/store/embedded/ownership/file-lock.ts';
@@ -15,10 +16,10 @@ const MIB = 1024 * 1024;
 /** Free bytes of every disk as the commands read them; undefined for those of the real disk. */
 const disk = vi.hoisted(() => ({ freeBytes: undefined as number | undefined }));
 vi.mock('node:fs/promises', async (importOriginal) => {
-  const real = await importOriginal<typeof import('node:fs/promises')>();
+  const real = await importOriginal<typeof FileSystem>();
   const statfs = async (path: string) => {
     const read = await real.statfs(path);
-    return disk.freeBytes === undefined ? read : { ...read, bsize: 1, bavail: disk.freeBytes };
+    return disk.freeBytes === undefined ? read : Object.assign(read, { bsize: 1, bavail: disk.freeBytes });
   };
   return { ...real, statfs };
 });
