@@ -88,7 +88,7 @@ async function refuseFullDisk(from: string, dataDir: string): Promise<void> {
   const [bytes, free] = await Promise.all([measureFolder(from), readFreeBytes(dataDir)]);
   if (free < bytes + SPARE_BYTES) {
     throw new StoreUnavailableError(
-      `no room for the backup: it needs ${showBytes(bytes + SPARE_BYTES)} on the disk of ${dataDir}, and ${showBytes(free)} are free`,
+      `no room for the backup: it needs ${showBytes(bytes + SPARE_BYTES)} on the disk of ${dataDir}, and ${showBytes(free)} are free; free some, enlarge the disk, or name another directory with --data-dir`,
     );
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import type * as FileSystem from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tryFileLock } from '../../../src/store/embedded/ownership/file-lock.ts';
 import { requireDone, type CliResult } from '../../support/processes/cli.ts';
 import { makeFolders } from '../../support/store/backup-folders.ts';
@@ -9,6 +10,19 @@ import { digestTables, NOT_COPIED, withStore } from '../../support/store/kept-fo
 
 /** Rows of each table. Dates go back one day a row, and must not expire meanwhile. */
 const ROWS = 30;
+
+const MIB = 1024 * 1024;
+
+/** Free bytes of every disk as the commands read them; undefined for those of the real disk. */
+const disk = vi.hoisted(() => ({ freeBytes: undefined as number | undefined }));
+vi.mock('node:fs/promises', async (importOriginal) => {
+  const real = await importOriginal<typeof FileSystem>();
+  const statfs = async (path: string) => {
+    const read = await real.statfs(path);
+    return disk.freeBytes === undefined ? read : Object.assign(read, { bsize: 1, bavail: disk.freeBytes });
+  };
+  return { ...real, statfs };
+});
 
 function leaveOut<T>(tables: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
   return Object.fromEntries(Object.entries(tables).filter(([table]) => !names.includes(table)));
@@ -40,6 +54,10 @@ describe('a backup of a store with rows in every table', () => {
     done = await folders.restore();
   });
 
+  afterEach(() => {
+    disk.freeBytes = undefined;
+  });
+
   it('restores all of them with equal rows and checksums', async () => {
     requireDone(made);
     requireDone(done);
@@ -57,6 +75,33 @@ describe('a backup of a store with rows in every table', () => {
     expect(statSync(folders.copy).mode & 0o077).toBe(0);
     expect(readdirSync(join(folders.original, 'backups'))).toEqual(['backup.lock']);
     expect(existsSync(join(folders.restored, 'backups', 'restored'))).toBe(false);
+  });
+
+  it('is refused without room on the disk, with what it needs, and leaves nothing', async () => {
+    const to = `${folders.copy}-full`;
+    disk.freeBytes = 512 * MIB;
+    const refused = await folders.run('backup', '--to', to, '--data-dir', folders.original);
+
+    expect(refused).toMatchObject({ code: 69, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /no room for a backup: it needs 512\.[1-9] MiB on the disk of \S+original, and 512\.0 MiB are free; free some, or enlarge the disk/u,
+    );
+    expect(existsSync(to) || existsSync(`${to}.partial`)).toBe(false);
+    expect(readdirSync(join(folders.original, 'backups'))).toEqual(['backup.lock']);
+  });
+
+  it('is not restored without room on the disk, and brings nothing along', async () => {
+    const into = `${folders.restored}-full`;
+    disk.freeBytes = 512 * MIB;
+    const refused = await folders.run('restore', '--from', folders.copy, '--data-dir', into);
+    const left = readdirSync(into);
+
+    expect(refused).toMatchObject({ code: 69, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /no room for the backup: it needs 512\.[1-9] MiB on the disk of \S+restored-full, and 512\.0 MiB are free; free some, enlarge the disk, or name another directory with --data-dir/u,
+    );
+    expect(left).not.toContain('purge.key');
+    expect(left).not.toContain('backups');
   });
 
   it('is the only one at a time', () => {

@@ -122,7 +122,7 @@ describe('a move to another store', () => {
   });
 
   it('says at a repeat that it has ended, and leaves what the target has got since', async () => {
-    const before = await digestTables(target);
+    const ofTarget = await digestTables(target);
     // As a kill right after the end leaves it.
     const state = join(dataDir, 'move.json');
     writeFileSync(state, JSON.stringify({ url: new URL(engine.url).origin, database, untilMs: [1] }));
@@ -130,7 +130,7 @@ describe('a move to another store', () => {
 
     requireDone(again);
     expect(again.stdout).toContain('an earlier move has ended there, and nothing was copied');
-    expect(await digestTables(target)).toEqual(before);
+    expect(await digestTables(target)).toEqual(ofTarget);
     expect(existsSync(state)).toBe(false);
   });
 
