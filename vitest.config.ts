@@ -46,8 +46,24 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Tests of the store that run once more on two shards: reads and writes through distributed tables, and state beside them. */
-const ON_SHARDS = ['test/integration/store/{decisions,scores}.test.ts'];
+/** Tests that run once more on two shards: reads and writes through distributed tables, state beside them, and live scoring on both. */
+const ON_SHARDS = [
+  'test/integration/store/{access,alert-deliveries,dead-letters,decisions,deploy-markers,ingest,members,reads,runs,scores,sessions}.test.ts',
+  'test/integration/pipeline/{backfill,live-scoring}.loop.test.ts',
+];
+
+/** Tests of the same kind that take longer together: leases of jobs, money of a fleet, purges, and reads of the API. */
+const LONG_ON_SHARDS = [
+  'test/integration/store/long/jobs.test.ts',
+  'test/integration/pipeline/long/fleet-budget.test.ts',
+  'test/integration/{purge/purge,pipeline/rescore}.loop.test.ts',
+  'test/integration/api/{aggregates,backfills,coverage,monitors,scores,sessions,traces}.test.ts',
+];
+
+/** Tests on two shards. */
+function onShards(name: string, include: readonly string[]) {
+  return { test: { name, include: [...include], env: { SPANSCORE_TEST_CLUSTER: '1' }, ...SLOW } };
+}
 
 /** One project per kind of test; what each may do is told in ARCHITECTURE.md, "Tests". */
 export default defineConfig({
@@ -60,7 +76,8 @@ export default defineConfig({
       folder('contract', { testTimeout: 120_000 }),
       folder('parity', { ...SHARED_MODULES, testTimeout: 120_000 }),
       folder('integration', SLOW),
-      { test: { name: 'shards', include: ON_SHARDS, env: { SPANSCORE_TEST_CLUSTER: '1' }, ...SLOW } },
+      onShards('shards', ON_SHARDS),
+      onShards('long-shards', LONG_ON_SHARDS),
       folder('e2e', SLOW),
       folder('peers', SLOW),
       folder('tarball', SLOW),

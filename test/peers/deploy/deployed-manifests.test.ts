@@ -9,8 +9,8 @@ import { tellNotProved } from '../../support/not-proved.ts';
 import { buildProgram, goBuild } from '../../support/processes/go-program.ts';
 import { pythonVenv } from '../python/python-venv.ts';
 
-// The files of deploy/compose and deploy/kubernetes, read by the libraries of Docker Compose and Kustomize, and held against the
-// schemas of Kubernetes. No container engine and no cluster runs them here.
+// Files of deploy/, read by the libraries of the programs that use them, and held against the schemas of Kubernetes. No container engine,
+// no cluster and no Grafana runs them here.
 
 const SOURCES = fileURLToPath(new URL('checker/', import.meta.url));
 const BINARY = fileURLToPath(new URL('../../../node_modules/.cache/peers/deploy-checker', import.meta.url));
@@ -20,7 +20,7 @@ const KUBERNETES = '1.34';
 const DRAIN_S = 30;
 
 const program = await buildProgram({
-  what: 'the checker of compose files and kustomizations',
+  what: 'the checker of the files of deploy',
   variable: 'DEPLOY_CHECKER_BIN',
   binary: BINARY,
   build: async () => {
@@ -50,16 +50,34 @@ interface Checked {
   readonly stderr: string;
 }
 
-function check(
-  command: 'compose' | 'kustomize' | 'operator',
-  path: string,
-  variables: Record<string, string> = {},
-): Checked {
+type Command =
+  | 'compose'
+  | 'kustomize'
+  | 'operator'
+  | 'dockerfile'
+  | 'rules'
+  | 'adapter'
+  | 'dashboard'
+  | 'alerting';
+
+function check(command: Command, path: string, variables: Record<string, string> = {}): Checked {
   return spawnSync(binary, [command, path], {
     encoding: 'utf8',
     maxBuffer: 16 << 20,
     env: { ...process.env, ...variables },
   });
+}
+
+/** Checks a file of deploy with a part of it replaced. */
+function checkBroken(command: Command, path: string, right: string, wrong: string): Checked {
+  const text = readFileSync(join(deploy, path), 'utf8');
+  expect(text).toContain(right);
+  const broken = join(folder, 'broken');
+  writeFileSync(
+    broken,
+    text.replace(right, () => wrong),
+  );
+  return check(command, broken);
 }
 
 describe.skipIf('missing' in program)('compose-go', () => {
@@ -378,6 +396,155 @@ describe.skipIf('missing' in program)('the types of the Prometheus operator', ()
 
     expect(stdout).toContain(right);
     expect(readKinds(stdout.replace(right, wrong)).status).toBe(1);
+  });
+});
+
+describe.skipIf('missing' in program)('BuildKit', () => {
+  const file = 'docker/Dockerfile';
+
+  it('plans each stage of the Dockerfile without a warning', () => {
+    const { status, stdout, stderr } = check('dockerfile', join(deploy, file));
+
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout.trim().split('\n')).toEqual([
+      'package',
+      'slim-modules',
+      'full-modules',
+      'base',
+      'slim',
+      'full',
+    ]);
+  });
+
+  it.each([
+    [
+      'an instruction that nobody knows',
+      'WORKDIR /build',
+      'WORKDIRS /build',
+      'unknown instruction: WORKDIRS',
+    ],
+    ['a copy from a stage that is not there', '--from=slim-modules', '--from=slim-module', 'slim-module'],
+    ['a stage from another that is not there', 'FROM base AS slim', 'FROM bas AS slim', 'library/bas'],
+    ['two stages of one name', 'AS full\n', 'AS slim\n', 'DuplicateStageName'],
+    ['an argument that nobody declares', '${NODE_VERSION}', '${NODE_VERSIO}', 'invalid reference format'],
+    ['a flag of the health check that nobody knows', '--interval=', '--intervals=', 'unknown flag'],
+    ['a duration without a unit', '--timeout=5s', '--timeout=5', 'missing unit'],
+    ['a port that is no number', 'EXPOSE 4317 ', 'EXPOSE otlp ', 'otlp'],
+    ['a command that a shell would run', 'CMD ["serve"]', 'CMD [serve]', 'JSONArgsRecommended'],
+  ])('refuses %s', (_fault, right, wrong, message) => {
+    const { status, stderr } = checkBroken('dockerfile', file, right, wrong);
+
+    expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+});
+
+describe.skipIf('missing' in program)('Prometheus 3', () => {
+  const RULES = ['recording', 'alerts'].map((name) => `prometheus/rules/${name}.yml`);
+
+  it.each(RULES)('parses each rule of %s', (path) => {
+    const { groups } = parse(readFileSync(join(deploy, path), 'utf8')) as { groups: { rules: unknown[] }[] };
+
+    expect(check('rules', join(deploy, path))).toMatchObject({
+      status: 0,
+      stdout: `${groups.flatMap(({ rules }) => rules).length}\n`,
+    });
+  });
+
+  it.each([
+    [
+      'an expression that cannot be read',
+      'spanscore_engine_up < 1',
+      'spanscore_engine_up < =',
+      'unexpected "="',
+    ],
+    ['a key that it does not know', 'runbook_url:', 'runbook_url: [a]\n          other:', 'cannot unmarshal'],
+    ['a duration that it does not know', 'for: 2m', 'for: 2minutes', 'unknown unit "minutes"'],
+    ['a field of a rule that it does not know', 'for: 2m', 'fore: 2m', 'field fore not found'],
+  ])('refuses %s', (_fault, right, wrong, message) => {
+    const { status, stderr } = checkBroken('rules', 'prometheus/rules/alerts.yml', right, wrong);
+
+    expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+});
+
+describe.skipIf('missing' in program)('prometheus-adapter', () => {
+  const file = 'kubernetes/prometheus-adapter-rules.yaml';
+
+  it('asks for each metric in the namespace of the autoscaler only', () => {
+    const { status, stdout, stderr } = check('adapter', join(deploy, file));
+
+    expect([status, stderr]).toEqual([0, '']);
+    const { rules } = parse(readFileSync(join(deploy, file), 'utf8')) as {
+      rules: { external: { name: { as: string }; metricsQuery: string }[] };
+    };
+    expect(JSON.parse(stdout)).toEqual(
+      Object.fromEntries(
+        rules.external.map(({ name, metricsQuery }) => [
+          name.as,
+          metricsQuery.replace('<<.LabelMatchers>>', 'namespace="spanscore"'),
+        ]),
+      ),
+    );
+  });
+
+  it.each([
+    ['a key of the chart that nobody knows', 'external:', 'externals:', 'externals'],
+    ['a key of a rule that nobody knows', 'metricsQuery:', 'metricQuery:', 'field metricQuery not found'],
+    ['a template with a word that nobody knows', '<<.LabelMatchers>>', '<<.LabelMatcher>>', 'LabelMatcher'],
+    ['a kind that no cluster has', 'resource: namespace', 'resource: namespases', 'no matches for'],
+    ['a query that Prometheus cannot read', 'sum(spanscore', 'sum((spanscore', 'parse error'],
+  ])('refuses %s', (_fault, right, wrong, message) => {
+    const { status, stderr } = checkBroken('adapter', file, right, wrong);
+
+    expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+});
+
+describe.skipIf('missing' in program)('the types of Grafana', () => {
+  const OPERATIONS = 'grafana/dashboards/operations.json';
+  const ALERTS = 'grafana/alerting/spanscore.yaml';
+
+  it.each(['quality', 'operations'])('have room for each field of the dashboard %s', (name) => {
+    const path = join(deploy, `grafana/dashboards/${name}.json`);
+    const { panels } = JSON.parse(readFileSync(path, 'utf8')) as { panels: unknown[] };
+
+    expect(check('dashboard', path)).toMatchObject({ status: 0, stderr: '', stdout: `${panels.length}\n` });
+  });
+
+  it('have room for each field of the alert rules', () => {
+    const { groups } = parse(readFileSync(join(deploy, ALERTS), 'utf8')) as {
+      groups: { rules: unknown[] }[];
+    };
+
+    expect(check('alerting', join(deploy, ALERTS))).toMatchObject({
+      status: 0,
+      stderr: '',
+      stdout: `${groups.flatMap(({ rules }) => rules).length}\n`,
+    });
+  });
+
+  it.each([
+    ['a field of the dashboard', '"templating"', '"templates"', "unexpected field 'templates'"],
+    ['a field of a panel', '"gridPos"', '"gridPosition"', "unexpected field 'gridPosition'"],
+    ['an option of a panel', '"options": {}', '"options": {"colour": "none"}', "unexpected field 'colour'"],
+    ['a field of a query', '"legendFormat"', '"legend"', "unexpected field 'legend'"],
+    ['a kind of panel', '"timeseries"', '"timeserie"', 'unknown type of a panel'],
+  ])('have no room for %s that nobody knows', (_part, right, wrong, message) => {
+    const { status, stderr } = checkBroken('dashboard', OPERATIONS, right, wrong);
+
+    expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  it.each([
+    ['a field of the group', 'interval: 1m', 'every: 1m', 'unknown field "every"'],
+    ['a field of a rule', 'execErrState:', 'execErrorState:', "unexpected field 'execErrorState'"],
+    ['a field of a query', 'instant: true', 'instantly: true', "unexpected field 'instantly'"],
+    ['a kind of expression', 'type: threshold', 'type: bound', 'type = bound'],
+    ['a field of a threshold', 'evaluator:', 'evaluate:', "unexpected field 'evaluate'"],
+  ])('have no room for %s of an alert that nobody knows', (_part, right, wrong, message) => {
+    const { status, stderr } = checkBroken('alerting', ALERTS, right, wrong);
+
+    expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
   });
 });
 

@@ -3,6 +3,11 @@
 //	checker compose FILE       loads a file of Docker Compose, prints the project as JSON
 //	checker kustomize FOLDER   builds a kustomization, prints the manifests as YAML
 //	checker operator FILE      reads the manifests of the Prometheus operator in a file, prints their kinds
+//	checker dockerfile FILE    plans each stage of a Dockerfile as BuildKit does, prints the names of the stages
+//	checker rules FILE         parses the rules of Prometheus 3, prints their number
+//	checker adapter FILE       loads the external rules of prometheus-adapter, prints the query of each metric as JSON
+//	checker dashboard FILE     reads a dashboard into the types of Grafana, prints the number of its panels
+//	checker alerting FILE      reads the alert rules of Grafana into its types, prints their number
 //
 // It prints the error and ends with 1 when the tool would refuse the file.
 package main
@@ -11,7 +16,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -21,17 +29,23 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fail(fmt.Errorf("usage: checker compose FILE | checker kustomize FOLDER | checker operator FILE"))
-	}
 	commands := map[string]func(string) ([]byte, error){
-		"compose":   loadCompose,
-		"kustomize": buildKustomization,
-		"operator":  readOperatorKinds,
+		"compose":    loadCompose,
+		"kustomize":  buildKustomization,
+		"operator":   readOperatorKinds,
+		"dockerfile": planDockerfile,
+		"rules":      parseRules,
+		"adapter":    loadAdapterRules,
+		"dashboard":  readDashboard,
+		"alerting":   readAlertRules,
+	}
+	names := strings.Join(slices.Sorted(maps.Keys(commands)), " | ")
+	if len(os.Args) != 3 {
+		fail(fmt.Errorf("usage: checker %s PATH", names))
 	}
 	command, known := commands[os.Args[1]]
 	if !known {
-		fail(fmt.Errorf("unknown command %q: use compose, kustomize or operator", os.Args[1]))
+		fail(fmt.Errorf("unknown command %q: use %s", os.Args[1], names))
 	}
 	output, err := command(os.Args[2])
 	if err != nil {
