@@ -48,22 +48,12 @@ class LongestFirst extends BaseSequencer {
 
 /** Tests that run once more on two shards: reads and writes through distributed tables, state beside them, and live scoring on both. */
 const ON_SHARDS = [
-  'test/integration/store/{access,alert-deliveries,dead-letters,decisions,deploy-markers,ingest,members,reads,runs,scores,sessions}.test.ts',
-  'test/integration/pipeline/{backfill,live-scoring}.loop.test.ts',
-];
-
-/** Tests of the same kind that take longer together: leases of jobs, money of a fleet, purges, and reads of the API. */
-const LONG_ON_SHARDS = [
+  'test/integration/store/{decisions,ingest,members,scores,sessions}.test.ts',
   'test/integration/store/long/jobs.test.ts',
+  'test/integration/pipeline/live-scoring.loop.test.ts',
   'test/integration/pipeline/long/fleet-budget.test.ts',
-  'test/integration/{purge/purge,pipeline/rescore}.loop.test.ts',
-  'test/integration/api/{aggregates,backfills,coverage,monitors,scores,sessions,traces}.test.ts',
+  'test/integration/purge/purge.loop.test.ts',
 ];
-
-/** Tests on two shards. */
-function onShards(name: string, include: readonly string[]) {
-  return { test: { name, include: [...include], env: { SPANSCORE_TEST_CLUSTER: '1' }, ...SLOW } };
-}
 
 /** One project per kind of test; what each may do is told in ARCHITECTURE.md, "Tests". */
 export default defineConfig({
@@ -76,8 +66,7 @@ export default defineConfig({
       folder('contract', { testTimeout: 120_000 }),
       folder('parity', { ...SHARED_MODULES, testTimeout: 120_000 }),
       folder('integration', SLOW),
-      onShards('shards', ON_SHARDS),
-      onShards('long-shards', LONG_ON_SHARDS),
+      { test: { name: 'shards', include: ON_SHARDS, env: { SPANSCORE_TEST_CLUSTER: '1' }, ...SLOW } },
       folder('e2e', SLOW),
       folder('peers', SLOW),
       folder('tarball', SLOW),
