@@ -13,7 +13,7 @@ curl 'http://127.0.0.1:4320/api/v1/scores?since=24h&order=score&limit=3'
 - **Lists** answer \`{ "items": [...], "next": "<cursor>" }\`, newest first; monitors are in the order of alert and series.
   Send \`next\` as \`cursor\` for the next page; it is \`null\` after the
   last one. Rows that arrive meanwhile move nothing. \`limit\` is 1 to 500 (default 50).
-- **Filters.** A repeated parameter means any of its values. \`since\` and \`until\` take an age (\`24h\`) or a date and time. An unknown
+- **Filters.** A repeated parameter means any of its values. \`since\` and \`until\` take an age (\`24h\`) or a date and time from 1970 to 2262. An unknown
   parameter is refused.
 - **Errors** are problem documents (RFC 9457): \`application/problem+json\` with \`type\`, \`title\`, \`status\`, \`detail\`, and for invalid input
   \`errors\` with \`path\` and \`message\`.
