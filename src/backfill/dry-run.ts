@@ -11,7 +11,7 @@ import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule, PreparedScorer } from '../scoring/select/rule.ts';
 import type { Selected } from '../scoring/select/select-traces.ts';
 import type { JudgeUseStore } from '../store/contracts/judge-use.ts';
-import type { SessionKey } from '../store/contracts/sessions.ts';
+import { joinSessionKey, type SessionKey } from '../store/contracts/sessions.ts';
 import { MAX_KEYS, joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
 import type { BackfillWork } from './backfill-run.ts';
 import {
@@ -119,7 +119,7 @@ async function planWork(
     }
     const counts = addLeft(NO_PAIRS, page, ofSessions.length);
     report = addCounts(report, addEarlier(counts, page.decisions, selecting));
-    page.taken.forEach((key) => sessions.add(key, JSON.stringify([key.tenant, key.sessionId]), ofSessions));
+    page.taken.forEach((key) => sessions.add(key, joinSessionKey(key), ofSessions));
     const remaining = report.remaining + page.taken.length * ofSessions.length;
     report = { ...report, sessions: report.sessions + countTargets(page), remaining };
   }

@@ -45,9 +45,9 @@ export interface AskedPreview {
 export interface RulePreview {
   /** Traces of agents or models that began in the range, or sessions whose last turn did. */
   readonly matched: number;
-  /** Those that the rule would score, as far as this is known before their content is read. */
+  /** Number of targets that the rule would score, as far as this is known before their content is read. */
   readonly selected: number;
-  /** Those that it would not score, by the code of the reason; `arriving` for those that live scoring waits for. */
+  /** Numbers of targets that it would not score, by the code of the reason; `arriving` counts those that live scoring waits for. */
   readonly left: ReasonCounts;
   /** False: the time was too short to list all of them, so that the numbers are too small. */
   readonly isComplete: boolean;
@@ -59,8 +59,8 @@ export interface RulePreview {
 }
 
 /**
- * Looks at what a rule would do with the traces or sessions of a range, and judges some of them. It is the path of live scoring at its first look, and
- * stores no score, decision or judge call. What its verdicts cost is reserved and settled. Throws what the store throws.
+ * Looks at what a rule would do with the traces or sessions of a range, and judges some of them. It is the path of live scoring at its
+ * first look, and stores no score, decision or judge call. What its verdicts cost is reserved and settled. Throws what the store throws.
  */
 export async function previewRule(work: PreviewWork, asked: AskedPreview): Promise<RulePreview> {
   const { scoring, sessions } = work;

@@ -8,7 +8,7 @@ import { lookAtTraces, type LookedTrace } from '../estimate/select-traces.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
-import type { SessionKey } from '../store/contracts/sessions.ts';
+import { joinSessionKey, type SessionKey } from '../store/contracts/sessions.ts';
 import { joinTraceKey, MAX_KEYS, type TraceKey } from '../store/contracts/stores.ts';
 import { judgeSessions, judgeTraces, type JudgeTerms, type PreviewedTrace } from './judge-sample.ts';
 
@@ -50,7 +50,7 @@ export function createSessionTargets(
 ): PreviewTargets<SessionKey> {
   const first = { after: null, limit: SESSION_PAGE };
   return {
-    name: ({ tenant, sessionId }) => JSON.stringify([tenant, sessionId]),
+    name: joinSessionKey,
     async *list(range) {
       for await (const { sessions } of listSessions(scoring.stores, range, first)) {
         yield () => lookAtSessions(scoring, mode, { sessions, settings });

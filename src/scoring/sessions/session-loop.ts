@@ -5,7 +5,7 @@ import type { Ownership } from '../../ownership/ownership.ts';
 import { OVERLAP_MS } from '../../readiness/tail.ts';
 import { SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/sweep.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import type { SessionActivity, SessionKey } from '../../store/contracts/sessions.ts';
+import { joinSessionKey, type SessionActivity, type SessionKey } from '../../store/contracts/sessions.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { computeBackoffMs } from '../attempt/backoff.ts';
 import { CatchUp, type CatchUpTerms } from '../live/catch-up.ts';
@@ -207,12 +207,12 @@ class SessionScoring implements SessionLoop {
     const { idleMs, maxAgeMs } = this.#options.settings;
     const { firstArrivalMs, lastArrivalMs } = session;
     const readyMs = Math.min(lastArrivalMs + idleMs, firstArrivalMs + maxAgeMs);
-    return nowMs >= Math.max(readyMs, this.#notBefore.get(joinSession(session)) ?? 0);
+    return nowMs >= Math.max(readyMs, this.#notBefore.get(joinSessionKey(session)) ?? 0);
   }
 
   /** Returns false for a session that is not taken now. */
   #take(key: SessionKey, mode: ScoringMode | null): boolean {
-    const name = joinSession(key);
+    const name = joinSessionKey(key);
     const { ownership } = this.#options;
     const isOurs = ownership.claim(readClaimKey(key)) !== null && ownership.holdMs(true) === 0;
     if (mode === null || !isOurs || this.#underWay.has(name) || this.#stopping.signal.aborted) {
@@ -261,8 +261,4 @@ class SessionScoring implements SessionLoop {
 /** Returns the key by which a session is claimed and caught up: the id of its target stands in the place of a trace id. */
 function readClaimKey({ tenant, sessionId }: SessionKey): TraceKey {
   return { tenant, traceId: buildSessionTargetId(sessionId) };
-}
-
-function joinSession({ tenant, sessionId }: SessionKey): string {
-  return JSON.stringify([tenant, sessionId]);
 }

@@ -8,6 +8,11 @@ export interface SessionKey {
   readonly sessionId: string;
 }
 
+/** Returns a session key as one string, for maps. */
+export function joinSessionKey({ tenant, sessionId }: SessionKey): string {
+  return JSON.stringify([tenant, sessionId]);
+}
+
 /** Arrivals of the turns of a session, Unix milliseconds by the store's clock. */
 export interface SessionActivity extends SessionKey {
   readonly firstArrivalMs: number;

@@ -1,14 +1,15 @@
 import { TupleParam } from '@clickhouse/client';
 import { WHOLE_RULE } from '../../domain/decision.ts';
 import { HASHED_SESSION, MAX_SESSION_ID_BYTES } from '../../domain/session-target.ts';
-import type {
-  EndedSession,
-  EndedSessionsQuery,
-  ListedTurns,
-  SessionActivity,
-  SessionKey,
-  SessionStore,
-  UndecidedSessionsQuery,
+import {
+  joinSessionKey,
+  type EndedSession,
+  type EndedSessionsQuery,
+  type ListedTurns,
+  type SessionActivity,
+  type SessionKey,
+  type SessionStore,
+  type UndecidedSessionsQuery,
 } from '../contracts/sessions.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
 import type { Database } from '../database.ts';
@@ -222,9 +223,9 @@ async function readTurns(
       )),
     );
   }
-  const bySession = Map.groupBy(rows, nameSession);
+  const bySession = Map.groupBy(rows, joinSessionKey);
   return keys.map((key) => {
-    const found = bySession.get(nameSession(key)) ?? [];
+    const found = bySession.get(joinSessionKey(key)) ?? [];
     return {
       turns: found.map(({ tenant, traceId, startedAt }) => ({
         tenant,
@@ -234,8 +235,4 @@ async function readTurns(
       count: Number(found[0]?.total ?? 0),
     };
   });
-}
-
-function nameSession({ tenant, sessionId }: SessionKey): string {
-  return JSON.stringify([tenant, sessionId]);
 }
