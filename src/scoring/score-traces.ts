@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import type { TraceData } from '../domain/trace/span.ts';
 import { isHeldBack, type Decision } from '../domain/decision.ts';
@@ -161,6 +162,7 @@ async function readSelected(
       const selected = toRead.get(joinTraceKey(read.key));
       if (selected !== undefined) {
         start(selected, 'data' in read ? read.data : read.error);
+        await setImmediate();
       }
     }
     await queue.onSizeLessThan(scoring.traceConcurrency);

@@ -45,11 +45,14 @@ class LiveAdmission implements StockAdmission {
       return null;
     }
     const high = Math.min(stock.high, this.#maxRuns);
-    const hasRoom =
-      this.#queue.left(stock) === 0
-        ? this.#countRuns(stock, 'newest') + this.#countRuns(stock, 'oldest') < high
-        : this.#countRuns(stock, 'newest') < high * this.#shares.newest;
-    return hasRoom ? this.#reserve(stock, 'newest', runs) : null;
+    if (this.#queue.left(stock) > 0) {
+      return this.#countRuns(stock, 'newest') < high * this.#shares.newest
+        ? this.#reserve(stock, 'newest', runs)
+        : null;
+    }
+    // When a backlog follows, its traces are newer than this one.
+    const count = this.#countRuns(stock, 'newest') + this.#countRuns(stock, 'oldest');
+    return count < high ? this.#reserve(stock, 'oldest', runs) : null;
   }
 
   takeForRoom(limit: number): WorkItem[] {
