@@ -44,6 +44,8 @@ export interface Tail {
   release(nowMs: number): readonly ReadyTrace[];
   /** Time until the next trace is ready if no more spans come, milliseconds; null when no trace waits. */
   nextReadyInMs(nowMs: number): number | null;
+  /** Time until so many traces of agents or models are ready if no more spans come, milliseconds; null when fewer wait. */
+  batchReadyInMs(nowMs: number, traces: number): number | null;
   isWaiting(key: TraceKey): boolean;
   waiting(): number;
   /** Age of the oldest waiting trace at the last tick, milliseconds; null when no trace waits. */
@@ -88,6 +90,7 @@ export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, option
     tick,
     release: (nowMs) => waitingSet.release(nowMs),
     nextReadyInMs: (nowMs) => waitingSet.nextReadyInMs(nowMs),
+    batchReadyInMs: (nowMs, traces) => waitingSet.batchReadyInMs(nowMs, traces),
     isWaiting: (key) => waitingSet.isWaiting(key),
     waiting: () => waitingSet.waiting(),
     oldestWaitMs() {

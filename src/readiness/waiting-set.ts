@@ -36,6 +36,8 @@ export interface WaitingSet {
   release(nowMs: number): ReadyTrace[];
   /** Time until the next trace is ready if no more spans come, milliseconds; null when no trace waits. */
   nextReadyInMs(nowMs: number): number | null;
+  /** Time until so many traces of agents or models are ready if no more spans come, milliseconds; null when fewer wait. */
+  batchReadyInMs(nowMs: number, traces: number): number | null;
   isWaiting(key: TraceKey): boolean;
   waiting(): number;
   /** First arrival of the trace that waits longest, by the store's clock; null when no trace waits. */
@@ -130,6 +132,17 @@ class OpenTraces implements WaitingSet {
       nextMs = Math.min(nextMs, computeReadyInMs(readState(entry, nowMs), this.#options));
     }
     return Number.isFinite(nextMs) ? nextMs : null;
+  }
+
+  batchReadyInMs(nowMs: number, traces: number): number | null {
+    if (this.#waiting.size < traces) {
+      return null;
+    }
+    const agents = [...this.#waiting.values()].filter((entry) => entry.agentSeen);
+    const times = Float64Array.from(agents, (entry) =>
+      computeReadyInMs(readState(entry, nowMs), this.#options),
+    );
+    return times.sort()[traces - 1] ?? null;
   }
 
   isWaiting(key: TraceKey): boolean {

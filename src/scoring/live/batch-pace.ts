@@ -13,7 +13,7 @@ const GATHER_MS_PER_TRACE = 100;
 /** Longest time between two batches, milliseconds. */
 const MAX_GATHER_MS = 2_000;
 
-/** Traces of a batch that is large enough: the next one comes after a tick. */
+/** Traces of a batch that is large enough: gathering ends, and the next batch comes after a tick. */
 const LARGE_BATCH = 100;
 
 /** Times of the batches of ready traces: while traces gather, none is taken. */
@@ -24,13 +24,22 @@ export interface BatchPace {
   begin(traces: number): void;
 }
 
-export function createBatchPace(monotonicMs: () => number): BatchPace {
+/** @param readyInMs time until so many traces are ready, milliseconds; null when it is not known */
+export function createBatchPace(
+  monotonicMs: () => number,
+  readyInMs: (traces: number) => number | null,
+): BatchPace {
   let nextMs = Number.NEGATIVE_INFINITY;
+  let isGathering = false;
   return {
-    restMs: () => nextMs - monotonicMs(),
+    restMs() {
+      const restMs = nextMs - monotonicMs();
+      return isGathering && restMs > 0 ? Math.min(restMs, readyInMs(LARGE_BATCH) ?? Infinity) : restMs;
+    },
     begin(traces) {
-      const gatherMs = traces < LARGE_BATCH ? Math.min(GATHER_MS_PER_TRACE * traces, MAX_GATHER_MS) : TICK_MS;
-      nextMs = monotonicMs() + gatherMs;
+      isGathering = traces < LARGE_BATCH;
+      nextMs =
+        monotonicMs() + (isGathering ? Math.min(GATHER_MS_PER_TRACE * traces, MAX_GATHER_MS) : TICK_MS);
     },
   };
 }

@@ -119,8 +119,9 @@ class LiveScoring implements ScoringLoop {
       options.ownership ?? createScorerOwnership(undefined, options.rules, { member: '', monotonicMs });
     this.#sweepRange = new SweepRange(readiness.reachMs);
     this.#tail = createTail(stores.spans, readiness);
-    this.#pace = createBatchPace(monotonicMs);
-    this.#queue = createWorkQueue(() => this.#clock?.nowMs() ?? 0);
+    const nowMs = () => this.#clock?.nowMs() ?? 0;
+    this.#pace = createBatchPace(monotonicMs, (traces) => this.#tail.batchReadyInMs(nowMs(), traces));
+    this.#queue = createWorkQueue(nowMs);
     this.#admission = createStockAdmission(this.#queue, {
       newestShare: scoring.newestShare,
       maxRuns: Math.max(1, Math.floor(scoring.maxTracesInMemory / 2)),

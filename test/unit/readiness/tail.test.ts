@@ -167,6 +167,21 @@ describe('the set of waiting traces', () => {
     expect(set.release(5_000).map((trace) => trace.traceId)).toEqual(['c']);
   });
 
+  it('tells the time until a number of agent traces is ready, whatever the order of their arrivals', () => {
+    const set = createWaitingSet({ ...options, maxTraces: 9 });
+    [7_000, 1_000, 4_000].forEach((ms, index) =>
+      set.add(arrival({ traceId: String(index), firstArrivalMs: ms, lastArrivalMs: ms })),
+    );
+    set.add(arrival({ traceId: 'http', agentSeen: false }));
+    expect(set.nextReadyInMs(7_000)).toBe(-2_000);
+    expect([1, 2, 3, 4].map((traces) => set.batchReadyInMs(7_000, traces))).toEqual([
+      -1_000,
+      2_000,
+      5_000,
+      null,
+    ]);
+  });
+
   it('opens a trace again for a new span, even one with an earlier stamp', () => {
     const set = createWaitingSet(options);
     set.add(arrival({ lastArrivalMs: 1_000 }));

@@ -457,6 +457,26 @@ describe('failures', () => {
     expect(brief(store)).toEqual(['a not_applicable not_scorable', 'b scored']);
   });
 
+  it('lets other work run between two traces of a batch', async () => {
+    const store = new MemoryStore();
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      counter = setImmediate(count);
+    };
+    let counter = setImmediate(count);
+    const turnsOfTraces: number[] = [];
+    const scorer = new CountingScorer('a', () => {
+      turnsOfTraces.push(turns);
+      return { score: 1 };
+    });
+    const mode = await buildLiveMode(store, buildRule([scorer]));
+    const keys = await Promise.all(Array.from({ length: 20 }, async () => buildKey(await oneTrace(store))));
+    await scoreTraces(createTestScoring(store), keys, mode);
+    clearImmediate(counter);
+    expect(new Set(turnsOfTraces).size).toBe(20);
+  });
+
   it('writes the failure of a judge at once while another scorer of the rule still runs', async () => {
     const store = new MemoryStore();
     const slow = Promise.withResolvers<{ score: number }>();

@@ -25,6 +25,46 @@ async function startWithScoredTrace() {
   return { store, timers, scorer, loop, traceId };
 }
 
+/** Number of a trace that is not of the backlog. */
+const LATE = 99;
+
+/** Starts a loop with one place for a judge that waits, and a backlog of 30 numbered traces. */
+async function startWithBacklog(options: { newestShare?: number } = {}) {
+  const { store, timers, start } = createLoopWorld();
+  const gates: (() => void)[] = [];
+  const asked: number[] = [];
+  const slow = judged('j', async ({ output }) => {
+    asked.push(Number(/early (\d+)/u.exec(JSON.stringify(output))?.[1] ?? LATE));
+    await new Promise<void>((resolve) => void gates.push(resolve));
+    return { score: 1 };
+  });
+  const loop = await start([buildRule([slow])], { scoring: { judgeConcurrency: 1, ...options } });
+  await timers.advance(1_000);
+  for (let index = 0; index < 30; index += 1) {
+    store.ingest([agentSpan(newTraceId(), 'a', { says: `early ${index}` })]);
+  }
+  await timers.advance(7_000);
+  return {
+    store,
+    timers,
+    loop,
+    /** Numbers of the traces in the order in which the judge was asked. */
+    asked,
+    /** Lets the judge answer so many questions. */
+    answer: async (count: number) => {
+      for (let answered = 0; answered < count; answered += 1) {
+        gates.forEach((open) => open());
+        await timers.advance(1_000);
+      }
+    },
+    stop: async () => {
+      const stopped = loop.stop();
+      await timers.advance(11_000);
+      await stopped;
+    },
+  };
+}
+
 describe('the scoring loop', () => {
   it('scores a trace one decision wait after its root and all its children have come', async () => {
     const { store, timers, start } = createLoopWorld();
@@ -65,6 +105,24 @@ describe('the scoring loop', () => {
     await timers.advance(5_200);
     expect(lookups.mock.calls.length - before).toBe(1);
     expect(store.decisions()).toHaveLength(601);
+    await loop.stop();
+  });
+
+  it('gathers no longer than until a hundred traces are ready', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const lookups = vi.spyOn(store.stores.spans, 'activity');
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    await timers.advance(1_000);
+    for (let step = 0; step < 10; step += 1) {
+      const traces = Array.from({ length: 40 }, () => agentSpan(newTraceId(), 'a', { says: 'x' }));
+      store.ingest(traces);
+      await timers.advance(100, 100);
+    }
+    const readyMs = store.clockMs - 1_000 + 5_000;
+    await timers.advance(readyMs + 900 - store.clockMs, 100);
+    expect(lookups.mock.calls.map(([keys]) => keys.length)).toEqual([40, 120]);
+    await timers.advance(3_000, 100);
+    expect(store.decisions()).toHaveLength(400);
     await loop.stop();
   });
 
@@ -509,38 +567,24 @@ describe('the scoring loop', () => {
   });
 
   it('gives places to new traces and to the oldest of a backlog', async () => {
-    const { store, timers, start } = createLoopWorld();
-    const gates: (() => void)[] = [];
-    const asked: string[] = [];
-    const slow = judged('j', async (input) => {
-      asked.push(JSON.stringify(input.output));
-      await new Promise<void>((resolve) => void gates.push(resolve));
-      return { score: 1 };
-    });
-    const loop = await start([buildRule([slow])], { scoring: { judgeConcurrency: 1 } });
-    await timers.advance(1_000);
-    for (let index = 0; index < 30; index += 1) {
-      store.ingest([agentSpan(newTraceId(), 'a', { says: `early ${index}` })]);
-    }
-    await timers.advance(7_000);
-    const answer = async (count: number) => {
-      for (let answered = 0; answered < count; answered += 1) {
-        gates.forEach((open) => open());
-        await timers.advance(1_000);
-      }
-    };
+    const { store, timers, loop, asked, answer, stop } = await startWithBacklog();
     await answer(8);
     store.ingest([agentSpan(newTraceId(), 'a', { says: 'late' })]);
     await timers.advance(7_000);
     const before = asked.length;
     await answer(6);
-    const numbers = asked.slice(before).map((said) => Number(/early (\d+)/u.exec(said)?.[1] ?? 99));
-    expect(numbers.slice(0, 3)).toContain(99);
+    const numbers = asked.slice(before);
+    expect(numbers.slice(0, 3)).toContain(LATE);
     expect(numbers.filter((number) => number < 15).length).toBeGreaterThanOrEqual(2);
     expect(loop.status().waitingForRoom).toBeGreaterThan(5);
-    const stopped = loop.stop();
-    await timers.advance(11_000);
-    await stopped;
+    await stop();
+  });
+
+  it('judges a backlog in the order of its traces when no place is for the newest', async () => {
+    const { asked, answer, stop } = await startWithBacklog({ newestShare: 0 });
+    await answer(29);
+    expect(asked).toEqual(Array.from({ length: 30 }, (_, index) => index));
+    await stop();
   });
 
   it('judges after a restart what waited for room', async () => {
