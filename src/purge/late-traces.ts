@@ -1,6 +1,6 @@
 import { NotFoundError } from '../domain/errors.ts';
 import type { RunRecord } from '../domain/run-record.ts';
-import type { SpanSource } from '../store/contracts/stores.ts';
+import { joinTraceKey, type SpanSource } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PurgeKey } from './purge-key.ts';
 import type { WatchedTraces } from './purged-traces.ts';
@@ -15,12 +15,11 @@ export interface LateTracesDeps extends PurgeStores {
 
 /**
  * Purges traces in which a purged user is recognised late: the trace had begun to arrive before the purge, and the id came with later
- * spans. The store must show purged traces, too. Throws when the store does.
+ * spans. A trace that an open purge of the user has collected is left to it. The store must show purged traces, too. Throws when the
+ * store does.
  */
-export async function purgeLateTraces(
-  { spans, purged, key, log, ...stores }: LateTracesDeps,
-  records: readonly RunRecord[],
-): Promise<void> {
+export async function purgeLateTraces(deps: LateTracesDeps, records: readonly RunRecord[]): Promise<void> {
+  const { spans, purged } = deps;
   const named = records.filter(
     ({ traceId, tenant, userId }) => traceId !== '' && purged.findUser(tenant, userId) !== undefined,
   );
@@ -28,12 +27,31 @@ export async function purgeLateTraces(
     return;
   }
   const activity = await spans.activity(named);
-  for (const { tenant, traceId, userId } of named) {
-    const buriedAtMs = purged.findUser(tenant, userId) ?? 0;
-    const known = [...activity.values()].find((each) => each.tenant === tenant && each.traceId === traceId);
+  const begun = named.filter((record) => {
+    const { firstArrivalMs = Infinity } = activity.get(joinTraceKey(record)) ?? {};
+    return firstArrivalMs <= (purged.findUser(record.tenant, record.userId) ?? 0);
+  });
+  const byUser = Map.groupBy(begun, ({ tenant, userId }) => JSON.stringify([tenant, userId]));
+  for (const [first, ...rest] of byUser.values()) {
+    if (first !== undefined) {
+      await purgeTracesOfUser(deps, first, new Set([first, ...rest].map(({ traceId }) => traceId)));
+    }
+  }
+}
+
+async function purgeTracesOfUser(
+  { key, log, ...stores }: LateTracesDeps,
+  { tenant, userId: id }: Pick<RunRecord, 'tenant' | 'userId'>,
+  traceIds: ReadonlySet<string>,
+): Promise<void> {
+  const open = await findOpenPurge(stores.jobs, key, { kind: 'user', id, tenant }, false);
+  const collected = open === undefined ? null : await stores.purges.findCollected(open, [...traceIds]);
+  for (const traceId of traceIds) {
     const subject = { kind: 'trace', id: traceId, tenant } as const;
-    const hasBegunBefore = known !== undefined && known.firstArrivalMs <= buriedAtMs;
-    if (!hasBegunBefore || (await findOpenPurge(stores.jobs, key, subject, false)) !== undefined) {
+    if (
+      collected?.has(traceId) === true ||
+      (await findOpenPurge(stores.jobs, key, subject, false)) !== undefined
+    ) {
       continue;
     }
     try {

@@ -307,6 +307,21 @@ testLong(
   },
 );
 
+testLong('a trace that an open purge of its user has collected gets no purge of its own', async () => {
+  const traceId = await storeRun();
+  // No process has taken the purge yet, as after a kill.
+  const id = await (await prepare({ id: 'ann' })).start();
+  await until(() => purged.findUser('', 'ann') !== undefined);
+  const deps = { ...store, nowMs, purged, key: KEY, log: silentLog };
+  const guarded = withoutPurged(store, purged, (records) => purgeLateTraces(deps, records));
+  await guarded.runs.write([buildRunRecord({ traceId, targetId: traceId, userId: 'ann' })]);
+
+  expect((await store.jobs.listOpen()).map((job) => job.id)).toEqual([id]);
+  startRunner();
+  expect(await follow(id)).toMatchObject({ status: 'done', report: { traces: 1 } });
+  expect(await findTexts(it.options, [traceId])).toEqual([]);
+});
+
 testLong('a killed purge is finished by another process, and counts each row once', async () => {
   const traceId = await storeRun();
   let isDead = false;
