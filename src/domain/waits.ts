@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 
 /** Waits a time. An aborted signal ends the wait; then the promise resolves, too. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -32,4 +32,19 @@ export async function allSettled(work: readonly Promise<void>[]): Promise<void> 
   if (failed !== undefined) {
     throw failed.reason;
   }
+}
+
+/**
+ * Creates a function for long work: when the work has run for `turnMs` milliseconds, it lets other work run. It rejects with the reason
+ * of the signal once that is aborted.
+ */
+export function createTurns(turnMs: number, signal?: AbortSignal): () => Promise<void> {
+  let endsAtMs = performance.now() + turnMs;
+  return async () => {
+    if (performance.now() >= endsAtMs) {
+      await setImmediate();
+      signal?.throwIfAborted();
+      endsAtMs = performance.now() + turnMs;
+    }
+  };
 }

@@ -457,7 +457,7 @@ describe('failures', () => {
     expect(brief(store)).toEqual(['a not_applicable not_scorable', 'b scored']);
   });
 
-  it('lets other work run between two traces of a batch', async () => {
+  it('lets other work run while it starts the traces of a batch', async () => {
     const store = new MemoryStore();
     let turns = 0;
     const count = () => {
@@ -468,13 +468,15 @@ describe('failures', () => {
     const turnsOfTraces: number[] = [];
     const scorer = new CountingScorer('a', () => {
       turnsOfTraces.push(turns);
+      const endMs = performance.now() + 10;
+      while (performance.now() < endMs);
       return { score: 1 };
     });
     const mode = await buildLiveMode(store, buildRule([scorer]));
     const keys = await Promise.all(Array.from({ length: 20 }, async () => buildKey(await oneTrace(store))));
     await scoreTraces(createTestScoring(store), keys, mode);
     clearImmediate(counter);
-    expect(new Set(turnsOfTraces).size).toBe(20);
+    expect(new Set(turnsOfTraces).size).toBeGreaterThan(2);
   });
 
   it('writes the failure of a judge at once while another scorer of the rule still runs', async () => {

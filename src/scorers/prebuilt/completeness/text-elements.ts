@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createTurns } from '../../../domain/waits.ts';
 import type { Sentence } from './can-match.ts';
 import { type Compromise, loadCompromise, withQuickMatching } from './compromise.ts';
 import { hasTopic, putInfinitives } from './infinitives.ts';
@@ -38,7 +38,7 @@ export async function listElements(text: string, signal?: AbortSignal): Promise<
   const foreign: string[] = [];
   // Texts that agents write repeat lines; a sentence says the same every time.
   const known = new Map<string, Found>();
-  const giveTurns = turnGiver(signal);
+  const giveTurns = createTurns(TURN_MS, signal);
   for (const slice of listSlices(text.trim())) {
     for (const piece of listSentences(nlp, slice)) {
       await giveTurns();
@@ -79,21 +79,6 @@ async function lookAt(nlp: Compromise, sentence: string, giveTurns: () => Promis
     topics: sentences.some(hasTopic) ? (doc.topics().out('array') as string[]) : [],
     terms: doc.terms().out('array') as string[],
   }));
-}
-
-/**
- * Creates a function that lets other work run when the time is over; it rejects with the reason of the signal once that is
- * aborted.
- */
-function turnGiver(signal: AbortSignal | undefined): () => Promise<void> {
-  let turnEnds = performance.now() + TURN_MS;
-  return async () => {
-    if (performance.now() >= turnEnds) {
-      await nextTurn();
-      signal?.throwIfAborted();
-      turnEnds = performance.now() + TURN_MS;
-    }
-  };
 }
 
 function listPlainWords(item: string): string[] {
