@@ -14,8 +14,8 @@ import {
   type StoredCount,
 } from './decided-cells.ts';
 
-/** Name of the progress of decisions. */
-const PROGRESS = 'decisions';
+/** Name of the progress of decisions. With a new name, the first pass computes all hours again. */
+const PROGRESS = 'decision hours';
 
 /** Days that the arrivals of decisions reach back, with a day to spare: after a longer pause all hours are computed. */
 const ARRIVAL_DAYS = 29;
@@ -70,6 +70,11 @@ const TOUCHED_HOURS = `
   UNION ALL SELECT Tenant, Bucket, sum(Decisions) FROM decision_hours FINAL
     WHERE Bucket >= fromUnixTimestamp64Milli({recent:Int64}) GROUP BY Tenant, Bucket`;
 
+/** Hours that have ended since the last pass: earlier passes left them out, whenever their decisions were written. */
+const NEWLY_ENDED_HOURS = `
+  UNION ALL SELECT Tenant, ${HOUR} AS Hour, count() FROM decisions
+    WHERE EvidenceUntil >= fromUnixTimestamp64Milli({ended:Int64}) AND ${HAS_ENDED} GROUP BY Tenant, Hour`;
+
 function listTouched(
   database: Database,
   { sinceMs, atMs }: { readonly sinceMs: number; readonly atMs: number },
@@ -80,9 +85,10 @@ function listTouched(
     : hasEnded(HOUR_MS)
       ? atMs - RECENT_HOURS * HOUR_MS
       : atMs;
-  return listHours(database, TOUCHED_HOURS, {
+  return listHours(database, hasEnded(HOUR_MS) ? TOUCHED_HOURS + NEWLY_ENDED_HOURS : TOUCHED_HOURS, {
     since: Math.max(0, Math.trunc(sinceMs)),
     until: floorHour(atMs),
+    ended: Math.max(0, floorHour(sinceMs)),
     recent: Math.max(0, Math.trunc(recentMs)),
   });
 }

@@ -9,7 +9,7 @@ import type { CoveredCell } from '../../../src/store/contracts/stores.ts';
 import { fc } from '../../support/fast-check.ts';
 import { loops } from '../../support/loops.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
-import { queryRows } from '../../support/store/clickhouse-query.ts';
+import { queryRows, runCommand } from '../../support/store/clickhouse-query.ts';
 import { buildDecision, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 const HOUR_MS = 3_600_000;
@@ -165,6 +165,21 @@ describe('numbers of decisions by the hour', () => {
     ]);
     const alone = await it.store.coverage.decided({ ...query, byService: false, sinceMs: NOW_MS });
     expect(alone).toMatchObject({ sinceMs: NOW_MS, rows: [{ scorer: 'present', service: '' }] });
+  });
+
+  test('have an hour that ended after its last decision was written', async () => {
+    const hourMs = NOW_MS - HOUR_MS;
+    const evidenceUntil = hourMs + 60_000;
+    const late = buildDecision({ tenant: 'busy', rule: 'live', evidenceUntil });
+    await it.store.decisions.write([late]);
+    await runCommand(
+      it.options,
+      `INSERT INTO decisions SELECT * REPLACE ('quiet' AS Tenant, fromUnixTimestamp64Milli(${hourMs + 120_000}) AS WrittenAt)
+       FROM decisions WHERE TraceId = '${late.traceId}'`,
+    );
+    await refreshAggregates({ ...hours, doneUntil: async () => hourMs + HOUR_MS / 2 });
+    const sql = "SELECT toUInt32(sum(Decisions)) AS n FROM decision_hours FINAL WHERE Tenant = 'quiet'";
+    expect(await queryRows(it.options, sql)).toEqual([{ n: 1 }]);
   });
 
   test('have nothing of a purged trace, nor of a purged tenant', async () => {
