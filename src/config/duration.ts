@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { ConfigError } from '../domain/errors.ts';
 import { DAY_MS, HOUR_MS, LAST_MOMENT_MS, MINUTE_MS, SECOND_MS } from '../domain/durations.ts';
 
@@ -20,7 +21,7 @@ export function parseDurationMs(text: string): number | undefined {
 
 /** Words for a text that `parseMomentMs` reads, after "write". */
 export const MOMENT_WORDS =
-  'a time before now (15m, 24h, 30d) or a date and time from 1970-01-01 to 2262-04-11 (2026-11-21T07:00:00Z)';
+  'a time before now (15m, 24h, 30d) or a date and time from 1970-01-01 to 2262-04-11, in UTC without a zone (2026-11-21, 2026-11-21T07:00:00Z)';
 
 /**
  * Parses a time before now (`1h`, `30d`), `now`, or a date and time that the store can hold, to Unix milliseconds. Returns
@@ -32,8 +33,20 @@ export function parseMomentMs(text: string, nowMs: number): number | undefined {
     // A time long ago means everything: nothing is stored from before 1970.
     return Math.max(0, nowMs - agoMs);
   }
-  const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  const atMs = parseDateMs(text.replace(' ', 'T'));
   return atMs >= 0 && atMs <= LAST_MOMENT_MS ? atMs : undefined;
+}
+
+const DATE = z.iso.date();
+const DATE_TIME = z.iso.datetime({ offset: true, local: true });
+
+/** Parses an ISO 8601 date, or date and time, to Unix milliseconds; in UTC without a zone. Returns NaN for a date that does not exist. */
+function parseDateMs(text: string): number {
+  if (DATE.safeParse(text).success) {
+    return Date.parse(text);
+  }
+  const hasZone = /(Z|[+-]\d{2}:\d{2})$/.test(text);
+  return DATE_TIME.safeParse(text).success ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN;
 }
 
 /** Like `parseDurationMs`, for text that the schema has checked. Throws a `ConfigError` for any other text. */

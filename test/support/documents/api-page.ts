@@ -9,7 +9,7 @@ curl 'http://127.0.0.1:4320/api/v1/scores?since=24h&order=score&limit=3'
 \`\`\`
 
 - **Access.** Tokens, scopes, tenants, limits and browsers: [access](api-access.md).
-- **Format.** Names are in camelCase. Times are ISO 8601 in UTC with milliseconds. Ids are lower-case hex.
+- **Format.** Names are in camelCase. Times are ISO 8601 in UTC with milliseconds; a time without a zone is read as UTC. Ids are lower-case hex.
 - **Lists** answer \`{ "items": [...], "next": "<cursor>" }\`, newest first; monitors are in the order of alert and series.
   Send \`next\` as \`cursor\` for the next page; it is \`null\` after the
   last one. Rows that arrive meanwhile move nothing. \`limit\` is 1 to 500 (default 50).

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { durationMs, parseDurationMs, parseMomentMs } from '../../../src/config/duration.ts';
 import { isLoopbackHost, parseEndpoint } from '../../../src/config/addresses/endpoint.ts';
 import { showPath } from '../../../src/config/key-path.ts';
@@ -13,6 +13,10 @@ describe('parseMomentMs', () => {
     ['2026-11-20', Date.UTC(2026, 10, 20)],
     ['1970-01-01', 0],
     ['2262-04-11T23:47:16.854Z', 9_223_372_036_854],
+    ['2026-11-21T07:00:00', Date.UTC(2026, 10, 21, 7)],
+    ['2026-11-21 07:00', Date.UTC(2026, 10, 21, 7)],
+    ['2026-11-21T07:00:00.5-05:00', Date.UTC(2026, 10, 21, 12, 0, 0, 500)],
+    ['2028-02-29', Date.UTC(2028, 1, 29)],
   ])('reads %s', (text, expected) => {
     expect(parseMomentMs(text, nowMs)).toBe(expected);
   });
@@ -28,7 +32,23 @@ describe('parseMomentMs', () => {
     },
   );
 
-  it.each(['', '5', 'yesterday', '2026-13-40'])('refuses %j', (text) => {
+  it('reads a time without a zone as UTC, whatever the zone of the machine', () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo');
+    expect(new Date(2026, 10, 21).getUTCHours()).toBe(15);
+    expect(parseMomentMs('2026-11-21T07:00:00', nowMs)).toBe(nowMs - 3_600_000);
+    vi.unstubAllEnvs();
+  });
+
+  it.each([
+    '',
+    '5',
+    'yesterday',
+    '2026-13-40',
+    '2026-02-30',
+    '2026-11-31T00:00:00Z',
+    '2026-11-21 (x)',
+    '2026-11-21T25:00:00Z',
+  ])('refuses %j', (text) => {
     expect(parseMomentMs(text, nowMs)).toBeUndefined();
   });
 });
