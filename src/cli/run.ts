@@ -7,6 +7,7 @@ import { safeJson } from './show/clean-text.ts';
 import type { Action, BindOptions, CommandContext, ConfigOptions, GlobalOptions } from './command.ts';
 import { openApp, type App } from './context.ts';
 import type { StoreUser } from '../app/store/connect-store.ts';
+import { explainFileError } from './file-errors.ts';
 import { EXIT, chooseExitCode, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './show/output.ts';
 import { PREBUILT_SCORERS } from '../components.ts';
@@ -80,11 +81,12 @@ async function runAction(
       tellInterruption(signal, globals, surroundings.stderr);
     }
     return code;
-  } catch (error) {
+  } catch (thrown) {
     if (signal.aborted) {
       tellInterruption(signal, globals, surroundings.stderr);
       return EXIT.interrupted;
     }
+    const error = explainFileError(thrown);
     tellError(error, globals, surroundings.stderr);
     return chooseExitCode(error);
   } finally {

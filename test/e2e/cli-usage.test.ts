@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -76,6 +76,7 @@ describe('exit codes', () => {
     [['inspect'], /missing required argument/],
     [['explain', 'nonsense'], /32 hexadecimal digits/],
     [['--set', 'novalue', 'check-config'], /Write key=value/],
+    [['move', '--to', 'foo'], /--to foo: write the HTTP address of a ClickHouse server/],
     [['preview', '--rule', 'defalt'], /there is no rule defalt; did you mean default\?/],
     [['backfill', '--from', '7d', '--rule', 'defalt'], /there is no rule defalt; did you mean default\?/],
     [
@@ -239,5 +240,17 @@ describe('init', () => {
       },
     ]);
     expect(checked.code).toBe(0);
+  });
+
+  it('writes the file of --config, and overwrites nothing', async () => {
+    const folder = emptyFolder();
+    const first = await runCli(['init', '--config', 'mine.yaml'], { cwd: folder });
+    const again = await runCli(['init', '--config', 'mine.yaml'], { cwd: folder });
+    const other = await runCli(['init', '--config', 'mine.json'], { cwd: folder });
+
+    expect(first.stdout).toContain('spanscore serve --config mine.yaml');
+    expect(readdirSync(folder)).toEqual(['mine.yaml']);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already') });
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('ends in .yaml') });
   });
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { MINUTE_MS } from '../../domain/durations.ts';
-import { AppError, ConfigError, rejectAborted, RequestError } from '../../domain/errors.ts';
+import { ConfigError, rejectAborted, RequestError } from '../../domain/errors.ts';
 import type { MoveStore, StampRange } from '../../store/contracts/move.ts';
 import { readMoved, writeMoved, type MovedTo } from '../../store/embedded/moved-file.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -195,11 +195,9 @@ class Move {
 export function parseTarget(text: string, password: string | undefined): MoveOptions['to'] {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new AppError(`--to ${text}: write the HTTP address of a ClickHouse server, like http://host:8123`, {
-      code: 'input_invalid',
-      stage: 'config',
-      retryable: false,
-    });
+    throw new RequestError(
+      `--to ${text}: write the HTTP address of a ClickHouse server, like http://host:8123`,
+    );
   }
   return {
     url: url.origin,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { findConfigFile } from '../../config/files/config-file.ts';
-import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { InvalidInputError, readErrorMessage, RequestError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { initialConfig } from '../initial-config.ts';
@@ -18,13 +18,17 @@ export const registerInit: RegisterCommand = (program, bind) => {
 };
 
 async function init(context: CommandContext) {
-  const existing = findConfigFile(context.cwd);
+  const { config: chosen } = context.globals;
+  if (chosen !== undefined && !/\.ya?ml$/i.test(chosen)) {
+    throw new RequestError(`--config ${chosen}: init writes YAML; name a file that ends in .yaml`);
+  }
+  const path = resolve(context.cwd, chosen ?? NAME);
+  const existing = chosen === undefined ? findConfigFile(context.cwd) : findFile(path);
   if (existing !== undefined) {
     throw new InvalidInputError(
       `${existing} exists already and was not changed; to check it: spanscore check-config`,
     );
   }
-  const path = resolve(context.cwd, NAME);
   await writeNew(path, initialConfig(schemaIn(context.cwd)));
   const variables = {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
@@ -37,10 +41,14 @@ async function init(context: CommandContext) {
       'Set these two variables in the environment of your agent:',
       ...Object.entries(variables).map(([name, value]) => `  export ${name}=${value}`),
       '',
-      'Then start: spanscore serve',
+      `Then start: spanscore serve${chosen === undefined ? '' : ` --config ${chosen}`}`,
     ].join('\n'),
   );
   return EXIT.done;
+}
+
+function findFile(path: string): string | undefined {
+  return existsSync(path) ? path : undefined;
 }
 
 /**

@@ -42,9 +42,10 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
   if (!EXTENSIONS.some((known) => known === extension)) {
     throw new ConfigError(`${path}: a configuration file ends in ${EXTENSIONS.join(', ')}`);
   }
-  const info = await stat(path).catch((cause: unknown) => {
+  const refuse = (cause: unknown): never => {
     throw new ConfigError(`${path} cannot be read: ${readErrorMessage(cause)}`, { path }, cause);
-  });
+  };
+  const info = await stat(path).catch(refuse);
   if (!info.isFile()) {
     throw new ConfigError(`${path} is not a file`);
   }
@@ -55,7 +56,7 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
   if (info.size > MAX_BYTES) {
     throw new ConfigError(`${path} has ${info.size} bytes; the limit is ${MAX_BYTES}`);
   }
-  return buildFile(path, readYaml(await readFile(path, 'utf8')));
+  return buildFile(path, readYaml(await readFile(path, 'utf8').catch(refuse)));
 }
 
 function buildFile(path: string, { value, faults, brokenFrom, findPosition }: ParsedText): ConfigFile {

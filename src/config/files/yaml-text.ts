@@ -1,4 +1,4 @@
-import { isMap, isNode, isScalar, LineCounter, parseDocument, type YAMLError } from 'yaml';
+import { type Alias, isMap, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { hideReferences, showReferences } from '../environment-references.ts';
 import type { KeyPath } from '../key-path.ts';
@@ -34,7 +34,9 @@ export function readYaml(text: string): ParsedText {
     faults: [
       ...document.errors.map(buildFault),
       ...document.warnings.map(buildFault),
-      ...(value.fault === undefined ? [] : [{ position: { line: 1, column: 1 }, message: value.fault }]),
+      ...(value.fault === undefined
+        ? []
+        : [{ position: positionAt(value.offset ?? 0), message: value.fault }]),
     ],
     brokenFrom: firstBreak(document, value.fault, positionAt),
     findPosition: (path) => {
@@ -80,10 +82,33 @@ function findOffset(document: ParsedDocument, path: KeyPath): number | undefined
   return isNode(node) ? node.range?.[0] : undefined;
 }
 
-function toValue(document: ParsedDocument): { value?: unknown; fault?: string } {
+function toValue(document: ParsedDocument): { value?: unknown; fault?: string; offset?: number | undefined } {
+  const endless = findEndless(document);
+  if (endless !== undefined) {
+    return {
+      fault: `*${endless.source} stands inside the group &${endless.source} that it repeats; write the values out`,
+      offset: endless.range?.[0],
+    };
+  }
   try {
     return { value: document.toJS({ maxAliasCount: 100 }) as unknown };
   } catch (cause) {
     return { fault: readErrorMessage(cause) };
   }
+}
+
+/** Finds an alias inside the node that it repeats: its value would have no end. */
+function findEndless(document: ParsedDocument): Alias | undefined {
+  let found: Alias | undefined;
+  visit(document, {
+    Alias(_, alias, path) {
+      const target = alias.resolve(document);
+      if (target !== undefined && path.some((node) => node === target)) {
+        found = alias;
+        return visit.BREAK;
+      }
+      return undefined;
+    },
+  });
+  return found;
 }
