@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import type { TraceData } from '../domain/trace/span.ts';
 import { isHeldBack, type Decision } from '../domain/decision.ts';
-import { allSettled, createTurns } from '../domain/waits.ts';
+import { allSettled } from '../domain/waits.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import type { ReadPiece } from './read/piece.ts';
 import { findStock } from './attempt/run-cell.ts';
@@ -29,9 +29,6 @@ import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './
  * after the other.
  */
 const BEHIND_WAIT_MS = 200;
-
-/** Time for which the traces of a batch are started before other work may run, milliseconds: replies of judges wait for it. */
-const START_TURN_MS = 10;
 
 /** A trace to score. */
 export interface WorkItem extends TraceKey {
@@ -157,7 +154,6 @@ async function readSelected(
 ): Promise<void> {
   const { holdings, start, queue } = batch;
   const keys = [...toRead.values()].map((selected) => selected.key);
-  const giveTurns = createTurns(START_TURN_MS);
   for await (const slice of readSlices(scoring.stores.spans, keys, memory)) {
     slice.forEach((read) => 'data' in read && holdings.addContent(read.data));
     await startJoined(scoring, slice, { ...batch, toRead, memory });
@@ -165,7 +161,7 @@ async function readSelected(
       const selected = toRead.get(joinTraceKey(read.key));
       if (selected !== undefined) {
         start(selected, 'data' in read ? read.data : read.error);
-        await giveTurns();
+        await scoring.giveTurns();
       }
     }
     await queue.onSizeLessThan(scoring.traceConcurrency);

@@ -6,6 +6,7 @@ import type { PriceTable } from '../domain/money/model-prices.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
 import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
+import { createTurns } from '../domain/waits.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import type { JudgeCallRecord } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -30,6 +31,9 @@ import type { SelectContext } from './select/select-context.ts';
 /** Batches that are looked up and read at the same time: while one waits for the store, the others use the processor. */
 const BATCHES_AT_ONCE = 3;
 
+/** Time for which traces are started before other work may run, milliseconds: replies of judges wait for it. */
+const START_TURN_MS = 5;
+
 /** Needs of all rooms of scoring in one object. A function takes the context of its room instead. */
 export interface Scoring extends SelectContext, ReadContext, AttemptContext, RecordContext, LiveContext {
   readonly stores: ScoringStores;
@@ -42,6 +46,8 @@ export interface Scoring extends SelectContext, ReadContext, AttemptContext, Rec
    * are no later.
    */
   readonly readTurns: PQueue;
+  /** Lets other work run when batches have started traces for `START_TURN_MS`, all together. */
+  readonly giveTurns: () => Promise<void>;
   /** Number of answers of each judge that came from the cache. */
   readonly reuses: ReadonlyMap<string, number>;
 }
@@ -112,6 +118,7 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     stores,
     readTrace,
     ...createReadLimits(),
+    giveTurns: createTurns(START_TURN_MS),
     joining: joiner === undefined ? null : { joiner, cache: createPieceCache() },
     log,
     judgeScope: {
