@@ -83,6 +83,8 @@ describe('exit codes', () => {
       /--rule: cannot be used with --scorer/,
     ],
     [['preview', '--sample', '-1'], /whole number from 0 to 50/],
+    [['rescore', '--scorer', 'a', '--scorer', 'b'], /'--scorer <name>' takes one value and was given twice/],
+    [['--data-dir', 'a', 'status', '--data-dir', 'b'], /'--data-dir <folder>' takes one value/],
     [['dlq', 'drop'], /name the ids of dead letters/],
     [[], /Usage: spanscore/],
   ])('2: wrong usage: %j', async (args, message) => {

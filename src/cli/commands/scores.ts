@@ -3,7 +3,7 @@ import { scoreJson } from '../../api/json/score-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import type { Score } from '../../domain/score.ts';
 import type { ScoreFilter } from '../../store/contracts/stores.ts';
-import { limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
+import { collectNames, limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
@@ -15,7 +15,7 @@ import { sleep } from '../../domain/waits.ts';
 interface ScoresOptions {
   readonly trace?: string;
   readonly session?: string;
-  readonly scorer?: string;
+  readonly scorer?: readonly string[];
   readonly service?: string;
   readonly since?: number;
   readonly max?: number;
@@ -37,7 +37,11 @@ export const registerScores: RegisterCommand = (program, bind) => {
     .description('Print score rows, newest first.')
     .addOption(new Option('--trace <id>', 'only scores of this trace').argParser(parseTraceId))
     .option('--session <id>', 'only scores of this session and of its traces')
-    .option('--scorer <name>', 'only scores of this scorer; grounding and panel mean all of their rows')
+    .option(
+      '--scorer <names>',
+      'only scores of these scorers (repeatable, or with commas); grounding and panel mean all of their rows',
+      collectNames,
+    )
     .option('--service <name>', 'only scores of this service')
     .addOption(new Option('--since <when>', 'scored since 1h, 7d, or a date and time').argParser(parseMoment))
     .addOption(new Option('--max <score>', 'only scores up to this value').argParser(parseNumber))

@@ -14,6 +14,14 @@ function scores(args: readonly string[], signal?: AbortSignal) {
   return runCommand(['scores', '--json', ...args, ...storeFlags(its.options)], options);
 }
 
+it('scores --scorer takes several names, repeated or with commas', async () => {
+  const names = ['tone', 'bias', 'toxicity', 'completeness'];
+  await its.store.scores.write(names.map((scorer) => buildScore({ scorer, serviceName: 'named' })));
+  const args = ['--service', 'named', '--scorer', 'tone', '--scorer', 'bias,toxicity'];
+  const rows = jsonLines((await scores(args)).stdout) as { scorer: string }[];
+  expect(rows.map(({ scorer }) => scorer).toSorted()).toEqual(['bias', 'tone', 'toxicity']);
+});
+
 it('scores --follow prints every stored and every new score once, oldest first, however many there are', async () => {
   const count = 10_020;
   const startMs = Date.now() - 30_000;
