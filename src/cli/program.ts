@@ -1,7 +1,10 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, type Option } from 'commander';
+import { collectNames } from './arguments.ts';
 import type { Bind, GlobalOptions } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
+import { collectConditions } from './input/backfill-options.ts';
+import { collectBars } from './input/score-bars.ts';
 import { packageVersion } from '../app/package-version.ts';
 
 /** Builds the whole command tree. `bind` connects an action to a commander command. */
@@ -41,8 +44,34 @@ export function buildProgram(
     ...program.commands.flatMap((child) => child.commands),
   ]) {
     command.exitOverride().configureOutput({ writeOut: sinks.stdout, writeErr: sinks.stderr });
+    refuseRepeats(command);
   }
   return program;
+}
+
+/** Parsers of options that may be repeated. */
+const COLLECTORS: ReadonlySet<unknown> = new Set([
+  collectBars,
+  collectConditions,
+  collectNames,
+  collectSetting,
+]);
+
+/** Makes a command refuse a second value of an option that takes one: the first would be lost. */
+function refuseRepeats(command: Command): void {
+  for (const option of command.options.filter(takesOneValue)) {
+    let isGiven = false;
+    command.on(`option:${option.name()}`, () => {
+      if (isGiven) {
+        command.error(`error: option '${option.flags}' takes one value and was given twice`);
+      }
+      isGiven = true;
+    });
+  }
+}
+
+function takesOneValue({ required, optional, variadic, parseArg }: Option): boolean {
+  return (required || optional) && !variadic && !COLLECTORS.has(parseArg);
 }
 
 /** Returns the options that may stand anywhere on the line. */

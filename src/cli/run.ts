@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { loadConfig, type LoadedConfig, reportedIssues } from '../app/config/index.ts';
-import { AppError, readErrorMessage } from '../domain/errors.ts';
+import { AppError, readErrorMessage, RequestError } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './show/clean-text.ts';
@@ -33,19 +33,39 @@ export async function run(surroundings: Surroundings): Promise<ExitCode> {
       const command = nameOfCommand(args.at(-1));
       code = await runAction(work, { ...options, command }, readGlobals(program), surroundings);
     };
+  const json = asksJson(surroundings.argv);
   const program = buildProgram(bind, {
     stdout: (text) => void surroundings.stdout.write(text),
-    stderr: (text) => void surroundings.stderr.write(text),
+    stderr: (text) => void (json || surroundings.stderr.write(text)),
   });
   try {
     await program.parseAsync(surroundings.argv, { from: 'user' });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) {
-      return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    if (!(error instanceof CommanderError)) {
+      throw error;
     }
-    throw error;
+    if (error.exitCode === 0) {
+      return EXIT.done;
+    }
+    if (json) {
+      tellError(new RequestError(readUsageFault(error)), { json }, surroundings.stderr);
+    }
+    return EXIT.usage;
   }
+}
+
+/** True for a line with `--json`, also for one that cannot be parsed. */
+function asksJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return (end === -1 ? argv : argv.slice(0, end)).includes('--json');
+}
+
+/** Returns what is wrong with a command line, on one line. Without a command, commander prints the help in place of an error. */
+function readUsageFault({ code, message }: CommanderError): string {
+  return code === 'commander.help'
+    ? 'name a command; to list them: --help'
+    : message.replace(/^error: /u, '').replaceAll('\n', ' ');
 }
 
 /** Returns the words after `spanscore` that name a command, for example `dlq list`; commander passes the command last. */

@@ -12,6 +12,8 @@ export interface GuestFacts extends Partial<ScorerMetadata> {
 /** First message to a process. */
 export interface LoadMessage {
   readonly type: 'load';
+  /** Name of the scorer in the configuration: the id of a scorer without one. */
+  readonly name: string;
   /** Absolute path of the module. */
   readonly path: string;
   /** Judge of every question that names a judge by `provider/model`. Absent: the judge that the scorer names. */

@@ -96,8 +96,8 @@ export class GuestWorker {
         log[stream === 'stdout' ? 'info' : 'warn']('a scorer printed a line', { scorer: spec.name, line }),
     });
     void this.#process.exited.then((exit) => this.#onExit(exit));
-    const { path, judge, defaultJudge, loadWithinMs } = spec;
-    this.#process.send({ type: 'load', path, judge, defaultJudge });
+    const { name, path, judge, defaultJudge, loadWithinMs } = spec;
+    this.#process.send({ type: 'load', name, path, judge, defaultJudge });
     this.#timer = setTimeout(() => {
       this.#loading.resolve({ fault: `it did not load within ${loadWithinMs / 1_000} s` });
       this.#process.kill();

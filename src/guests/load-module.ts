@@ -28,13 +28,19 @@ export async function loadModule(order: LoadMessage): Promise<LoadedModule> {
     throw new Error(`the default export of ${path} must be a scorer: an object with run()`);
   }
   const own = scorer as Scorer;
-  if (typeof own.id !== 'string' || own.id === '') {
-    throw new Error(`the scorer of ${path} needs an id: a text that names it`);
-  }
-  return { scorer: own, facts: { ...buildFacts(own, order), moduleHash } };
+  return { scorer: own, facts: { ...buildFacts(own, order), id: findId(scorer, order), moduleHash } };
 }
 
-type Facts = Omit<GuestFacts, 'moduleHash'>;
+/** Returns the id of a scorer; for one without an id, its name in the configuration. */
+function findId(scorer: object, { name, path }: LoadMessage): string {
+  const { id = name } = scorer as { readonly id?: unknown };
+  if (typeof id !== 'string' || id === '') {
+    throw new Error(`the id of the scorer of ${path} must be a text that is not empty; or leave it out`);
+  }
+  return id;
+}
+
+type Facts = Omit<GuestFacts, 'id' | 'moduleHash'>;
 
 /** Reads the members of `ScorerMetadata` that a scorer declares, as plain data. */
 function buildFacts(scorer: Scorer, order: LoadMessage): Facts {
@@ -50,7 +56,7 @@ function buildFacts(scorer: Scorer, order: LoadMessage): Facts {
     judgeModel,
   };
   const plain = JSON.parse(JSON.stringify(declared)) as Partial<Facts>;
-  return { ...plain, id: scorer.id, options: canonicalOptions(scorer.options ?? null) };
+  return { ...plain, options: canonicalOptions(scorer.options ?? null) };
 }
 
 /** Finds the judge model: the judge of the configuration entry, else the one that the scorer names, else the default judge. */

@@ -83,6 +83,10 @@ describe('exit codes', () => {
       ['backfill', '--from', '7d', '--rule', 'default', '--scorer', 'tone'],
       /--rule: cannot be used with --scorer/,
     ],
+    [['preview', '--sample', '-1'], /whole number from 0 to 50/],
+    [['rescore', '--scorer', 'a', '--scorer', 'b'], /'--scorer <name>' takes one value and was given twice/],
+    [['--data-dir', 'a', 'status', '--data-dir', 'b'], /'--data-dir <folder>' takes one value/],
+    [['dlq', 'drop'], /name the ids of dead letters/],
     [[], /Usage: spanscore/],
   ])('2: wrong usage: %j', async (args, message) => {
     const { code, stdout, stderr } = await runCommand(args, { cwd: emptyFolder() });
@@ -90,6 +94,21 @@ describe('exit codes', () => {
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toMatch(message);
+  });
+
+  it.each([
+    [['frobnicate'], "unknown command 'frobnicate'"],
+    [['chek-config'], "unknown command 'chek-config' (Did you mean check-config?)"],
+    [['scores', '--limit', '0'], 'whole number from 1'],
+    [['dlq', 'replay'], 'name the ids of dead letters'],
+    [['dlq'], 'name a command; to list them: --help'],
+  ])('2: wrong usage with --json, as one line of JSON: %j', async (args, message) => {
+    const { code, stdout, stderr } = await runCommand([...args, '--json'], { cwd: emptyFolder() });
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(jsonLines(stderr)).toEqual([
+      { error: { code: 'input_invalid', message: expect.stringContaining(message) } },
+    ]);
   });
 
   it('4: not found', async () => {

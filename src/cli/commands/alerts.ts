@@ -4,7 +4,7 @@ import { InvalidInputError } from '../../domain/errors.ts';
 import { buildMonitorGroups } from '../../app/monitors/monitor-groups.ts';
 import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
-import { type Detection, type MonitorGroup, buildSplits } from '../../monitors/rule.ts';
+import { type Detection, type MonitorGroup, type MonitorRule, buildSplits } from '../../monitors/rule.ts';
 import type { Transition } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
@@ -109,7 +109,25 @@ async function backtest(context: CommandContext, options: BacktestOptions): Prom
   for (const result of results) {
     await context.out.item(resultJson(result), () => alertChart(result, days.get(result.series) ?? []));
   }
+  const watching = new Set(results.map(({ alert }) => alert));
+  for (const rule of groups.flatMap(({ rules }) => rules)) {
+    if (!rule.paused && !watching.has(rule.alert)) {
+      const nothing = { series: null, scores: 0, checks: 0, finalState: null, events: [] };
+      await context.out.item({ alert: rule.alert, ...nothing }, () => showUnwatched(rule));
+    }
+  }
   return EXIT.done;
+}
+
+/** Says that no series is one of a rule, and what the rule asks of a series. */
+function showUnwatched({ alert, series, split }: MonitorRule): string {
+  const asked = [
+    ...Object.entries(series).map(([facet, value]) => `${facet} ${value}`),
+    ...(split === undefined
+      ? []
+      : [`${formatCount(split.minDailyScores, 'score')} on a day for each ${split.by.join(', ')}`]),
+  ];
+  return `${alert} watched nothing: no series of these scores has ${asked.join(', ')}`;
 }
 
 async function openScores(

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { ALERT_SIGNAL, revivedDeliveries } from '../../outbound/alerts/dead-alert.ts';
 import { revivedScore, SCORE_SIGNAL } from '../../outbound/exporters/dead-score.ts';
 import { isoTime } from '../../api/json/time-json.ts';
-import { AppError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
+import { AppError, readErrorMessage, NotFoundError, RequestError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/rows/columns.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
@@ -94,9 +94,7 @@ function showLetters(letters: readonly StoredDeadLetter[]): string {
 }
 
 async function replay(context: CommandContext, ids: string[], options: ChosenOptions): Promise<ExitCode> {
-  if (!isOneChoice(context, ids, options)) {
-    return EXIT.usage;
-  }
+  requireOneChoice(ids, options);
   const app = await context.openApp();
   const { store } = app;
   let failed = 0;
@@ -115,9 +113,7 @@ async function replay(context: CommandContext, ids: string[], options: ChosenOpt
 }
 
 async function drop(context: CommandContext, ids: string[], options: ChosenOptions): Promise<ExitCode> {
-  if (!isOneChoice(context, ids, options)) {
-    return EXIT.usage;
-  }
+  requireOneChoice(ids, options);
   const { store } = await context.openApp();
   const chosen = await choose(store, ids, options);
   await store.deadLetters.drop(chosen);
@@ -142,12 +138,10 @@ async function reportMore(
   }
 }
 
-function isOneChoice(context: CommandContext, ids: readonly string[], { all }: ChosenOptions): boolean {
-  const fine = (all === true) !== ids.length > 0;
-  if (!fine) {
-    context.out.talk('name the ids of dead letters (to list them: spanscore dlq list), or use --all');
+function requireOneChoice(ids: readonly string[], { all }: ChosenOptions): void {
+  if ((all === true) === ids.length > 0) {
+    throw new RequestError('name the ids of dead letters (to list them: spanscore dlq list), or use --all');
   }
-  return fine;
 }
 
 async function choose(

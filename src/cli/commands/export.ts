@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
 import { InvalidInputError, readErrorMessage, RequestError } from '../../domain/errors.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../store/contracts/score-export.ts';
-import { parseMoment } from '../arguments.ts';
+import { collectNames, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { listRowNames } from '../input/scorer-names.ts';
@@ -14,7 +14,7 @@ import { listRowNames } from '../input/scorer-names.ts';
 interface ExportOptions {
   readonly since: number;
   readonly until?: number;
-  readonly scorer?: string;
+  readonly scorer?: readonly string[];
   readonly format?: ExportFormat;
   readonly out?: string;
 }
@@ -29,7 +29,11 @@ export const registerExport: RegisterCommand = (program, bind) => {
         .makeOptionMandatory(),
     )
     .addOption(new Option('--until <when>', 'scored before this time').argParser(parseMoment))
-    .option('--scorer <name>', 'only scores of this scorer; grounding and panel mean all of their rows')
+    .option(
+      '--scorer <names>',
+      'only scores of these scorers (repeatable, or with commas); grounding and panel mean all of their rows',
+      collectNames,
+    )
     .addOption(
       new Option('--format <format>', 'format (default: by the name of the file, else ndjson)').choices(
         EXPORT_FORMATS,

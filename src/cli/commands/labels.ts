@@ -11,7 +11,7 @@ import { formatCount } from '../../domain/plural.ts';
 import type { Score } from '../../domain/score.ts';
 import { MIN_LABELS } from '../../labels/measure-agreement.ts';
 import type { ListKey } from '../../store/contracts/lists.ts';
-import { parseMoment } from '../arguments.ts';
+import { collectNames, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import {
@@ -35,7 +35,7 @@ interface ImportOptions {
 }
 
 interface ExportOptions {
-  readonly scorer?: string;
+  readonly scorer?: readonly string[];
   readonly since?: number;
   readonly format: LabelFormat;
   readonly out?: string;
@@ -82,7 +82,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
   labels
     .command('export')
     .description('Print labels, newest run first.')
-    .option('--scorer <name>', 'only labels for this scorer')
+    .option('--scorer <names>', 'only labels for these scorers (repeatable, or with commas)', collectNames)
     .addOption(
       new Option('--since <when>', 'runs that began since 1h, 7d, or a date and time').argParser(parseMoment),
     )
@@ -154,7 +154,7 @@ async function exportLabels(context: CommandContext, options: ExportOptions): Pr
   }
   const filters = {
     source: ['human'] as const,
-    ...(options.scorer === undefined ? {} : { scorer: [options.scorer] }),
+    ...(options.scorer === undefined ? {} : { scorer: options.scorer }),
     ...(options.since === undefined ? {} : { sinceMs: options.since }),
   };
   for (let after: ListKey | null | undefined; after !== null;) {

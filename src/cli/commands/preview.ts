@@ -32,7 +32,7 @@ export const registerPreview: RegisterCommand = (program, bind) => {
         .argParser(parseSpan)
         .default(DAY_MS, '24h'),
     )
-    .option('--sample <number>', 'traces or sessions that are really judged', parseSample, 20)
+    .option('--sample <number>', 'traces or sessions that are really judged', limitUpTo(MOST_SAMPLED, 0), 20)
     .addHelpText(
       'before',
       examples(
@@ -46,10 +46,6 @@ export const registerPreview: RegisterCommand = (program, bind) => {
     )
     .action(bind(preview, { stopsItself: true }));
 };
-
-function parseSample(text: string): number {
-  return text === '0' ? 0 : limitUpTo(MOST_SAMPLED)(text);
-}
 
 async function preview(context: CommandContext, options: PreviewOptions): Promise<ExitCode> {
   const { config: loaded } = await context.loadConfig();

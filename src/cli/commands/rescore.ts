@@ -67,7 +67,7 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   }
   const { store, purged, readTrace } = await context.openApp();
   if (options.detach === true) {
-    const { requireLiveScorer } = await import('../jobs/require-live-scorer.ts');
+    const { requireLiveScorer } = await import('../jobs/leave-job.ts');
     await requireLiveScorer(store.duties);
   }
   const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };
@@ -78,6 +78,8 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   if (options.detach === true) {
     const job = await store.jobs.find(id);
     await context.out.document(job === undefined ? { id } : jobJson(job), () => `job ${id}`);
+    const { requireTaker } = await import('../jobs/leave-job.ts');
+    await requireTaker(store.jobs, id, context.signal);
     context.out.talk(`a running serve does it; to do it here: ${commandLine(options)}`);
     return EXIT.done;
   }

@@ -3,7 +3,7 @@ import { scoreJson } from '../../api/json/score-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import type { Score } from '../../domain/score.ts';
 import type { ScoreFilter } from '../../store/contracts/stores.ts';
-import { limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
+import { collectNames, limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
@@ -15,7 +15,7 @@ import { sleep } from '../../domain/waits.ts';
 interface ScoresOptions {
   readonly trace?: string;
   readonly session?: string;
-  readonly scorer?: string;
+  readonly scorer?: readonly string[];
   readonly service?: string;
   readonly since?: number;
   readonly max?: number;
@@ -28,7 +28,8 @@ const MAX_ROWS = 100_000;
 const FOLLOW_EVERY_MS = 1000;
 /** Overlap of two reads in milliseconds: an older row may be committed after a newer one. */
 const FOLLOW_OVERLAP_MS = 60_000;
-const FOLLOW_LIMIT = 1000;
+/** Rows of one page of `--follow`. */
+const FOLLOW_LIMIT = 5000;
 
 export const registerScores: RegisterCommand = (program, bind) => {
   program
@@ -36,7 +37,11 @@ export const registerScores: RegisterCommand = (program, bind) => {
     .description('Print score rows, newest first.')
     .addOption(new Option('--trace <id>', 'only scores of this trace').argParser(parseTraceId))
     .option('--session <id>', 'only scores of this session and of its traces')
-    .option('--scorer <name>', 'only scores of this scorer; grounding and panel mean all of their rows')
+    .option(
+      '--scorer <names>',
+      'only scores of these scorers (repeatable, or with commas); grounding and panel mean all of their rows',
+      collectNames,
+    )
     .option('--service <name>', 'only scores of this service')
     .addOption(new Option('--since <when>', 'scored since 1h, 7d, or a date and time').argParser(parseMoment))
     .addOption(new Option('--max <score>', 'only scores up to this value').argParser(parseNumber))
@@ -87,22 +92,35 @@ async function follow(context: CommandContext, app: App, filter: ScoreFilter): P
   const printed = new Map<string, number>();
   let fromMs = filter.sinceMs ?? Date.now();
   while (!context.signal.aborted) {
-    const rows = await app.store.scores.list({ ...filter, sinceMs: fromMs });
-    for (const row of rows.reverse()) {
-      const id = `${row.scoreId} ${row.revision}`;
-      if (!printed.has(id)) {
-        printed.set(id, row.scoredAt);
-        await context.out.item(scoreJson(row), () => showScore(row));
+    for await (const rows of readPages(app, { ...filter, sinceMs: fromMs })) {
+      if (context.signal.aborted) {
+        return;
       }
+      for (const row of rows) {
+        const id = `${row.scoreId} ${row.revision}`;
+        if (!printed.has(id)) {
+          printed.set(id, row.scoredAt);
+          await context.out.item(scoreJson(row), () => showScore(row));
+        }
+      }
+      fromMs = Math.max(fromMs, (rows.at(-1)?.scoredAt ?? fromMs) - FOLLOW_OVERLAP_MS);
     }
-    const newest = Math.max(fromMs, ...rows.map((row) => row.scoredAt));
-    fromMs = Math.max(fromMs, newest - FOLLOW_OVERLAP_MS);
     for (const [id, scoredAt] of printed) {
       if (scoredAt < fromMs) {
         printed.delete(id);
       }
     }
     await sleep(FOLLOW_EVERY_MS, context.signal);
+  }
+}
+
+/** Reads all rows of a filter in pages, oldest first. */
+async function* readPages({ store }: App, filter: ScoreFilter): AsyncGenerator<readonly Score[]> {
+  let rows = await store.scores.list({ ...filter, after: null });
+  while (rows.length > 0) {
+    yield rows;
+    rows =
+      rows.length < filter.limit ? [] : await store.scores.list({ ...filter, after: rows.at(-1) ?? null });
   }
 }
 

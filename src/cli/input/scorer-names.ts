@@ -15,18 +15,20 @@ export function requireScorers(names: readonly string[], config: Config): void {
 }
 
 /**
- * Returns the names of the score rows that a filter means: the rows of a scorer that writes several (`grounding`, `panel`), and
+ * Returns the names of the score rows that the names of a filter mean: the rows of a scorer that writes several (`grounding`, `panel`), and
  * names stored under an earlier configuration. Throws a `RequestError` for a name that is neither known nor stored.
  */
 export async function listRowNames(
-  name: string,
+  names: readonly string[],
   config: Config,
   store: Pick<Store, 'scorerNames'>,
 ): Promise<string[]> {
   const rows = await readRowNames(config, store);
-  const names = rows.of(name);
-  if (names.length === 0) {
-    throw new RequestError(describeUnknownScorer(name, rows.known));
-  }
-  return [...names];
+  return names.flatMap((name) => {
+    const found = rows.of(name);
+    if (found.length === 0) {
+      throw new RequestError(describeUnknownScorer(name, rows.known));
+    }
+    return found;
+  });
 }

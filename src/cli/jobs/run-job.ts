@@ -11,7 +11,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 const LOOK_EVERY_MS = 500;
 
 /** Time for which a job is left to a live scorer process, milliseconds: each looks for jobs in it, and the first candidate has the lease. */
-const LEFT_MS = SCORER_LOOK_MS + 2_000;
+export const LEFT_MS = SCORER_LOOK_MS + 2_000;
 
 export interface AttachedJob {
   readonly store: Store;

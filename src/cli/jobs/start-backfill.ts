@@ -70,7 +70,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   const { openJob } = await import('../../jobs/follow-job.ts');
   const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
   if (detach === true) {
-    const { requireLiveScorer } = await import('./require-live-scorer.ts');
+    const { requireLiveScorer } = await import('./leave-job.ts');
     await requireLiveScorer(store.duties);
   }
   await auditCommand(context, 'backfill', { action: 'backfill.start', subjects: [] });
@@ -80,6 +80,8 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     const { findBackfill } = await import('../../app/jobs/backfill-jobs.ts');
     const job = await findBackfill(store.jobs, id);
     await context.out.document(backfillJson(job), () => `backfill ${id}`);
+    const { requireTaker } = await import('./leave-job.ts');
+    await requireTaker(store.jobs, id, context.signal);
     context.out.talk(`a running serve does it; to see how far it is: spanscore backfill show ${id}`);
     return EXIT.done;
   }

@@ -193,6 +193,8 @@ export interface ScoreFilter {
   sinceMs?: number;
   maxScore?: number;
   source?: string;
+  /** Oldest first: the rows behind this one, null for all. Absent: newest first. */
+  after?: Pick<Score, 'scoredAt' | 'scoreId'> | null;
   limit: number;
 }
 
@@ -202,7 +204,6 @@ export interface ScoreStore {
   ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Score[]>>;
   /** Inserts new rows and tombstones (`isDeleted`) in one block. */
   write(scores: readonly Score[]): Promise<void>;
-  /** Newest first. */
   list(filter: ScoreFilter): Promise<Score[]>;
 }
 

@@ -65,7 +65,7 @@ async function listScores(database: Database, filter: ScoreFilter): Promise<Scor
   const rows = await database.rows<ScoreRow>(
     `SELECT ${SCORE_SELECTION} FROM scores FINAL
      WHERE ${conditions.length === 0 ? '1' : conditions.join(' AND ')}
-     ORDER BY ScoredAt DESC, ScoreId
+     ORDER BY ScoredAt ${filter.after === undefined ? 'DESC' : 'ASC'}, ScoreId
      LIMIT {limit:UInt32}`,
     { ...params, limit: filter.limit },
   );
@@ -82,6 +82,12 @@ function buildConditions(filter: ScoreFilter): { conditions: string[]; params: Q
     ['source', filter.source, 'Source = {source:String}'],
     ['maxScore', filter.maxScore, 'Score <= {maxScore:Float64}'],
     ['sinceMs', filter.sinceMs, 'ScoredAt >= fromUnixTimestamp64Milli({sinceMs:Int64})'],
+    ['afterMs', filter.after?.scoredAt, 'ScoredAt >= fromUnixTimestamp64Milli({afterMs:Int64})'],
+    [
+      'afterId',
+      filter.after?.scoreId,
+      '(ScoredAt > fromUnixTimestamp64Milli({afterMs:Int64}) OR ScoreId > {afterId:UUID})',
+    ],
   ];
   const asked = known.filter(([, value]) => value !== undefined);
   return {

@@ -1,9 +1,10 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createScoreSpool } from '../../../src/app/backtest/score-spool.ts';
-import { emptyFolder } from '../../support/processes/cli.ts';
+import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
+import { buildScore, storeFlags, testStore } from '../../support/store/store-rows.ts';
 import { type Change, scoreBuckets, seededRandom } from '../../support/builders/score-streams.ts';
 
 const START_MS = Date.UTC(2026, 0, 1);
@@ -91,6 +92,31 @@ describe('alerts backtest', () => {
     expect(stderr).toBe(
       'JudgeDown cannot fire here: a backtest reads scores, and this detector needs failed and waiting attempts\n',
     );
+  });
+
+  it('has a line for a rule that no stored series belongs to', async () => {
+    const its = await testStore();
+    onTestFinished(() => its.stop());
+    await its.store.scores.write([buildScore({ scorer: 'tone', traceTimestamp: Date.now() - 3_600_000 })]);
+    const cwd = emptyFolder();
+    const rules = [
+      { alert: 'Misspelt', detector: 'drift', series: { scorer: 'tonne', agent: 'shop' } },
+      { alert: 'Paused', detector: 'no_data', series: { scorer: 'tonne' }, paused: true },
+      { alert: 'Tone', detector: 'floor', minimum: 0.5, series: { scorer: 'tone' } },
+    ];
+    writeFileSync(join(cwd, 'rules.yaml'), JSON.stringify({ groups: [{ name: 'quality', rules }] }));
+    const onStore = async (...more: string[]) => {
+      const args = ['alerts', 'backtest', '--rules', 'rules.yaml', ...storeFlags(its.options), ...more];
+      return (await runCommand(args, { cwd })).stdout;
+    };
+    expect(await onStore()).toContain(
+      'Misspelt watched nothing: no series of these scores has scorer tonne, agent shop\n',
+    );
+    const none = { series: null, scores: 0, checks: 0, finalState: null, events: [] };
+    expect(jsonLines(await onStore('--json'))).toEqual([
+      expect.objectContaining({ alert: 'Tone', series: expect.stringContaining('tone'), scores: 1 }),
+      { alert: 'Misspelt', ...none },
+    ]);
   });
 
   it.each([

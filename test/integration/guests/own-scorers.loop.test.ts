@@ -198,12 +198,19 @@ describe('the process of a scorer', () => {
   });
 });
 
+it('a scorer without an id has the name of the configuration as its id', async () => {
+  const path = world.writeModule('nameless', 'export default { run: async () => ({ score: 0.5 }) };');
+  const { scorer } = await world.bindModule('half', path);
+  expect(scorer.id).toBe('half');
+  expect(await scores(scorer)).toMatchObject({ score: 0.5 });
+});
+
 describe('a module that cannot be used', () => {
   it.each<[string, string, string, number?]>([
     ['that throws', "throw new Error('no such thing');", 'no such thing'],
     ['that is no TypeScript', 'export default {{', 'Expected'],
     ['without a scorer', 'export default { id: 1 };', 'an object with run()'],
-    ['without an id', 'export default { run: async () => ({ score: 1 }) };', 'needs an id'],
+    ['whose id is no text', 'export default { id: 7, run: async () => ({ score: 1 }) };', 'must be a text'],
     ['that exits', 'process.exit(7);', 'code 7'],
     ['that hangs', 'for (;;);', 'did not load within 2 s', 2_000],
     [

@@ -104,7 +104,7 @@ describe('scores', () => {
     expect(await it.store.scores.list({ traceId: gone.traceId, limit: 10 })).toEqual([]);
   });
 
-  test('are listed newest first by the requested filter', async () => {
+  test('are listed by the requested filter, newest first or oldest first', async () => {
     const serviceName = 'listed';
     const scores = [1, 2, 3].map((n) =>
       buildScore({ serviceName, scoredAt: 1_763_700_000_000 + n, score: n / 10 }),
@@ -115,6 +115,8 @@ describe('scores', () => {
     expect((await list({ limit: 1 })).map(({ score }) => score)).toEqual([0.3]);
     expect((await list({ maxScore: 0.2 })).map(({ score }) => score)).toEqual([0.2, 0.1]);
     expect((await list({ sinceMs: 1_763_700_000_003 })).map(({ score }) => score)).toEqual([0.3]);
+    expect((await list({ after: null, limit: 2 })).map(({ score }) => score)).toEqual([0.1, 0.2]);
+    expect((await list({ after: scores[0] })).map(({ score }) => score)).toEqual([0.2, 0.3]);
     expect(await list({ scorers: ["none' OR '1' = '1"] })).toEqual([]);
     expect(await list({ source: 'human' })).toEqual([]);
     expect(await list({ tenant: 'x' })).toEqual([]);

@@ -12,7 +12,7 @@ const stored = (...names: string[]) => ({ scorerNames: async () => names });
 
 describe('names of scorers', () => {
   it('of a filter mean every row of a scorer that writes several, stored or not', async () => {
-    expect(await listRowNames('grounding', config, stored('grounding-later', 'grounding-strict'))).toEqual([
+    expect(await listRowNames(['grounding'], config, stored('grounding-later', 'grounding-strict'))).toEqual([
       'grounding',
       'grounding-hallucination',
       'grounding-faithfulness',
@@ -20,10 +20,10 @@ describe('names of scorers', () => {
       'grounding-later',
     ]);
     expect(
-      await listRowNames('grounding-strict', config, stored('grounding-strict/grounding-faithfulness')),
+      await listRowNames(['grounding-strict'], config, stored('grounding-strict/grounding-faithfulness')),
     ).toEqual(['grounding-strict', 'grounding-strict/grounding-faithfulness']);
-    expect((await listRowNames('panel', config, stored('panel-grounding', 'panel-later'))).length).toBe(7);
-    expect(await listRowNames('grounding-faithfulness', config, stored())).toEqual([
+    expect((await listRowNames(['panel'], config, stored('panel-grounding', 'panel-later'))).length).toBe(7);
+    expect(await listRowNames(['grounding-faithfulness'], config, stored())).toEqual([
       'grounding-faithfulness',
     ]);
   });
@@ -31,15 +31,15 @@ describe('names of scorers', () => {
   it('do not mean the rows of another scorer whose name begins like theirs', async () => {
     const others = parseConfig({ scorers: { 'tone-of-voice': { use: 'tone' } }, rules: [] });
     const store = stored('tone-of-voice', 'tone-of-voice/warmth', 'tone/extra');
-    expect(await listRowNames('tone', others, store)).toEqual(['tone', 'tone/extra']);
+    expect(await listRowNames(['tone'], others, store)).toEqual(['tone', 'tone/extra']);
   });
 
   it('are known when they are stored from an earlier configuration', async () => {
-    expect(await listRowNames('retired', config, stored('retired'))).toEqual(['retired']);
+    expect(await listRowNames(['retired'], config, stored('retired'))).toEqual(['retired']);
   });
 
   it('that are unknown are wrong usage, with the nearest name', async () => {
-    const refused = listRowNames('halucination', config, stored());
+    const refused = listRowNames(['halucination'], config, stored());
     await expect(refused).rejects.toThrow('there is no scorer halucination; did you mean hallucination?');
     expect(chooseExitCode(await refused.catch((error: unknown) => error))).toBe(2);
     expect(() => requireScorers(['tone', 'ton'], config)).toThrow(
