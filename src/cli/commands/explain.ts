@@ -123,7 +123,11 @@ async function explainOneTrace(context: CommandContext, traceId: string) {
     );
   }
   if (lines === 0) {
-    context.out.talk('this trace has no decisions: no rules are configured');
+    context.out.talk(
+      kit.rules.length === 0
+        ? 'this trace has no decisions: no rules are configured'
+        : 'this trace has no decisions: every rule is on sessions; to explain its session: spanscore explain --session <id>',
+    );
   }
   return EXIT.done;
 }
