@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { sessionJson, sessionViewJson } from '../json/session-json.ts';
 import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
+import { FILTER_FIELDS, TenantQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
 import { SessionDetail, SessionItem } from '../schemas/session-schema.ts';
 
@@ -36,7 +36,7 @@ const readSession = createRoute({
   path: '/sessions/{sessionId}',
   tags: ['sessions'],
   summary: 'One session: its turns in order, with their scores.',
-  request: { query: NoQuery, params: z.strictObject({ sessionId: z.string().min(1).max(10_000) }) },
+  request: { query: TenantQuery, params: z.strictObject({ sessionId: z.string().min(1).max(10_000) }) },
   responses: { 200: describeJson('The session.', SessionDetail), ...PROBLEMS },
 });
 
@@ -50,6 +50,7 @@ export function createSessionRoutes() {
     })
     .openapi(readSession, async (c) => {
       const { sessions } = readStorePorts(c.var);
-      return c.json(sessionViewJson(await sessions.read(c.req.valid('param').sessionId)), 200);
+      const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
+      return c.json(sessionViewJson(await sessions.read(asked)), 200);
     });
 }

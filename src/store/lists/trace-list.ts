@@ -47,6 +47,19 @@ export async function readListedTraces(
   return addFacts(database, found);
 }
 
+/** Lists the tenants that have a run or a score of a trace. */
+export async function readTenantsOf(database: Database, traceId: string): Promise<readonly string[]> {
+  const rows = await database.rows<{ tenant: string }>(
+    `SELECT DISTINCT tenant FROM (
+       SELECT Tenant AS tenant FROM runs FINAL WHERE TraceId = {traceId:String}
+       UNION ALL
+       SELECT Tenant AS tenant FROM scores FINAL WHERE TraceId = {traceId:String})
+     ORDER BY tenant`,
+    { traceId },
+  );
+  return rows.map(({ tenant }) => tenant);
+}
+
 /** Merges the runs and the traces without a run, up to the place where one of them has more. */
 async function readCandidates(
   database: Database,

@@ -90,4 +90,13 @@ describe('tenants', () => {
     expect((await api.ask(fill(route, bob), ANN)).status).toBe(404);
     expect((await api.ask(fill(route, bob), BOB)).status).toBe(200);
   });
+
+  test.each([
+    ['traces', 'traceId'],
+    ['sessions', 'sessionId'],
+  ] as const)('GET /%s/{%s} is a 404 for a token that names another tenant', async (list, id) => {
+    const path = `${list}/${encodeURIComponent(ann[id] ?? '')}`;
+    expect((await api.ask(`${path}?tenant=bob`, ANN)).status).toBe(404);
+    expect((await api.ask(`${path}?tenant=ann`, ANN)).status).toBe(200);
+  });
 });
