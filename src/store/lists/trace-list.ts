@@ -160,7 +160,7 @@ async function readRuns(
 ): Promise<Map<string, RunRecord>> {
   const found = new Map<string, RunRecord>();
   for (const slice of splitIntoSlices(keys)) {
-    const decided = buildDecided(filters, 'Tenant, TraceId', IN_KEYS);
+    const decided = buildDecided(filters, IN_KEYS);
     const asked = buildConditions(filters, OF_RUNS);
     const runs = await readMainRuns(database, slice, {
       sql: `${asked.sql} AND ${decided.sql}`,
