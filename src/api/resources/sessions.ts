@@ -1,11 +1,13 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { sessionJson, sessionViewJson } from '../json/session-json.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, TenantQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
 import { SessionDetail, SessionItem } from '../schemas/session-schema.ts';
 
 const { since, until, service, agent, environment, model, serviceVersion, sessionId, userId } = FILTER_FIELDS;
+
+const sessionList = createList('sessions');
 
 const listSessions = createRoute({
   ...secureRoute('read'),
@@ -45,8 +47,8 @@ export function createSessionRoutes() {
   return createRouter()
     .openapi(listSessions, async (c) => {
       const { sessions, nowMs } = readStorePorts(c.var);
-      const { filters, page } = readListQuery(c.req.valid('query'), await nowMs());
-      return c.json(listJson(await sessions.list(filters, page), sessionJson), 200);
+      const { filters, page } = sessionList.readQuery(c.req.valid('query'), await nowMs());
+      return c.json(sessionList.toReply(await sessions.list(filters, page), sessionJson), 200);
     })
     .openapi(readSession, async (c) => {
       const { sessions } = readStorePorts(c.var);

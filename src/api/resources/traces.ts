@@ -2,11 +2,13 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { spanJson } from '../json/span-json.ts';
 import { traceJson } from '../json/trace-json.ts';
 import { traceViewJson } from '../json/trace-view-json.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, TenantQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
 import { hexId } from '../schemas/target-fields.ts';
 import { SpanItem, TraceDetail, TraceItem } from '../schemas/trace-schema.ts';
+
+const traceList = createList('traces');
 
 const listTraces = createRoute({
   ...secureRoute('read'),
@@ -43,8 +45,8 @@ export function createTraceRoutes() {
   return createRouter()
     .openapi(listTraces, async (c) => {
       const { traces, nowMs } = readStorePorts(c.var);
-      const { filters, page } = readListQuery(c.req.valid('query'), await nowMs());
-      return c.json(listJson(await traces.list(filters, page), traceJson), 200);
+      const { filters, page } = traceList.readQuery(c.req.valid('query'), await nowMs());
+      return c.json(traceList.toReply(await traces.list(filters, page), traceJson), 200);
     })
     .openapi(readTrace, async (c) => {
       const { traces } = readStorePorts(c.var);
