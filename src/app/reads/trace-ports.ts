@@ -56,7 +56,7 @@ interface FoundKey {
 }
 
 /**
- * Finds a trace by its spans, its runs or its scores. Throws a `NotFoundError` when the tenant has none of them, and a
+ * Finds a trace by its spans, its runs or its scores, except those that were posted. Throws a `NotFoundError` when the tenant has none of them, and a
  * `SeveralTenantsError` when several tenants have some.
  */
 async function findTrace(
@@ -69,7 +69,9 @@ async function findTrace(
   const found = [...all].filter((each) => tenant === undefined || each === tenant).toSorted(compareValues);
   const [only] = found;
   if (only === undefined) {
-    throw new NotFoundError(`trace ${traceId} is not in the store; GET /api/v1/traces lists traces`);
+    throw new NotFoundError(
+      `trace ${traceId} is not in the store; GET /api/v1/traces lists traces, and GET /api/v1/scores?traceId=${traceId} scores that were posted before it came`,
+    );
   }
   if (found.length > 1) {
     throw new SeveralTenantsError(`trace ${traceId}`, found);

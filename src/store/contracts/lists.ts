@@ -89,7 +89,7 @@ export interface ListStore {
   traces(filters: ListFilters, page: ListPage): Promise<Listed<ListedTrace>>;
   /** Reads the traces of these ids that have a run. */
   tracesOf(keys: readonly TraceKey[]): Promise<readonly ListedTrace[]>;
-  /** Lists the tenants that have a run or a score of a trace, by name. */
+  /** Lists the tenants that have a run of a trace, or a score that was not posted, by name. */
   tenantsOf(traceId: string): Promise<readonly string[]>;
   /** Sessions, by the start of their first turn. */
   sessions(filters: ListFilters, page: ListPage): Promise<Listed<ListedSession>>;

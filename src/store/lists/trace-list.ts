@@ -47,13 +47,13 @@ export async function readListedTraces(
   return addFacts(database, found);
 }
 
-/** Lists the tenants that have a run or a score of a trace. */
+/** Lists the tenants that have a run of a trace, or a score of spanscore. A posted score may name a trace that never comes. */
 export async function readTenantsOf(database: Database, traceId: string): Promise<readonly string[]> {
   const rows = await database.rows<{ tenant: string }>(
     `SELECT DISTINCT tenant FROM (
        SELECT Tenant AS tenant FROM runs FINAL WHERE TraceId = {traceId:String}
        UNION ALL
-       SELECT Tenant AS tenant FROM scores FINAL WHERE TraceId = {traceId:String})
+       SELECT Tenant AS tenant FROM scores FINAL WHERE TraceId = {traceId:String} AND ScoredBy = '')
      ORDER BY tenant`,
     { traceId },
   );

@@ -193,6 +193,21 @@ describe('one trace', () => {
     expect(body).toMatchObject({ reading: null, spans: [], scores: [{ scoreId: score.scoreId }] });
   });
 
+  test('is a 404 while only a posted score names it: it is not in the list either', async () => {
+    const posted = buildScore({ source: 'human', scoredBy: 'ann' });
+    await api.store.scores.write([posted]);
+    const { status, body } = await api.ask(`traces/${posted.traceId}`);
+    expect({ status, detail: body.detail }).toEqual({
+      status: 404,
+      detail: expect.stringContaining(`scores?traceId=${posted.traceId}`) as string,
+    });
+    expect((await api.ask(`traces?traceId=${posted.traceId}`)).body.items).toEqual([]);
+    await store(api.store, [buildSpan({ traceId: posted.traceId })]);
+    expect((await api.ask(`traces/${posted.traceId}`)).body).toMatchObject({
+      scores: [{ scoreId: posted.scoreId }],
+    });
+  });
+
   test.each([
     [`traces/${'a'.repeat(32)}`, 404],
     [`traces/${'a'.repeat(32)}/spans/${'b'.repeat(16)}`, 404],
