@@ -1,8 +1,17 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Problem } from './problem.ts';
+import { RequestError } from '@hono/node-server';
+import { readErrorMessage } from '../domain/errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { PROBLEM_HEADERS, problemJson, type Problem } from './problem.ts';
 
 const BAD: Problem = { status: 400, title: 'Bad request', detail: 'this is no request of HTTP/1.1' };
+
+const FAILED: Problem = {
+  status: 500,
+  title: 'Internal error',
+  detail: 'The log of spanscore has the reason.',
+};
 
 /** Problems of requests that Node.js does not read to their end, by the code of its error. */
 const PROBLEMS: Readonly<Record<string, Problem>> = {
@@ -28,12 +37,11 @@ export function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): 
     return;
   }
   const problem = PROBLEMS[error.code ?? ''] ?? BAD;
-  const body = JSON.stringify({ type: 'about:blank', ...problem });
+  const body = problemJson(problem);
   socket.end(
     [
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`,
-      'content-type: application/problem+json',
-      'cache-control: no-store',
+      ...Object.entries(PROBLEM_HEADERS).map(([name, value]) => `${name}: ${value}`),
       `content-length: ${Buffer.byteLength(body)}`,
       'connection: close',
       `\r\n${body}`,
@@ -41,4 +49,16 @@ export function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): 
   );
   socket.resume();
   socket.setTimeout(REST_MS, () => socket.destroy());
+}
+
+/** Answers a request whose path and `Host` make no address. Any other error outside of the routes is logged, and becomes a 500. */
+export function answerUnaddressed(error: unknown, log: Log): Response {
+  const isOfRequest = error instanceof RequestError;
+  if (!isOfRequest) {
+    log.error('a request of the API failed outside of its routes', { error });
+  }
+  const problem = isOfRequest
+    ? { ...BAD, detail: `the path and the header Host make no address: ${readErrorMessage(error)}` }
+    : FAILED;
+  return new Response(problemJson(problem), { status: problem.status, headers: PROBLEM_HEADERS });
 }

@@ -19,16 +19,25 @@ export const ProblemSchema = z
 /** Error reply without its type. */
 export type Problem = Omit<z.infer<typeof ProblemSchema>, 'type'>;
 
+/** Headers of every error reply. */
+export const PROBLEM_HEADERS = {
+  'content-type': 'application/problem+json',
+  'cache-control': 'no-store',
+};
+
+/** Formats an error reply as JSON. */
+export function problemJson(problem: Problem): string {
+  return JSON.stringify({ type: 'about:blank', ...problem });
+}
+
 /** Builds an error reply. */
 export function answerProblem(
   c: Pick<Context, 'body'>,
   problem: Problem,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const body = JSON.stringify({ type: 'about:blank', ...problem });
-  return c.body(body, problem.status as ContentfulStatusCode, {
-    'content-type': 'application/problem+json',
-    'cache-control': 'no-store',
+  return c.body(problemJson(problem), problem.status as ContentfulStatusCode, {
+    ...PROBLEM_HEADERS,
     ...headers,
   });
 }

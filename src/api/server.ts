@@ -5,7 +5,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { ServerTls } from '../config/tls-files.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import { answerUnreadable } from './answer-unreadable.ts';
+import { answerUnaddressed, answerUnreadable } from './answer-unreadable.ts';
 
 export interface ApiServerOptions {
   readonly host: string;
@@ -38,7 +38,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       ? createServer(limits)
       : createTlsServer({ ...limits, ...options.tls, handshakeTimeout: HEADERS_LIMIT_MS });
   server.maxConnections = MAX_CONNECTIONS;
-  const answer = getRequestListener(options.fetch, { overrideGlobalObjects: false });
+  const answer = getRequestListener(options.fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: (error) => answerUnaddressed(error, options.log),
+  });
   server.on('request', (request, response) => void answer(request, response));
   server.on('clientError', (error, socket) => answerUnreadable(error, socket as Socket));
   const port = await listen(server, options);

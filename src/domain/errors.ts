@@ -82,6 +82,14 @@ export class InvalidInputError extends AppError {
 /** Error in a request or a command line itself: its sender has to write another one. */
 export class RequestError extends InvalidInputError {}
 
+/** Error of a request for an id that several tenants have. */
+export class SeveralTenantsError extends RequestError {
+  constructor(what: string, tenants: readonly string[]) {
+    const names = tenants.map((name) => JSON.stringify(name)).join(', ');
+    super(`several tenants have the ${what}: ${names}; name one (--tenant, or the parameter tenant)`);
+  }
+}
+
 /** Error of a store that cannot be reached or cannot take requests now. */
 export class StoreUnavailableError extends AppError {
   override readonly name = 'StoreUnavailableError';

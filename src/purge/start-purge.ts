@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RequestError, NotFoundError } from '../domain/errors.ts';
+import { NotFoundError, SeveralTenantsError } from '../domain/errors.ts';
 import type { JobStore } from '../store/contracts/jobs.ts';
 import type { PurgeStore, PurgeSubject, TombstoneStore } from '../store/contracts/purge.ts';
 import { PURGE, readPurgeSpec, type PurgeSpec } from './purge-spec.ts';
@@ -26,8 +26,8 @@ export interface PreparedPurge {
 }
 
 /**
- * Collects the traces of a subject. Throws `NotFoundError` when nothing of it is stored, and `RequestError` for an id that several
- * tenants have.
+ * Collects the traces of a subject. Throws `NotFoundError` when nothing of it is stored, and `SeveralTenantsError` for an id that
+ * several tenants have.
  * @param beforeMs only traces whose data arrived before this time, Unix milliseconds
  */
 export async function preparePurge(
@@ -44,9 +44,7 @@ export async function preparePurge(
   const [first = ''] = tenants;
   if (tenants.length > 1) {
     await cancel();
-    throw new RequestError(
-      `several tenants have the ${subject.kind} ${subject.id}: ${tenants.map((name) => JSON.stringify(name)).join(', ')}; name one (--tenant, or the parameter tenant)`,
-    );
+    throw new SeveralTenantsError(`${subject.kind} ${subject.id}`, tenants);
   }
   const counts = await purges.count(jobId);
   const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -4,11 +4,11 @@ import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE } from '../domain/trace/span.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import { prepareRule, type PreparedRule, type Rule } from './select/rule.ts';
-import { buildRuleHistory, type RuleHistory } from './select/rule-history.ts';
+import { prepareRule, type Rule } from './select/rule.ts';
+import { buildRuleHistory } from './select/rule-history.ts';
 import type { ReadContext } from './read/read-context.ts';
 import type { ScoringStores } from './scoring-stores.ts';
-import { liveMode } from './scoring-mode.ts';
+import { liveMode, type ScoringMode } from './scoring-mode.ts';
 import { readWait } from './read/read-wait.ts';
 import { listOpenRules, type OpenRule } from './select/select-rules.ts';
 
@@ -40,8 +40,8 @@ export interface ExplainContext extends ReadContext {
 }
 
 /**
- * Reads every decision of a trace and finds the reason for every rule that has none. Throws `AppError` when the store cannot be
- * read.
+ * Reads every decision of a trace and finds the reason for every rule that has none. Rules on sessions are left out: they decide on the
+ * session, not on its traces. Throws `AppError` when the store cannot be read.
  */
 export async function explainTrace(
   context: ExplainContext,
@@ -57,7 +57,7 @@ export async function explainTrace(
     ruleVersions.list(),
     scoreRows.ofTraces([key]),
   ]);
-  const live = { rules: rules.map(prepareRule), history: buildRuleHistory(versions) };
+  const live = liveMode(rules.map(prepareRule), buildRuleHistory(versions));
   const activity = activities.get(name) ?? null;
   const current = rows.get(name) ?? [];
   const computed =
@@ -82,7 +82,7 @@ async function listComputedLines(
   context: ReadContext,
   key: TraceKey,
   { activity, current, nowMs }: StoredFacts,
-  live: { rules: readonly PreparedRule[]; history: RuleHistory },
+  live: ScoringMode,
 ): Promise<ComputedLine[]> {
   const line = (rule: string, status: ComputedLine['status'], reason: string, dueAtMs: number | null) => ({
     tenant: key.tenant,
@@ -101,7 +101,7 @@ async function listComputedLines(
   const names = new Set(live.rules.map((rule) => rule.name));
   const prior = current.filter((row) => names.has(row.rule));
   const candidate = { activity, claim: SOLE_CLAIMS.claim(key), prior, reread: false, nowMs };
-  const { open, settled } = listOpenRules(candidate, liveMode(live.rules, live.history));
+  const { open, settled } = listOpenRules(candidate, live);
   const covered = new Set([...open.map((each) => each.rule.name), ...settled.map((rule) => rule.name)]);
   const uncovered = live.rules
     .filter((rule) => !covered.has(rule.name))

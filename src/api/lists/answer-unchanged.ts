@@ -17,7 +17,8 @@ export const answerUnchanged: MiddlewareHandler<ApiEnv> = async (c, next) => {
   const headers = new Headers(c.res.headers);
   headers.set('etag', etag);
   headers.set('cache-control', 'private, no-cache');
-  const isKnown = listTags(c.req.header('if-none-match')).includes(etag);
+  const known = listTags(c.req.header('if-none-match'));
+  const isKnown = known.includes(etag) || known.includes(ANY_TAG);
   if (isKnown) {
     headers.delete('content-type');
     headers.delete('content-length');
@@ -25,6 +26,9 @@ export const answerUnchanged: MiddlewareHandler<ApiEnv> = async (c, next) => {
   c.res = undefined;
   c.res = isKnown ? new Response(null, { status: 304, headers }) : new Response(body, { headers });
 };
+
+/** Tag of `If-None-Match` that stands for every reply. */
+const ANY_TAG = '*';
 
 /** Lists the tags of `If-None-Match`; a weak one stands for the same reply. */
 function listTags(header = ''): string[] {

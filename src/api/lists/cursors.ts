@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { LAST_MOMENT_MS } from '../../domain/durations.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { ListFilters, ListKey, Listed, ListPage } from '../../store/contracts/lists.ts';
 import { describeJson, PROBLEMS, secureRoute } from '../router.ts';
@@ -19,10 +20,8 @@ export const CURSOR_FIELDS = {
   cursor: z.string().min(1).max(4_000).optional().describe('`next` of the page before.'),
 };
 
-/** Greatest time of a date, Unix milliseconds. */
-const MAX_MS = 8.64e15;
-
-const Key = z.tuple([z.int().min(-MAX_MS).max(MAX_MS), z.string()]);
+/** Content of a cursor: the name of its list, and the key of the last item. Its time is one that a column of the store holds. */
+const Cursor = z.tuple([z.string(), z.int().min(-LAST_MOMENT_MS).max(LAST_MOMENT_MS), z.string()]);
 
 /** Schema of a page of a list. */
 export function describePage<Schema extends z.ZodType>(item: Schema) {
@@ -59,17 +58,49 @@ interface PageQuery {
   readonly cursor?: string | undefined;
 }
 
-function readPage(limit: number, cursor: string | undefined): ListPage {
-  return cursor === undefined ? { limit } : { limit, after: readCursor(cursor) };
+/**
+ * Creates the reader of the requests of a list and the writer of its replies. The cursors hold the name of the list: no other list takes
+ * them.
+ */
+export function createList(name: string) {
+  return {
+    /** Reads the filters and the page that a request asks for. Throws an `InvalidInputError` for values that cannot be read. */
+    readQuery: (
+      { limit, cursor, ...query }: FilterQuery & PageQuery,
+      nowMs: number,
+    ): { readonly filters: Omit<ListFilters, 'tenant'>; readonly page: ListPage } => ({
+      filters: readFilters(query, nowMs),
+      page: cursor === undefined ? { limit } : { limit, after: readCursor(name, cursor) },
+    }),
+    /** Builds a reply. */
+    toReply: <Item, Json>({ items, next }: Listed<Item>, toJson: (item: Item) => Json) => ({
+      items: items.map(toJson),
+      next: next === null ? null : writeCursor(name, next),
+    }),
+  };
 }
 
-function readCursor(cursor: string): ListKey {
-  const parsed = Key.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
-  if (!parsed.success) {
+function writeCursor(list: string, { atMs, id }: ListKey): string {
+  const content: z.output<typeof Cursor> = [list, atMs, id];
+  return Buffer.from(JSON.stringify(content)).toString('base64url');
+}
+
+function readCursor(list: string, cursor: string): ListKey {
+  const { data } = Cursor.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
+  const [name, atMs = 0, id = ''] = data ?? [];
+  if (name !== list) {
     throw new InvalidInputError('cursor: must be `next` of a previous reply of this list');
   }
-  const [atMs, id] = parsed.data;
   return { atMs, id };
+}
+
+/** Refuses the cursor of a request in an order that has one page only. Throws an `InvalidInputError`. */
+export function refuseCursor(order: string, { cursor }: Pick<PageQuery, 'cursor'>): void {
+  if (cursor !== undefined) {
+    throw new InvalidInputError(
+      `cursor: order=${order} has one page only; leave out the cursor, and set limit (at most ${MAX_LIMIT})`,
+    );
+  }
 }
 
 function parseJson(text: string): unknown {
@@ -78,20 +109,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Reads the filters and the page that a request of a list asks for. Throws an `InvalidInputError` for values that cannot be read. */
-export function readListQuery(
-  { limit, cursor, ...query }: FilterQuery & PageQuery,
-  nowMs: number,
-): { readonly filters: Omit<ListFilters, 'tenant'>; readonly page: ListPage } {
-  return { filters: readFilters(query, nowMs), page: readPage(limit, cursor) };
-}
-
-/** Builds the reply of a list. */
-export function listJson<Item, Json>({ items, next }: Listed<Item>, toJson: (item: Item) => Json) {
-  return {
-    items: items.map(toJson),
-    next: next === null ? null : Buffer.from(JSON.stringify([next.atMs, next.id])).toString('base64url'),
-  };
 }

@@ -55,14 +55,29 @@ export interface TraceView {
   readonly nowMs: number;
 }
 
+/** Tenant that a request names for its id; undefined: the only one that has it. */
+interface AskedTenant {
+  readonly tenant?: string | undefined;
+}
+
+/** Trace that a request asks for. */
+interface AskedTrace extends AskedTenant {
+  readonly traceId: string;
+}
+
+/** Session that a request asks for. */
+interface AskedSession extends AskedTenant {
+  readonly sessionId: string;
+}
+
 /** Traces of one tenant, or of all. */
 export interface TracePorts {
   /** Newest first, by the start of the run. */
   list(filters: ListFilters, page: ListPage): Promise<Listed<ListedTrace>>;
-  /** Throws a `NotFoundError` for a trace that the tenant does not have. */
-  read(traceId: string): Promise<TraceView>;
-  /** Throws a `NotFoundError` for a span that the trace does not have. */
-  readSpan(traceId: string, spanId: string): Promise<StepSpan>;
+  /** Throws a `NotFoundError` for a trace that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
+  read(asked: AskedTrace): Promise<TraceView>;
+  /** Throws as `read`, and a `NotFoundError` for a span that the trace does not have. */
+  readSpan(asked: AskedTrace & { readonly spanId: string }): Promise<StepSpan>;
 }
 
 /** One session with its turns. */
@@ -79,8 +94,8 @@ export interface SessionView {
 export interface SessionPorts {
   /** Newest first, by the start of the first turn. */
   list(filters: ListFilters, page: ListPage): Promise<Listed<ListedSession>>;
-  /** Throws a `NotFoundError` for a session that the tenant does not have. */
-  read(sessionId: string): Promise<SessionView>;
+  /** Throws a `NotFoundError` for a session that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
+  read(asked: AskedSession): Promise<SessionView>;
 }
 
 /** A scorer of the configuration. What only a process that scores knows is null elsewhere. */

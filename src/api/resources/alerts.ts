@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { acknowledgedJson, alertJson, type AlertReplies } from '../json/alert-json.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
 import type { StorePorts } from '../ports.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
@@ -51,6 +51,8 @@ export const Alert = z
   })
   .openapi('Alert');
 
+const alertList = createList('alerts');
+
 const listAlerts = createRoute({
   ...secureRoute('read'),
   method: 'get',
@@ -81,10 +83,10 @@ export function createAlertRoutes() {
     .openapi(listAlerts, async (c) => {
       const store = readStorePorts(c.var);
       const replies = await readReplies(store);
-      const { filters, page } = readListQuery(c.req.valid('query'), replies.nowMs);
+      const { filters, page } = alertList.readQuery(c.req.valid('query'), replies.nowMs);
       const found = await store.alerts.list(filters, page);
       return c.json(
-        listJson(found, (event) => alertJson(event, replies)),
+        alertList.toReply(found, (event) => alertJson(event, replies)),
         200,
       );
     })

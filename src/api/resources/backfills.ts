@@ -6,7 +6,7 @@ import type { JobOrder } from '../../store/contracts/jobs.ts';
 import type { AskedBackfill } from '../access/write-ports.ts';
 import type { ApiEnv } from '../api-env.ts';
 import { backfillJson } from '../json/backfill-json.ts';
-import { describeList, listJson, readListQuery } from '../lists/cursors.ts';
+import { createList, describeList } from '../lists/cursors.ts';
 import { NoQuery, readMoment } from '../lists/filters.ts';
 import {
   createRouter,
@@ -22,6 +22,8 @@ import { Backfill, NewBackfill } from '../schemas/backfill-schema.ts';
 const KEEP_ALIVE_MS = 15_000;
 
 const params = z.strictObject({ id: z.string().min(1).max(100) });
+
+const backfillList = createList('backfills');
 
 const listBackfills = describeList('/backfills', {
   item: Backfill,
@@ -99,9 +101,9 @@ export function createBackfillRoutes() {
   return createRouter()
     .openapi(listBackfills, async (c) => {
       const { backfills, nowMs } = readStorePorts(c.var);
-      const { page } = readListQuery(c.req.valid('query'), await nowMs());
+      const { page } = backfillList.readQuery(c.req.valid('query'), await nowMs());
       return c.json(
-        listJson(await backfills.list(page), (job) => backfillJson(job) as BackfillBody),
+        backfillList.toReply(await backfills.list(page), (job) => backfillJson(job) as BackfillBody),
         200,
       );
     })

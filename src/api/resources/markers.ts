@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { deployJson } from '../json/deploy-json.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
 import { markerJson } from '../json/marker-json.ts';
 import {
@@ -56,6 +56,8 @@ const Comparison = z
   })
   .openapi('VersionComparison');
 
+const markerList = createList('markers');
+
 const listMarkers = createRoute({
   ...secureRoute('read'),
   method: 'get',
@@ -91,8 +93,8 @@ export function createMarkerRoutes() {
   return createRouter()
     .openapi(listMarkers, async (c) => {
       const { markers, nowMs } = readStorePorts(c.var);
-      const { filters, page } = readListQuery(c.req.valid('query'), await nowMs());
-      return c.json(listJson(await markers.list(filters, page), markerJson), 200);
+      const { filters, page } = markerList.readQuery(c.req.valid('query'), await nowMs());
+      return c.json(markerList.toReply(await markers.list(filters, page), markerJson), 200);
     })
     .openapi(recordMarker, async (c) => {
       const store = readStorePorts(c.var);

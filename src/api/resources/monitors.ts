@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { MonitorStanding } from '../../monitors/monitor-status.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { CURSOR_FIELDS, createList, describePage, refuseCursor } from '../lists/cursors.ts';
 import { FILTER_FIELDS } from '../lists/filters.ts';
 import { monitorJson } from '../json/monitor-json.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
@@ -46,6 +46,8 @@ export const Monitor = z
   })
   .openapi('Monitor');
 
+const monitorList = createList('monitors');
+
 const listMonitors = createRoute({
   ...secureRoute('read'),
   method: 'get',
@@ -71,12 +73,13 @@ export function createMonitorRoutes() {
     const store = readStorePorts(c.var);
     const replies = await readReplies(store);
     const { order, ...query } = c.req.valid('query');
-    const { filters, page } = readListQuery(query, replies.nowMs);
+    const { filters, page } = monitorList.readQuery(query, replies.nowMs);
     const toJson = (status: MonitorStanding) => monitorJson(status, replies);
     if (order === 'firing') {
+      refuseCursor(order, query);
       const items = await store.standings.listFiring(filters, page.limit);
       return c.json({ items: items.map(toJson), next: null }, 200);
     }
-    return c.json(listJson(await store.standings.list(filters, page), toJson), 200);
+    return c.json(monitorList.toReply(await store.standings.list(filters, page), toJson), 200);
   });
 }

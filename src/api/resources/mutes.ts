@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { muteJson, unmutedJson } from '../json/alert-json.ts';
-import { describeList, listJson, readListQuery } from '../lists/cursors.ts';
+import { createList, describeList } from '../lists/cursors.ts';
 import { NoQuery } from '../lists/filters.ts';
 import {
   createRouter,
@@ -26,6 +26,8 @@ const duration = z
 export const Mute = z
   .object({ subject: z.string().describe('Name of an alert, or id of an incident.'), until: Time.nullable() })
   .openapi('Mute');
+
+const muteList = createList('mutes');
 
 const listMutes = describeList('/mutes', {
   item: Mute,
@@ -59,8 +61,8 @@ export function createMuteRoutes() {
   return createRouter()
     .openapi(listMutes, async (c) => {
       const { alerts, nowMs } = readStorePorts(c.var);
-      const { page } = readListQuery(c.req.valid('query'), await nowMs());
-      return c.json(listJson(await alerts.listMutes(page), muteJson), 200);
+      const { page } = muteList.readQuery(c.req.valid('query'), await nowMs());
+      return c.json(muteList.toReply(await alerts.listMutes(page), muteJson), 200);
     })
     .openapi(mute, async (c) => {
       const store = readStorePorts(c.var);

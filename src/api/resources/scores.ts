@@ -1,10 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
+import { CURSOR_FIELDS, createList, describePage, refuseCursor } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
 import { ScoreDetail, ScoreItem } from '../schemas/score-schema.ts';
 import { scoreViewJson } from '../json/score-view-json.ts';
 import { scoreJson } from '../json/score-json.ts';
+
+const scoreList = createList('scores');
 
 const listScores = createRoute({
   ...secureRoute('read'),
@@ -46,12 +48,13 @@ export function createScoreRoutes() {
     .openapi(listScores, async (c) => {
       const { scores, nowMs } = readStorePorts(c.var);
       const { order, ...query } = c.req.valid('query');
-      const { filters, page } = readListQuery(query, await nowMs());
+      const { filters, page } = scoreList.readQuery(query, await nowMs());
       if (order === 'score') {
+        refuseCursor(order, query);
         const items = await scores.listWorst(filters, page.limit);
         return c.json({ items: items.map(scoreJson), next: null }, 200);
       }
-      return c.json(listJson(await scores.list(filters, page), scoreJson), 200);
+      return c.json(scoreList.toReply(await scores.list(filters, page), scoreJson), 200);
     })
     .openapi(readScore, async (c) => {
       const { scores } = readStorePorts(c.var);

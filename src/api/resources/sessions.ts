@@ -1,11 +1,13 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { sessionJson, sessionViewJson } from '../json/session-json.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
+import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
+import { FILTER_FIELDS, TenantQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
 import { SessionDetail, SessionItem } from '../schemas/session-schema.ts';
 
 const { since, until, service, agent, environment, model, serviceVersion, sessionId, userId } = FILTER_FIELDS;
+
+const sessionList = createList('sessions');
 
 const listSessions = createRoute({
   ...secureRoute('read'),
@@ -36,7 +38,7 @@ const readSession = createRoute({
   path: '/sessions/{sessionId}',
   tags: ['sessions'],
   summary: 'One session: its turns in order, with their scores.',
-  request: { query: NoQuery, params: z.strictObject({ sessionId: z.string().min(1).max(10_000) }) },
+  request: { query: TenantQuery, params: z.strictObject({ sessionId: z.string().min(1).max(10_000) }) },
   responses: { 200: describeJson('The session.', SessionDetail), ...PROBLEMS },
 });
 
@@ -45,11 +47,12 @@ export function createSessionRoutes() {
   return createRouter()
     .openapi(listSessions, async (c) => {
       const { sessions, nowMs } = readStorePorts(c.var);
-      const { filters, page } = readListQuery(c.req.valid('query'), await nowMs());
-      return c.json(listJson(await sessions.list(filters, page), sessionJson), 200);
+      const { filters, page } = sessionList.readQuery(c.req.valid('query'), await nowMs());
+      return c.json(sessionList.toReply(await sessions.list(filters, page), sessionJson), 200);
     })
     .openapi(readSession, async (c) => {
       const { sessions } = readStorePorts(c.var);
-      return c.json(sessionViewJson(await sessions.read(c.req.valid('param').sessionId)), 200);
+      const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
+      return c.json(sessionViewJson(await sessions.read(asked)), 200);
     });
 }

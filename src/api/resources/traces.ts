@@ -2,11 +2,13 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { spanJson } from '../json/span-json.ts';
 import { traceJson } from '../json/trace-json.ts';
 import { traceViewJson } from '../json/trace-view-json.ts';
-import { CURSOR_FIELDS, describePage, listJson, readListQuery } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
+import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
+import { FILTER_FIELDS, TenantQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
 import { hexId } from '../schemas/target-fields.ts';
 import { SpanItem, TraceDetail, TraceItem } from '../schemas/trace-schema.ts';
+
+const traceList = createList('traces');
 
 const listTraces = createRoute({
   ...secureRoute('read'),
@@ -24,7 +26,7 @@ const readTrace = createRoute({
   path: '/traces/{traceId}',
   tags: ['traces'],
   summary: 'One trace: its reading, spans, scores and decisions.',
-  request: { query: NoQuery, params: z.strictObject({ traceId: hexId(32) }) },
+  request: { query: TenantQuery, params: z.strictObject({ traceId: hexId(32) }) },
   responses: { 200: describeJson('The trace.', TraceDetail), ...PROBLEMS },
 });
 
@@ -34,7 +36,7 @@ const readSpan = createRoute({
   path: '/traces/{traceId}/spans/{spanId}',
   tags: ['traces'],
   summary: 'One span whole.',
-  request: { query: NoQuery, params: z.strictObject({ traceId: hexId(32), spanId: hexId(16) }) },
+  request: { query: TenantQuery, params: z.strictObject({ traceId: hexId(32), spanId: hexId(16) }) },
   responses: { 200: describeJson('The span.', SpanItem), ...PROBLEMS },
 });
 
@@ -43,16 +45,17 @@ export function createTraceRoutes() {
   return createRouter()
     .openapi(listTraces, async (c) => {
       const { traces, nowMs } = readStorePorts(c.var);
-      const { filters, page } = readListQuery(c.req.valid('query'), await nowMs());
-      return c.json(listJson(await traces.list(filters, page), traceJson), 200);
+      const { filters, page } = traceList.readQuery(c.req.valid('query'), await nowMs());
+      return c.json(traceList.toReply(await traces.list(filters, page), traceJson), 200);
     })
     .openapi(readTrace, async (c) => {
       const { traces } = readStorePorts(c.var);
-      return c.json(traceViewJson(await traces.read(c.req.valid('param').traceId)), 200);
+      const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
+      return c.json(traceViewJson(await traces.read(asked)), 200);
     })
     .openapi(readSpan, async (c) => {
-      const { traceId, spanId } = c.req.valid('param');
-      const span = await readStorePorts(c.var).traces.readSpan(traceId, spanId);
+      const { traces } = readStorePorts(c.var);
+      const span = await traces.readSpan({ ...c.req.valid('param'), ...c.req.valid('query') });
       return c.json({ ...spanJson(span), truncated: false }, 200);
     });
 }

@@ -8,6 +8,7 @@ import type { PurgeSubject } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
 import { loadPurgeKey, requireSharedKey } from '../jobs/purges.ts';
+import { narrowTenant } from '../reads/scope-options.ts';
 
 /**
  * Begins a purge within the tenant of the caller, or finds the one that was begun before. Throws a `NotFoundError` when the caller has
@@ -33,11 +34,8 @@ export async function startPurge(
 }
 
 function readSubject({ tenant }: Caller, { kind, id, tenant: asked }: PurgeRequest): PurgeSubject {
-  const foreign = kind === 'tenant' ? id : asked;
-  if (tenant !== undefined && foreign !== undefined && foreign !== tenant) {
-    throw new NotFoundError(`nothing of the tenant ${foreign} is stored`);
-  }
-  return { kind, id, tenant: kind === 'tenant' ? undefined : (asked ?? tenant) };
+  const narrowed = narrowTenant(tenant, kind === 'tenant' ? id : asked);
+  return { kind, id, tenant: kind === 'tenant' ? undefined : narrowed };
 }
 
 /** Says where spans stay after a purge; null where all is deleted. */

@@ -1,4 +1,5 @@
 import type { ComputedDecision } from '../../api/json/computed-json.ts';
+import { NotFoundError } from '../../domain/errors.ts';
 import type { ListFilters } from '../../store/contracts/lists.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 
@@ -12,4 +13,15 @@ export interface ScopeOptions {
   /** Replaces names of scorers by the names of their rows. */
   readonly namedRows: (filters: ListFilters) => Promise<ListFilters>;
   readonly explain: ExplainTrace;
+}
+
+/**
+ * Returns the tenant of a request: the one that it names, else that of its caller; undefined means all. Throws a `NotFoundError` for a
+ * tenant that the caller may not see.
+ */
+export function narrowTenant(own: string | undefined, asked: string | undefined): string | undefined {
+  if (own !== undefined && asked !== undefined && asked !== own) {
+    throw new NotFoundError(`nothing of the tenant ${asked} is stored`);
+  }
+  return asked ?? own;
 }

@@ -1,8 +1,8 @@
 import type { SessionPorts } from '../../api/lists/read-ports.ts';
-import { NotFoundError } from '../../domain/errors.ts';
+import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { ScopeOptions } from './scope-options.ts';
+import { narrowTenant, type ScopeOptions } from './scope-options.ts';
 
 /** Most turns of a session that are read. */
 const MAX_TURNS = 500;
@@ -12,8 +12,15 @@ export function createSessionPorts(store: Store, { tenant }: ScopeOptions): Sess
   const { lists, sessions, spans } = store;
   return {
     list: (filters, page) => lists.sessions({ ...filters, tenant }, page),
-    read: async (sessionId) => {
-      const session = await lists.session({ tenant, sessionId });
+    read: async ({ sessionId, tenant: asked }) => {
+      const found = await lists.sessionsOf(sessionId, narrowTenant(tenant, asked));
+      if (found.length > 1) {
+        throw new SeveralTenantsError(
+          `session ${sessionId}`,
+          found.map((each) => each.tenant),
+        );
+      }
+      const [session] = found;
       if (session === undefined) {
         throw new NotFoundError(
           'no turn of this session is in the store; a turn is stored when its trace is decided. GET /api/v1/sessions lists sessions',

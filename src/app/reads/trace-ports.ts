@@ -1,17 +1,18 @@
 import type { TracePorts, TraceView } from '../../api/lists/read-ports.ts';
-import { NotFoundError } from '../../domain/errors.ts';
+import { compareValues } from '../../domain/compare-values.ts';
+import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
 import { readSteps, readStoredTrace } from './stored-trace.ts';
-import type { ScopeOptions } from './scope-options.ts';
+import { narrowTenant, type ScopeOptions } from './scope-options.ts';
 
 /** Creates the ports of traces for one tenant, or for all. */
 export function createTracePorts(store: Store, { tenant, namedRows, explain }: ScopeOptions): TracePorts {
   const { decisions, lists, scores, spans } = store;
   return {
     list: async (filters, page) => lists.traces({ ...(await namedRows(filters)), tenant }, page),
-    read: async (traceId) => {
-      const { key, activity } = await findTrace(store, traceId, tenant);
+    read: async (asked) => {
+      const { key, activity } = await findTrace(store, asked.traceId, narrowTenant(tenant, asked.tenant));
       const [stored, ofTrace, decided, computed, nowMs] = await Promise.all([
         activity === undefined ? undefined : readStoredTrace(spans, activity),
         scores.ofTraces([key]),
@@ -33,8 +34,8 @@ export function createTracePorts(store: Store, { tenant, namedRows, explain }: S
         nowMs,
       } satisfies TraceView;
     },
-    readSpan: async (traceId, spanId) => {
-      const { activity } = await findTrace(store, traceId, tenant);
+    readSpan: async ({ traceId, spanId, tenant: asked }) => {
+      const { activity } = await findTrace(store, traceId, narrowTenant(tenant, asked));
       const stored = activity && (await readStoredTrace(spans, activity));
       const span = stored?.data.spans.find((each) => each.spanId === spanId);
       if (stored === undefined || span === undefined) {
@@ -54,24 +55,29 @@ interface FoundKey {
   readonly activity: TraceActivity | undefined;
 }
 
-/** Finds a trace by its spans, its run or its scores. Throws a `NotFoundError` when the tenant has none of them. */
+/**
+ * Finds a trace by its spans, its runs or its scores, except those that were posted. Throws a `NotFoundError` when the tenant has none of them, and a
+ * `SeveralTenantsError` when several tenants have some.
+ */
 async function findTrace(
   { spans, lists }: Pick<Store, 'spans' | 'lists'>,
   traceId: string,
   tenant: string | undefined,
 ): Promise<FoundKey> {
-  const found = await spans.findTrace(traceId);
-  const activity = found.find((each) => tenant === undefined || each.tenant === tenant);
-  if (activity !== undefined) {
-    return { key: { tenant: activity.tenant, traceId }, activity };
+  const [activities, owners] = await Promise.all([spans.findTrace(traceId), lists.tenantsOf(traceId)]);
+  const all = new Set([...activities.map((each) => each.tenant), ...owners]);
+  const found = [...all].filter((each) => tenant === undefined || each === tenant).toSorted(compareValues);
+  const [only] = found;
+  if (only === undefined) {
+    throw new NotFoundError(
+      `trace ${traceId} is not in the store; GET /api/v1/traces lists traces, and GET /api/v1/scores?traceId=${traceId} scores that were posted before it came`,
+    );
   }
-  const filters = { tenant, traceId: [traceId] };
-  const page = { limit: 1 };
-  const [run] = (await lists.traces(filters, page)).items;
-  const [score] = run === undefined ? (await lists.scores(filters, page)).items : [];
-  const key = run ?? score;
-  if (key === undefined) {
-    throw new NotFoundError(`trace ${traceId} is not in the store; GET /api/v1/traces lists traces`);
+  if (found.length > 1) {
+    throw new SeveralTenantsError(`trace ${traceId}`, found);
   }
-  return { key: { tenant: key.tenant, traceId }, activity: undefined };
+  return {
+    key: { tenant: only, traceId },
+    activity: activities.find((each) => each.tenant === only),
+  };
 }

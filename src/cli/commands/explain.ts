@@ -5,6 +5,7 @@ import { scoreJson } from '../../api/json/score-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import { NotFoundError, RequestError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
@@ -76,7 +77,7 @@ interface Decided {
 
 async function printDecisions(context: CommandContext, { decisions, scores, nowMs }: Decided): Promise<void> {
   for (const decision of decisions.toSorted(byRuleAndScorer)) {
-    const own = scores.filter((score) => isIsScore(score, decision));
+    const own = decision.status === 'scored' ? listScoresOf(decision, decisions, scores) : [];
     await context.out.item({ ...decisionJson(decision, nowMs), scores: own.map(scoreJson) }, () =>
       [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
     );
@@ -123,7 +124,11 @@ async function explainOneTrace(context: CommandContext, traceId: string) {
     );
   }
   if (lines === 0) {
-    context.out.talk('this trace has no decisions: no rules are configured');
+    context.out.talk(
+      kit.rules.length === 0
+        ? 'this trace has no decisions: no rules are configured'
+        : 'this trace has no decisions: every rule is on sessions; to explain its session: spanscore explain --session <id>',
+    );
   }
   return EXIT.done;
 }
@@ -161,11 +166,15 @@ function readingLines(
   return found;
 }
 
-/** True for a score of this decision. A scorer may write several rows, named after it. */
-function isIsScore(score: Score, { targetId, fingerprint, scorer, status }: Decision): boolean {
-  const isNamedSo =
-    score.scorer === scorer || score.scorer.startsWith(`${scorer}-`) || score.scorer.startsWith(`${scorer}/`);
-  return status === 'scored' && isNamedSo && score.targetId === targetId && score.fingerprint === fingerprint;
+/** Lists the scores of one of the decisions. A scorer may write several rows, named after it. */
+function listScoresOf(
+  { targetId, fingerprint, scorer }: Decision,
+  decisions: readonly Decision[],
+  scores: readonly Score[],
+): Score[] {
+  const isSame = (each: Decision | Score) => each.targetId === targetId && each.fingerprint === fingerprint;
+  const scorers = decisions.filter(isSame).map((each) => each.scorer);
+  return scores.filter((score) => isSame(score) && findRowScorer(score.scorer, scorers) === scorer);
 }
 
 function showValue(row: Score): string {

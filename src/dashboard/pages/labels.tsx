@@ -12,7 +12,7 @@ import { Score } from '../parts/score.tsx';
 import { LongText, Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { query } from '../router.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { sessionPath } from '../view-models/row-paths.ts';
 import { formatDirection, formatNumber } from '../view-models/format.ts';
 import { findLabelAction, LABEL_KEYS, listActions, type LabelAction } from '../view-models/label-keys.ts';
 import { RANGES, readFilters, type FilterField } from '../view-models/query-filters.ts';
@@ -232,13 +232,13 @@ function Outcome({ stored: { agrees, scores } }: { readonly stored: Stored }) {
   );
 }
 
-function Content({ target: { run, sessionId, traceId } }: { readonly target: Target }) {
+function Content({ target: { tenant, run, sessionId, traceId } }: { readonly target: Target }) {
   if (run !== null) {
     return <RunMessages run={run} />;
   }
   return traceId === '' ? (
     <p>
-      Read the session <a href={fillPath('/sessions/:sessionId', { sessionId })}>{sessionId}</a>.
+      Read the session <a href={sessionPath({ tenant, sessionId })}>{sessionId}</a>.
     </p>
   ) : (
     <p>The spans of this trace are not stored any more.</p>

@@ -12,7 +12,7 @@ import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
 import { SEGMENT_FACETS } from '../view-models/facets.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { sessionPath, tracePath } from '../view-models/row-paths.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
 import {
   buildBins,
@@ -205,13 +205,13 @@ function ScoreDistribution({ data }: { readonly data: Distribution }) {
 const WORST_COLUMNS: readonly Column<ScoreRow>[] = [
   {
     name: 'Trace',
-    cell: ({ traceId, sessionId }) =>
+    cell: ({ tenant, traceId, sessionId }) =>
       traceId === '' ? (
-        <a href={fillPath('/sessions/:sessionId', { sessionId })} data-row-link>
+        <a href={sessionPath({ tenant, sessionId })} data-row-link>
           session <Text of={sessionId} />
         </a>
       ) : (
-        <a href={fillPath('/traces/:traceId', { traceId }, { tab: 'findings' })} data-row-link>
+        <a href={tracePath({ tenant, traceId }, { tab: 'findings' })} data-row-link>
           <code>{traceId}</code>
         </a>
       ),

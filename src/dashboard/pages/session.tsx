@@ -12,6 +12,7 @@ import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
 import { fillPath } from '../view-models/fill-path.ts';
 import { formatDuration, formatNumber, formatUsd, UNKNOWN } from '../view-models/format.ts';
+import { tracePath } from '../view-models/row-paths.ts';
 import { STATES } from '../view-models/trace-list.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
@@ -24,8 +25,9 @@ const OPEN_TURNS = 10;
 /** A conversation, turn by turn, with the scores of each turn and of the whole. */
 export function Session() {
   const sessionId = place.value?.params['sessionId'] ?? '';
-  const session = useResource(`session ${sessionId}`, (signal) =>
-    read('/sessions/{sessionId}', { params: { sessionId }, signal }),
+  const tenant = query.value.get('tenant') ?? undefined;
+  const session = useResource(`session ${sessionId} ${tenant}`, (signal) =>
+    read('/sessions/{sessionId}', { params: { sessionId }, query: { tenant }, signal }),
   );
   return (
     <Page title={`Session ${visibleText(sessionId.slice(0, 60))}`}>
@@ -84,12 +86,12 @@ interface TurnItemProps {
 
 function TurnItem({ turn, number, isOpenAtFirst }: TurnItemProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const { traceId, startedAt, durationMs, state, scores } = turn;
+  const { startedAt, durationMs, state, scores } = turn;
   return (
     <li>
       <article aria-label={`Turn ${number}`}>
         <h3>
-          <a href={fillPath('/traces/:traceId', { traceId })} data-row-link>
+          <a href={tracePath(turn)} data-row-link>
             Turn {number}
           </a>
         </h3>
@@ -99,7 +101,7 @@ function TurnItem({ turn, number, isOpenAtFirst }: TurnItemProps) {
         </p>
         <div class="turn">
           {isOpen ? (
-            <TurnMessages traceId={traceId} />
+            <TurnMessages turn={turn} />
           ) : (
             <button type="button" onClick={() => setOpen(true)}>
               Show the messages of turn {number}
@@ -121,9 +123,9 @@ function TurnItem({ turn, number, isOpenAtFirst }: TurnItemProps) {
   );
 }
 
-function TurnMessages({ traceId }: { readonly traceId: string }) {
-  const trace = useResource(`turn ${traceId}`, (signal) =>
-    read('/traces/{traceId}', { params: { traceId }, signal }),
+function TurnMessages({ turn: { tenant, traceId } }: { readonly turn: Turn }) {
+  const trace = useResource(`turn ${tenant} ${traceId}`, (signal) =>
+    read('/traces/{traceId}', { params: { traceId }, query: { tenant }, signal }),
   );
   return (
     <Loaded

@@ -15,8 +15,8 @@ import { Text, Time } from '../parts/text.tsx';
 import { Waterfall } from '../parts/waterfall.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
-import { fillPath } from '../view-models/fill-path.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
+import { sessionPath, tracePath } from '../view-models/row-paths.ts';
 import { STATES } from '../view-models/trace-list.ts';
 import { buildWaterfall, type TraceDetail } from '../view-models/waterfall.ts';
 
@@ -31,8 +31,9 @@ type Tab = (typeof TABS)[number]['name'];
 /** One trace: its steps, its messages, what the scorers found, why it was scored, and its spans as they are. */
 export function Trace() {
   const traceId = place.value?.params['traceId'] ?? '';
-  const trace = useResource(`trace ${traceId}`, (signal) =>
-    read('/traces/{traceId}', { params: { traceId }, signal }),
+  const tenant = query.value.get('tenant') ?? undefined;
+  const trace = useResource(`trace ${traceId} ${tenant}`, (signal) =>
+    read('/traces/{traceId}', { params: { traceId }, query: { tenant }, signal }),
   );
   return (
     <Page title={`Trace ${traceId.slice(0, 8)}`}>
@@ -90,7 +91,7 @@ function Detail({ trace }: { readonly trace: TraceDetail }) {
                 <ReadingNotes reading={trace.reading} />
               </>
             )}
-            {tab === 'raw' && <RawSpan traceId={trace.traceId} spanId={selected} />}
+            {tab === 'raw' && <RawSpan trace={trace} spanId={selected} />}
           </Tabs>
         </section>
       </div>
@@ -113,10 +114,10 @@ function TraceMessages({ trace: { reading } }: { readonly trace: TraceDetail }) 
 }
 
 function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
-  const { state, reading, joinedWith } = trace;
+  const { tenant, state, reading, joinedWith } = trace;
   const run = reading?.runs[0];
   const others = joinedWith.map((traceId) => (
-    <a key={traceId} href={fillPath('/traces/:traceId', { traceId })}>
+    <a key={traceId} href={tracePath({ tenant, traceId })}>
       <code>{traceId.slice(0, 8)}</code>{' '}
     </a>
   ));
@@ -124,7 +125,7 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
     <Facts
       facts={[
         ['State', `${STATES[state].sign} ${STATES[state].words}`],
-        ...(run === undefined ? [] : listRunFacts(run)),
+        ...(run === undefined ? [] : listRunFacts(run, tenant)),
         ['Cost of scoring', formatUsd(sumCost(trace))],
         ...(joinedWith.length === 0 ? [] : [['Other traces of the run', others] as const]),
       ]}
@@ -132,11 +133,11 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
   );
 }
 
-function listRunFacts(run: AgentRun): (readonly [name: string, value: ComponentChildren])[] {
+function listRunFacts(run: AgentRun, tenant: string): (readonly [name: string, value: ComponentChildren])[] {
   const { service, serviceVersion, environment, startedAt, endedAt, usage, sessionId } = run;
   const text = (value: string) => <Text of={value === '' ? 'not known' : value} />;
   const session = sessionId !== null && (
-    <a href={fillPath('/sessions/:sessionId', { sessionId })}>
+    <a href={sessionPath({ tenant, sessionId })}>
       <Text of={sessionId} />
     </a>
   );

@@ -11,6 +11,7 @@ import { query } from '../router.ts';
 import { fillPath } from '../view-models/fill-path.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
 import { readFilters } from '../view-models/query-filters.ts';
+import { sessionPath, tracePath } from '../view-models/row-paths.ts';
 import { listScorers, scoresOf, STATES, TRACE_FILTERS, type TraceRow } from '../view-models/trace-list.ts';
 
 /** Time between two looks for newer traces, milliseconds. */
@@ -100,8 +101,8 @@ function listColumns(items: readonly TraceRow[]): Column<TraceRow>[] {
   return [
     {
       name: 'Started (UTC)',
-      cell: ({ traceId, startedAt }) => (
-        <a href={fillPath('/traces/:traceId', { traceId })} data-row-link>
+      cell: ({ tenant, traceId, startedAt }) => (
+        <a href={tracePath({ tenant, traceId })} data-row-link>
           <Time at={startedAt} />
           <br />
           <span class="unseen">trace </span>
@@ -151,11 +152,11 @@ const COST_COLUMNS: readonly Column<TraceRow>[] = [
   { name: 'Models', cell: ({ models }) => <Text of={models.join(', ')} /> },
   {
     name: 'Session',
-    cell: ({ sessionId }) =>
+    cell: ({ tenant, sessionId }) =>
       sessionId === null ? (
         '–'
       ) : (
-        <a href={fillPath('/sessions/:sessionId', { sessionId })}>
+        <a href={sessionPath({ tenant, sessionId })}>
           <Text of={sessionId} />
         </a>
       ),

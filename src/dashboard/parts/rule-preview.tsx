@@ -9,7 +9,7 @@ import {
   type Preview,
   type PreviewRow,
 } from '../view-models/estimate.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { sessionPath, tracePath } from '../view-models/row-paths.ts';
 import { formatScore, formatUsd } from '../view-models/format.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 import { Table, type Column } from './table.tsx';
@@ -99,8 +99,8 @@ function Shown({ preview }: { readonly preview: Preview }) {
 
 const TRACE: Column<PreviewRow> = {
   name: 'Trace',
-  cell: ({ traceId }) => (
-    <a href={fillPath('/traces/:traceId', { traceId })}>
+  cell: ({ tenant, traceId }) => (
+    <a href={tracePath({ tenant, traceId })}>
       <code>{traceId.slice(0, 8)}</code>
     </a>
   ),
@@ -108,8 +108,8 @@ const TRACE: Column<PreviewRow> = {
 
 const SESSION: Column<PreviewRow> = {
   name: 'Session',
-  cell: ({ sessionId }) => (
-    <a href={fillPath('/sessions/:sessionId', { sessionId })}>
+  cell: ({ tenant, sessionId }) => (
+    <a href={sessionPath({ tenant, sessionId })}>
       <Text of={sessionId} />
     </a>
   ),

@@ -1,4 +1,4 @@
-/** Values of a query; a list repeats its parameter, and undefined leaves it out. */
+/** Values of a query; a list repeats its parameter, and undefined leaves it out. So does '', except for a tenant: '' is one. */
 export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
 /** Writes a path with its parameters and its query: `/traces/{traceId}` and `/traces/:traceId` become `/traces/0af7?limit=5`. */
@@ -23,7 +23,7 @@ export function fillPath(
     for (const one of Array.isArray(value)
       ? (value as readonly string[])
       : [value as string | number | undefined]) {
-      if (one !== undefined && one !== '') {
+      if (one !== undefined && (one !== '' || name === 'tenant')) {
         search.append(name, String(one));
       }
     }

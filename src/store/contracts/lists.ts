@@ -89,13 +89,12 @@ export interface ListStore {
   traces(filters: ListFilters, page: ListPage): Promise<Listed<ListedTrace>>;
   /** Reads the traces of these ids that have a run. */
   tracesOf(keys: readonly TraceKey[]): Promise<readonly ListedTrace[]>;
+  /** Lists the tenants that have a run of a trace, or a score that was not posted, by name. */
+  tenantsOf(traceId: string): Promise<readonly string[]>;
   /** Sessions, by the start of their first turn. */
   sessions(filters: ListFilters, page: ListPage): Promise<Listed<ListedSession>>;
-  /** Reads a session of one tenant, or of any; undefined for one without a turn. */
-  session(key: {
-    readonly tenant: string | undefined;
-    readonly sessionId: string;
-  }): Promise<ListedSession | undefined>;
+  /** Reads the sessions of an id that have a turn: of one tenant, or one for each tenant, by name. */
+  sessionsOf(sessionId: string, tenant: string | undefined): Promise<readonly ListedSession[]>;
   /** The worst scores first, in the direction of each scorer. */
   worstScores(filters: ListFilters, limit: number): Promise<readonly Score[]>;
 }

@@ -37,7 +37,7 @@ export const OF_SCORES: Known = { ...OF_FACETS, ...OF_VALUES, model: 'Model IN {
 export const OF_RUNS: Known = { ...OF_FACETS, model: 'hasAny(Models, {model:Array(String)})' };
 
 /** Conditions on decisions. */
-const OF_DECISIONS: Known = {
+export const OF_DECISIONS: Known = {
   rule: 'Rule IN {rule:Array(String)}',
   status: 'Status IN {status:Array(String)}',
   reason: "splitByString(': ', Reason)[1] IN {reason:Array(String)}",
@@ -76,17 +76,16 @@ export function asksDecisions({ rule, status, reason }: ListFilters): boolean {
 }
 
 /**
- * Builds the condition that one of the current decisions on some traces is as asked.
- * @param columns columns that the row and its decision have in common
+ * Builds the condition that one of the current decisions on a trace is as asked.
  * @param inKeys condition on the traces
  */
-export function buildDecided(filters: ListFilters, columns: string, inKeys: string): Conditions {
+export function buildDecided(filters: ListFilters, inKeys: string): Conditions {
   if (!asksDecisions(filters)) {
     return { sql: '1', params: {} };
   }
   const { sql, params } = buildConditions(filters, OF_DECISIONS);
   return {
-    sql: `(${columns}) IN (SELECT ${columns} FROM decisions FINAL WHERE ${inKeys} AND ${sql})`,
+    sql: `(Tenant, TraceId) IN (SELECT Tenant, TraceId FROM decisions FINAL WHERE ${inKeys} AND ${sql})`,
     params,
   };
 }

@@ -1,8 +1,8 @@
 import type { ListStore } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { listScores, readWorstScores } from './score-list.ts';
-import { listSessions, readListedSession } from './session-list.ts';
-import { listTraces, readListedTraces } from './trace-list.ts';
+import { listSessions, readSessionsOf } from './session-list.ts';
+import { listTraces, readListedTraces, readTenantsOf } from './trace-list.ts';
 
 /** Creates the store of lists for people. */
 export function createListStore(database: Database): ListStore {
@@ -11,7 +11,8 @@ export function createListStore(database: Database): ListStore {
     worstScores: (filters, limit) => readWorstScores(database, filters, limit),
     traces: (filters, page) => listTraces(database, filters, page),
     tracesOf: (keys) => readListedTraces(database, keys),
+    tenantsOf: (traceId) => readTenantsOf(database, traceId),
     sessions: (filters, page) => listSessions(database, filters, page),
-    session: (key) => readListedSession(database, key),
+    sessionsOf: (sessionId, tenant) => readSessionsOf(database, sessionId, tenant),
   };
 }

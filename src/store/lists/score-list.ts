@@ -1,11 +1,19 @@
 import { TupleParam } from '@clickhouse/client';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { Score } from '../../domain/score.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
 import type { ListFilters, ListKey, ListPage, Listed } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from '../scores/score-row.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
-import { buildConditions, buildDecided, OF_SCORES, ofTimes, type Conditions } from './list-conditions.ts';
+import {
+  asksDecisions,
+  buildConditions,
+  OF_DECISIONS,
+  OF_SCORES,
+  ofTimes,
+  type Conditions,
+} from './list-conditions.ts';
 import type { Keyed } from './keyset-page.ts';
 import { leaveOutRepeats, scanPage, SMALL_BLOCKS, type Candidates } from './scan-page.ts';
 
@@ -145,29 +153,54 @@ async function readCurrent(
   candidates: readonly Candidate[],
 ): Promise<readonly Score[]> {
   const asked = buildConditions(filters, OF_SCORES);
-  const decided = buildDecided(filters, DECIDED_BY, 'TraceId IN {traceIds:Array(String)}');
   const ids = `(Tenant, Scorer, Day, ScoreId) IN {ids:Array(Tuple(String, String, Date, UUID))}`;
-  const params = { ids: candidates.flatMap(nearDays), ...asked.params };
   const rows = await database.rows<ScoreRow>(
     `SELECT * FROM (
        SELECT ${SCORE_SELECTION} FROM scores FINAL WHERE ${ids} ORDER BY Version DESC LIMIT 1 BY ScoreId)
      WHERE ${asked.sql}`,
-    params,
+    { ids: candidates.flatMap(nearDays), ...asked.params },
   );
   const scores = rows.map(fromScoreRow);
-  if (Object.keys(decided.params).length === 0 || scores.length === 0) {
-    return scores;
-  }
-  const kept = await database.rows<{ scoreId: string }>(
-    `SELECT toString(ScoreId) AS scoreId FROM scores FINAL WHERE ${ids} AND ${decided.sql}`,
-    { ...params, ...decided.params, traceIds: [...new Set(scores.map(({ traceId }) => traceId))] },
-  );
-  const keptIds = new Set(kept.map(({ scoreId }) => scoreId));
-  return scores.filter(({ scoreId }) => keptIds.has(scoreId));
+  return scores.length > 0 && asksDecisions(filters) ? keepDecided(database, filters, scores) : scores;
 }
 
-/** Columns that a score and its decision have in common. */
-const DECIDED_BY = 'Tenant, TraceId, Target, TargetId, Fingerprint';
+/** Columns that a score and its decision have in common. Its scorer is that of the decision, or a row of that scorer. */
+type DecidedKey = Pick<Score, 'tenant' | 'traceId' | 'target' | 'targetId' | 'fingerprint'>;
+
+interface DecidedRow extends DecidedKey {
+  readonly scorer: string;
+  /** 1 when a rule decided as asked. */
+  readonly isAsked: number;
+}
+
+/** Keeps the scores of which a decision is as asked. */
+async function keepDecided(
+  database: Database,
+  filters: ListFilters,
+  scores: readonly Score[],
+): Promise<readonly Score[]> {
+  const { sql, params } = buildConditions(filters, OF_DECISIONS);
+  const rows = await database.rows<DecidedRow>(
+    `SELECT Tenant AS tenant, TraceId AS traceId, Target AS target, TargetId AS targetId, Fingerprint AS fingerprint,
+       Scorer AS scorer, max(${sql}) AS isAsked
+     FROM decisions FINAL WHERE TraceId IN {traceIds:Array(String)} AND TargetId IN {targetIds:Array(String)}
+     GROUP BY tenant, traceId, target, targetId, fingerprint, scorer`,
+    {
+      ...params,
+      traceIds: [...new Set(scores.map(({ traceId }) => traceId))],
+      targetIds: [...new Set(scores.map(({ targetId }) => targetId))],
+    },
+  );
+  const decided = Map.groupBy(rows, joinDecidedKey);
+  return scores.filter((score) => {
+    const ofTarget = new Map(decided.get(joinDecidedKey(score))?.map((row) => [row.scorer, row]));
+    return ofTarget.get(findRowScorer(score.scorer, ofTarget.keys()) ?? '')?.isAsked === 1;
+  });
+}
+
+function joinDecidedKey({ tenant, traceId, target, targetId, fingerprint }: DecidedKey): string {
+  return JSON.stringify([tenant, traceId, target, targetId, fingerprint]);
+}
 
 function nearDays({ tenant, scorer, day, scoreId }: Candidate): TupleParam[] {
   return [-DAY_MS, 0, DAY_MS].map((distance) => {

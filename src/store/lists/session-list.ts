@@ -1,3 +1,4 @@
+import { compareValues } from '../../domain/compare-values.ts';
 import type { ListedSession, ListFilters, ListPage, Listed } from '../contracts/lists.ts';
 import type { SessionKey } from '../contracts/sessions.ts';
 import type { Database } from '../database.ts';
@@ -26,14 +27,18 @@ export function listSessions(
   );
 }
 
-/** Reads one session; undefined for one without a turn. */
-export async function readListedSession(
+/** Most tenants of one session id that are found. */
+const MAX_TENANTS = 100;
+
+/** Reads the sessions of an id that have a turn, by their tenants. */
+export async function readSessionsOf(
   database: Database,
-  { tenant, sessionId }: { readonly tenant: string | undefined; readonly sessionId: string },
-): Promise<ListedSession | undefined> {
+  sessionId: string,
+  tenant: string | undefined,
+): Promise<readonly ListedSession[]> {
   const filters = { tenant, sessionId: [sessionId] };
-  const { items } = await listSessions(database, filters, { limit: 1 });
-  return items[0];
+  const { items } = await listSessions(database, filters, { limit: MAX_TENANTS });
+  return items.toSorted((a, b) => compareValues(a.tenant, b.tenant));
 }
 
 async function readTurnStarts(

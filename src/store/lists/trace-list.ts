@@ -47,6 +47,19 @@ export async function readListedTraces(
   return addFacts(database, found);
 }
 
+/** Lists the tenants that have a run of a trace, or a score of spanscore. A posted score may name a trace that never comes. */
+export async function readTenantsOf(database: Database, traceId: string): Promise<readonly string[]> {
+  const rows = await database.rows<{ tenant: string }>(
+    `SELECT DISTINCT tenant FROM (
+       SELECT Tenant AS tenant FROM runs FINAL WHERE TraceId = {traceId:String}
+       UNION ALL
+       SELECT Tenant AS tenant FROM scores FINAL WHERE TraceId = {traceId:String} AND ScoredBy = '')
+     ORDER BY tenant`,
+    { traceId },
+  );
+  return rows.map(({ tenant }) => tenant);
+}
+
 /** Merges the runs and the traces without a run, up to the place where one of them has more. */
 async function readCandidates(
   database: Database,
@@ -147,7 +160,7 @@ async function readRuns(
 ): Promise<Map<string, RunRecord>> {
   const found = new Map<string, RunRecord>();
   for (const slice of splitIntoSlices(keys)) {
-    const decided = buildDecided(filters, 'Tenant, TraceId', IN_KEYS);
+    const decided = buildDecided(filters, IN_KEYS);
     const asked = buildConditions(filters, OF_RUNS);
     const runs = await readMainRuns(database, slice, {
       sql: `${asked.sql} AND ${decided.sql}`,

@@ -6,6 +6,7 @@ import type { DeployMarker } from '../../../src/domain/deploy-marker.ts';
 import { QueryStoppedError } from '../../../src/domain/errors.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
 import { fakePorts, fakeWrites } from '../../support/api/fake-ports.ts';
+import { sendHead } from '../../support/api/raw-request.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 
 let api: ApiServer;
@@ -237,6 +238,20 @@ describe("a page in somebody's browser", () => {
     api = await startTestApi({ hosts: ['scores.example'] });
     expect(await askAs('scores.example', '/api/v1/status')).toBe(200);
     expect(await askAs('evil.example', '/healthz')).toBe(200);
+  });
+
+  it('hears what is wrong with a name and a port that make no address', async () => {
+    await start([]);
+    const headers = { host: '127.0.0.1:99999' };
+    expect(await sendHead(api.address.port, { method: 'GET', path: '/api/v1/markers', headers })).toEqual({
+      status: 400,
+      body: {
+        type: 'about:blank',
+        status: 400,
+        title: 'Bad request',
+        detail: expect.stringContaining('the header Host') as string,
+      },
+    });
   });
 
   /** Asks with a `Host` header, which `fetch` does not allow. */

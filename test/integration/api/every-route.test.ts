@@ -57,12 +57,14 @@ describe('every read of the API', () => {
     expect(headers.get('etag')).toMatch(/^"[0-9a-f]{32}"$/u);
   });
 
-  test('answers 304 to a client that has the same reply', async () => {
+  test('answers 304 to a client that has the same reply, or has any', async () => {
     const path = `traces/${ann['traceId']}`;
     const { headers } = await api.ask(path, ANN);
     const again = await api.ask(path, ANN, { 'if-none-match': `"other", W/${headers.get('etag')}` });
     expect(again.status).toBe(304);
     expect(again.body).toEqual({});
+    expect((await api.ask(path, ANN, { 'if-none-match': '*' })).status).toBe(304);
+    expect((await api.ask(`traces/${'0'.repeat(32)}`, ANN, { 'if-none-match': '*' })).status).toBe(404);
   });
 });
 
@@ -89,5 +91,14 @@ describe('tenants', () => {
   test.each(WITH_IDS)('GET %s is a 404 for an id of another tenant', async (_, route) => {
     expect((await api.ask(fill(route, bob), ANN)).status).toBe(404);
     expect((await api.ask(fill(route, bob), BOB)).status).toBe(200);
+  });
+
+  test.each([
+    ['traces', 'traceId'],
+    ['sessions', 'sessionId'],
+  ] as const)('GET /%s/{%s} is a 404 for a token that names another tenant', async (list, id) => {
+    const path = `${list}/${encodeURIComponent(ann[id] ?? '')}`;
+    expect((await api.ask(`${path}?tenant=bob`, ANN)).status).toBe(404);
+    expect((await api.ask(`${path}?tenant=ann`, ANN)).status).toBe(200);
   });
 });

@@ -76,6 +76,25 @@ describe('the list of scores', () => {
     expect(await listed('since=2026-01-01T00:02:00Z&until=2026-01-01T00:03:00Z')).toEqual([two.scoreId]);
   });
 
+  test('finds a score by the decision of its own scorer, not of another one with the same options', async () => {
+    const traceId = newTraceId();
+    const rowOf = (scorer: string) => scoreAt(5, { traceId, targetId: traceId, scorer });
+    const [plain, alias, further] = ['alike', 'alike-strict', 'alike/second'].map(rowOf);
+    await api.store.scores.write([plain!, alias!, further!]);
+    const decided = { traceId, targetId: traceId, fingerprint: plain!.fingerprint };
+    await api.store.decisions.write([
+      buildDecision({ ...decided, scorer: 'alike', rule: 'production' }),
+      buildDecision({ ...decided, scorer: 'alike-strict', rule: 'audit' }),
+    ]);
+    const listed = async (query: string) =>
+      idsOf((await api.ask(`scores?traceId=${traceId}&${query}`)).body.items);
+    expect(await listed('rule=production&scorer=alike-strict')).toEqual([]);
+    expect((await listed('rule=production')).toSorted()).toEqual(
+      [plain!.scoreId, further!.scoreId].toSorted(),
+    );
+    expect(await listed('rule=audit')).toEqual([alias!.scoreId]);
+  });
+
   test('takes the name of a scorer with several rows for all of them', async () => {
     const rows = ['grounding-hallucination', 'grounding-faithfulness'].map((scorer) =>
       scoreAt(4, { scorer }),

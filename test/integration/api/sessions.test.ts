@@ -50,6 +50,25 @@ describe('sessions', () => {
     expect((await api.ask('sessions/none')).status).toBe(404);
   });
 
+  test('of one id in several tenants are told apart by the tenant that the request names', async () => {
+    const sessionId = 'shared';
+    const runs = ['b', '', 'a'].map((tenant, minute) => turnAt(sessionId, minute, { tenant }));
+    await api.store.runs.write(runs);
+    expect(await api.ask(`sessions/${sessionId}`)).toMatchObject({
+      status: 400,
+      body: {
+        detail: `several tenants have the session ${sessionId}: "", "a", "b"; name one (--tenant, or the parameter tenant)`,
+      },
+    });
+    for (const { tenant, traceId } of runs) {
+      expect(await api.ask(`sessions/${sessionId}?tenant=${tenant}`)).toMatchObject({
+        status: 200,
+        body: { tenant, turnCount: 1, turns: [{ traceId }] },
+      });
+    }
+    expect((await api.ask(`sessions/${sessionId}?tenant=other`)).status).toBe(404);
+  });
+
   test('are filtered by what one of their turns has', async () => {
     await api.store.runs.write([
       turnAt('mixed', 1, { agent: 'writer', environment: 'filtered' }),

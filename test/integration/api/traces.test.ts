@@ -162,12 +162,50 @@ describe('one trace', () => {
     });
   });
 
+  test('of several tenants is told apart by the tenant that the request names', async () => {
+    const traceId = newTraceId();
+    const span = buildSpan({ traceId });
+    const paths = [`traces/${traceId}`, `traces/${traceId}/spans/${span.spanId}`];
+    await store(api.store, [span], 'a');
+    await api.store.runs.write([runAt(1, { traceId, targetId: traceId })]);
+    for (const path of paths) {
+      expect(await api.ask(path)).toMatchObject({
+        status: 400,
+        body: {
+          detail: `several tenants have the trace ${traceId}: "", "a"; name one (--tenant, or the parameter tenant)`,
+        },
+      });
+      expect((await api.ask(`${path}?tenant=a`)).status).toBe(200);
+      expect((await api.ask(`${path}?tenant=b`)).status).toBe(404);
+    }
+    expect((await api.ask(`traces/${traceId}?tenant=`)).body).toMatchObject({ tenant: '', spans: [] });
+    expect((await api.ask(`traces/${traceId}?tenant=a`)).body).toMatchObject({
+      tenant: 'a',
+      spans: [{ spanId: span.spanId }],
+    });
+  });
+
   test('is found by its scores when its spans are not stored any more', async () => {
     const score = buildScore();
     await api.store.scores.write([score]);
     const { status, body } = await api.ask(`traces/${score.traceId}`);
     expect(status).toBe(200);
     expect(body).toMatchObject({ reading: null, spans: [], scores: [{ scoreId: score.scoreId }] });
+  });
+
+  test('is a 404 while only a posted score names it: it is not in the list either', async () => {
+    const posted = buildScore({ source: 'human', scoredBy: 'ann' });
+    await api.store.scores.write([posted]);
+    const { status, body } = await api.ask(`traces/${posted.traceId}`);
+    expect({ status, detail: body.detail }).toEqual({
+      status: 404,
+      detail: expect.stringContaining(`scores?traceId=${posted.traceId}`) as string,
+    });
+    expect((await api.ask(`traces?traceId=${posted.traceId}`)).body.items).toEqual([]);
+    await store(api.store, [buildSpan({ traceId: posted.traceId })]);
+    expect((await api.ask(`traces/${posted.traceId}`)).body).toMatchObject({
+      scores: [{ scoreId: posted.scoreId }],
+    });
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeDecision } from '../../../src/dashboard/view-models/decisions.ts';
 import { fillPath } from '../../../src/dashboard/view-models/fill-path.ts';
+import { sessionPath, tracePath } from '../../../src/dashboard/view-models/row-paths.ts';
 import {
   formatDirection,
   formatDuration,
@@ -78,6 +79,21 @@ describe('paths', () => {
     expect(fillPath('/scores/{scoreId}', { scoreId: 's' })).toBe('/scores/s');
     expect(fillPath('/sessions/:sessionId', { sessionId: '\uD800' })).toBe('/sessions/%EF%BF%BD');
     expect(() => fillPath('/traces/:traceId')).toThrow('needs traceId');
+  });
+
+  it('name the tenant of a trace and of a session, unless it is the empty one', () => {
+    const [ofTenant, ofNone] = ['a', ''].map((tenant) => ({ tenant, traceId: 't', sessionId: 's' }));
+
+    expect(tracePath(ofTenant!, { tab: 'raw' })).toBe('/traces/t?tab=raw&tenant=a');
+    expect(sessionPath(ofTenant!)).toBe('/sessions/s?tenant=a');
+    expect(tracePath(ofNone!)).toBe('/traces/t');
+    expect(sessionPath(ofNone!)).toBe('/sessions/s');
+  });
+
+  it('ask the API for the empty tenant by name, too', () => {
+    expect(fillPath('/traces/{traceId}', { traceId: 't' }, { tenant: '', cursor: '' })).toBe(
+      '/traces/t?tenant=',
+    );
   });
 
   it.each([

@@ -30,6 +30,16 @@ describe('explaining a trace', () => {
     expect(explained.scores).toMatchObject([{ scorer: 'a', score: 1 }]);
   });
 
+  it('leaves out a rule on sessions, which decides on the session and not on its traces', async () => {
+    const store = new MemoryStore();
+    const onSessions = buildRule([new CountingScorer('a')], { name: 's', target: 'session' });
+    await buildLiveMode(store, rule, onSessions);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a', { says: 'x', attributes: { session: 'chat-1' } })]);
+    const { computed } = await explainTrace(createTestScoring(store), key, [rule, onSessions]);
+    expect(computed).toMatchObject([{ rule: 'r', status: 'waiting' }]);
+  });
+
   it('names the scorers that wait for a place while others have decided', async () => {
     const store = new MemoryStore();
     const mixed = buildRule([new CountingScorer('a'), judged('j')]);

@@ -1,0 +1,20 @@
+import { fillPath, type Query } from './fill-path.ts';
+
+/** Writes the address of the page of a trace. It names the tenant, unless that is '': other tenants may have the same id. */
+export function tracePath(
+  { tenant, traceId }: { readonly tenant: string; readonly traceId: string },
+  query: Query = {},
+): string {
+  return fillPath('/traces/:traceId', { traceId }, { ...query, tenant: tenant || undefined });
+}
+
+/** Writes the address of the page of a session, as `tracePath` does. */
+export function sessionPath({
+  tenant,
+  sessionId,
+}: {
+  readonly tenant: string;
+  readonly sessionId: string;
+}): string {
+  return fillPath('/sessions/:sessionId', { sessionId }, { tenant: tenant || undefined });
+}
