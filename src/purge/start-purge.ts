@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RequestError, NotFoundError } from '../domain/errors.ts';
+import { describeSeveralTenants } from '../domain/several-tenants.ts';
 import type { JobStore } from '../store/contracts/jobs.ts';
 import type { PurgeStore, PurgeSubject, TombstoneStore } from '../store/contracts/purge.ts';
 import { PURGE, readPurgeSpec, type PurgeSpec } from './purge-spec.ts';
@@ -44,9 +45,7 @@ export async function preparePurge(
   const [first = ''] = tenants;
   if (tenants.length > 1) {
     await cancel();
-    throw new RequestError(
-      `several tenants have the ${subject.kind} ${subject.id}: ${tenants.map((name) => JSON.stringify(name)).join(', ')}; name one (--tenant, or the parameter tenant)`,
-    );
+    throw new RequestError(describeSeveralTenants(subject, tenants));
   }
   const counts = await purges.count(jobId);
   const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);

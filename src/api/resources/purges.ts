@@ -2,14 +2,9 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { NoQuery } from '../lists/filters.ts';
 import { describeProblem } from '../problem.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { TenantQuery } from '../schemas/target-fields.ts';
 
 const id = z.string().min(1).max(10_000);
-const Tenant = z
-  .strictObject({
-    tenant: z.string().optional().describe('Tenant of the data, where several have the same id.'),
-  })
-  .openapi('PurgeQuery');
-
 const Purge = z
   .object({
     id: z.string().describe('Id of the job: `GET /jobs/{id}` says how far it is.'),
@@ -29,7 +24,7 @@ const purgeTrace = createRoute({
   path: '/traces/{traceId}',
   tags: ['purges'],
   summary: 'Deletes a trace from every table, for ever.',
-  request: { params: z.strictObject({ traceId: id }), query: Tenant },
+  request: { params: z.strictObject({ traceId: id }), query: TenantQuery },
   responses: RESPONSES,
 });
 
@@ -39,7 +34,7 @@ const purgeSession = createRoute({
   path: '/sessions/{sessionId}',
   tags: ['purges'],
   summary: 'Deletes all traces of a session, for ever.',
-  request: { params: z.strictObject({ sessionId: id }), query: Tenant },
+  request: { params: z.strictObject({ sessionId: id }), query: TenantQuery },
   responses: RESPONSES,
 });
 
@@ -49,7 +44,7 @@ const purgeUser = createRoute({
   path: '/users/{userId}',
   tags: ['purges'],
   summary: 'Deletes all traces of a user, for ever.',
-  request: { params: z.strictObject({ userId: id }), query: Tenant },
+  request: { params: z.strictObject({ userId: id }), query: TenantQuery },
   responses: RESPONSES,
 });
 

@@ -13,7 +13,7 @@ import {
   secureRoute,
 } from '../router.ts';
 import { DecisionItem, ScoreItem } from '../schemas/score-schema.ts';
-import { checkTarget, hexId } from '../schemas/target-fields.ts';
+import { checkTarget, hexId, TenantQuery } from '../schemas/target-fields.ts';
 import { scoreJson } from '../json/score-json.ts';
 
 /** Most scores of a request. */
@@ -53,7 +53,7 @@ const postScores = createRoute({
   tags: ['scores'],
   summary:
     'Stores scores of people and programs. The same trace, target, scorer and author replaces; a trace may come later.',
-  request: { query: NoQuery, body: describeBody(NewScores) },
+  request: { query: TenantQuery, body: describeBody(NewScores) },
   responses: {
     201: describeJson('The ids, in the order of the scores.', z.object({ ids: z.array(z.guid()) })),
     ...PROBLEMS,
@@ -103,15 +103,17 @@ export function createScoreWriteRoutes() {
   return createRouter()
     .openapi(postScores, async (c) => {
       const body = c.req.valid('json');
-      const posted = (Array.isArray(body) ? body : [body]).map(toPosted);
+      const posted = Array.isArray(body) ? body.map(toPosted) : toPosted(body);
+      const list = [posted].flat();
       const { name: token, scopes } = c.var.sender;
-      if (posted.some(({ source }) => source === 'api') && !scopes.includes('admin')) {
+      if (list.some(({ source }) => source === 'api') && !scopes.includes('admin')) {
         const message = `the bearer token ${token} lacks the scope admin, which the source api needs`;
         throw new HTTPException(403, { message });
       }
-      const subjects = posted.map(findSubject);
+      const subjects = list.map(findSubject);
       const { scores } = await readStorePorts(c.var).openWrites({ action: 'score.post', subjects });
-      return c.json({ ids: [...(await scores.post(posted))] }, 201);
+      const { tenant } = c.req.valid('query');
+      return c.json({ ids: [...(await scores.post(posted, tenant))] }, 201);
     })
     .openapi(deleteScore, async (c) => {
       const { scoreId } = c.req.valid('param');

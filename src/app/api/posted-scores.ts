@@ -1,6 +1,5 @@
 import type { PostedScore } from '../../api/access/write-ports.ts';
 import type { Caller } from '../../api/api-env.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
 import { computeAuthorFingerprint, computeScoreId } from '../../domain/identity.ts';
 import type { Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
@@ -10,9 +9,11 @@ import type { Store } from '../../store/contracts/store.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Config } from '../config/index.ts';
 import { configureCatchUp } from '../scoring/configured-scoring.ts';
+import { pathsOf, rejectFaults, type PathOf, type PostedFault } from './posted-faults.ts';
+import { findTenants } from './posted-tenants.ts';
 
 export interface PostDeps {
-  readonly store: Pick<Store, 'scores' | 'runs' | 'spans' | 'reopenTraces'>;
+  readonly store: Pick<Store, 'scores' | 'runs' | 'spans' | 'labels' | 'reopenTraces'>;
   readonly purged: PurgedTraces;
   readonly scorers: Config['scorers'];
   /** Time since its first arrival for which a trace is opened again, milliseconds: the catch-up of live scoring. */
@@ -35,20 +36,22 @@ export function nameAuthor({ name }: Pick<Caller, 'name'>): string {
 /**
  * Stores scores of people and programs. A later score of the same target, scorer and author replaces the earlier one. A score whose
  * run is not known yet gets the facts of the run when the trace is read. Returns the ids in the order of the scores. Throws an
- * `InvalidInputError` for a purged trace.
+ * `InvalidInputError` for a purged trace, and for a target that several tenants have.
  */
 export async function postScores(
   { store, purged, scorers, reopenMs }: PostDeps,
   caller: Caller,
-  posted: readonly PostedScore[],
+  posted: PostedScore | readonly PostedScore[],
 ): Promise<string[]> {
-  const { tenant = '' } = caller;
+  const pathOf = pathsOf(posted);
+  const given = [posted].flat();
   await purged.renew();
-  refusePurged(posted, tenant, purged);
+  const tenants = await findTenants(store.labels, caller, given, pathOf);
+  const owned = given.map((each, index) => ({ ...each, tenant: tenants[index] ?? '' }));
+  rejectFaults(listPurged(owned, purged, pathOf));
   const nowMs = await store.spans.nowMs();
-  const rows = posted.map((each) =>
-    buildPostedRow(each, { author: nameAuthor(caller), tenant, nowMs, scorers }),
-  );
+  const author = nameAuthor(caller);
+  const rows = owned.map((each) => buildPostedRow(each, { author, nowMs, scorers }));
   // Of two scores with one id, the later one counts.
   const byId = new Map(rows.map((row) => [row.scoreId, row]));
   const formers = await store.scores.byIds([...byId.keys()]);
@@ -79,27 +82,25 @@ async function reopenDisliked(
   await store.reopenTraces([...stored.values()], sinceMs);
 }
 
-function refusePurged(posted: readonly PostedScore[], tenant: string, purged: PurgedTraces): void {
-  const faults = posted.flatMap(({ traceId }, index) =>
+/** Posted score with the tenant of its target. */
+type OwnedScore = PostedScore & { readonly tenant: string };
+
+function listPurged(owned: readonly OwnedScore[], purged: PurgedTraces, pathOf: PathOf): PostedFault[] {
+  return owned.flatMap(({ tenant, traceId }, index) =>
     traceId !== '' && purged.has({ tenant, traceId })
-      ? [{ path: `[${index}].traceId`, message: `the trace ${traceId} was purged` }]
+      ? [{ path: pathOf(index, 'traceId'), message: `the trace ${traceId} was purged` }]
       : [],
   );
-  if (faults.length > 0) {
-    const message = faults.map((fault) => `${fault.path}: ${fault.message}`).join('; ');
-    throw new InvalidInputError(message, { errors: faults });
-  }
 }
 
 interface PostTerms {
   readonly author: string;
-  readonly tenant: string;
   readonly nowMs: number;
   readonly scorers: Config['scorers'];
 }
 
-function buildPostedRow(posted: PostedScore, { author, tenant, nowMs, scorers }: PostTerms): Score {
-  const { traceId, spanId, sessionId, scorer, source } = posted;
+function buildPostedRow(posted: OwnedScore, { author, nowMs, scorers }: PostTerms): Score {
+  const { tenant, traceId, spanId, sessionId, scorer, source } = posted;
   const scoredBy = posted.scoredBy ?? author;
   const fingerprint = computeAuthorFingerprint(source, scoredBy);
   const ofSession = traceId === '';

@@ -8,6 +8,7 @@ import type { PurgeSubject } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
 import { loadPurgeKey, requireSharedKey } from '../jobs/purges.ts';
+import { chooseTenant } from './named-tenant.ts';
 
 /**
  * Begins a purge within the tenant of the caller, or finds the one that was begun before. Throws a `NotFoundError` when the caller has
@@ -32,12 +33,9 @@ export async function startPurge(
   }
 }
 
-function readSubject({ tenant }: Caller, { kind, id, tenant: asked }: PurgeRequest): PurgeSubject {
-  const foreign = kind === 'tenant' ? id : asked;
-  if (tenant !== undefined && foreign !== undefined && foreign !== tenant) {
-    throw new NotFoundError(`nothing of the tenant ${foreign} is stored`);
-  }
-  return { kind, id, tenant: kind === 'tenant' ? undefined : (asked ?? tenant) };
+function readSubject(caller: Caller, { kind, id, tenant }: PurgeRequest): PurgeSubject {
+  const chosen = chooseTenant(caller, kind === 'tenant' ? id : tenant);
+  return { kind, id, tenant: kind === 'tenant' ? undefined : chosen };
 }
 
 /** Says where spans stay after a purge; null where all is deleted. */

@@ -14,6 +14,7 @@ import type { Score } from '../../domain/score.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { readTenants } from './target-tenants.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 
 /** Bands of a range. */
@@ -68,6 +69,7 @@ export function createLabelStore(database: Database): LabelStore {
       >(READ_LABELLED_VERSIONS, { ...sinceParams(sinceMs), limit });
       return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
     },
+    tenantsOf: (kind, ids) => readTenants(database, kind, ids),
     unjoined: (query) => readUnjoined(database, query),
     reviewers: async ({ limit, ...query }) => {
       const rows = await database.rows<{ reviewer: string; fingerprint: string; labels: string }>(

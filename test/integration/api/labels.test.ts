@@ -239,7 +239,7 @@ describe('POST /labels', () => {
     await storeScores('of-all', [0.2], { traceId, tenant: 'b' });
     expect(await post({ traceId, scorer: 'of-all', passes: true }, tokenOf('label'))).toMatchObject({
       status: 400,
-      body: { detail: expect.stringContaining('2 tenants have this id') },
+      body: { detail: expect.stringContaining('several tenants have the trace') },
     });
   });
 

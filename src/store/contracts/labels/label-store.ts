@@ -85,6 +85,11 @@ export interface LabelStore {
   }): Promise<readonly LabelledVersion[]>;
   /** Reads the reviewers with the most labels. */
   reviewers(query: LabelledScorer & { readonly limit: number }): Promise<readonly Reviewer[]>;
+  /** Reads the tenants that have these traces or sessions, in order, by id. An unknown id is absent. */
+  tenantsOf(
+    kind: 'trace' | 'session',
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly string[]>>;
   /** Reads scores that were posted before their run was known, and written since a time (Unix milliseconds): the newest ones. */
   unjoined(query: { readonly writtenSinceMs: number; readonly limit: number }): Promise<readonly Score[]>;
 }
