@@ -13,7 +13,7 @@ import {
   secureRoute,
 } from '../router.ts';
 import { DecisionItem, ScoreItem } from '../schemas/score-schema.ts';
-import { checkTarget, hexId, TenantQuery } from '../schemas/target-fields.ts';
+import { checkTarget, hexId, ScoreParams, TenantQuery } from '../schemas/target-fields.ts';
 import { scoreJson } from '../json/score-json.ts';
 
 /** Most scores of a request. */
@@ -66,7 +66,7 @@ const deleteScore = createRoute({
   path: '/scores/{scoreId}',
   tags: ['scores'],
   summary: 'Deletes a score. It does not come back for the same evidence.',
-  request: { query: NoQuery, params: z.strictObject({ scoreId: z.guid() }) },
+  request: { query: NoQuery, params: ScoreParams },
   responses: { 200: describeJson('The id.', z.object({ deleted: z.guid() })), ...PROBLEMS },
 });
 

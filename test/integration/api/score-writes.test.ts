@@ -238,6 +238,15 @@ describe('DELETE /scores/{scoreId}', () => {
     expect(await store.scores.ofTraces([{ tenant: 'a', traceId }])).toEqual(new Map());
   });
 
+  it('takes the id in capitals, too', async () => {
+    const score = buildScore({ tenant: 'a' });
+    await world.store.scores.write([score]);
+    expect(await remove(score.scoreId.toUpperCase())).toMatchObject({
+      status: 200,
+      body: { deleted: score.scoreId },
+    });
+  });
+
   it('does not find a score of another tenant', async () => {
     const score = buildScore({ tenant: 'b' });
     await world.store.scores.write([score]);
