@@ -92,7 +92,7 @@ export const NewLabel = checkTarget(
       .boolean()
       .optional()
       .describe('True stores the best score of the range of the scorer, false the worst one.'),
-    score: z.number().optional().describe('Score on the scale of the scorer, in place of `passes`.'),
+    score: z.number().optional().describe('Score within the range of the scorer, in place of `passes`.'),
     label: z.string().max(MAX_TEXT).default(''),
     note: z.string().max(MAX_NOTE).default('').describe('Stored as the reason of the score.'),
     reviewer: name.optional().describe('Default: the name of the token.'),

@@ -17,7 +17,7 @@ export type LabelDeps = PostDeps & { readonly store: PostDeps['store'] & { reado
 
 /**
  * Stores a label as a score of a person, and returns the scores of the scorer on the same target. Throws an `InvalidInputError` for a
- * target that several tenants have, and for an answer without a known scale.
+ * target that several tenants have, for an answer without a known scale, and for a score outside of its range.
  */
 export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLabel): Promise<LabelView> {
   const { answer, note, reviewer = nameAuthor(caller), ...target } = given;
@@ -25,8 +25,8 @@ export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLa
   const scores = await readScores(deps.store.lists, tenant, given);
   const [newest] = scores;
   const score = typeof answer === 'number' ? answer : findEnd(given.scorer, newest, answer);
-  const posted = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
-  const [scoreId = ''] = await postScores(deps, { ...caller, tenant }, posted);
+  const row = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
+  const [scoreId = ''] = await postScores(deps, { ...caller, tenant }, { ...row, scale: newest });
   return { scoreId, reviewer, score, agrees: newest === undefined ? null : isAgreed(score, newest), scores };
 }
 

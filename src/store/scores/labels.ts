@@ -14,6 +14,7 @@ import type { Score } from '../../domain/score.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { readScales } from './scorer-scales.ts';
 import { readTenants } from './target-tenants.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 
@@ -70,6 +71,7 @@ export function createLabelStore(database: Database): LabelStore {
       return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
     },
     tenantsOf: (kind, ids) => readTenants(database, kind, ids),
+    scales: (query) => readScales(database, query),
     unjoined: (query) => readUnjoined(database, query),
     reviewers: async ({ limit, ...query }) => {
       const rows = await database.rows<{ reviewer: string; fingerprint: string; labels: string }>(

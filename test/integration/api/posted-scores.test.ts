@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
-import { newTraceId } from '../../support/store/store-rows.ts';
+import { buildScore, newTraceId } from '../../support/store/store-rows.ts';
 
 let world: ApiWorld;
 
@@ -111,5 +111,61 @@ describe('a token of one tenant', () => {
     expect((await post(human({ traceId }), LABEL_A, '/scores?tenant=a')).status).toBe(201);
     expect((await post(human({ traceId }), LABEL_A, '/scores?tenant=b')).status).toBe(404);
     expect((await post(label, LABEL_A, '/labels?tenant=b')).status).toBe(404);
+  });
+});
+
+describe('the scale of a posted score', () => {
+  it('is that of the prebuilt scorer, so that lists and numbers know good from bad', async () => {
+    const traceId = newTraceId();
+    const rows = await postStored(
+      ['hallucination', 'tone', 'no-tool-errors'].map((scorer) => human({ traceId, scorer, score: 1 })),
+      LABEL_A,
+    );
+    expect(rows).toMatchObject([
+      { higherIsBetter: false, scoreMin: 0, scoreMax: 1 },
+      { higherIsBetter: true, scoreMin: 0, scoreMax: 1 },
+      { higherIsBetter: true, scoreMin: 0, scoreMax: 1 },
+    ]);
+  });
+
+  it('is that of the newest stored score of another scorer, within the tenant', async () => {
+    const fields = { scorer: 'polite', scoreMin: 1, scoreMax: 5, higherIsBetter: false } as const;
+    const older = { ...fields, scoreMax: 9, scoredAt: Date.now() - 60_000 };
+    const day = new Date().toISOString().slice(0, 10);
+    await world.store.scores.write([
+      buildScore({ ...older, tenant: 'a', day }),
+      buildScore({ ...fields, tenant: 'a', day, scoredAt: Date.now() }),
+    ]);
+    const score = human({ traceId: newTraceId(), scorer: 'polite', score: 4 });
+    expect(await postStored(score, LABEL_A)).toMatchObject([
+      { higherIsBetter: false, scoreMin: 1, scoreMax: 5 },
+    ]);
+    expect(await postStored(score, tokenOf('label', 'b'))).toMatchObject([
+      { higherIsBetter: null, scoreMin: null, scoreMax: null },
+    ]);
+  });
+
+  it('is for a label that of the score on the same target', async () => {
+    const given = buildScore({ tenant: 'a', scorer: 'tone', score: 2, scoreMin: 0, scoreMax: 10 });
+    await world.store.scores.write([given]);
+    const label = { traceId: given.traceId, scorer: 'tone', passes: true };
+    expect(await postStored(label, LABEL_A, '/labels')).toMatchObject([
+      { score: 10, higherIsBetter: true, scoreMin: 0, scoreMax: 10 },
+    ]);
+  });
+
+  it('refuses a score outside of it, and names the range', async () => {
+    const traceId = newTraceId();
+    const message = 'write a number from 0 to 1, the range of tone';
+    expect(await post({ traceId, scorer: 'tone', score: 7 }, LABEL_A, '/labels')).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'score', message }] },
+    });
+    const scores = [1, -0.5].map((score) => human({ traceId, scorer: 'tone', score }));
+    expect(await post(scores, LABEL_A)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: '[1].score', message }] },
+    });
+    expect((await post(human({ traceId, scorer: 'of nobody', score: 7 }), LABEL_A)).status).toBe(201);
   });
 });

@@ -18,7 +18,7 @@ const PURGED: PostedScore = {
 /** Posts to a store where one trace was purged. Returns the paths of the faults. */
 async function readFaults(posted: PostedScore | readonly PostedScore[]): Promise<unknown> {
   const purged = { ...NOTHING_PURGED, has: ({ traceId }: { traceId: string }) => traceId === PURGED.traceId };
-  const deps = { store: {}, purged, scorers: {}, reopenMs: 0 } as unknown as PostDeps;
+  const deps = { store: {}, purged, reopenMs: 0 } as unknown as PostDeps;
   const error = await postScores(deps, { name: 'ann', tenant: 'a' }, posted).catch(
     (thrown: unknown) => thrown,
   );
