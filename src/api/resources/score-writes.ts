@@ -13,6 +13,7 @@ import {
   secureRoute,
 } from '../router.ts';
 import { DecisionItem, ScoreItem } from '../schemas/score-schema.ts';
+import { ScoreValue } from '../schemas/score-value.ts';
 import { checkTarget, hexId, ScoreParams, TenantQuery } from '../schemas/target-fields.ts';
 import { scoreJson } from '../json/score-json.ts';
 
@@ -34,7 +35,7 @@ const NewScore = checkTarget(
     spanId: hexId(16).optional().describe('Absent: the score is about the whole run.'),
     sessionId: z.string().min(1).max(MAX_LABEL).optional(),
     scorer: name,
-    score: z.number().describe('Within the range of the scorer, where it has one.'),
+    score: ScoreValue.describe('Within the range of the scorer, where it has one.'),
     label: z.string().max(MAX_LABEL).default(''),
     reason: z.string().max(MAX_REASON).default(''),
     source: z.enum(['human', 'api']).describe('`human` needs the scope label, `api` the scope admin.'),

@@ -158,6 +158,7 @@ describe('POST /scores', () => {
   it.each([
     ['no trace', { traceId: undefined }, /traceId/],
     ['a short trace id', { traceId: 'abc' }, /32 hex digits/],
+    ['a score that sums of squares cannot hold', { score: -1e101 }, /score: .*-1e\+100 to 1e\+100/],
     ['a score that is no number', { score: 'high' }, /score/],
     ['an unknown field', { scor: 1 }, /scor/],
     ['a source of our own', { source: 'live' }, /source/],
