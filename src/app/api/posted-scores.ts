@@ -7,15 +7,15 @@ import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Config } from '../config/index.ts';
 import { configureCatchUp } from '../scoring/configured-scoring.ts';
 import { createScaleReader, fillScale, type ReadScales } from '../scoring/scorer-scales.ts';
 import { pathsOf, rejectFaults, type PathOf, type PostedFault } from './posted-faults.ts';
+import { readPostedRuns } from './posted-runs.ts';
 import { findTenants } from './posted-tenants.ts';
 
 export interface PostDeps {
-  readonly store: Pick<Store, 'scores' | 'runs' | 'spans' | 'labels' | 'reopenTraces'>;
+  readonly store: Pick<Store, 'scores' | 'runs' | 'sessions' | 'spans' | 'labels' | 'reopenTraces'>;
   readonly purged: PurgedTraces;
   readonly readScales: ReadScales;
   /** Time since its first arrival for which a trace is opened again, milliseconds: the catch-up of live scoring. */
@@ -48,7 +48,7 @@ export function nameAuthor({ name }: Pick<Caller, 'name'>): string {
 
 /**
  * Stores scores of people and programs. A later score of the same target, scorer and author replaces the earlier one. A score whose
- * run is not known yet gets the facts of the run when the trace is read. Returns the ids in the order of the scores. Throws an
+ * run is not known yet gets the facts of the run when the trace (or a turn of the session) is read. Returns the ids in the order of the scores. Throws an
  * `InvalidInputError` for a purged trace, for a target that several tenants have, and for a score outside of the range of its scorer.
  */
 export async function postScores(
@@ -75,11 +75,12 @@ export async function postScores(
   const byId = new Map(rows.map((row) => [row.scoreId, row]));
   const formers = await store.scores.byIds([...byId.keys()]);
   const current = [...byId.values()].map((row) => replaceFormer(row, formers.get(row.scoreId)));
-  const joined = await join(store, current);
+  const runs = await readPostedRuns(store, current);
+  const joined = current.map((score) => joinPostedScore(score, runs) ?? score);
   await store.scores.write(joined);
   // A run that was stored meanwhile did not see the scores.
   const late = joined.filter(isUnjoined);
-  await store.scores.write(joinPostedScores(late, await readRuns(store, late)));
+  await store.scores.write(joinPostedScores(late, await readPostedRuns(store, late)));
   await reopenDisliked(store, rows, nowMs - reopenMs);
   return rows.map(({ scoreId }) => scoreId);
 }
@@ -200,17 +201,4 @@ function replaceFormer(row: Score, former: Score | undefined): Score {
         revision: former.revision + 1,
         evidenceUntil: Math.max(row.evidenceUntil, former.evidenceUntil + 1),
       };
-}
-
-async function join(store: Pick<Store, 'runs'>, scores: readonly Score[]): Promise<Score[]> {
-  const runs = await readRuns(store, scores);
-  return scores.map((score) => joinPostedScore(score, runs) ?? score);
-}
-
-async function readRuns({ runs }: Pick<Store, 'runs'>, scores: readonly Score[]) {
-  const keys = new Map(
-    scores.filter(({ traceId }) => traceId !== '').map((score) => [joinTraceKey(score), score]),
-  );
-  const found = keys.size === 0 ? [] : (await runs.ofTraces([...keys.values()])).values();
-  return [...found].flat();
 }

@@ -94,7 +94,7 @@ async function readUnjoined(
      WHERE ScoreId IN (
        SELECT ScoreId FROM scores
        WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND Source IN ('human', 'api')
-         AND Completeness = 'partial' AND TraceId != '')
+         AND Completeness = 'partial')
        AND ScoredBy != '' AND Completeness = 'partial'
      ORDER BY ScoredAt DESC, ScoreId
      LIMIT {limit:UInt32}`,

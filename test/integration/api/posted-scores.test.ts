@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
+import { startJoins } from '../../support/api/posted-joins.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
 import { buildScore, newTraceId } from '../../support/store/store-rows.ts';
@@ -167,5 +168,45 @@ describe('the scale of a posted score', () => {
       body: { errors: [{ path: '[1].score', message }] },
     });
     expect((await post(human({ traceId, scorer: 'of nobody', score: 7 }), LABEL_A)).status).toBe(201);
+  });
+});
+
+describe('a posted score of a session', () => {
+  const nps = (sessionId: string) => human({ sessionId, scorer: 'nps', score: 9 });
+
+  it('has the facts of its turns, so that filters find it', async () => {
+    const sessionId = 'chat with turns';
+    await storeRuns(['a'], { sessionId, agent: 'former-agent', startedAt: 1_763_700_000_000 });
+    await storeRuns(['a'], { sessionId, agent: 'newest-agent', startedAt: 1_763_700_060_000 });
+    expect(await postStored(nps(sessionId), LABEL_A)).toMatchObject([
+      {
+        target: 'session',
+        targetId: sessionId,
+        traceId: '',
+        spanId: '',
+        agent: 'newest-agent',
+        serviceName: 'shop',
+        environment: 'production',
+        traceTimestamp: 1_763_700_000_000,
+        completeness: 'complete',
+      },
+    ]);
+    const path = '/scores?agent=newest-agent&source=human';
+    const { body } = await world.ask({ path, token: tokenOf('read', 'a') });
+    expect(body['items']).toMatchObject([{ scorer: 'nps', sessionId }]);
+  });
+
+  it('may come before its session, and joins it soon', async () => {
+    const sessionId = 'chat to come';
+    const [waiting] = await postStored(nps(sessionId), LABEL_A);
+    expect(waiting).toMatchObject({ agent: '', completeness: 'partial' });
+    const readWaiting = async () =>
+      [...(await world.store.scores.byIds([String(waiting?.scoreId)])).values()][0];
+    const stop = startJoins(world.store);
+    await storeRuns(['b'], { sessionId });
+    await storeRuns(['a'], { sessionId });
+    await expect.poll(async () => (await readWaiting())?.completeness).toBe('complete');
+    expect(await readWaiting()).toMatchObject({ agent: 'weather-agent', score: 9, scoredBy: 'label of a' });
+    await stop();
   });
 });
