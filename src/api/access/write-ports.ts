@@ -110,8 +110,11 @@ export interface ScoredNow {
 
 /** Changes of scores. */
 export interface ScoreWrites {
-  /** Stores scores, or replaces those of the same target, scorer and author. Returns their ids. */
-  post(scores: readonly PostedScore[]): Promise<readonly string[]>;
+  /**
+   * Stores one score or a list of them, or replaces those of the same target, scorer and author. Returns their ids.
+   * @param tenant tenant of the targets, where several have them
+   */
+  post(scores: PostedScore | readonly PostedScore[], tenant?: string): Promise<readonly string[]>;
   delete(scoreId: string): Promise<void>;
   /** Runs scorers on a trace. The signal stops them. */
   run(request: ScoreRequest, signal: AbortSignal): Promise<ScoredNow>;
@@ -142,8 +145,11 @@ export interface LabelView {
 
 /** Labels of reviewers. */
 export interface LabelWrites {
-  /** Throws an `InvalidInputError` when the scale of the scorer is needed and not known. */
-  store(label: GivenLabel): Promise<LabelView>;
+  /**
+   * Throws an `InvalidInputError` when the scale of the scorer is needed and not known.
+   * @param tenant tenant of the target, where several have it
+   */
+  store(label: GivenLabel, tenant?: string): Promise<LabelView>;
 }
 
 /** Thing to purge. */

@@ -35,11 +35,6 @@ export const Moment = z.string().min(1).max(100).openapi({ pattern: MOMENT_PATTE
 /** Query of a route without parameters: an unknown one is refused everywhere. */
 export const NoQuery = z.strictObject({});
 
-/** Query of a route on an id that several tenants may have. */
-export const TenantQuery = z.strictObject({
-  tenant: z.string().optional().describe('Tenant of the data, where several have the same id.'),
-});
-
 /** Filters of the lists: parameters of the same name mean the same everywhere. */
 export const FILTER_FIELDS = {
   since: Moment.optional().describe('Oldest start: `24h`, or a date and time.'),

@@ -1,7 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { AuditSubject } from '../access/write-ports.ts';
 import { agreementJson } from '../json/agreement-json.ts';
-import { NoQuery, readFilters } from '../lists/filters.ts';
+import { readFilters } from '../lists/filters.ts';
 import type { LabelQueueView } from './label-ports.ts';
 import {
   createRouter,
@@ -13,6 +13,7 @@ import {
 } from '../router.ts';
 import { AgreementQuery, ScorerAgreement } from '../schemas/agreement-schema.ts';
 import { LabelQueue, NewLabel, QueueQuery, StoredLabel } from '../schemas/label-schema.ts';
+import { TenantQuery } from '../schemas/target-fields.ts';
 import { scoreJson } from '../json/score-json.ts';
 import { isoTime } from '../json/time-json.ts';
 
@@ -42,7 +43,7 @@ const postLabel = createRoute({
   path: '/labels',
   tags: ['labels'],
   summary: 'Stores a label. The reply shows the scores of the scorer.',
-  request: { query: NoQuery, body: describeBody(NewLabel) },
+  request: { query: TenantQuery, body: describeBody(NewLabel) },
   responses: { 201: describeJson('The label, and what it is compared with.', StoredLabel), ...PROBLEMS },
 });
 
@@ -73,7 +74,8 @@ export function createLabelRoutes() {
       const write = { action: 'label.post', subjects: [subject] } as const;
       const { labels } = await readStorePorts(c.var).openWrites(write);
       const answer = passes ?? score ?? false;
-      const stored = await labels.store({ ...given, traceId, spanId, sessionId, answer });
+      const { tenant } = c.req.valid('query');
+      const stored = await labels.store({ ...given, traceId, spanId, sessionId, answer }, tenant);
       return c.json({ ...stored, scores: stored.scores.map(scoreJson) }, 201);
     });
 }

@@ -1,7 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { NoQuery, TenantQuery } from '../lists/filters.ts';
+import { NoQuery } from '../lists/filters.ts';
 import { describeProblem } from '../problem.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { TenantQuery } from '../schemas/target-fields.ts';
 
 const id = z.string().min(1).max(10_000);
 

@@ -13,7 +13,8 @@ import {
   secureRoute,
 } from '../router.ts';
 import { DecisionItem, ScoreItem } from '../schemas/score-schema.ts';
-import { checkTarget, hexId } from '../schemas/target-fields.ts';
+import { ScoreValue } from '../schemas/score-value.ts';
+import { checkTarget, hexId, ScoreParams, TenantQuery } from '../schemas/target-fields.ts';
 import { scoreJson } from '../json/score-json.ts';
 
 /** Most scores of a request. */
@@ -34,7 +35,7 @@ const NewScore = checkTarget(
     spanId: hexId(16).optional().describe('Absent: the score is about the whole run.'),
     sessionId: z.string().min(1).max(MAX_LABEL).optional(),
     scorer: name,
-    score: z.number(),
+    score: ScoreValue.describe('Within the range of the scorer, where it has one.'),
     label: z.string().max(MAX_LABEL).default(''),
     reason: z.string().max(MAX_REASON).default(''),
     source: z.enum(['human', 'api']).describe('`human` needs the scope label, `api` the scope admin.'),
@@ -53,7 +54,7 @@ const postScores = createRoute({
   tags: ['scores'],
   summary:
     'Stores scores of people and programs. The same trace, target, scorer and author replaces; a trace may come later.',
-  request: { query: NoQuery, body: describeBody(NewScores) },
+  request: { query: TenantQuery, body: describeBody(NewScores) },
   responses: {
     201: describeJson('The ids, in the order of the scores.', z.object({ ids: z.array(z.guid()) })),
     ...PROBLEMS,
@@ -66,7 +67,7 @@ const deleteScore = createRoute({
   path: '/scores/{scoreId}',
   tags: ['scores'],
   summary: 'Deletes a score. It does not come back for the same evidence.',
-  request: { query: NoQuery, params: z.strictObject({ scoreId: z.guid() }) },
+  request: { query: NoQuery, params: ScoreParams },
   responses: { 200: describeJson('The id.', z.object({ deleted: z.guid() })), ...PROBLEMS },
 });
 
@@ -103,15 +104,17 @@ export function createScoreWriteRoutes() {
   return createRouter()
     .openapi(postScores, async (c) => {
       const body = c.req.valid('json');
-      const posted = (Array.isArray(body) ? body : [body]).map(toPosted);
+      const posted = Array.isArray(body) ? body.map(toPosted) : toPosted(body);
+      const list = [posted].flat();
       const { name: token, scopes } = c.var.sender;
-      if (posted.some(({ source }) => source === 'api') && !scopes.includes('admin')) {
+      if (list.some(({ source }) => source === 'api') && !scopes.includes('admin')) {
         const message = `the bearer token ${token} lacks the scope admin, which the source api needs`;
         throw new HTTPException(403, { message });
       }
-      const subjects = posted.map(findSubject);
+      const subjects = list.map(findSubject);
       const { scores } = await readStorePorts(c.var).openWrites({ action: 'score.post', subjects });
-      return c.json({ ids: [...(await scores.post(posted))] }, 201);
+      const { tenant } = c.req.valid('query');
+      return c.json({ ids: [...(await scores.post(posted, tenant))] }, 201);
     })
     .openapi(deleteScore, async (c) => {
       const { scoreId } = c.req.valid('param');

@@ -3,6 +3,7 @@ import { CURSOR_FIELDS, createList, describePage, refuseCursor } from '../lists/
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
 import { ScoreDetail, ScoreItem } from '../schemas/score-schema.ts';
+import { ScoreParams } from '../schemas/target-fields.ts';
 import { scoreViewJson } from '../json/score-view-json.ts';
 import { scoreJson } from '../json/score-json.ts';
 
@@ -35,10 +36,7 @@ const readScore = createRoute({
   path: '/scores/{scoreId}',
   tags: ['scores'],
   summary: 'One score, with the evidence of its verdicts and the calls of its judge.',
-  request: {
-    query: NoQuery,
-    params: z.strictObject({ scoreId: z.guid().transform((id) => id.toLowerCase()) }),
-  },
+  request: { query: NoQuery, params: ScoreParams },
   responses: { 200: describeJson('The score.', ScoreDetail), ...PROBLEMS },
 });
 

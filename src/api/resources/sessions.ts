@@ -1,7 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { sessionJson, sessionViewJson } from '../json/session-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
-import { FILTER_FIELDS, TenantQuery } from '../lists/filters.ts';
+import { TenantQuery } from '../schemas/target-fields.ts';
+import { FILTER_FIELDS } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
 import { SessionDetail, SessionItem } from '../schemas/session-schema.ts';
 

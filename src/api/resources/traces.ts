@@ -3,9 +3,9 @@ import { spanJson } from '../json/span-json.ts';
 import { traceJson } from '../json/trace-json.ts';
 import { traceViewJson } from '../json/trace-view-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
-import { FILTER_FIELDS, TenantQuery } from '../lists/filters.ts';
+import { FILTER_FIELDS } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
-import { hexId } from '../schemas/target-fields.ts';
+import { hexId, TenantQuery } from '../schemas/target-fields.ts';
 import { SpanItem, TraceDetail, TraceItem } from '../schemas/trace-schema.ts';
 
 const traceList = createList('traces');

@@ -5,6 +5,7 @@ import { Time } from '../resources/series-schema.ts';
 import { orNull } from './or-null.ts';
 import { Run } from './reading-schema.ts';
 import { ScoreItem } from './score-schema.ts';
+import { ScoreValue } from './score-value.ts';
 import { checkTarget, hexId } from './target-fields.ts';
 
 /** Most characters of a name. */
@@ -92,7 +93,7 @@ export const NewLabel = checkTarget(
       .boolean()
       .optional()
       .describe('True stores the best score of the range of the scorer, false the worst one.'),
-    score: z.number().optional().describe('Score on the scale of the scorer, in place of `passes`.'),
+    score: ScoreValue.optional().describe('Score within the range of the scorer, in place of `passes`.'),
     label: z.string().max(MAX_TEXT).default(''),
     note: z.string().max(MAX_NOTE).default('').describe('Stored as the reason of the score.'),
     reviewer: name.optional().describe('Default: the name of the token.'),

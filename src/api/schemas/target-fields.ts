@@ -8,6 +8,16 @@ export function hexId(digits: number) {
     .transform((id) => id.toLowerCase());
 }
 
+/** Parameters of a path with the id of a score, in any case. */
+export const ScoreParams = z.strictObject({ scoreId: z.guid().transform((id) => id.toLowerCase()) });
+
+/** Parameters of a write on a thing whose id several tenants may have. */
+export const TenantQuery = z
+  .strictObject({
+    tenant: z.string().optional().describe('Tenant of the data, where several have the same id.'),
+  })
+  .openapi('TenantQuery');
+
 interface GivenTarget {
   readonly traceId?: string | undefined;
   readonly spanId?: string | undefined;

@@ -1,22 +1,31 @@
 import type { PostedScore } from '../../api/access/write-ports.ts';
 import type { Caller } from '../../api/api-env.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
+import type { Scale } from '../../domain/agreement/directed-score.ts';
 import { computeAuthorFingerprint, computeScoreId } from '../../domain/identity.ts';
 import type { Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Config } from '../config/index.ts';
 import { configureCatchUp } from '../scoring/configured-scoring.ts';
+import { createScaleReader, fillScale, type ReadScales } from '../scoring/scorer-scales.ts';
+import { pathsOf, rejectFaults, type PathOf, type PostedFault } from './posted-faults.ts';
+import { readPostedRuns } from './posted-runs.ts';
+import { findTenants } from './posted-tenants.ts';
 
 export interface PostDeps {
-  readonly store: Pick<Store, 'scores' | 'runs' | 'spans' | 'reopenTraces'>;
+  readonly store: Pick<Store, 'scores' | 'runs' | 'sessions' | 'spans' | 'labels' | 'reopenTraces'>;
   readonly purged: PurgedTraces;
-  readonly scorers: Config['scorers'];
+  readonly readScales: ReadScales;
   /** Time since its first arrival for which a trace is opened again, milliseconds: the catch-up of live scoring. */
   readonly reopenMs: number;
+}
+
+/** Score to store. */
+export interface GivenScore extends PostedScore {
+  /** Scale of the score of the scorer on the same target. Default: that of the scorer. */
+  readonly scale?: Scale | undefined;
 }
 
 /** Creates the needs of posts for a configuration. */
@@ -24,7 +33,12 @@ export function createPostDeps<S extends PostDeps['store']>(
   config: Config,
   { store, purged }: { readonly store: S; readonly purged: PurgedTraces },
 ): PostDeps & { readonly store: S } {
-  return { store, purged, scorers: config.scorers, reopenMs: configureCatchUp(config).maxAgeMs };
+  return {
+    store,
+    purged,
+    readScales: createScaleReader(config, store.labels),
+    reopenMs: configureCatchUp(config).maxAgeMs,
+  };
 }
 
 /** Returns the author of scores that come without `scoredBy`: the name of the token, if there is one. */
@@ -34,30 +48,39 @@ export function nameAuthor({ name }: Pick<Caller, 'name'>): string {
 
 /**
  * Stores scores of people and programs. A later score of the same target, scorer and author replaces the earlier one. A score whose
- * run is not known yet gets the facts of the run when the trace is read. Returns the ids in the order of the scores. Throws an
- * `InvalidInputError` for a purged trace.
+ * run is not known yet gets the facts of the run when the trace (or a turn of the session) is read. Returns the ids in the order of the scores. Throws an
+ * `InvalidInputError` for a purged trace, for a target that several tenants have, and for a score outside of the range of its scorer.
  */
 export async function postScores(
-  { store, purged, scorers, reopenMs }: PostDeps,
+  { store, purged, readScales, reopenMs }: PostDeps,
   caller: Caller,
-  posted: readonly PostedScore[],
+  posted: GivenScore | readonly GivenScore[],
 ): Promise<string[]> {
-  const { tenant = '' } = caller;
+  const pathOf = pathsOf(posted);
+  const given = [posted].flat();
   await purged.renew();
-  refusePurged(posted, tenant, purged);
-  const nowMs = await store.spans.nowMs();
-  const rows = posted.map((each) =>
-    buildPostedRow(each, { author: nameAuthor(caller), tenant, nowMs, scorers }),
+  const tenants = await findTenants(store.labels, caller, given, pathOf);
+  const owned = given.map((each, index) => ({ ...each, tenant: tenants[index] ?? '' }));
+  rejectFaults(listPurged(owned, purged, pathOf));
+  const scales = await readScales(
+    given.map(({ scorer }) => scorer),
+    [...new Set(tenants)],
   );
+  const scaled = owned.map((each) => ({ ...each, scale: fillScale(each.scale, scales.get(each.scorer)) }));
+  rejectFaults(listOutside(scaled, pathOf));
+  const nowMs = await store.spans.nowMs();
+  const author = nameAuthor(caller);
+  const rows = scaled.map((each) => buildPostedRow(each, { author, nowMs }));
   // Of two scores with one id, the later one counts.
   const byId = new Map(rows.map((row) => [row.scoreId, row]));
   const formers = await store.scores.byIds([...byId.keys()]);
   const current = [...byId.values()].map((row) => replaceFormer(row, formers.get(row.scoreId)));
-  const joined = await join(store, current);
+  const runs = await readPostedRuns(store, current);
+  const joined = current.map((score) => joinPostedScore(score, runs) ?? score);
   await store.scores.write(joined);
   // A run that was stored meanwhile did not see the scores.
   const late = joined.filter(isUnjoined);
-  await store.scores.write(joinPostedScores(late, await readRuns(store, late)));
+  await store.scores.write(joinPostedScores(late, await readPostedRuns(store, late)));
   await reopenDisliked(store, rows, nowMs - reopenMs);
   return rows.map(({ scoreId }) => scoreId);
 }
@@ -79,27 +102,38 @@ async function reopenDisliked(
   await store.reopenTraces([...stored.values()], sinceMs);
 }
 
-function refusePurged(posted: readonly PostedScore[], tenant: string, purged: PurgedTraces): void {
-  const faults = posted.flatMap(({ traceId }, index) =>
+type OwnedScore = GivenScore & { readonly tenant: string };
+
+function listPurged(owned: readonly OwnedScore[], purged: PurgedTraces, pathOf: PathOf): PostedFault[] {
+  return owned.flatMap(({ tenant, traceId }, index) =>
     traceId !== '' && purged.has({ tenant, traceId })
-      ? [{ path: `[${index}].traceId`, message: `the trace ${traceId} was purged` }]
+      ? [{ path: pathOf(index, 'traceId'), message: `the trace ${traceId} was purged` }]
       : [],
   );
-  if (faults.length > 0) {
-    const message = faults.map((fault) => `${fault.path}: ${fault.message}`).join('; ');
-    throw new InvalidInputError(message, { errors: faults });
-  }
 }
+
+function listOutside(scaled: readonly ScaledScore[], pathOf: PathOf): PostedFault[] {
+  return scaled.flatMap(({ scorer, score, scale: { scoreMin, scoreMax } }, index) =>
+    scoreMin !== null && scoreMax !== null && (score < scoreMin || score > scoreMax)
+      ? [
+          {
+            path: pathOf(index, 'score'),
+            message: `write a number from ${scoreMin} to ${scoreMax}, the range of ${scorer}`,
+          },
+        ]
+      : [],
+  );
+}
+
+type ScaledScore = OwnedScore & { readonly scale: Scale };
 
 interface PostTerms {
   readonly author: string;
-  readonly tenant: string;
   readonly nowMs: number;
-  readonly scorers: Config['scorers'];
 }
 
-function buildPostedRow(posted: PostedScore, { author, tenant, nowMs, scorers }: PostTerms): Score {
-  const { traceId, spanId, sessionId, scorer, source } = posted;
+function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Score {
+  const { tenant, traceId, spanId, sessionId, scorer, source, scale } = posted;
   const scoredBy = posted.scoredBy ?? author;
   const fingerprint = computeAuthorFingerprint(source, scoredBy);
   const ofSession = traceId === '';
@@ -109,7 +143,6 @@ function buildPostedRow(posted: PostedScore, { author, tenant, nowMs, scorers }:
     : spanId === ''
       ? traceId
       : `${traceId}/${spanId}`;
-  const [scoreMin, scoreMax] = scorers[scorer]?.range ?? [null, null];
   return {
     // Whether a span is an agent or a model call is known when its trace is read. It does not change the id.
     scoreId: computeScoreId({ tenant, target, targetId, scorer, fingerprint }),
@@ -126,9 +159,7 @@ function buildPostedRow(posted: PostedScore, { author, tenant, nowMs, scorers }:
     promptVersion: '',
     score: posted.score,
     label: posted.label,
-    higherIsBetter: scorers[scorer]?.higherIsBetter ?? null,
-    scoreMin,
-    scoreMax,
+    ...scale,
     reason: posted.reason,
     verdicts: [],
     serviceName: '',
@@ -170,17 +201,4 @@ function replaceFormer(row: Score, former: Score | undefined): Score {
         revision: former.revision + 1,
         evidenceUntil: Math.max(row.evidenceUntil, former.evidenceUntil + 1),
       };
-}
-
-async function join(store: Pick<Store, 'runs'>, scores: readonly Score[]): Promise<Score[]> {
-  const runs = await readRuns(store, scores);
-  return scores.map((score) => joinPostedScore(score, runs) ?? score);
-}
-
-async function readRuns({ runs }: Pick<Store, 'runs'>, scores: readonly Score[]) {
-  const keys = new Map(
-    scores.filter(({ traceId }) => traceId !== '').map((score) => [joinTraceKey(score), score]),
-  );
-  const found = keys.size === 0 ? [] : (await runs.ofTraces([...keys.values()])).values();
-  return [...found].flat();
 }

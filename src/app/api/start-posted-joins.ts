@@ -1,7 +1,9 @@
 import type { Score } from '../../domain/score.ts';
 import { DAY_MS } from '../../domain/durations.ts';
+import { joinSessionKey } from '../../store/contracts/sessions.ts';
 import { joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
 import type { Store } from '../../store/contracts/store.ts';
+import { listSessions, readPostedRuns } from './posted-runs.ts';
 import { type DutyDeps, startRepeatedDuty } from '../repeat-duty.ts';
 import type { StartedPart } from '../stop-parts.ts';
 
@@ -17,33 +19,26 @@ const WAIT_MS = DAY_MS;
 /** Most scores that wait. */
 const MAX_WAITING = 10_000;
 
+type JoinStores = Pick<Store, 'labels' | 'scores' | 'runs' | 'sessions' | 'spans'>;
+
 /**
  * Starts to join posted scores with runs, in one of the scorer processes at a time. A post and the store of its run may overlap: the post
  * finds no run yet, and the scorer has read the scores of the trace before the post. Then neither of both joins them.
  */
-export function startPostedJoins(
-  { labels, scores, runs, spans }: Pick<Store, 'labels' | 'scores' | 'runs' | 'spans'>,
-  deps: DutyDeps,
-): StartedPart {
+export function startPostedJoins(store: JoinStores, deps: DutyDeps): StartedPart {
   const waiting = new Map<string, Score>();
   let readUntilMs: number | undefined;
   const work = async () => {
-    const nowMs = await spans.nowMs();
+    const nowMs = await store.spans.nowMs();
     const writtenSinceMs = Math.min(readUntilMs ?? nowMs - WAIT_MS, nowMs) - OVERLAP_MS;
-    for (const score of await labels.unjoined({ writtenSinceMs, limit: MAX_WAITING })) {
+    for (const score of await store.labels.unjoined({ writtenSinceMs, limit: MAX_WAITING })) {
       waiting.set(score.scoreId, score);
     }
-    readUntilMs = nowMs;
     forgetOldest(waiting, nowMs);
-    if (waiting.size === 0) {
-      return;
+    if (waiting.size > 0) {
+      await joinWaiting(store, waiting, writtenSinceMs);
     }
-    const known = [...(await runs.ofTraces([...waiting.values()])).values()].flat();
-    const found = [...waiting.values()].filter((score) => joinPostedScore(score, known) !== undefined);
-    // Somebody may have replaced or deleted a score since it was read.
-    const current = await scores.byIds(found.map(({ scoreId }) => scoreId));
-    await scores.write(joinPostedScores([...current.values()], known));
-    found.forEach(({ scoreId }) => waiting.delete(scoreId));
+    readUntilMs = nowMs;
   };
   const onIdle = () => {
     waiting.clear();
@@ -51,6 +46,27 @@ export function startPostedJoins(
   };
   const failing = 'posted scores wait for the facts of their runs';
   return startRepeatedDuty({ duty: 'posted scores', everyMs: LOOK_EVERY_MS, failing, work, onIdle }, deps);
+}
+
+/** Joins the waiting scores whose runs are known by now, and takes them out. */
+async function joinWaiting(store: JoinStores, waiting: Map<string, Score>, sinceMs: number): Promise<void> {
+  const known = await readPostedRuns(store, await leaveOutIdle(store, [...waiting.values()], sinceMs));
+  const found = [...waiting.values()].filter((score) => joinPostedScore(score, known) !== undefined);
+  // Somebody may have replaced or deleted a score since it was read.
+  const current = await store.scores.byIds(found.map(({ scoreId }) => scoreId));
+  await store.scores.write(joinPostedScores([...current.values()], known));
+  found.forEach(({ scoreId }) => waiting.delete(scoreId));
+}
+
+/** Leaves out the scores of sessions without a turn since a time: their turns were looked up before, and the look-up is costly. */
+async function leaveOutIdle(
+  { sessions }: Pick<Store, 'sessions'>,
+  waiting: readonly Score[],
+  sinceMs: number,
+): Promise<Score[]> {
+  const changed = await sessions.changed(listSessions(waiting), sinceMs);
+  const names = new Set(changed.map(joinSessionKey));
+  return waiting.filter((score) => score.traceId !== '' || names.has(joinSessionKey(score)));
 }
 
 function forgetOldest(waiting: Map<string, Score>, nowMs: number): void {

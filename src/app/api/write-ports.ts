@@ -10,6 +10,7 @@ import { loadPurgeKey } from '../jobs/purges.ts';
 import { createWriteRecorder } from './audit.ts';
 import { createBackfillWrites } from './backfill-requests.ts';
 import { deleteScore } from './delete-score.ts';
+import { narrowTenant } from '../reads/scope-options.ts';
 import { createPostDeps, postScores } from './posted-scores.ts';
 import { createPreviewWrites } from './preview-requests.ts';
 import { startPurge } from './purge-requests.ts';
@@ -66,14 +67,19 @@ export function createWriteOpener(
         },
       },
       scores: {
-        post: (scores) => postScores(posting, caller, scores),
+        post: (scores, named) => postScores(posting, narrow(caller, named), scores),
         delete: (scoreId) => deleteScore(store, caller, scoreId),
         run: (request, signal) => scoreNow({ config, store, onDemand, signal }, caller, request),
       },
-      labels: { store: (label) => storeLabel(posting, caller, label) },
+      labels: { store: (label, named) => storeLabel(posting, narrow(caller, named), label) },
       purges: { start: (request) => startPurge(config, store, caller, request) },
       previews: createPreviewWrites({ config, store, onDemand }, caller),
       backfills: createBackfillWrites({ config, store, onDemand }, caller),
     };
   };
+}
+
+/** Returns a caller that sees only the tenant that it names. */
+function narrow(caller: Caller, named: string | undefined): Caller {
+  return { ...caller, tenant: narrowTenant(caller.tenant, named) };
 }

@@ -5,6 +5,8 @@ import { InvalidInputError } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { ListStore } from '../../store/contracts/lists.ts';
+import { pathsOf } from '../api/posted-faults.ts';
+import { findTenants } from '../api/posted-tenants.ts';
 import { nameAuthor, postScores, type PostDeps } from '../api/posted-scores.ts';
 
 /** Most scores of a target that are read. */
@@ -15,29 +17,23 @@ export type LabelDeps = PostDeps & { readonly store: PostDeps['store'] & { reado
 
 /**
  * Stores a label as a score of a person, and returns the scores of the scorer on the same target. Throws an `InvalidInputError` for a
- * target that several tenants have, and for an answer without a known scale.
+ * target that several tenants have, for an answer without a known scale, and for a score outside of its range.
  */
 export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLabel): Promise<LabelView> {
   const { answer, note, reviewer = nameAuthor(caller), ...target } = given;
-  const scores = await readScores(deps.store.lists, caller, given);
+  const [tenant = ''] = await findTenants(deps.store.labels, caller, [given], pathsOf(given));
+  const scores = await readScores(deps.store.lists, tenant, given);
   const [newest] = scores;
-  const tenants = new Set(scores.map(({ tenant }) => tenant));
-  if (tenants.size > 1) {
-    throw new InvalidInputError(
-      `${given.traceId === '' ? 'sessionId' : 'traceId'}: ${tenants.size} tenants have this id; use a token of one of them`,
-    );
-  }
   const score = typeof answer === 'number' ? answer : findEnd(given.scorer, newest, answer);
-  const posted = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
-  const author = { ...caller, tenant: caller.tenant ?? newest?.tenant };
-  const [scoreId = ''] = await postScores(deps, author, [posted]);
+  const row = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
+  const [scoreId = ''] = await postScores(deps, { ...caller, tenant }, { ...row, scale: newest });
   return { scoreId, reviewer, score, agrees: newest === undefined ? null : isAgreed(score, newest), scores };
 }
 
 /** Reads the scores of the scorer on a target, the last scored first. */
 async function readScores(
   lists: ListStore,
-  { tenant }: Caller,
+  tenant: string,
   { traceId, spanId, sessionId, scorer }: GivenLabel,
 ): Promise<Score[]> {
   const isOfSession = traceId === '';

@@ -1,5 +1,4 @@
 import type { ConfigurationPorts, JudgeState, RuleView, ScorerView } from '../../api/lists/read-ports.ts';
-import { PREBUILT_SCORERS } from '../../components.ts';
 import { isLiveRule } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
@@ -10,7 +9,8 @@ import type { RuleVersion } from '../../store/contracts/stores.ts';
 import { countCoverage } from '../aggregates/count-coverage.ts';
 import { createBudgetWatch } from '../budgets/budget-watch.ts';
 import type { Config } from '../config/index.ts';
-import { listConfiguredScorers } from '../scoring/scorer-names.ts';
+import { findScorerEntry, listConfiguredScorers } from '../scoring/scorer-names.ts';
+import { declareScale } from '../scoring/scorer-scales.ts';
 
 /** Configuration of this process, and what it knows only when it scores. */
 export interface ConfigurationSource {
@@ -84,7 +84,7 @@ interface ScorerTerms {
 }
 
 function viewScorer(name: string, { config, runRules, versions, stored }: ScorerTerms): ScorerView {
-  const { entry, prebuilt } = findEntry(name, config);
+  const { entry, prebuilt } = findScorerEntry(name, config);
   const configured = listConfiguredScorers(config);
   const rows = stored.filter((row) => findRowScorer(row, configured) === name);
   const using = versions.filter((version) => readScorers(version).includes(name));
@@ -103,31 +103,11 @@ function viewScorer(name: string, { config, runRules, versions, stored }: Scorer
 
 /** Views what the loaded scorer declares, else its entry. */
 function viewBound(entry: Config['scorers'][string] | undefined, bound: PreparedScorer | undefined) {
-  const { range, higherIsBetter } = { ...entry, ...withoutAbsent(bound?.scorer) };
-  const [scoreMin, scoreMax] = range ?? [null, null];
   return {
     version: bound?.scorer.version ?? null,
     fingerprint: bound?.fingerprint ?? null,
-    higherIsBetter: higherIsBetter ?? null,
-    scoreMin,
-    scoreMax,
+    ...declareScale(entry, bound?.scorer),
   };
-}
-
-function withoutAbsent({
-  range,
-  higherIsBetter,
-}: Partial<Pick<PreparedScorer['scorer'], 'range' | 'higherIsBetter'>> = {}) {
-  return { ...(range ? { range } : {}), ...(typeof higherIsBetter === 'boolean' ? { higherIsBetter } : {}) };
-}
-
-function findEntry(name: string, { scorers }: Pick<Config, 'scorers'>) {
-  const entry = Object.hasOwn(scorers, name) ? scorers[name] : undefined;
-  const prebuilt =
-    entry?.module === undefined
-      ? PREBUILT_SCORERS.find((scorer) => scorer.name === (entry?.use ?? name))
-      : undefined;
-  return { entry, prebuilt };
 }
 
 function findBound(name: string, rules: readonly PreparedRule[] | undefined): PreparedScorer | undefined {
@@ -140,7 +120,7 @@ function readJudge(
   config: Config,
   rules: readonly PreparedRule[] | undefined,
 ): string | undefined {
-  const { entry, prebuilt } = findEntry(name, config);
+  const { entry, prebuilt } = findScorerEntry(name, config);
   const bound = findBound(name, rules)?.judgeModel ?? '';
   return bound !== ''
     ? bound

@@ -63,6 +63,7 @@ export function createSpoolStores(spool: TraceSpool, nowMs: number): ScoringStor
     sessions: {
       undecided: none,
       activity: nothing,
+      changed: none,
       list: none,
       find: none,
       turns: async () => ({ turns: [], count: 0 }),

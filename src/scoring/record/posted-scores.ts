@@ -14,13 +14,18 @@ export function joinPostedScores(scores: readonly Score[], records: readonly Run
   });
 }
 
-/** Adds the facts of its run to a posted score. Returns undefined while the run is not known. */
+/** Adds the facts of its run, or of the turns of its session, to a posted score. Returns undefined while none is known. */
 export function joinPostedScore(score: Score, records: readonly RunRecord[]): Score | undefined {
-  const present = records.filter(
-    ({ isDeleted, tenant, traceId }) => !isDeleted && tenant === score.tenant && traceId === score.traceId,
-  );
+  const ofTenant = records.filter(({ isDeleted, tenant }) => !isDeleted && tenant === score.tenant);
+  const present = ofTenant.filter(({ traceId }) => traceId === score.traceId);
   const own = present.find(({ targetId }) => targetId === score.targetId);
-  const record = own ?? present.find(({ target }) => target === 'trace');
+  const whole =
+    score.traceId === ''
+      ? joinTurns(
+          ofTenant.filter(({ target, sessionId }) => target === 'trace' && sessionId === score.sessionId),
+        )
+      : present.find(({ target }) => target === 'trace');
+  const record = own ?? whole;
   if (record === undefined) {
     return undefined;
   }
@@ -39,4 +44,19 @@ export function joinPostedScore(score: Score, records: readonly RunRecord[]): Sc
     traceTimestamp: record.startedAt,
     completeness: 'complete',
   };
+}
+
+/** Joins the turns of a session to one record, with the facts that a score of the session has (`buildSessionContent`). */
+function joinTurns(turns: readonly RunRecord[]): RunRecord | undefined {
+  const newestFirst = turns.toSorted((a, b) => b.startedAt - a.startedAt);
+  const last = newestFirst.find(({ notScorable }) => notScorable === '') ?? newestFirst[0];
+  return (
+    last && {
+      ...last,
+      spanId: '',
+      userId: newestFirst.find(({ userId }) => userId !== '')?.userId ?? '',
+      models: newestFirst.flatMap(({ models }) => models),
+      startedAt: newestFirst.at(-1)?.startedAt ?? last.startedAt,
+    }
+  );
 }

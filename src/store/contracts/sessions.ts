@@ -75,6 +75,8 @@ export interface SessionStore {
   undecided(query: UndecidedSessionsQuery): Promise<SessionActivity[]>;
   /** Reads the arrivals of a session; undefined for one without a turn. */
   activity(key: SessionKey): Promise<SessionActivity | undefined>;
+  /** Finds those of these sessions with a turn that was read at or after a time, Unix milliseconds. */
+  changed(keys: readonly SessionKey[], sinceMs: number): Promise<SessionKey[]>;
   /** Lists sessions by their last turn, in the order of its start. */
   list(query: EndedSessionsQuery): Promise<EndedSession[]>;
   /** Finds the sessions of this id, of any tenant. */

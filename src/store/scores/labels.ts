@@ -14,6 +14,8 @@ import type { Score } from '../../domain/score.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { readScales } from './scorer-scales.ts';
+import { readTenants } from './target-tenants.ts';
 import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
 
 /** Bands of a range. */
@@ -68,6 +70,8 @@ export function createLabelStore(database: Database): LabelStore {
       >(READ_LABELLED_VERSIONS, { ...sinceParams(sinceMs), limit });
       return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
     },
+    tenantsOf: (kind, ids) => readTenants(database, kind, ids),
+    scales: (query) => readScales(database, query),
     unjoined: (query) => readUnjoined(database, query),
     reviewers: async ({ limit, ...query }) => {
       const rows = await database.rows<{ reviewer: string; fingerprint: string; labels: string }>(
@@ -90,7 +94,7 @@ async function readUnjoined(
      WHERE ScoreId IN (
        SELECT ScoreId FROM scores
        WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND Source IN ('human', 'api')
-         AND Completeness = 'partial' AND TraceId != '')
+         AND Completeness = 'partial')
        AND ScoredBy != '' AND Completeness = 'partial'
      ORDER BY ScoredAt DESC, ScoreId
      LIMIT {limit:UInt32}`,

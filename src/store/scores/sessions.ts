@@ -25,6 +25,7 @@ export function createSessionStore(database: Database): SessionStore {
   return {
     undecided: (query) => readUndecidedSessions(database, query),
     activity: (key) => readActivity(database, key),
+    changed: (keys, sinceMs) => readChanged(database, keys, sinceMs),
     list: (query) => listEnded(database, query),
     find: (sessionId) => findSessions(database, sessionId),
     turns: async (key, limit) => (await readTurns(database, [key], limit))[0] ?? NO_TURNS,
@@ -150,6 +151,28 @@ async function readActivity(database: Database, key: SessionKey): Promise<Sessio
   return row && toActivity(row);
 }
 
+async function readChanged(
+  database: Database,
+  keys: readonly SessionKey[],
+  sinceMs: number,
+): Promise<SessionKey[]> {
+  const found: SessionKey[] = [];
+  for (const slice of splitIntoSlices(keys)) {
+    found.push(
+      ...(await database.rows<SessionKey>(
+        `SELECT DISTINCT Tenant AS tenant, SessionId AS sessionId FROM (${RECENT})
+         WHERE (Tenant, SessionId) IN {keys:Array(Tuple(String, String))}`,
+        { since: Math.max(0, Math.trunc(sinceMs)), keys: slice.map(toTuple) },
+      )),
+    );
+  }
+  return found;
+}
+
+function toTuple({ tenant, sessionId }: SessionKey): TupleParam {
+  return new TupleParam([tenant, sessionId]);
+}
+
 /** The inner query finds candidates by the index on the start; a later turn then takes a session out of the range. */
 async function listEnded(
   database: Database,
@@ -219,7 +242,7 @@ async function readTurns(
          GROUP BY Tenant, SessionId, TraceId
          ORDER BY startedAt DESC, traceId DESC
          LIMIT {limit:UInt32} BY tenant, sessionId`,
-        { keys: slice.map(({ tenant, sessionId }) => new TupleParam([tenant, sessionId])), limit },
+        { keys: slice.map(toTuple), limit },
       )),
     );
   }

@@ -239,7 +239,7 @@ describe('POST /labels', () => {
     await storeScores('of-all', [0.2], { traceId, tenant: 'b' });
     expect(await post({ traceId, scorer: 'of-all', passes: true }, tokenOf('label'))).toMatchObject({
       status: 400,
-      body: { detail: expect.stringContaining('2 tenants have this id') },
+      body: { detail: expect.stringContaining('several tenants have the trace') },
     });
   });
 
@@ -263,6 +263,7 @@ describe('POST /labels', () => {
   it.each([
     ['neither passes nor score', {}, /score: give either passes or score/],
     ['both of them', { passes: true, score: 1 }, /score: give either passes or score/],
+    ['a score that is too great', { score: 1e308 }, /score: .*-1e\+100 to 1e\+100/],
     ['no trace', { score: 1, traceId: undefined }, /traceId/],
     ['passes without a score of the scorer', { passes: true }, /passes: .*send score instead/],
   ])('refuses %s', async (_, more, expected) => {

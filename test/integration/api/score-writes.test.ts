@@ -3,10 +3,7 @@ import type { ScoreWrites } from '../../../src/api/access/write-ports.ts';
 import type { Caller } from '../../../src/api/api-env.ts';
 import type { ApiPorts } from '../../../src/api/ports.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startPostedJoins } from '../../../src/app/api/start-posted-joins.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
-import { startDuties } from '../../../src/ownership/duties.ts';
-import { systemTimers } from '../../../src/scoring/live/timers.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { createScoring } from '../../../src/scoring/scoring.ts';
 import { liveMode } from '../../../src/scoring/scoring-mode.ts';
@@ -14,6 +11,7 @@ import { prepareRule } from '../../../src/scoring/select/rule.ts';
 import { recordRules } from '../../../src/scoring/select/rule-history.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
+import { startJoins } from '../../support/api/posted-joins.ts';
 import { buildRule, judged } from '../../support/scoring/scoring-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
@@ -133,7 +131,7 @@ describe('POST /scores', () => {
     await readLive(traceId, overlapped);
     expect(await readScore(id)).toMatchObject({ agent: '', completeness: 'partial' });
 
-    const processes = [startJoins(), startJoins()];
+    const processes = [startJoins(store), startJoins(store)];
     await expect.poll(async () => (await readScore(id))?.completeness).toBe('complete');
     const [run] = (await store.runs.ofTraces([{ tenant: 'a', traceId }])).values();
     expect(await readScore(id)).toMatchObject({ score: 1, agent: run?.[0]?.agent, scoredBy: 'label of a' });
@@ -158,6 +156,7 @@ describe('POST /scores', () => {
   it.each([
     ['no trace', { traceId: undefined }, /traceId/],
     ['a short trace id', { traceId: 'abc' }, /32 hex digits/],
+    ['a score that sums of squares cannot hold', { score: -1e101 }, /score: .*-1e\+100 to 1e\+100/],
     ['a score that is no number', { score: 'high' }, /score/],
     ['an unknown field', { scor: 1 }, /scor/],
     ['a source of our own', { source: 'live' }, /source/],
@@ -166,17 +165,6 @@ describe('POST /scores', () => {
     expect([status, String(body['detail'])]).toEqual([400, expect.stringMatching(expected)]);
     expect((await post([label(newTraceId()), label(newTraceId(), more)])).status).toBe(400);
   });
-
-  /** Starts what a scorer process does for posted scores, with short waits. */
-  function startJoins(): () => Promise<void> {
-    const duties = startDuties(world.store.duties, { settleMs: 0, lookEveryMs: 20 });
-    const timers = { ...systemTimers, sleep: () => sleep(20) };
-    const part = startPostedJoins(world.store, { duties, log: silentLog, timers });
-    return async () => {
-      await part.stop();
-      duties.stop();
-    };
-  }
 
   /** Scores a trace live, as soon as it is ready. */
   async function readLive(traceId: string, store = world.store): Promise<void> {
@@ -236,6 +224,15 @@ describe('DELETE /scores/{scoreId}', () => {
     await read(true);
     await read(false);
     expect(await store.scores.ofTraces([{ tenant: 'a', traceId }])).toEqual(new Map());
+  });
+
+  it('takes the id in capitals, too', async () => {
+    const score = buildScore({ tenant: 'a' });
+    await world.store.scores.write([score]);
+    expect(await remove(score.scoreId.toUpperCase())).toMatchObject({
+      status: 200,
+      body: { deleted: score.scoreId },
+    });
   });
 
   it('does not find a score of another tenant', async () => {

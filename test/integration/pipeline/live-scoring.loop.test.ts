@@ -237,7 +237,7 @@ describe('live scoring on the engine', () => {
     });
     const post = (reopenMs: number, ...posted: PostedScore[]) =>
       postScores(
-        { store, purged: NOTHING_PURGED, scorers: {}, reopenMs },
+        { store, purged: NOTHING_PURGED, readScales: async () => new Map(), reopenMs },
         { name: 'ann', tenant: '' },
         posted,
       );

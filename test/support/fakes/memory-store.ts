@@ -318,6 +318,10 @@ export class MemoryStore {
           .sort((a, b) => a.lastArrivalMs - b.lastArrivalMs)
           .slice(0, limit),
       activity: async (key) => this.#sessions().find((each) => isSameSession(each, key)),
+      changed: async (keys, sinceMs) =>
+        this.#sessions().filter(
+          (each) => each.lastArrivalMs >= sinceMs && keys.some((key) => isSameSession(each, key)),
+        ),
       list: async ({ tenant, fromMs, toMs, after, limit }) =>
         this.#sessions()
           .map((each) => ({ ...each, lastTurnMs: this.#lastTurnMs(each) }))

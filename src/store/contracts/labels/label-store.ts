@@ -1,4 +1,5 @@
 import type { VersionFacts } from '../../../domain/agreement/label-agreement.ts';
+import type { Scale } from '../../../domain/agreement/directed-score.ts';
 import type { TargetKind } from '../../../domain/trace/agent-run.ts';
 import type { Score } from '../../../domain/score.ts';
 
@@ -85,6 +86,19 @@ export interface LabelStore {
   }): Promise<readonly LabelledVersion[]>;
   /** Reads the reviewers with the most labels. */
   reviewers(query: LabelledScorer & { readonly limit: number }): Promise<readonly Reviewer[]>;
+  /** Reads the tenants that have these traces or sessions, in order, by id. An unknown id is absent. */
+  tenantsOf(
+    kind: 'trace' | 'session',
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly string[]>>;
+  /**
+   * Reads the scales of scorers by the names of their rows: those of the newest scores of the last 30 days. A name without such a score
+   * is absent.
+   */
+  scales(query: {
+    readonly scorers: readonly string[];
+    readonly tenants: readonly string[];
+  }): Promise<ReadonlyMap<string, Scale>>;
   /** Reads scores that were posted before their run was known, and written since a time (Unix milliseconds): the newest ones. */
   unjoined(query: { readonly writtenSinceMs: number; readonly limit: number }): Promise<readonly Score[]>;
 }

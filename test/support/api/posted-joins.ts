@@ -1,0 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startPostedJoins } from '../../../src/app/api/start-posted-joins.ts';
+import { startDuties } from '../../../src/ownership/duties.ts';
+import { systemTimers } from '../../../src/scoring/live/timers.ts';
+import type { Store } from '../../../src/store/contracts/store.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+
+/** Starts what a scorer process does for posted scores, with short waits. Returns its stop. */
+export function startJoins(store: Store): () => Promise<void> {
+  const duties = startDuties(store.duties, { settleMs: 0, lookEveryMs: 20 });
+  const timers = { ...systemTimers, sleep: () => sleep(20) };
+  const part = startPostedJoins(store, { duties, log: silentLog, timers });
+  return async () => {
+    await part.stop();
+    duties.stop();
+  };
+}
