@@ -104,13 +104,16 @@ function convertCells(record: Readonly<Record<string, string>>): Record<string, 
 
 function convertCell(name: string, cell: string): unknown {
   if (name === 'score') {
-    return Number.isNaN(Number(cell)) ? cell : Number(cell);
+    return DECIMAL.test(cell.trim()) ? Number(cell) : cell;
   }
   if (name === 'passes') {
     return { true: true, false: false }[cell.toLowerCase()] ?? cell;
   }
   return cell.replace(ESCAPED, '');
 }
+
+/** Decimal number, as programs and spreadsheets write it. */
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu;
 
 /** Start of a cell that a spreadsheet would compute, behind the sign that prevents it. */
 const ESCAPED = /^'(?=['=+\-@\t\r])/u;
