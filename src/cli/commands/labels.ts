@@ -25,6 +25,7 @@ import {
   parseLabels,
   readLabelText,
 } from '../input/label-file.ts';
+import { listRowNames } from '../input/scorer-names.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { table } from '../show/output.ts';
 
@@ -82,7 +83,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
   labels
     .command('export')
     .description('Print labels, newest run first.')
-    .option('--scorer <name>', 'only labels for this scorer')
+    .option('--scorer <name>', 'only labels for this scorer; grounding and panel mean all of their rows')
     .addOption(
       new Option('--since <when>', 'runs that began since 1h, 7d, or a date and time').argParser(parseMoment),
     )
@@ -94,7 +95,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
     .description(
       `Compare each version of a scorer with people: Cohen's kappa with its 95 % interval, confusion, sensitivity and specificity with theirs, and from ${MIN_LABELS} labels on the corrected pass rate.`,
     )
-    .requiredOption('--scorer <name>', 'name of the score rows')
+    .requiredOption('--scorer <name>', 'compare this scorer; grounding and panel mean all of their rows')
     .addOption(
       new Option(
         '--since <when>',
@@ -145,18 +146,19 @@ async function importFile(context: CommandContext, file: string, options: Import
 }
 
 async function exportLabels(context: CommandContext, options: ExportOptions): Promise<ExitCode> {
-  const { store } = await context.openApp();
+  const { config, store } = await context.openApp();
   const format = context.out.json ? 'ndjson' : options.format;
+  const { scorer } = options;
+  const filters = {
+    source: ['human'] as const,
+    ...(scorer === undefined ? {} : { scorer: await listRowNames(scorer, config, store) }),
+    ...(options.since === undefined ? {} : { sinceMs: options.since }),
+  };
   const sink = openSink(context, options.out, format);
   let count = 0;
   if (format === 'csv') {
     await sink.write(CSV_HEAD);
   }
-  const filters = {
-    source: ['human'] as const,
-    ...(options.scorer === undefined ? {} : { scorer: [options.scorer] }),
-    ...(options.since === undefined ? {} : { sinceMs: options.since }),
-  };
   for (let after: ListKey | null | undefined; after !== null;) {
     const page = await store.lists.scores(filters, { limit: PAGE, after });
     for (const score of page.items) {
@@ -218,15 +220,16 @@ function toExported(score: Score): ExportedLabel {
 }
 
 async function agreement(context: CommandContext, options: AgreementOptions): Promise<ExitCode> {
-  const { store } = await context.openApp();
+  const { config, store } = await context.openApp();
   const { readAgreement } = await import('../../labels/read-agreement.ts');
   const nowMs = await store.spans.nowMs();
   const sinceMs = options.since ?? nowMs - DEFAULT_RANGE_MS;
   const { scorer } = options;
-  const reading = await readAgreement(store, { scorer, sinceMs, nowMs });
+  const scorers = await listRowNames(scorer, config, store);
+  const reading = await readAgreement(store, { scorers, sinceMs, nowMs });
   if (reading.versions.length === 0) {
     context.out.talk(
-      `no run since ${isoTime(sinceMs)} has both a score of ${scorer} and a label for it; label some: GET /api/v1/labels/queue?scorer=${scorer}, or spanscore labels import`,
+      `no run since ${isoTime(sinceMs)} has both a score of ${scorer} and a label for it; label some: GET /api/v1/labels/queue?scorer=${scorers.at(-1)}, or spanscore labels import`,
     );
   }
   const document = agreementJson({ scorer, sinceMs, untilMs: nowMs, reading });
@@ -238,6 +241,7 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
   const ofVersions = versions.map((version) => {
     const { confusion, corrected } = version;
     return [
+      cleanLine(version.scorer, 60),
       version.fingerprint.slice(0, FINGERPRINT_DIGITS),
       cleanLine(version.judgeModel || '-', 40),
       String(version.n),
@@ -253,6 +257,7 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
     ];
   });
   const head = [
+    'SCORER',
     'VERSION',
     'JUDGE',
     'LABELS',
@@ -263,7 +268,8 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
     'BOTH FAIL',
   ];
   const rates = ['SENSITIVITY', 'SPECIFICITY', 'PASS RATE', 'CORRECTED'];
-  const people = reviewers.map(({ left, right, n, kappa, kappaLow, kappaHigh }) => [
+  const people = reviewers.map(({ scorer, left, right, n, kappa, kappaLow, kappaHigh }) => [
+    cleanLine(scorer, 60),
     cleanLine(left, 40),
     cleanLine(right, 40),
     String(n),
@@ -271,7 +277,7 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
   ]);
   return [
     ...(ofVersions.length === 0 ? [] : [table([...head, ...rates], ofVersions)]),
-    ...(people.length === 0 ? [] : [table(['REVIEWER', 'REVIEWER', 'LABELS', 'KAPPA'], people)]),
+    ...(people.length === 0 ? [] : [table(['SCORER', 'REVIEWER', 'REVIEWER', 'LABELS', 'KAPPA'], people)]),
   ].join('\n\n');
 }
 
