@@ -10,6 +10,7 @@ import { parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { listRowNames } from '../input/scorer-names.ts';
+import { reportFile } from '../show/report-file.ts';
 
 interface ExportOptions {
   readonly since: number;
@@ -54,7 +55,7 @@ async function exportScores(context: CommandContext, options: ExportOptions): Pr
   if (untilMs !== undefined && !(sinceMs < untilMs)) {
     throw new RequestError('--until: must be after --since');
   }
-  const format = chooseFormat(context, options);
+  const format = options.format ?? guessFormat(out ?? '');
   if (format === 'parquet' && out === undefined) {
     throw new RequestError('--format parquet: name a file with --out');
   }
@@ -75,16 +76,19 @@ async function exportScores(context: CommandContext, options: ExportOptions): Pr
   }
   const path = resolve(context.cwd, out);
   await writeWhole(path, bytes);
-  context.out.talk(`${path}: ${(await stat(path)).size} bytes of ${format}`);
+  const bytesWritten = (await stat(path)).size;
+  await reportFile(
+    context.out,
+    { file: path, format, bytes: bytesWritten },
+    `${path}: ${bytesWritten} bytes of ${format}`,
+  );
   return EXIT.done;
 }
 
-function chooseFormat({ out: { json } }: CommandContext, { format, out }: ExportOptions): ExportFormat {
-  if (format !== undefined) {
-    return format;
-  }
-  const named = out === undefined ? '' : extname(out).slice(1).toLowerCase();
-  return json ? 'ndjson' : (EXPORT_FORMATS.find((each) => each === named) ?? 'ndjson');
+/** Guesses the format of a file by its name. */
+function guessFormat(name: string): ExportFormat {
+  const ending = extname(name).slice(1).toLowerCase();
+  return EXPORT_FORMATS.find((format) => format === ending) ?? 'ndjson';
 }
 
 /** Writes a file that has its name only when it is whole. Throws an `InvalidInputError` for a path that cannot be written. */

@@ -28,6 +28,7 @@ import {
 import { listRowNames } from '../input/scorer-names.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { table } from '../show/output.ts';
+import { reportFile } from '../show/report-file.ts';
 
 interface ImportOptions {
   readonly format?: LabelFormat;
@@ -38,7 +39,7 @@ interface ImportOptions {
 interface ExportOptions {
   readonly scorer?: string;
   readonly since?: number;
-  readonly format: LabelFormat;
+  readonly format?: LabelFormat;
   readonly out?: string;
 }
 
@@ -87,8 +88,12 @@ export const registerLabels: RegisterCommand = (program, bind) => {
     .addOption(
       new Option('--since <when>', 'runs that began since 1h, 7d, or a date and time').argParser(parseMoment),
     )
-    .addOption(new Option('--format <format>', 'format of the lines').choices(LABEL_FORMATS).default('csv'))
-    .option('--out <file>', 'write to this file')
+    .addOption(
+      new Option('--format <format>', 'format (default: by the name of the file, else csv)').choices(
+        LABEL_FORMATS,
+      ),
+    )
+    .option('--out <file>', 'write to this file; without it to stdout')
     .action(bind(exportLabels));
   labels
     .command('agreement')
@@ -147,7 +152,7 @@ async function importFile(context: CommandContext, file: string, options: Import
 
 async function exportLabels(context: CommandContext, options: ExportOptions): Promise<ExitCode> {
   const { config, store } = await context.openApp();
-  const format = context.out.json ? 'ndjson' : options.format;
+  const format = chooseFormat(context, options);
   const { scorer } = options;
   const filters = {
     source: ['human'] as const,
@@ -169,8 +174,22 @@ async function exportLabels(context: CommandContext, options: ExportOptions): Pr
     after = page.next;
   }
   await sink.end();
-  context.out.talk(`${formatCount(count, 'label')} exported`);
+  const message = `${formatCount(count, 'label')} exported`;
+  if (options.out === undefined) {
+    context.out.talk(message);
+  } else {
+    const file = resolve(context.cwd, options.out);
+    await reportFile(context.out, { file, format, labels: count }, message);
+  }
   return EXIT.done;
+}
+
+/** Chooses the format of a file as the import guesses it, and that of stdout by `--json`. */
+function chooseFormat({ out: { json } }: CommandContext, { format, out }: ExportOptions): LabelFormat {
+  if (out === undefined) {
+    return json ? 'ndjson' : (format ?? 'csv');
+  }
+  return format ?? guessFormat(out, '');
 }
 
 /** Receiver of the lines of an export. */

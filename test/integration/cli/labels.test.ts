@@ -116,6 +116,33 @@ it('labels export prints what labels import reads, and the second import changes
   );
 });
 
+it.each([
+  ['csv', []],
+  ['csv', ['--json']],
+  ['ndjson', []],
+  ['ndjson', ['--json']],
+  ['JSONL', []],
+])('labels export writes a file that labels import reads by its name: .%s with %j', async (ending, more) => {
+  const scorer = `named-${ending}-${more.length}`.toLowerCase();
+  const [traceId] = await storeScores(scorer, [0.9]);
+  const label = { traceId, scorer, score: 1, reviewer: 'ann' };
+  expect(await run('labels', 'import', write('named.ndjson', [label]))).toMatchObject({ code: 0 });
+  const out = `${scorer}.${ending}`;
+
+  const { code, stdout } = await run('labels', 'export', '--scorer', scorer, '--out', out, ...more);
+
+  expect(code).toBe(0);
+  const format = ending === 'csv' ? 'csv' : 'ndjson';
+  expect(jsonLines(stdout)).toEqual(more.map(() => ({ file: join(cwd, out), format, labels: 1 })));
+  expect(readFileSync(join(cwd, out), 'utf8')).toMatch(format === 'csv' ? /^tenant,/u : /^\{/u);
+  expect(await run('labels', 'import', out)).toMatchObject({ code: 0, stdout: '1 label stored\n' });
+});
+
+it('labels export writes the format that --format names, whatever the name of the file', async () => {
+  expect(await run('labels', 'export', '--format', 'csv', '--out', 'odd.ndjson')).toMatchObject({ code: 0 });
+  expect(readFileSync(join(cwd, 'odd.ndjson'), 'utf8')).toMatch(/^tenant,/u);
+});
+
 describe('labels agreement', () => {
   it('measures each version of a scorer, and the reviewers against each other', async () => {
     const scorer = 'measured';
