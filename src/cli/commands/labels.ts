@@ -1,16 +1,13 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { agreementJson } from '../../api/json/agreement-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { Score } from '../../domain/score.ts';
 import { MIN_LABELS } from '../../labels/measure-agreement.ts';
-import type { ListKey } from '../../store/contracts/lists.ts';
+import type { ListFilters, ListKey } from '../../store/contracts/lists.ts';
+import type { Store } from '../../store/contracts/store.ts';
 import { parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -27,8 +24,8 @@ import {
 } from '../input/label-file.ts';
 import { listRowNames } from '../input/scorer-names.ts';
 import { cleanLine } from '../show/clean-text.ts';
+import { reportFile, writeOutputFile } from '../show/output-file.ts';
 import { table } from '../show/output.ts';
-import { reportFile } from '../show/report-file.ts';
 
 interface ImportOptions {
   readonly format?: LabelFormat;
@@ -159,29 +156,39 @@ async function exportLabels(context: CommandContext, options: ExportOptions): Pr
     ...(scorer === undefined ? {} : { scorer: await listRowNames(scorer, config, store) }),
     ...(options.since === undefined ? {} : { sinceMs: options.since }),
   };
-  const sink = openSink(context, options.out, format);
   let count = 0;
-  if (format === 'csv') {
-    await sink.write(CSV_HEAD);
-  }
-  for (let after: ListKey | null | undefined; after !== null;) {
-    const page = await store.lists.scores(filters, { limit: PAGE, after });
-    for (const score of page.items) {
-      const label = toExported(score);
-      await sink.write(format === 'csv' ? formatCsv(label) : formatNdjson(label));
-      count += 1;
+  async function* formatLines(): AsyncGenerator<string> {
+    if (format === 'csv') {
+      yield `${CSV_HEAD}\n`;
     }
+    for await (const label of readLabels(store, filters)) {
+      count += 1;
+      yield `${format === 'csv' ? formatCsv(label) : formatNdjson(label)}\n`;
+    }
+  }
+  const { out } = context;
+  if (options.out === undefined) {
+    for await (const line of formatLines()) {
+      await (out.json ? out.item(JSON.parse(line), () => '') : out.text(line));
+    }
+    out.talk(`${formatCount(count, 'label')} exported`);
+    return EXIT.done;
+  }
+  const { file } = await writeOutputFile(context, options.out, formatLines());
+  await reportFile(out, { file, format, labels: count }, `${formatCount(count, 'label')} exported`);
+  return EXIT.done;
+}
+
+/** Reads the labels that pass filters, the newest run first. */
+async function* readLabels(
+  { lists }: Pick<Store, 'lists'>,
+  filters: ListFilters,
+): AsyncGenerator<ExportedLabel> {
+  for (let after: ListKey | null | undefined; after !== null;) {
+    const page = await lists.scores(filters, { limit: PAGE, after });
+    yield* page.items.map(toExported);
     after = page.next;
   }
-  await sink.end();
-  const message = `${formatCount(count, 'label')} exported`;
-  if (options.out === undefined) {
-    context.out.talk(message);
-  } else {
-    const file = resolve(context.cwd, options.out);
-    await reportFile(context.out, { file, format, labels: count }, message);
-  }
-  return EXIT.done;
 }
 
 /** Chooses the format of a file as the import guesses it, and that of stdout by `--json`. */
@@ -190,36 +197,6 @@ function chooseFormat({ out: { json } }: CommandContext, { format, out }: Export
     return json ? 'ndjson' : (format ?? 'csv');
   }
   return format ?? guessFormat(out, '');
-}
-
-/** Receiver of the lines of an export. */
-interface LineSink {
-  write(line: string): Promise<void>;
-  end(): Promise<void>;
-}
-
-function openSink({ out, cwd }: CommandContext, file: string | undefined, format: LabelFormat): LineSink {
-  if (file === undefined) {
-    const write = async (line: string) => (out.json ? out.item(JSON.parse(line), () => '') : out.text(line));
-    return { write, end: async () => undefined };
-  }
-  const path = resolve(cwd, file);
-  const stream = createWriteStream(path);
-  const failed = once(stream, 'error').then(([cause]) => {
-    throw new InvalidInputError(`${path} cannot be written as ${format}: ${readErrorMessage(cause)}`);
-  });
-  failed.catch(() => undefined);
-  return {
-    write: async (line) => {
-      if (!stream.write(`${line}\n`)) {
-        await Promise.race([once(stream, 'drain'), failed]);
-      }
-    },
-    end: async () => {
-      stream.end();
-      await Promise.race([once(stream, 'close'), failed]);
-    },
-  };
 }
 
 function toExported(score: Score): ExportedLabel {
