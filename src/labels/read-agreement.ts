@@ -50,8 +50,29 @@ function readPairs(
   });
 }
 
-/** Measures the versions of a scorer and the reviewers by the labels on runs of a range. */
+/** Score rows of a range of runs. */
+type AgreementQuery = Range &
+  Pick<LabelledScorer, 'tenant'> & {
+    /** Names of the score rows. */
+    readonly scorers: readonly string[];
+  };
+
+/** Measures the versions of a scorer and the reviewers by the labels on runs of a range, for each name of score rows. */
 export async function readAgreement(
+  stores: AgreementStores,
+  { scorers, ...range }: AgreementQuery,
+): Promise<AgreementReading> {
+  const readings: AgreementReading[] = [];
+  for (const scorer of scorers) {
+    readings.push(await readRowAgreement(stores, { ...range, scorer }));
+  }
+  return {
+    versions: readings.flatMap(({ versions }) => versions),
+    reviewers: readings.flatMap(({ reviewers }) => reviewers),
+  };
+}
+
+async function readRowAgreement(
   { labels, comparedScores }: AgreementStores,
   query: LabelledScorer & Range,
 ): Promise<AgreementReading> {
@@ -66,7 +87,7 @@ export async function readAgreement(
     const left = { fingerprint: version.fingerprint, isHuman: false };
     const pairs = await readPairs(comparedScores, query, { scorer, higherIsBetter, left });
     if (pairs.length > 0) {
-      measured.push({ ...version, ...measureAgreement(pairs, weights) });
+      measured.push({ scorer, ...version, ...measureAgreement(pairs, weights) });
     }
   }
   const compared: ReviewerAgreement[] = [];
@@ -80,6 +101,7 @@ export async function readAgreement(
       });
       if (pairs.length > 0) {
         compared.push({
+          scorer,
           left: left.reviewer,
           right: right.reviewer,
           ...computeAgreement(countAnswers(pairs)),

@@ -25,12 +25,20 @@ export const Confusion = z
   .describe('A score passes when it is in the better half of its range.');
 
 /** Schema of the parameters of the agreement. */
-export const AgreementQuery = z.strictObject(LABEL_FIELDS);
+export const AgreementQuery = z.strictObject({
+  ...LABEL_FIELDS,
+  scorer: LABEL_FIELDS.scorer.describe(
+    'Scorer to compare with people. `grounding` and `panel` mean all of their score rows.',
+  ),
+});
+
+const scorer = z.string().describe('Name of the score rows.');
 
 const share = z.number().nullable();
 
 const VersionAgreement = z
   .object({
+    scorer,
     fingerprint: z.string(),
     scorerVersion: z.string(),
     judgeModel: z.string().describe("'' for a scorer without a judge."),
@@ -53,16 +61,20 @@ const VersionAgreement = z
   .openapi('VersionAgreement');
 
 const ReviewerAgreement = z
-  .object({ left: z.string(), right: z.string(), ...AGREEMENT_FIELDS })
+  .object({ scorer, left: z.string(), right: z.string(), ...AGREEMENT_FIELDS })
   .openapi('ReviewerAgreement');
 
 /** Schema of the agreement of a scorer with people. */
 export const ScorerAgreement = z
   .object({
-    scorer: z.string(),
+    scorer: z.string().describe('Scorer of the request.'),
     since: Time,
     until: Time,
-    versions: z.array(VersionAgreement).describe('Versions with labels, the last used first.'),
-    reviewers: z.array(ReviewerAgreement).describe('Pairs of reviewers with a target in common.'),
+    versions: z
+      .array(VersionAgreement)
+      .describe('Versions with labels, by name of score rows, the last used first.'),
+    reviewers: z
+      .array(ReviewerAgreement)
+      .describe('Pairs of reviewers with a target in common, by name of score rows.'),
   })
   .openapi('ScorerAgreement');

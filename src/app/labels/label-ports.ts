@@ -7,7 +7,9 @@ import { readQueue } from '../../labels/read-queue.ts';
 import { listTargets, MAX_MODEL_CALLS } from '../../scoring/select/targets.ts';
 import type { LabelTarget } from '../../store/contracts/labels/label-store.ts';
 import type { Store } from '../../store/contracts/store.ts';
+import type { Config } from '../config/index.ts';
 import { nameAuthor } from '../api/posted-scores.ts';
+import { readRowNames } from '../reads/row-names.ts';
 import { readJoinedTraces } from '../scoring/joined-traces.ts';
 import { createTurnReader } from '../read-in-turns.ts';
 
@@ -18,7 +20,8 @@ const readTrace = createTurnReader();
 
 /** Creates the queues for the reviewers of a tenant, or of all, and the agreement of scorers with them. */
 export function createLabelPorts(
-  store: Pick<Store, 'labels' | 'comparedScores' | 'spans'>,
+  config: Config,
+  store: Pick<Store, 'labels' | 'comparedScores' | 'scorerNames' | 'spans'>,
   caller: Caller,
 ): LabelPorts {
   return {
@@ -31,7 +34,10 @@ export function createLabelPorts(
       });
       return { reviewer, ...counts, items: await readItems(store, targets) };
     },
-    agreement: (request) => readAgreement(store, { ...request, tenant: caller.tenant }),
+    agreement: async ({ scorer, ...range }) => {
+      const rows = await readRowNames(config, store);
+      return readAgreement(store, { ...range, scorers: rows.of(scorer), tenant: caller.tenant });
+    },
   };
 }
 

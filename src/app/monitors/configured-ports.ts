@@ -65,7 +65,7 @@ export async function configuredPorts(
         return new Map(lines.map(({ scorer = '', eligible }) => [scorer, eligible]));
       },
     }),
-    labels: createLabelPorts(store, { name, tenant }),
+    labels: createLabelPorts(config, store, { name, tenant }),
     coverage: (request) => countCoverage(store, { ...request, tenant }, runRules),
     backfills: createBackfillPorts(store.jobs, { tenant }, stopping),
     findJob: (id) => findJob(config, store, { name, tenant }, id),

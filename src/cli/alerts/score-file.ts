@@ -1,14 +1,13 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { checkValue } from '../../config/index.ts';
-import { InvalidInputError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
+import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { ScoreOfSeries } from '../../app/backtest/backtest-scores.ts';
 import type { CommandContext } from '../command.ts';
+import { findInputFile } from '../input/input-file.ts';
 
 /** Series of lines that name no series. */
 const UNNAMED_SERIES = 'scores';
@@ -30,7 +29,8 @@ export async function* readScoreLines(
   name: string,
   context: Pick<CommandContext, 'cwd' | 'stdin'>,
 ): AsyncGenerator<ScoreOfSeries> {
-  const input = name === '-' ? Readable.from(context.stdin) : await openFile(resolve(context.cwd, name));
+  const input =
+    name === '-' ? Readable.from(context.stdin) : createReadStream(await findInputFile(context.cwd, name));
   let line = 0;
   for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
     line += 1;
@@ -38,16 +38,6 @@ export async function* readScoreLines(
       yield readLine(text, `${name === '-' ? 'stdin' : name}:${line}`);
     }
   }
-}
-
-async function openFile(path: string): Promise<Readable> {
-  const info = await stat(path).catch((cause: unknown) => {
-    throw new NotFoundError(`${path} cannot be read: ${readErrorMessage(cause)}`);
-  });
-  if (!info.isFile()) {
-    throw new InvalidInputError(`${path} is not a file`);
-  }
-  return createReadStream(path);
 }
 
 function readLine(text: string, place: string): ScoreOfSeries {

@@ -1,15 +1,12 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
-import { extname, resolve } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { extname } from 'node:path';
 import { Option } from 'commander';
-import { InvalidInputError, readErrorMessage, RequestError } from '../../domain/errors.ts';
+import { RequestError } from '../../domain/errors.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../store/contracts/score-export.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { listRowNames } from '../input/scorer-names.ts';
+import { reportFile, writeOutputFile } from '../show/output-file.ts';
 
 interface ExportOptions {
   readonly since: number;
@@ -58,7 +55,7 @@ async function exportScores(context: CommandContext, options: ExportOptions): Pr
   if (untilMs !== undefined && !(sinceMs < untilMs)) {
     throw new RequestError('--until: must be after --since');
   }
-  const format = chooseFormat(context, options);
+  const format = options.format ?? guessFormat(out ?? '');
   if (format === 'parquet' && out === undefined) {
     throw new RequestError('--format parquet: name a file with --out');
   }
@@ -69,39 +66,21 @@ async function exportScores(context: CommandContext, options: ExportOptions): Pr
     ...(untilMs === undefined ? {} : { untilMs }),
     ...(scorer === undefined ? {} : { scorers: await listRowNames(scorer, config, store) }),
   };
-  const bytes = store.scoreExport.read(scores, format);
+  const chunks = store.scoreExport.read(scores, format);
   if (out === undefined) {
     const decoder = new TextDecoder();
-    for await (const chunk of bytes) {
+    for await (const chunk of chunks) {
       await context.out.raw(decoder.decode(chunk, { stream: true }));
     }
     return EXIT.done;
   }
-  const path = resolve(context.cwd, out);
-  await writeWhole(path, bytes);
-  context.out.talk(`${path}: ${(await stat(path)).size} bytes of ${format}`);
+  const { file, bytes } = await writeOutputFile(context, out, chunks);
+  await reportFile(context.out, { file, format, bytes }, `${file}: ${bytes} bytes of ${format}`);
   return EXIT.done;
 }
 
-function chooseFormat({ out: { json } }: CommandContext, { format, out }: ExportOptions): ExportFormat {
-  if (format !== undefined) {
-    return format;
-  }
-  const named = out === undefined ? '' : extname(out).slice(1).toLowerCase();
-  return json ? 'ndjson' : (EXPORT_FORMATS.find((each) => each === named) ?? 'ndjson');
-}
-
-/** Writes a file that has its name only when it is whole. Throws an `InvalidInputError` for a path that cannot be written. */
-async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  const partial = `${path}.${process.pid}.partial`;
-  try {
-    await pipeline(Readable.from(bytes, { objectMode: false }), createWriteStream(partial));
-    await rename(partial, path);
-  } catch (error) {
-    await rm(partial, { force: true });
-    if (error instanceof Error && 'syscall' in error && 'path' in error) {
-      throw new InvalidInputError(`${path} cannot be written: ${readErrorMessage(error)}`);
-    }
-    throw error;
-  }
+/** Guesses the format of a file by its name. */
+function guessFormat(name: string): ExportFormat {
+  const ending = extname(name).slice(1).toLowerCase();
+  return EXPORT_FORMATS.find((format) => format === ending) ?? 'ndjson';
 }

@@ -1,16 +1,13 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { agreementJson } from '../../api/json/agreement-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { Score } from '../../domain/score.ts';
 import { MIN_LABELS } from '../../labels/measure-agreement.ts';
-import type { ListKey } from '../../store/contracts/lists.ts';
+import type { ListFilters, ListKey } from '../../store/contracts/lists.ts';
+import type { Store } from '../../store/contracts/store.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -25,7 +22,9 @@ import {
   parseLabels,
   readLabelText,
 } from '../input/label-file.ts';
+import { listRowNames } from '../input/scorer-names.ts';
 import { cleanLine } from '../show/clean-text.ts';
+import { reportFile, writeOutputFile } from '../show/output-file.ts';
 import { table } from '../show/output.ts';
 
 interface ImportOptions {
@@ -37,7 +36,7 @@ interface ImportOptions {
 interface ExportOptions {
   readonly scorer?: readonly string[];
   readonly since?: number;
-  readonly format: LabelFormat;
+  readonly format?: LabelFormat;
   readonly out?: string;
 }
 
@@ -82,19 +81,27 @@ export const registerLabels: RegisterCommand = (program, bind) => {
   labels
     .command('export')
     .description('Print labels, newest run first.')
-    .option('--scorer <names>', 'only labels for these scorers (repeatable, or with commas)', collectNames)
+    .option(
+      '--scorer <names>',
+      'only labels for these scorers (repeatable, or with commas); grounding and panel mean all of their rows',
+      collectNames,
+    )
     .addOption(
       new Option('--since <when>', 'runs that began since 1h, 7d, or a date and time').argParser(parseMoment),
     )
-    .addOption(new Option('--format <format>', 'format of the lines').choices(LABEL_FORMATS).default('csv'))
-    .option('--out <file>', 'write to this file')
+    .addOption(
+      new Option('--format <format>', 'format (default: by the name of the file, else csv)').choices(
+        LABEL_FORMATS,
+      ),
+    )
+    .option('--out <file>', 'write to this file; without it to stdout')
     .action(bind(exportLabels));
   labels
     .command('agreement')
     .description(
       `Compare each version of a scorer with people: Cohen's kappa with its 95 % interval, confusion, sensitivity and specificity with theirs, and from ${MIN_LABELS} labels on the corrected pass rate.`,
     )
-    .requiredOption('--scorer <name>', 'name of the score rows')
+    .requiredOption('--scorer <name>', 'compare this scorer; grounding and panel mean all of their rows')
     .addOption(
       new Option(
         '--since <when>',
@@ -145,60 +152,55 @@ async function importFile(context: CommandContext, file: string, options: Import
 }
 
 async function exportLabels(context: CommandContext, options: ExportOptions): Promise<ExitCode> {
-  const { store } = await context.openApp();
-  const format = context.out.json ? 'ndjson' : options.format;
-  const sink = openSink(context, options.out, format);
-  let count = 0;
-  if (format === 'csv') {
-    await sink.write(CSV_HEAD);
-  }
+  const { config, store } = await context.openApp();
+  const format = chooseFormat(context, options);
+  const { scorer } = options;
   const filters = {
     source: ['human'] as const,
-    ...(options.scorer === undefined ? {} : { scorer: options.scorer }),
+    ...(scorer === undefined ? {} : { scorer: await listRowNames(scorer, config, store) }),
     ...(options.since === undefined ? {} : { sinceMs: options.since }),
   };
-  for (let after: ListKey | null | undefined; after !== null;) {
-    const page = await store.lists.scores(filters, { limit: PAGE, after });
-    for (const score of page.items) {
-      const label = toExported(score);
-      await sink.write(format === 'csv' ? formatCsv(label) : formatNdjson(label));
-      count += 1;
+  let count = 0;
+  async function* formatLines(): AsyncGenerator<string> {
+    if (format === 'csv') {
+      yield `${CSV_HEAD}\n`;
     }
-    after = page.next;
+    for await (const label of readLabels(store, filters)) {
+      count += 1;
+      yield `${format === 'csv' ? formatCsv(label) : formatNdjson(label)}\n`;
+    }
   }
-  await sink.end();
-  context.out.talk(`${formatCount(count, 'label')} exported`);
+  const { out } = context;
+  if (options.out === undefined) {
+    for await (const line of formatLines()) {
+      await (out.json ? out.item(JSON.parse(line), () => '') : out.text(line));
+    }
+    out.talk(`${formatCount(count, 'label')} exported`);
+    return EXIT.done;
+  }
+  const { file } = await writeOutputFile(context, options.out, formatLines());
+  await reportFile(out, { file, format, labels: count }, `${formatCount(count, 'label')} exported`);
   return EXIT.done;
 }
 
-/** Receiver of the lines of an export. */
-interface LineSink {
-  write(line: string): Promise<void>;
-  end(): Promise<void>;
+/** Reads the labels that pass filters, the newest run first. */
+async function* readLabels(
+  { lists }: Pick<Store, 'lists'>,
+  filters: ListFilters,
+): AsyncGenerator<ExportedLabel> {
+  for (let after: ListKey | null | undefined; after !== null;) {
+    const page = await lists.scores(filters, { limit: PAGE, after });
+    yield* page.items.map(toExported);
+    after = page.next;
+  }
 }
 
-function openSink({ out, cwd }: CommandContext, file: string | undefined, format: LabelFormat): LineSink {
-  if (file === undefined) {
-    const write = async (line: string) => (out.json ? out.item(JSON.parse(line), () => '') : out.text(line));
-    return { write, end: async () => undefined };
+/** Chooses the format of a file as the import guesses it, and that of stdout by `--json`. */
+function chooseFormat({ out: { json } }: CommandContext, { format, out }: ExportOptions): LabelFormat {
+  if (out === undefined) {
+    return json ? 'ndjson' : (format ?? 'csv');
   }
-  const path = resolve(cwd, file);
-  const stream = createWriteStream(path);
-  const failed = once(stream, 'error').then(([cause]) => {
-    throw new InvalidInputError(`${path} cannot be written as ${format}: ${readErrorMessage(cause)}`);
-  });
-  failed.catch(() => undefined);
-  return {
-    write: async (line) => {
-      if (!stream.write(`${line}\n`)) {
-        await Promise.race([once(stream, 'drain'), failed]);
-      }
-    },
-    end: async () => {
-      stream.end();
-      await Promise.race([once(stream, 'close'), failed]);
-    },
-  };
+  return format ?? guessFormat(out, '');
 }
 
 function toExported(score: Score): ExportedLabel {
@@ -218,15 +220,16 @@ function toExported(score: Score): ExportedLabel {
 }
 
 async function agreement(context: CommandContext, options: AgreementOptions): Promise<ExitCode> {
-  const { store } = await context.openApp();
+  const { config, store } = await context.openApp();
   const { readAgreement } = await import('../../labels/read-agreement.ts');
   const nowMs = await store.spans.nowMs();
   const sinceMs = options.since ?? nowMs - DEFAULT_RANGE_MS;
   const { scorer } = options;
-  const reading = await readAgreement(store, { scorer, sinceMs, nowMs });
+  const scorers = await listRowNames([scorer], config, store);
+  const reading = await readAgreement(store, { scorers, sinceMs, nowMs });
   if (reading.versions.length === 0) {
     context.out.talk(
-      `no run since ${isoTime(sinceMs)} has both a score of ${scorer} and a label for it; label some: GET /api/v1/labels/queue?scorer=${scorer}, or spanscore labels import`,
+      `no run since ${isoTime(sinceMs)} has both a score of ${scorer} and a label for it; label some: GET /api/v1/labels/queue?scorer=${scorers.at(-1)}, or spanscore labels import`,
     );
   }
   const document = agreementJson({ scorer, sinceMs, untilMs: nowMs, reading });
@@ -238,6 +241,7 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
   const ofVersions = versions.map((version) => {
     const { confusion, corrected } = version;
     return [
+      cleanLine(version.scorer, 60),
       version.fingerprint.slice(0, FINGERPRINT_DIGITS),
       cleanLine(version.judgeModel || '-', 40),
       String(version.n),
@@ -253,6 +257,7 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
     ];
   });
   const head = [
+    'SCORER',
     'VERSION',
     'JUDGE',
     'LABELS',
@@ -263,7 +268,8 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
     'BOTH FAIL',
   ];
   const rates = ['SENSITIVITY', 'SPECIFICITY', 'PASS RATE', 'CORRECTED'];
-  const people = reviewers.map(({ left, right, n, kappa, kappaLow, kappaHigh }) => [
+  const people = reviewers.map(({ scorer, left, right, n, kappa, kappaLow, kappaHigh }) => [
+    cleanLine(scorer, 60),
     cleanLine(left, 40),
     cleanLine(right, 40),
     String(n),
@@ -271,7 +277,7 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
   ]);
   return [
     ...(ofVersions.length === 0 ? [] : [table([...head, ...rates], ofVersions)]),
-    ...(people.length === 0 ? [] : [table(['REVIEWER', 'REVIEWER', 'LABELS', 'KAPPA'], people)]),
+    ...(people.length === 0 ? [] : [table(['SCORER', 'REVIEWER', 'REVIEWER', 'LABELS', 'KAPPA'], people)]),
   ].join('\n\n');
 }
 

@@ -1,13 +1,12 @@
-import { readFile, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { text as readText } from 'node:stream/consumers';
+import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { NewLabel } from '../../api/schemas/label-schema.ts';
 import { checkValue } from '../../config/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
-import { InvalidInputError, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
+import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { CommandContext } from '../command.ts';
+import { findInputFile } from './input-file.ts';
 
 /** Formats of files of labels. */
 export const LABEL_FORMATS = ['csv', 'ndjson'] as const;
@@ -31,19 +30,19 @@ export async function readLabelText(
   name: string,
   { cwd, stdin }: Pick<CommandContext, 'cwd' | 'stdin'>,
 ): Promise<string> {
-  if (name === '-') {
-    return readText(stdin);
+  const path = name === '-' ? undefined : await findInputFile(cwd, name);
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  let size = 0;
+  for await (const chunk of path === undefined ? stdin : createReadStream(path)) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.byteLength;
+    if (size > MAX_FILE) {
+      throw new InvalidInputError(`${path ?? 'stdin'} is larger than ${MAX_FILE / MIB} MiB; split it`);
+    }
+    parts.push(decoder.decode(bytes, { stream: true }));
   }
-  const path = resolve(cwd, name);
-  const info = await stat(path).catch((cause: unknown) => {
-    throw new NotFoundError(`${path} cannot be read: ${readErrorMessage(cause)}`);
-  });
-  if (!info.isFile() || info.size > MAX_FILE) {
-    throw new InvalidInputError(
-      info.isFile() ? `${path} is larger than ${MAX_FILE / MIB} MiB; split it` : `${path} is not a file`,
-    );
-  }
-  return readFile(path, 'utf8');
+  return parts.join('') + decoder.decode();
 }
 
 /** Guesses the format of a file by its name, then by its first character. */
@@ -104,13 +103,16 @@ function convertCells(record: Readonly<Record<string, string>>): Record<string, 
 
 function convertCell(name: string, cell: string): unknown {
   if (name === 'score') {
-    return Number.isNaN(Number(cell)) ? cell : Number(cell);
+    return DECIMAL.test(cell.trim()) ? Number(cell) : cell;
   }
   if (name === 'passes') {
     return { true: true, false: false }[cell.toLowerCase()] ?? cell;
   }
   return cell.replace(ESCAPED, '');
 }
+
+/** Decimal number, as programs and spreadsheets write it. */
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu;
 
 /** Start of a cell that a spreadsheet would compute, behind the sign that prevents it. */
 const ESCAPED = /^'(?=['=+\-@\t\r])/u;

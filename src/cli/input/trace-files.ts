@@ -1,5 +1,5 @@
 import { createReadStream, existsSync } from 'node:fs';
-import { glob, stat } from 'node:fs/promises';
+import { glob } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DecodedTraces } from '../../conventions/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
@@ -7,6 +7,7 @@ import { InvalidInputError, NotFoundError, readErrorMessage } from '../../domain
 import type { TraceData } from '../../domain/trace/span.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { CommandContext } from '../command.ts';
+import { findInputFile } from './input-file.ts';
 
 /** Number of problems that are printed. */
 const MAX_PROBLEMS = 5;
@@ -39,8 +40,7 @@ async function expand(input: string, cwd: string): Promise<string[]> {
   if (input === '-') {
     return [input];
   }
-  const path = resolve(cwd, input);
-  if (PATTERN.test(input) && !existsSync(path)) {
+  if (PATTERN.test(input) && !existsSync(resolve(cwd, input))) {
     const files: string[] = [];
     for await (const entry of glob(input, { cwd, withFileTypes: true })) {
       if (!entry.isDirectory()) {
@@ -49,13 +49,7 @@ async function expand(input: string, cwd: string): Promise<string[]> {
     }
     return files.toSorted();
   }
-  const info = await stat(path).catch((cause: unknown) => {
-    throw new NotFoundError(`${path} cannot be read: ${readErrorMessage(cause)}`);
-  });
-  if (info.isDirectory()) {
-    throw new InvalidInputError(`${path} is not a file`);
-  }
-  return [path];
+  return [await findInputFile(cwd, input)];
 }
 
 /**

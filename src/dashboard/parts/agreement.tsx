@@ -14,6 +14,7 @@ type Reviewers = Agreement['reviewers'][number];
 const FINGERPRINT_DIGITS = 8;
 
 const VERSIONS: readonly Column<Version>[] = [
+  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
   {
     name: 'Version',
     cell: ({ fingerprint }) => <code title={fingerprint}>{fingerprint.slice(0, FINGERPRINT_DIGITS)}</code>,
@@ -51,6 +52,7 @@ const VERSIONS: readonly Column<Version>[] = [
 ];
 
 const REVIEWERS: readonly Column<Reviewers>[] = [
+  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
   { name: 'Reviewer', cell: ({ left }) => <Text of={left} /> },
   { name: 'Other reviewer', cell: ({ right }) => <Text of={right} /> },
   { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
@@ -87,14 +89,14 @@ export function AgreementTables({
               caption="Versions of the scorer, compared with people"
               columns={VERSIONS}
               rows={versions}
-              keyOf={({ fingerprint }) => fingerprint}
+              keyOf={({ scorer: row, fingerprint }) => JSON.stringify([row, fingerprint])}
             />
             {reviewers.length > 0 && (
               <Table
                 caption="Reviewers, compared with each other"
                 columns={REVIEWERS}
                 rows={reviewers}
-                keyOf={({ left, right }) => JSON.stringify([left, right])}
+                keyOf={({ scorer: row, left, right }) => JSON.stringify([row, left, right])}
               />
             )}
             <p class="note">

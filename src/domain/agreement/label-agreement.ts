@@ -28,18 +28,23 @@ export interface VersionFacts {
 }
 
 /** Version of a scorer with its agreement with people. */
-export type VersionAgreement = VersionFacts & LabelAgreement;
+export interface VersionAgreement extends VersionFacts, LabelAgreement {
+  /** Name of the score rows. */
+  readonly scorer: string;
+}
 
 /** Agreement of two reviewers on the targets that both have labelled. */
 export interface ReviewerAgreement extends Agreement {
+  /** Name of the score rows. */
+  readonly scorer: string;
   readonly left: string;
   readonly right: string;
 }
 
 /** Agreement of a scorer with people, and of people with each other. */
 export interface AgreementReading {
-  /** Versions with labels, the last used first. */
+  /** Versions with labels, by name of score rows, the last used first. */
   readonly versions: readonly VersionAgreement[];
-  /** Pairs of reviewers with a target in common. */
+  /** Pairs of reviewers with a target in common, by name of score rows. */
   readonly reviewers: readonly ReviewerAgreement[];
 }

@@ -192,6 +192,21 @@ describe('GET /labels/agreement', () => {
     expect(other).toMatchObject({ status: 200, body: { versions: [], reviewers: [] } });
   });
 
+  it('compares each row of a scorer that writes several', async () => {
+    for (const scorer of ['grounding-faithfulness', 'grounding-hallucination']) {
+      const [row] = await storeScores(scorer, [0.9], { fingerprint: 'f8' });
+      expect((await post({ traceId: row?.traceId, scorer, passes: true })).status).toBe(201);
+    }
+    const path = '/labels/agreement?scorer=grounding';
+    const { body } = await world.ask({ path, token: tokenOf('read', 'a') });
+    const versions = body['versions'] as { scorer: string }[];
+    expect(body['scorer']).toBe('grounding');
+    expect(versions.toSorted((a, b) => (a.scorer < b.scorer ? -1 : 1))).toMatchObject([
+      { scorer: 'grounding-faithfulness', fingerprint: 'f8', n: 1 },
+      { scorer: 'grounding-hallucination', fingerprint: 'f8', n: 1 },
+    ]);
+  });
+
   it('shows what scorers think, so it needs the scope read', async () => {
     expect((await world.ask({ path: '/labels/agreement?scorer=agreed', token: LABEL_A })).status).toBe(403);
   });

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { emptyFolder } from '../../support/processes/cli.ts';
+import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import {
   buildScore,
@@ -116,6 +116,33 @@ it('labels export prints what labels import reads, and the second import changes
   );
 });
 
+it.each([
+  ['csv', []],
+  ['csv', ['--json']],
+  ['ndjson', []],
+  ['ndjson', ['--json']],
+  ['JSONL', []],
+])('labels export writes a file that labels import reads by its name: .%s with %j', async (ending, more) => {
+  const scorer = `named-${ending}-${more.length}`.toLowerCase();
+  const [traceId] = await storeScores(scorer, [0.9]);
+  const label = { traceId, scorer, score: 1, reviewer: 'ann' };
+  expect(await run('labels', 'import', write('named.ndjson', [label]))).toMatchObject({ code: 0 });
+  const out = `${scorer}.${ending}`;
+
+  const { code, stdout } = await run('labels', 'export', '--scorer', scorer, '--out', out, ...more);
+
+  expect(code).toBe(0);
+  const format = ending === 'csv' ? 'csv' : 'ndjson';
+  expect(jsonLines(stdout)).toEqual(more.map(() => ({ file: join(cwd, out), format, labels: 1 })));
+  expect(readFileSync(join(cwd, out), 'utf8')).toMatch(format === 'csv' ? /^tenant,/u : /^\{/u);
+  expect(await run('labels', 'import', out)).toMatchObject({ code: 0, stdout: '1 label stored\n' });
+});
+
+it('labels export writes the format that --format names, whatever the name of the file', async () => {
+  expect(await run('labels', 'export', '--format', 'csv', '--out', 'odd.ndjson')).toMatchObject({ code: 0 });
+  expect(readFileSync(join(cwd, 'odd.ndjson'), 'utf8')).toMatch(/^tenant,/u);
+});
+
 describe('labels agreement', () => {
   it('measures each version of a scorer, and the reviewers against each other', async () => {
     const scorer = 'measured';
@@ -166,8 +193,39 @@ describe('labels agreement', () => {
   });
 
   it('says what to do without labels', async () => {
-    const { code, stderr } = await run('labels', 'agreement', '--scorer', 'nobody-labels-this');
+    const { code, stderr } = await run('labels', 'agreement', '--scorer', 'bias');
     expect(code).toBe(0);
-    expect(stderr).toContain('GET /api/v1/labels/queue?scorer=nobody-labels-this');
+    expect(stderr).toContain('GET /api/v1/labels/queue?scorer=bias,');
+  });
+});
+
+describe('--scorer of labels', () => {
+  it('means all rows of a scorer that writes several', async () => {
+    const rows = ['grounding-faithfulness', 'grounding-hallucination'];
+    const labels: object[] = [];
+    for (const scorer of rows) {
+      const [traceId] = await storeScores(scorer, [0.9]);
+      labels.push(...['ann', 'bob'].map((reviewer) => ({ traceId, scorer, score: 1, reviewer })));
+    }
+    expect(await run('labels', 'import', write('rows.ndjson', labels))).toMatchObject({ code: 0 });
+    const exported = await run('labels', 'export', '--scorer', 'grounding', '--json');
+    const lines = jsonLines(exported.stdout) as { scorer: string }[];
+    expect(lines.map(({ scorer }) => scorer).toSorted()).toEqual(rows.flatMap((name) => [name, name]));
+    const { stdout } = await run('labels', 'agreement', '--scorer', 'grounding', '--json');
+    const found = JSON.parse(stdout) as Record<'versions' | 'reviewers', { scorer: string; n: number }[]>;
+    for (const list of [found.versions, found.reviewers]) {
+      expect(list.map(({ scorer, n }) => `${scorer} ${n}`).toSorted()).toEqual(
+        rows.map((name) => `${name} 1`),
+      );
+    }
+    const shown = await run('labels', 'agreement', '--scorer', 'grounding');
+    expect(shown.stdout).toMatch(/^grounding-faithfulness +f1 /mu);
+    expect(shown.stdout).toMatch(/^grounding-hallucination +ann +bob /mu);
+  });
+
+  it.each(['export', 'agreement'])('is refused by labels %s when it names no scorer', async (command) => {
+    const { code, stdout, stderr } = await run('labels', command, '--scorer', 'bais');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('there is no scorer bais; did you mean bias?');
   });
 });

@@ -182,6 +182,7 @@ const AGREEMENT: Replies['/labels/agreement'] = {
   until: UNTIL,
   versions: [
     {
+      scorer: 'hallucination',
       fingerprint: '3f9c2a71aaaa',
       scorerVersion: '1',
       judgeModel: 'openai/gpt-5-mini',
@@ -204,7 +205,16 @@ const AGREEMENT: Replies['/labels/agreement'] = {
     },
   ],
   reviewers: [
-    { left: 'ann', right: 'bob', n: 20, agreement: 0.95, kappa: 0.89, kappaLow: 0.67, kappaHigh: 1 },
+    {
+      scorer: 'hallucination',
+      left: 'ann',
+      right: 'bob',
+      n: 20,
+      agreement: 0.95,
+      kappa: 0.89,
+      kappaLow: 0.67,
+      kappaHigh: 1,
+    },
   ],
 };
 

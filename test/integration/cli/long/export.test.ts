@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MIB } from '../../../../src/domain/byte-sizes.ts';
@@ -118,6 +118,24 @@ describe('export', () => {
     expect(csv.split('\n', 1)[0]).toMatch(/^"ScoreId","Tenant".*"RunTurns"$/);
     expect(csv).toContain('"said ""no"",\nthen yes"');
     expect(readdirSync(cwd).toSorted()).toEqual(['scores.csv', 'scores.ndjson', 'scores.parquet']);
+  });
+
+  it('writes with --json the format that the name of the file says, and prints what it has written', async () => {
+    await storeScores('named');
+
+    for (const format of ['parquet', 'csv', 'ndjson']) {
+      const file = join(cwd, `scores.${format}`);
+      const { code, stdout } = await run('--since', '1970-01-01T00:00:00Z', '--out', file, '--json');
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toEqual({ file, format, bytes: statSync(file).size });
+    }
+
+    const start = (name: string) => readFileSync(join(cwd, name), 'latin1').slice(0, 4);
+    expect(['scores.parquet', 'scores.csv', 'scores.ndjson'].map(start)).toEqual([
+      'PAR1',
+      expect.stringMatching(/^"/u),
+      expect.stringMatching(/^\{"/u),
+    ]);
   });
 
   it('takes scores of a range of time and of one scorer', async () => {

@@ -59,6 +59,25 @@ describe('a file of labels', () => {
     ]);
   });
 
+  it.each([' ', '\t', '0x10', '0b1', 'Infinity', '1e999'])(
+    'refuses the score %j of a line of CSV, which is no decimal number',
+    (cell) => {
+      const lines = parseLabels(`traceId,scorer,score,label\n${TRACE},tone,${cell},eve\n`, 'csv');
+      expect(lines).toMatchObject([{ line: 2, fault: expect.stringContaining('score') }]);
+    },
+  );
+
+  it.each([
+    ['0', 0],
+    [' 0.5 ', 0.5],
+    ['-1e-7', -1e-7],
+    ['+.25', 0.25],
+    ['1.', 1],
+  ])('reads the score %j of a line of CSV as %d', (cell, score) => {
+    const lines = parseLabels(`traceId,scorer,score\n${TRACE},tone,${cell}\n`, 'csv');
+    expect(lines).toMatchObject([{ label: { score } }]);
+  });
+
   it.each([
     ['a formula', { note: '=1+2' }],
     ['a sign of its own', { note: "'=1" }],
