@@ -107,22 +107,31 @@ describe('what is configured', () => {
         costUsd: null,
         durationMs: 300,
       },
+      {
+        ...call,
+        status: 'unusable',
+        error: "the judge's answer cannot be used: it is no JSON",
+        inputTokens: 10,
+        outputTokens: 1,
+        costUsd: 0.25,
+        durationMs: 200,
+      },
     ]);
     const { status, body } = await api.ask('judges');
     expect(status).toBe(200);
     expect(body.items).toMatchObject([
       {
         judge: 'local/strict',
-        calls: 2,
-        failed: 1,
-        inputTokens: 10,
-        outputTokens: 5,
-        costUsd: 0.5,
-        failures: { 'HTTP 429': 1 },
+        calls: 3,
+        failed: 2,
+        inputTokens: 20,
+        outputTokens: 6,
+        costUsd: 0.75,
+        failures: { 'HTTP 429': 1, "the judge's answer cannot be used": 1 },
         scorers: ['strict'],
         cacheHits: null,
         breaker: null,
-        hours: [{ calls: 2, failed: 1 }],
+        hours: [{ calls: 3, failed: 2 }],
       },
     ]);
     expect(body.items[0]?.['latencyP50Ms']).toBeGreaterThanOrEqual(100);
