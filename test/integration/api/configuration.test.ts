@@ -139,4 +139,32 @@ describe('what is configured', () => {
       { scope: 'rule', rule: 'production', period: 'day', capUsd: 5, spentUsd: 0, leftUsd: 5 },
     ]);
   });
+
+  test('counts the cache hits of a judge for the tenant of the token', async () => {
+    const hits = new Map([
+      [undefined, 5],
+      ['a', 2],
+    ]);
+    const asked = await startReadApi({
+      config: {
+        judges: { default: 'openai/gpt-5-mini' },
+        scorers: { strict: { use: 'hallucination' } },
+        rules: [],
+      },
+      tokens: [
+        { name: 'all', token: 'all', tenant: '', scopes: ['read'] },
+        { name: 'a', token: 'of-a', tenant: 'a', scopes: ['read'] },
+      ],
+      ofProcess: {
+        judgeState: (_judge, tenant) => ({ breaker: 'closed', cacheHits: hits.get(tenant) ?? 0 }),
+      },
+    });
+    try {
+      const [ofAll, ofOne] = await Promise.all([asked.ask('judges', 'all'), asked.ask('judges', 'of-a')]);
+      expect(ofAll.body.items).toMatchObject([{ judge: 'openai/gpt-5-mini', cacheHits: 5 }]);
+      expect(ofOne.body.items).toMatchObject([{ judge: 'openai/gpt-5-mini', cacheHits: 2 }]);
+    } finally {
+      await asked.stop();
+    }
+  });
 });
