@@ -184,6 +184,21 @@ describe('the API of monitors', () => {
     ['no JSON', '{', /Malformed JSON/],
     ['no version', { service: 'shop' }, /version/],
     ['an unknown key', { service: 'shop', version: 'v2', verion: 'v3' }, /verion/],
+    [
+      'a time that is none',
+      { service: 'shop', version: 'v2', at: 'soon' },
+      /^at: write a date and time from 1970/,
+    ],
+    [
+      'a time before 1970',
+      { service: 'shop', version: 'v2', at: '1960-01-01T00:00:00Z' },
+      /^at: write a date/,
+    ],
+    [
+      'a time after 2262',
+      { service: 'shop', version: 'v2', at: '9999-12-31T23:59:59Z' },
+      /^at: write a date/,
+    ],
     ['a long name', { service: 'shop', version: 'x'.repeat(70_000) }, /1,?000/],
   ])('refuses a marker of %s', async (_, marker, expected) => {
     const { status, body } = await ask('markers', ADMIN_A, marker);
