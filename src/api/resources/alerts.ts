@@ -15,6 +15,10 @@ export const Alert = z
     alert: z.string(),
     detector: z.string(),
     series: Series,
+    seriesId: z
+      .string()
+      .nullable()
+      .describe('Subject of a mute of this series; null for an alert about a budget.'),
     startsAt: Time.nullable(),
     endsAt: Time.nullable(),
     changeBegan: Time.nullable().describe('Estimated begin of the change.'),
