@@ -8,7 +8,7 @@ import type { KeyedRule } from './configured-monitors.ts';
 
 /**
  * Accepts the change of an incident as normal: its series starts a new reference at the change, and the incident ends with
- * the next closed bucket. Throws a `NotFoundError` for an unknown id (in this tenant), and an `InvalidInputError` for an
+ * the next closed bucket. The id is that of the incident, or of an alert about it. Throws a `NotFoundError` for an unknown id (in this tenant), and an `InvalidInputError` for an
  * incident that has ended or whose detector has no reference.
  */
 export async function acknowledgeIncident(

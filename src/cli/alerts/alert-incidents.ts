@@ -60,7 +60,7 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
     .description(
       'Accept the change of an incident as normal: the incident ends, and the series gets a new baseline.',
     )
-    .argument('<incident>', 'id of the incident')
+    .argument('<incident>', 'id of the incident, or of an alert about it')
     .action(bind(acknowledge));
   alerts
     .command('mute')

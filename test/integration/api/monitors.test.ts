@@ -179,11 +179,14 @@ describe('the API of monitors', () => {
     expect((await ask('mutes?subject=Low', ADMIN, '', 'DELETE')).status).toBe(200);
   });
 
-  test('acknowledges only incidents that can be acknowledged', async () => {
+  test('acknowledges only incidents that can be acknowledged, by the id of the incident or of its alert', async () => {
     const [incident] = (await ask('alerts', READER_A)).body.items;
     const { status, body } = await ask(`alerts/${String(incident?.['incidentId'])}/ack`, ADMIN_A, '');
     expect(status).toBe(400);
     expect(body.detail).toMatch(/no reference/);
+    const byAlert = await ask(`alerts/${String(incident?.['id'])}/ack`, ADMIN_A, '');
+    expect(byAlert).toEqual({ status, body });
+    expect((await ask(`alerts/${String(incident?.['id'])}/ack`, ADMIN_B, '')).status).toBe(404);
     expect((await ask('alerts/none/ack', ADMIN_A, '')).status).toBe(404);
   });
 
