@@ -8,6 +8,7 @@ import { answerProblem, type Problem } from './problem.ts';
 const PROBLEMS: Partial<Record<ErrorCode, Pick<Problem, 'status' | 'title'>>> = {
   input_invalid: { status: 400, title: 'Bad request' },
   not_found: { status: 404, title: 'Not found' },
+  forbidden: { status: 403, title: 'Forbidden' },
   config_invalid: { status: 409, title: 'Not configured' },
   store_unavailable: { status: 503, title: 'Store unavailable' },
   query_stopped: { status: 503, title: 'Query too large' },

@@ -19,9 +19,11 @@ export function parseDurationMs(text: string): number | undefined {
   return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
 }
 
+/** Words for a date and time that the store can hold, after "write". */
+export const DATE_WORDS = 'a date and time from 1970-01-01 to 2262-04-11 (2026-11-21T07:00:00Z)';
+
 /** Words for a text that `parseMomentMs` reads, after "write". */
-export const MOMENT_WORDS =
-  'a time before now (15m, 24h, 30d) or a date and time from 1970-01-01 to 2262-04-11, in UTC without a zone (2026-11-21, 2026-11-21T07:00:00Z)';
+export const MOMENT_WORDS = `a time before now (15m, 24h, 30d) or ${DATE_WORDS}; without a zone it is UTC`;
 
 /**
  * Parses a time before now (`1h`, `30d`), `now`, or a date and time that the store can hold, to Unix milliseconds. Returns

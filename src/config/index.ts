@@ -12,6 +12,7 @@ export {
   durationDays,
   durationMs,
   MOMENT_PATTERN,
+  DATE_WORDS,
   MOMENT_WORDS,
   parseDurationMs,
   parseMomentMs,

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'store_in_use'
   | 'query_stopped'
   | 'not_found'
+  | 'forbidden'
   | 'judge_rate_limited'
   | 'judge_unavailable'
   | 'judge_unauthorised'
@@ -111,6 +112,14 @@ export class QueryStoppedError extends AppError {
   override readonly name = 'QueryStoppedError';
   constructor(message: string, cause?: unknown) {
     super(message, { code: 'query_stopped', stage: 'store', retryable: false, cause });
+  }
+}
+
+/** Error for a thing that exists, and that the caller may not change. The message names who may. */
+export class ForbiddenError extends AppError {
+  override readonly name = 'ForbiddenError';
+  constructor(message: string) {
+    super(message, { code: 'forbidden', stage: 'receive', retryable: false });
   }
 }
 

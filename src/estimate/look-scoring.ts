@@ -23,7 +23,7 @@ export function createLookScoring(scoring: Scoring): Scoring {
 export function createRenderScoring(scoring: Scoring): Scoring {
   return {
     ...createLookScoring(scoring),
-    judgeScope: { ...scoring.judgeScope, cache: undefined, onReuse: undefined },
+    judgeScope: { ...scoring.judgeScope, cache: undefined },
     judgeStock: UNLIMITED,
   };
 }

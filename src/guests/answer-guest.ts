@@ -1,4 +1,5 @@
 import { hashValue } from '../domain/identity.ts';
+import type { JudgeCallDeps, JudgeCallRequest } from '../judge/call-deps.ts';
 import { configuredJudges } from '../judge/judge-registry.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
 import type { ModelReply } from '../judge/model-call.ts';
@@ -37,16 +38,26 @@ export async function answerGuest(
   }
   const reply =
     known === undefined
-      ? await callRepeatedly({ messages, temperature, responseSchema }, registry.limits.maxRetries, {
-          judge,
-          registry,
-          scope,
-          tally: createQuestionTally(judge, registry.limits.timeoutMs),
-          signal: AbortSignal.any([signal, ...(scope.signal === undefined ? [] : [scope.signal])]),
-          step: question.step,
-        })
+      ? await callRecorded(
+          { messages, temperature, responseSchema },
+          {
+            judge,
+            registry,
+            scope,
+            tally: createQuestionTally(judge, registry.limits.timeoutMs),
+            signal: AbortSignal.any([signal, ...(scope.signal === undefined ? [] : [scope.signal])]),
+            step: question.step,
+          },
+        )
       : { text: known.text, modelId: known.modelId, finishReason: 'stop', usage: undefined };
   return { reply, remember: () => scope.cache?.set(key, reply) };
+}
+
+/** Makes a call, and records its reply before the scorer reads it: a scorer that dies leaves its paid calls. */
+async function callRecorded(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<ModelReply> {
+  const { reply, record } = await callRepeatedly(request, deps.registry.limits.maxRetries, deps);
+  record();
+  return reply;
 }
 
 function createCleaner({ redactor = defaultRedactor() }: JudgeScope): (text: string) => string {

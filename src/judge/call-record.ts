@@ -1,13 +1,39 @@
+import type { CallStatus } from '../domain/call-status.ts';
 import type { JudgeCallDeps } from './call-deps.ts';
 import type { JudgeUsage } from './judge-execution.ts';
-import type { ChatMessage } from './model-call.ts';
+import type { ChatMessage, ModelReply } from './model-call.ts';
 
 interface CallOutcome {
+  readonly status: CallStatus;
   readonly reply: string;
   /** '' for a success. */
   readonly error: string;
   readonly usage?: JudgeUsage | undefined;
   readonly cost?: number | undefined;
+}
+
+/** Reply to a call whose record waits for the reader of the reply. */
+export interface AnsweredCall {
+  readonly reply: ModelReply;
+  /**
+   * Passes the record of the call to the scope.
+   * @param fault why the reply cannot be used; absent: it can
+   */
+  readonly record: (fault?: string) => void;
+}
+
+/** Pairs a reply with the record of its call. */
+export function answerCall(
+  reply: ModelReply,
+  cost: number | undefined,
+  record: (outcome: CallOutcome) => void,
+): AnsweredCall {
+  const { text, usage } = reply;
+  return {
+    reply,
+    record: (error = '') =>
+      record({ status: error === '' ? 'success' : 'unusable', reply: text, error, usage, cost }),
+  };
 }
 
 /** Starts the record of a call. The returned function passes it to the scope when the call has ended. */
@@ -17,13 +43,13 @@ export function startRecord(
 ): (outcome: CallOutcome) => void {
   const calledAtMs = registry.deps.now();
   const started = performance.now();
-  return ({ reply, error, usage, cost }) => {
+  return ({ status, reply, error, usage, cost }) => {
     scope.onCall?.({
       step,
       model: judge.name,
       provider: judge.provider,
-      status: error === '' ? 'success' : 'failed',
       prompt: joinSaid(messages),
+      status,
       reply,
       error,
       usage,

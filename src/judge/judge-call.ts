@@ -1,7 +1,7 @@
 import { callFromBatch } from './batch/batched-call.ts';
 import type { JudgeCallDeps, JudgeCallRequest } from './call-deps.ts';
 import { estimateTokens } from './call-estimate.ts';
-import { joinSaid, startRecord } from './call-record.ts';
+import { type AnsweredCall, answerCall, joinSaid, startRecord } from './call-record.ts';
 import type { CircuitBreaker } from './limits/circuit-breaker.ts';
 import type { Permit, ProviderGate } from './limits/provider-gate.ts';
 import { JudgeError } from './judge-error.ts';
@@ -14,10 +14,10 @@ import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts'
 import { callModel, type ModelReply } from './model-call.ts';
 
 /**
- * Makes one call to a judge within the limits of its provider and the budget of its rule, then counts and records it. Throws
- * `JudgeError`, or the error that `onCall` throws.
+ * Makes one call to a judge within the limits of its provider and the budget of its rule, and counts it. Records a call without a
+ * reply; the record of a reply waits for its reader. Throws `JudgeError`, or the error that `onCall` throws.
  */
-export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<ModelReply> {
+export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<AnsweredCall> {
   const { judge, registry, scope } = deps;
   if (judge.isBatched === true && scope.batch !== undefined) {
     return callFromBatch(request, deps, scope.batch);
@@ -69,7 +69,7 @@ async function callWithinLimits(
   request: JudgeCallRequest,
   deps: JudgeCallDeps,
   { tokens, begin, book }: CallTerms,
-): Promise<ModelReply> {
+): Promise<AnsweredCall> {
   const { judge, registry, signal, tally } = deps;
   const permit = await acquire(deps, { tokens, signal });
   let usage: JudgeUsage | undefined;
@@ -83,7 +83,7 @@ async function callWithinLimits(
       }
       tally.countCall();
       reportToBreaker(fault, judge);
-      record({ reply: fault.rawOutput ?? '', error: fault.message });
+      record({ status: 'failed', reply: fault.rawOutput ?? '', error: fault.message });
       throw fault;
     });
     usage = reply.usage;
@@ -91,8 +91,7 @@ async function callWithinLimits(
     const cost = findCost(usage, findPrice(judge.name, registry.prices));
     tally.countCall(reply, cost);
     judge.breaker?.succeeded();
-    record({ reply: reply.text, error: '', usage, cost });
-    return reply;
+    return answerCall(reply, cost, record);
   } finally {
     permit?.release(usage?.totalTokens);
   }

@@ -1,3 +1,5 @@
+import type { CallStatus } from '../domain/call-status.ts';
+
 /** Token counts that the provider sent; a missing count is undefined, never 0. */
 export interface JudgeUsage {
   inputTokens: number | undefined;
@@ -42,7 +44,7 @@ export interface JudgeCall {
   step: string;
   model: string;
   provider: string;
-  status: 'success' | 'failed';
+  status: CallStatus;
   /** Prompt after redaction; when a question is asked again, the prompt ends with the fault of the first answer. */
   prompt: string;
   reply: string;

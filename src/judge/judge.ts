@@ -1,6 +1,7 @@
 import { hashValue } from '../domain/identity.ts';
 import { readErrorMessage } from '../domain/errors.ts';
 import type { JudgeCallDeps } from './call-deps.ts';
+import type { AnsweredCall } from './call-record.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
 import type { JudgeExecution } from './judge-execution.ts';
 import { configuredJudges } from './judge-registry.ts';
@@ -239,9 +240,10 @@ async function converse<T>(
     { role: 'user', text: prompt },
   ];
   for (let attempt = 1; ; attempt += 1) {
-    const reply = await callForAttempt(conversation, messages, attempt);
+    const { reply, record } = await callForAttempt(conversation, messages, attempt);
     const verdict = judgeReply(reply, form);
     if (verdict.ok) {
+      record();
       remember(reply);
       const output = { output: verdict.value, finishReason: reply.finishReason };
       return {
@@ -249,8 +251,10 @@ async function converse<T>(
         execution: deps.tally.execution('success', prompt, attempt, output),
       };
     }
+    const error = toJudgeError(verdict, reply);
+    record(error.message);
     if (verdict.refused === true || attempt >= MAX_ATTEMPTS) {
-      throw addExecution(toJudgeError(verdict, reply), deps.tally, prompt, attempt);
+      throw addExecution(error, deps.tally, prompt, attempt);
     }
     messages.push(
       { role: 'assistant', text: reply.text === '' ? '(nothing)' : reply.text },
@@ -263,7 +267,7 @@ async function callForAttempt<T>(
   { form, temperature, maxRetries, prompt, deps }: Conversation<T>,
   messages: readonly ChatMessage[],
   attempt: number,
-): Promise<ModelReply> {
+): Promise<AnsweredCall> {
   const responseSchema =
     form.schema?.jsonSchema === undefined
       ? undefined

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JudgeCallDeps, JudgeCallRequest } from './call-deps.ts';
+import type { AnsweredCall } from './call-record.ts';
 import { callJudge } from './judge-call.ts';
 import { JudgeError } from './judge-error.ts';
-import type { ModelReply } from './model-call.ts';
 import { readRefusedSettings, rememberRefusal } from './refused-settings.ts';
 
 /**
@@ -13,7 +13,7 @@ export async function callRepeatedly(
   request: JudgeCallRequest,
   maxRetries: number,
   deps: JudgeCallDeps,
-): Promise<ModelReply> {
+): Promise<AnsweredCall> {
   for (let repeats = 0; ;) {
     const { name } = deps.judge;
     const refused = readRefusedSettings(name);

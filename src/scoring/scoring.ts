@@ -13,6 +13,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
 import { createBudget } from './budget/budget.ts';
 import { createJudgeHealth } from './attempt/judge-health.ts';
+import { createJudgeReuses } from './attempt/judge-reuses.ts';
 import { createJudgeStock } from './attempt/judge-stock.ts';
 import { createLaterScores } from './attempt/later-scores.ts';
 import { createSingleFlight } from './attempt/single-flight.ts';
@@ -48,8 +49,6 @@ export interface Scoring extends SelectContext, ReadContext, AttemptContext, Rec
   readonly readTurns: PQueue;
   /** Lets other work run when batches have started traces for `START_TURN_MS`, all together. */
   readonly giveTurns: () => Promise<void>;
-  /** Number of answers of each judge that came from the cache. */
-  readonly reuses: ReadonlyMap<string, number>;
 }
 
 /** Most traces of a batch of live scoring: a smaller one is decided earlier. */
@@ -113,7 +112,6 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
   const monotonicMs = ports.monotonicMs ?? (() => performance.now());
   const limits = readLimits(options);
   createRedactor(redaction);
-  const reuses = new Map<string, number>();
   return {
     stores,
     readTrace,
@@ -121,11 +119,8 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     giveTurns: createTurns(START_TURN_MS),
     joining: joiner === undefined ? null : { joiner, cache: createPieceCache() },
     log,
-    judgeScope: {
-      ...ports.judgeScope,
-      onReuse: (judge) => void reuses.set(judge, (reuses.get(judge) ?? 0) + 1),
-    },
-    reuses,
+    judgeScope: ports.judgeScope ?? {},
+    reuses: createJudgeReuses(),
     redaction,
     ...limits,
     budget: createBudget(stores.judgeCalls, options.budgets),

@@ -23,6 +23,7 @@ const SECRET_NAMES = new Set([
 ]);
 
 const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{1,256}@/gi;
+const URL_QUERY = /(\bhttps?:\/\/[^\s?#"'<>]{1,2048}\?)[^\s#"'<>]+/gi;
 const BEARER = /\b(bearer|basic) +[\w.~+/=-]{6,}/gi;
 const SECRETS = Object.values(SECRET_SHAPES).map(({ source, signs }) => ({
   signs,
@@ -34,10 +35,11 @@ function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
 }
 
-/** Removes credentials in URLs, `Authorization` values and every secret of a known shape from a text. */
+/** Removes credentials and queries of URLs, `Authorization` values and every secret of a known shape from a text. */
 export function redactText(text: string): string {
   const withoutCredentials = text
     .replaceAll(URL_CREDENTIALS, `$1${REDACTED}@`)
+    .replaceAll(URL_QUERY, `$1${REDACTED}`)
     .replaceAll(BEARER, `$1 ${REDACTED}`);
   return SECRETS.reduce(
     (cleaned, { signs, pattern }) =>

@@ -70,7 +70,11 @@ export interface WritePorts {
 export interface AlertWrites {
   acknowledge(incidentId: string): Promise<AlertEvent>;
   mute(subject: string, untilMs: number): Promise<Mute>;
-  unmute(subject: string): Promise<Mute>;
+  /**
+   * Ends a mute.
+   * @param tenant tenant of the mute, where several have muted the subject
+   */
+  unmute(subject: string, tenant?: string): Promise<Mute>;
 }
 
 /** Changes of deploy markers. */

@@ -1,5 +1,6 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../../monitors/mute.ts';
+import { computeSeriesId } from '../../monitors/series-key.ts';
 import { budgetJson } from './budget-json.ts';
 import { isoTime } from './time-json.ts';
 
@@ -16,6 +17,7 @@ export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: Ale
   const { startsAtMs, endsAtMs, changeBeganMs, budget, ...rest } = event;
   return {
     ...rest,
+    seriesId: budget === undefined ? computeSeriesId(event.series) : null,
     startsAt: isoTime(startsAtMs),
     endsAt: isoTime(endsAtMs),
     changeBegan: isoTime(changeBeganMs),
@@ -26,8 +28,8 @@ export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: Ale
 }
 
 /** Formats a mute as JSON. */
-export function muteJson({ subject, untilMs }: Mute) {
-  return { subject, until: isoTime(untilMs) };
+export function muteJson({ tenant, subject, untilMs }: Mute) {
+  return { tenant, subject, until: isoTime(untilMs) };
 }
 
 /** Formats the end of a mute as JSON. */

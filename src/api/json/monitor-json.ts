@@ -1,5 +1,6 @@
 import type { Finding } from '../../monitors/detector.ts';
 import { isMuted } from '../../monitors/mute.ts';
+import { computeSeriesId } from '../../monitors/series-key.ts';
 import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { AlertReplies } from './alert-json.ts';
 import { isoTime } from './time-json.ts';
@@ -17,6 +18,7 @@ export function monitorJson(status: MonitorStanding, replies: Pick<AlertReplies,
   const { sinceMs, finding, bucketMs, lastLateBucketMs, ...rest } = status;
   return {
     ...rest,
+    seriesId: computeSeriesId(status.series),
     muted: isStatusMuted(status, replies),
     since: isoTime(sinceMs),
     finding: finding === null ? null : findingJson(finding),

@@ -20,10 +20,11 @@ function anyOf<Value extends z.ZodType<string>>(value: Value, description: strin
 }
 
 /** Schema of a number in a query. */
-function numberOf(description: string) {
+export function numberOf(description: string) {
   return z
     .string()
-    .regex(/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/, { error: 'write a number: 0.5' })
+    .regex(/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/, { abort: true, error: 'write a number: 0.5' })
+    .refine((given) => Number.isFinite(Number(given)), { error: 'write a smaller number' })
     .transform(Number)
     .optional()
     .openapi({ type: 'number', description });

@@ -130,7 +130,7 @@ export interface RuleView {
 /** State of a judge in this process. */
 export interface JudgeState {
   readonly breaker: 'closed' | 'half_open' | 'open';
-  /** Answers that came from the cache. */
+  /** Answers that came from the cache, of the tenant or of all. */
   readonly cacheHits: number;
 }
 

@@ -9,12 +9,16 @@ import { Series, Time } from './series-schema.ts';
 
 export const Alert = z
   .object({
-    id: z.string(),
-    incidentId: z.string(),
+    id: z.string().describe('Id of this message: the beginning or the end of an incident.'),
+    incidentId: z.string().describe('The same for the beginning and the end of an incident.'),
     status: z.enum(['firing', 'resolved']),
     alert: z.string(),
     detector: z.string(),
     series: Series,
+    seriesId: z
+      .string()
+      .nullable()
+      .describe('Subject of a mute of this series; null for an alert about a budget.'),
     startsAt: Time.nullable(),
     endsAt: Time.nullable(),
     changeBegan: Time.nullable().describe('Estimated begin of the change.'),
@@ -70,7 +74,16 @@ const acknowledge = createRoute({
   tags: ['alerts'],
   summary: 'Accepts the change of an incident as normal: its series gets a new reference.',
   description: 'A write without a body: it needs the header `content-type: application/json` all the same.',
-  request: { query: NoQuery, params: z.strictObject({ id: z.string().min(1).max(1_000) }) },
+  request: {
+    query: NoQuery,
+    params: z.strictObject({
+      id: z
+        .string()
+        .min(1)
+        .max(1_000)
+        .describe('`incidentId` of an open incident, or `id` of the alert about its beginning.'),
+    }),
+  },
   responses: {
     200: describeJson('The incident.', z.object({ acknowledged: z.string(), alert: z.string() })),
     ...PROBLEMS,

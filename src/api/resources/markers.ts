@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { DATE_WORDS, parseMomentMs } from '../../config/index.ts';
 import { deployJson } from '../json/deploy-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
@@ -34,7 +35,11 @@ const NewMarker = z
     agent: optionalName,
     version: optionalName,
     agentVersion: optionalName,
-    at: z.iso.datetime({ offset: true }).optional().describe('Default: now.'),
+    at: z.iso
+      .datetime({ offset: true, abort: true, error: `write ${DATE_WORDS}` })
+      .refine((text) => parseMomentMs(text, 0) !== undefined, { error: `write ${DATE_WORDS}` })
+      .optional()
+      .describe('From 1970-01-01 to 2262-04-11. Default: now.'),
   })
   .refine(({ version, agentVersion }) => version !== '' || agentVersion !== '', {
     path: ['version'],

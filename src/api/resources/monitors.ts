@@ -26,6 +26,7 @@ export const Monitor = z
     alert: z.string(),
     detector: z.string(),
     series: Series,
+    seriesId: z.string().describe('Subject of a mute of this series.'),
     phase: z.enum(['learning', 'ok', 'pending', 'firing', 'recovering', 'no_data', 'scorer_error', 'paused']),
     since: Time.nullable().describe('Begin of the phase.'),
     incidentId: z.string().nullable(),

@@ -23,9 +23,20 @@ const duration = z
   .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write a duration: 30m, 2h, 7d' })
   .refine((text) => (parseDurationMs(text) ?? 0) <= MAX_MUTE_MS, { error: 'must be at most 3650d' })
   .openapi({ pattern: DURATION_PATTERN.source });
+const SUBJECT =
+  'Name of an alert, id of a series (`seriesId` of a monitor or an alert) or of an incident, or `*`: everything.';
+
 export const Mute = z
-  .object({ subject: z.string().describe('Name of an alert, or id of an incident.'), until: Time.nullable() })
+  .object({
+    tenant: z.string().describe('Tenant whose alerts are muted; `*`: all tenants.'),
+    subject: z.string().describe(SUBJECT),
+    until: Time.nullable(),
+  })
   .openapi('Mute');
+
+const NewMute = z
+  .strictObject({ subject: name.describe(SUBJECT), for: duration.describe('`30m`, `2h`, `7d`.') })
+  .openapi('NewMute');
 
 const muteList = createList('mutes');
 
@@ -41,8 +52,8 @@ const mute = createRoute({
   method: 'post',
   path: '/mutes',
   tags: ['alerts'],
-  summary: 'Mutes an alert or an incident for a time.',
-  request: { query: NoQuery, body: describeBody(z.strictObject({ subject: name, for: duration })) },
+  summary: 'Mutes an alert, a series, an incident or everything for a time.',
+  request: { query: NoQuery, body: describeBody(NewMute) },
   responses: { 201: describeJson('The mute.', Mute), ...PROBLEMS },
 });
 
@@ -52,7 +63,15 @@ const unmute = createRoute({
   path: '/mutes',
   tags: ['alerts'],
   summary: 'Ends a mute.',
-  request: { query: z.strictObject({ subject: name }) },
+  request: {
+    query: z.strictObject({
+      subject: name.describe('Subject of the mute.'),
+      tenant: z
+        .string()
+        .optional()
+        .describe('Tenant of the mute, where several have muted the subject; `*`: the mute of all tenants.'),
+    }),
+  },
   responses: { 200: describeJson('The subject.', z.object({ unmuted: z.string() })), ...PROBLEMS },
 });
 
@@ -73,9 +92,9 @@ export function createMuteRoutes() {
       return c.json(muteJson(muted), 201);
     })
     .openapi(unmute, async (c) => {
-      const { subject: id } = c.req.valid('query');
+      const { subject: id, tenant } = c.req.valid('query');
       const subjects = [{ kind: 'alert', id }] as const;
       const { alerts } = await readStorePorts(c.var).openWrites({ action: 'mute.end', subjects });
-      return c.json(unmutedJson(await alerts.unmute(id)), 200);
+      return c.json(unmutedJson(await alerts.unmute(id, tenant)), 200);
     });
 }

@@ -63,7 +63,7 @@ const JudgeItem = z
   .object({
     judge: z.string().describe('`provider/model`.'),
     ...CallCounts,
-    failures: z.record(z.string(), z.number()).describe('Failed calls by reason.'),
+    failures: z.record(z.string(), z.number()).describe('Failed calls by reason, also those whose reply could not be used.'),
     cacheHits: z.number().nullable().describe('Answers that needed no call; null in a process that scores nothing.'),
     breaker: z
       .enum(['closed', 'half_open', 'open'])

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { CALL_STATUSES } from '../../domain/call-status.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { Time } from '../resources/series-schema.ts';
 
@@ -75,7 +76,9 @@ export const ScoreItem = z
 const JudgeCall = z
   .object({
     step: z.string(),
-    status: z.enum(['success', 'failed']),
+    status: z
+      .enum(CALL_STATUSES)
+      .describe('`unusable`: the reply came, and is paid, but the scorer could not use it.'),
     model: z.string(),
     prompt: z.string(),
     reply: z.string(),

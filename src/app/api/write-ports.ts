@@ -5,6 +5,7 @@ import { NOTHING_PURGED, type PurgedTraces } from '../../store/contracts/purge.t
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from '../monitors/alert-replies.ts';
+import type { KeyedRule } from '../monitors/configured-monitors.ts';
 import { storeLabel } from '../labels/store-label.ts';
 import { loadPurgeKey } from '../jobs/purges.ts';
 import { createWriteRecorder } from './audit.ts';
@@ -39,14 +40,14 @@ const NO_SCORING: ScoringOnDemand = {
 
 /**
  * Creates the ports of writes. Nobody gets them without an audit row.
- * @param names names of the alerts of the configuration
+ * @param rules rules of the monitors of the configuration
  */
 export function createWriteOpener(
   config: Config,
   { store, purged = NOTHING_PURGED, onDemand = NO_SCORING }: WriteParts,
-  names: readonly string[],
+  rules: readonly KeyedRule[],
 ): OpenWrites {
-  const { alerts, markers, spans } = store;
+  const { alerts, markers, monitorView, spans } = store;
   const recordWrite = createWriteRecorder(store.audit, loadPurgeKey(config.store));
   const posting = createPostDeps(config, { store, purged });
   return async (caller, write) => {
@@ -56,8 +57,12 @@ export function createWriteOpener(
       alerts: {
         acknowledge: (incident) => acknowledgeIncident(alerts, incident, tenant),
         mute: async (subject, untilMs) =>
-          muteSubject(alerts, { subject, untilMs, tenant }, { names, nowMs: await spans.nowMs() }),
-        unmute: (subject) => unmuteSubject(alerts, subject, tenant),
+          muteSubject(
+            alerts,
+            { subject, untilMs, tenant },
+            { rules, monitorView, nowMs: await spans.nowMs() },
+          ),
+        unmute: (subject, of) => unmuteSubject(alerts, { subject, of, tenant }),
       },
       markers: {
         record: async (marker) => {

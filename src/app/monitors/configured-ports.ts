@@ -28,11 +28,10 @@ export async function configuredPorts(
 ): Promise<(caller: Caller) => StorePorts> {
   const rules = keyedRules(await configuredMonitors(config));
   const standings = createStandings(rules, store.monitorView);
-  const names = rules.map(({ rule }) => rule.alert);
   const { alerts, markers, spans } = store;
   const { runRules } = ofProcess;
   const { stopping = new AbortController().signal } = writes;
-  const openWrites = createWriteOpener(config, writes, names);
+  const openWrites = createWriteOpener(config, writes, rules);
   const readPorts = createReadPorts(config, store, ofProcess);
   return ({ name, tenant }) => ({
     nowMs: () => spans.nowMs(),

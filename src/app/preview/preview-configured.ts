@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { PreviewView } from '../../api/lists/preview-view.ts';
 import { previewRule } from '../../preview/preview-rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
@@ -39,7 +40,9 @@ export async function prepareWrittenRule(
   { judges: { prices }, budgets }: Config,
   written: unknown,
 ): Promise<PreparedRule> {
-  const { name, scorers, target, ...rest } = checkValue(ruleSchema, written);
+  const { name, scorers, target, ...rest } = checkValue(z.object({ rule: ruleSchema }), {
+    rule: written,
+  }).rule;
   const own = await kit.prepareOwnRule(name, scorers, target);
   const rule = {
     ...own,
@@ -57,7 +60,7 @@ export async function previewConfigured(
 ): Promise<PreviewView> {
   const { judgeUse, monitorView, ruleVersions } = store;
   const toMs = await scoring.stores.spans.nowMs();
-  const fromMs = toMs - lastMs;
+  const fromMs = Math.max(0, toMs - lastMs);
   const preview = await previewRule(
     {
       scoring,

@@ -17,8 +17,8 @@ export interface ConfigurationSource {
   readonly config: Config;
   readonly store: Store;
   readonly runRules: readonly PreparedRule[] | undefined;
-  /** Breaker and cache of a judge in this process; undefined in a process that scores nothing. */
-  readonly judgeState: ((judge: string) => JudgeState) | undefined;
+  /** Breaker and cache of a judge in this process, for a tenant or for all; undefined in a process that scores nothing. */
+  readonly judgeState: ((judge: string, tenant: string | undefined) => JudgeState) | undefined;
 }
 
 /** Creates the ports of what is configured, with the counts of one tenant, or of all. */
@@ -60,7 +60,7 @@ export function createConfigurationPorts(
         judges: judges.map((judge) => ({
           judge,
           use: use.filter((each) => each.judge === judge),
-          state: judgeState?.(judge),
+          state: judgeState?.(judge, tenant),
         })),
         caps: caps.filter(
           ({ scope }) => tenant === undefined || (scope.kind === 'tenant' && scope.name === tenant),

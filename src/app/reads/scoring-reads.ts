@@ -12,9 +12,9 @@ export function createScoringReads(
   return {
     runRules: rules,
     explain: async (key) => (await explainTrace(scoring, key, rules)).computed,
-    judgeState: (judge) => ({
+    judgeState: (judge, tenant) => ({
       breaker: judges.breakerOf(judge),
-      cacheHits: scoring.reuses.get(judge) ?? 0,
+      cacheHits: scoring.reuses.count(judge, tenant),
     }),
   };
 }

@@ -60,18 +60,22 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
     .description(
       'Accept the change of an incident as normal: the incident ends, and the series gets a new baseline.',
     )
-    .argument('<incident>', 'id of the incident')
+    .argument('<incident>', 'id of the incident, or of an alert about it')
     .action(bind(acknowledge));
   alerts
     .command('mute')
-    .description('Stop messages about an alert or an incident for some time.')
-    .argument('<alert|incident>', 'name of the alert or id of the incident')
+    .description('Stop messages about an alert, a series, an incident or everything for some time.')
+    .argument(
+      '<subject>',
+      "name of an alert, id of a series (alerts list --json) or of an incident, or '*' for everything",
+    )
     .addOption(new Option('--for <time>', 'how long: 30m, 2h, 7d').argParser(parseSpan).makeOptionMandatory())
     .action(bind(mute));
   alerts
     .command('unmute')
-    .description('Allow messages about a muted alert or incident again.')
-    .argument('<alert|incident>', 'the name or id that was muted')
+    .description('Allow messages about a muted subject again.')
+    .argument('<subject>', 'the name or id that was muted')
+    .option('--tenant <name>', "whose mute, if several tenants have one; '*': the one of all tenants")
     .action(bind(unmute));
 }
 
@@ -148,13 +152,17 @@ async function mute(
   { for: forMs }: { readonly for: number },
 ): Promise<ExitCode> {
   const { config, store } = await context.openApp();
-  const names = keyedRules(await configuredMonitors(config)).map(({ rule }) => rule.alert);
+  const rules = keyedRules(await configuredMonitors(config));
   const nowMs = await store.spans.nowMs();
   await auditCommand(context, 'alerts mute', {
     action: 'mute.set',
     subjects: [{ kind: 'alert', id: subject }],
   });
-  const muted = await muteSubject(store.alerts, { subject, untilMs: nowMs + forMs }, { names, nowMs });
+  const muted = await muteSubject(
+    store.alerts,
+    { subject, untilMs: nowMs + forMs },
+    { rules, monitorView: store.monitorView, nowMs },
+  );
   await context.out.document(
     muteJson(muted),
     () => `no messages about ${muted.subject} until ${isoTime(muted.untilMs)}`,
@@ -162,11 +170,15 @@ async function mute(
   return EXIT.done;
 }
 
-async function unmute(context: CommandContext, subject: string): Promise<ExitCode> {
+async function unmute(
+  context: CommandContext,
+  subject: string,
+  { tenant: of }: { readonly tenant?: string },
+): Promise<ExitCode> {
   const { store } = await context.openApp();
   const subjects = [{ kind: 'alert', id: subject }] as const;
   await auditCommand(context, 'alerts unmute', { action: 'mute.end', subjects });
-  const unmuted = await unmuteSubject(store.alerts, subject);
+  const unmuted = await unmuteSubject(store.alerts, { subject, of });
   await context.out.document(unmutedJson(unmuted), () => `${unmuted.subject} is no longer muted`);
   return EXIT.done;
 }

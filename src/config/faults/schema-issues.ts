@@ -86,7 +86,7 @@ function unionIssues(issue: z.core.$ZodIssueInvalidUnion, path: KeyPath, subject
   }
   const expected = issue.errors
     .flat()
-    .map((inner) => (inner.code === 'invalid_type' ? inner.expected : inner.code));
+    .flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
   const names = [...new Set(expected)].map(formatName).join(' or ');
   return issue.input === undefined
     ? [{ kind: 'missing', path, message: `missing; give ${names}` }]

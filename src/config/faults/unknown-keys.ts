@@ -46,6 +46,9 @@ export function unknownKey(key: string, path: KeyPath, { schema, value, group }:
     const names = homes.map((home) => showHome(home)).join(' or ');
     return { message: `unknown key here; did you mean ${names}?`, meant: homes };
   }
+  if (known.length === 0) {
+    return { message: 'unknown key; none is taken here: remove it', meant: [] };
+  }
   const place = path.length === 0 ? 'at the top' : `in ${showPath(path)}`;
   return { message: `unknown key; known keys ${place}: ${known.join(', ')}`, meant: [] };
 }

@@ -67,15 +67,26 @@ export function endpoint(description: string) {
     .meta({ examples: ['127.0.0.1:4318'] });
 }
 
-/** Field for an http or https URL. */
-export function httpUrl(description: string) {
+/**
+ * Field for an http or https URL.
+ * @param instead what to do instead of a user name or a password in the URL; absent: both may be in it
+ */
+export function httpUrl(description: string, instead?: string) {
   return z
     .url({
       protocol: /^https?$/,
       error: ({ input }) => (typeof input === 'string' ? urlAdvice(input) : undefined),
     })
+    .refine((text) => instead === undefined || !hasCredentials(text), {
+      error: `must contain no user name and no password: ${instead ?? ''}`,
+    })
     .describe(description)
     .meta({ examples: ['https://spanscore.example.com'] });
+}
+
+function hasCredentials(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && (url.username !== '' || url.password !== '');
 }
 
 /** Field for a value that is never printed or logged. `writeOnly` of JSON Schema marks it. */
@@ -87,8 +98,8 @@ export function secret(description: string) {
 }
 
 /** Field for the URL of a webhook. Its path or query holds a key, so the URL is a secret. */
-export function hookUrl(description: string) {
-  return httpUrl(description).meta({ writeOnly: true, examples: ['${env:HOOK_URL}'] });
+export function hookUrl(description: string, instead?: string) {
+  return httpUrl(description, instead).meta({ writeOnly: true, examples: ['${env:HOOK_URL}'] });
 }
 
 /** Field for HTTP headers; their values are secrets. */

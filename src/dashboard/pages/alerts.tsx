@@ -75,7 +75,12 @@ export function Alerts() {
         empty={<p>Nothing is muted.</p>}
       >
         {({ items }) => (
-          <Table caption="Mutes" columns={muteColumns(act)} rows={items} keyOf={({ subject }) => subject} />
+          <Table
+            caption="Mutes"
+            columns={muteColumns(act)}
+            rows={items}
+            keyOf={({ tenant, subject }) => JSON.stringify([tenant, subject])}
+          />
         )}
       </Loaded>
       <Monitors />
@@ -175,6 +180,9 @@ function IncidentTime({ incident, toMs }: { readonly incident: Incident; readonl
   );
 }
 
+/** Subject of a mute of everything, and tenant of one of all tenants. */
+const ALL = '*';
+
 const MUTE_TIMES = ['1h', '24h', '7d'] as const;
 
 function Actions({ incident: { event, isOpen }, act }: { readonly incident: Incident; readonly act: Act }) {
@@ -206,16 +214,17 @@ function Actions({ incident: { event, isOpen }, act }: { readonly incident: Inci
 
 function muteColumns(act: Act): Column<Mute>[] {
   return [
-    { name: 'Muted', cell: ({ subject }) => <Text of={subject} /> },
+    { name: 'Muted', cell: ({ subject }) => (subject === ALL ? 'everything' : <Text of={subject} />) },
+    { name: 'Tenant', cell: ({ tenant }) => (tenant === ALL ? 'all tenants' : <Text of={tenant} />) },
     { name: 'Until (UTC)', cell: ({ until }) => <Time at={until} /> },
     {
       name: 'Actions',
-      cell: ({ subject }) => (
+      cell: ({ subject, tenant }) => (
         <button
           type="button"
           onClick={() =>
             void act(
-              () => write('DELETE /mutes', undefined, { query: { subject } }),
+              () => write('DELETE /mutes', undefined, { query: { subject, tenant } }),
               `The mute of ${subject} has ended.`,
             )
           }

@@ -205,7 +205,7 @@ function Call({ call }: { readonly call: JudgeCall }) {
   return (
     <section class="call">
       <h4>
-        <Text of={call.step} />: {call.status === 'success' ? '✓ success' : '✗ failed'},{' '}
+        <Text of={call.step} />: {call.status === 'success' ? '✓' : '✗'} {call.status},{' '}
         <Text of={call.model} />, {formatDuration(call.latencyMs)}, {formatUsd(call.costUsd)}
       </h4>
       {call.error !== '' && <LongText of={call.error} />}

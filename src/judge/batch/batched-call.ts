@@ -1,9 +1,9 @@
 import { findPrice } from '../../domain/money/model-prices.ts';
-import { startRecord } from '../call-record.ts';
+import { type AnsweredCall, answerCall, startRecord } from '../call-record.ts';
 import type { JudgeCallDeps, JudgeCallRequest } from '../call-deps.ts';
 import { findCost } from '../judge-cost.ts';
 import { toJudgeError } from '../judge-fault.ts';
-import { callModel, type ModelReply } from '../model-call.ts';
+import { callModel } from '../model-call.ts';
 import { BATCH_PRICE_SHARE, type BatchSeat } from './batch-seat.ts';
 import { callFromSeat } from './batched-fetch.ts';
 
@@ -15,7 +15,7 @@ export async function callFromBatch(
   request: JudgeCallRequest,
   deps: JudgeCallDeps,
   seat: BatchSeat,
-): Promise<ModelReply> {
+): Promise<AnsweredCall> {
   const { judge, registry, signal, tally } = deps;
   const record = startRecord(request.messages, deps);
   try {
@@ -24,13 +24,12 @@ export async function callFromBatch(
     const listed = findCost(reply.usage, findPrice(judge.name, registry.prices));
     const cost = listed === undefined ? undefined : listed * BATCH_PRICE_SHARE;
     tally.countCall(reply, cost);
-    record({ reply: reply.text, error: '', usage: reply.usage, cost });
-    return reply;
+    return answerCall(reply, cost, record);
   } catch (thrown) {
     const fault = toJudgeError(thrown, registry.deps.now());
     if (!seat.isParked) {
       tally.countCall();
-      record({ reply: fault.rawOutput ?? '', error: fault.message });
+      record({ status: 'failed', reply: fault.rawOutput ?? '', error: fault.message });
     }
     throw fault;
   }

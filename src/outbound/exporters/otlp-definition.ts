@@ -8,7 +8,10 @@ export const otlpExporter = defineExporter({
   name: 'otlp',
   options: z
     .strictObject({
-      endpoint: httpUrl('Base URL of an OTLP/HTTP receiver; /v1/traces and /v1/logs are appended.').meta({
+      endpoint: httpUrl(
+        'Base URL of an OTLP/HTTP receiver; /v1/traces and /v1/logs are appended.',
+        'write them into headers, as authorization',
+      ).meta({
         examples: ['http://127.0.0.1:4328'],
       }),
       as: z

@@ -8,7 +8,10 @@ export const webhookExporter = defineExporter({
   name: 'webhook',
   options: z
     .strictObject({
-      url: hookUrl('URL for scores. Each score is one POST with a JSON body.'),
+      url: hookUrl(
+        'URL for scores. Each score is one POST with a JSON body.',
+        'put a key into the path or the query, or sign the requests with secret',
+      ),
       secret: secret('Secret that signs requests, as Standard Webhooks defines.').optional(),
       attempts: exportAttempts,
     })

@@ -5,12 +5,13 @@ import type { ScoringStores } from '../scoring-stores.ts';
 import type { RecordedAttempt } from './attempt-result.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { JudgeHealth } from './judge-health.ts';
+import type { JudgeReuses } from './judge-reuses.ts';
 import type { JudgeStock } from './judge-stock.ts';
 import type { LaterScores } from './later-scores.ts';
 import type { SingleFlight } from './single-flight.ts';
 
 /** Judges and reply cache of the calls of all scorers. */
-export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'batch'> & {
+export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'batch' | 'onReuse'> & {
   /** Seats of the attempts in batches. Absent: every judge is asked at once. */
   readonly batches?: BatchSeats | undefined;
 };
@@ -26,6 +27,7 @@ export interface AttemptContext {
   readonly judgeAttempts: number;
   readonly budget: Budget;
   readonly judgeHealth: JudgeHealth;
+  readonly reuses: JudgeReuses;
   readonly judgeStock: JudgeStock;
   readonly laterScores: LaterScores;
   readonly flights: SingleFlight<RecordedAttempt>;

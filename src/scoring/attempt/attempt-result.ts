@@ -77,17 +77,22 @@ export function sumCost(
     costUsd: sumCostUsd(calls),
     judgeCalls: calls.length,
     reusedAnswers: reused.length,
-    judgeModel: calls.findLast((call) => call.status === 'success')?.model ?? reused.at(-1) ?? '',
+    judgeModel: calls.findLast(hasReply)?.model ?? reused.at(-1) ?? '',
     ...extra,
   };
 }
 
-/** A failed call without a price counts as free. A successful call without a price makes the sum unknown. */
+/** A call that failed without a reply counts as free. A reply without a price makes the sum unknown. */
 function sumCostUsd(calls: readonly JudgeCall[]): number | null {
-  if (calls.some((call) => call.cost === undefined && call.status === 'success')) {
+  if (calls.some((call) => call.cost === undefined && hasReply(call))) {
     return null;
   }
   return calls.reduce((sum, call) => sum + (call.cost ?? 0), 0);
+}
+
+/** Returns true also for a call whose reply could not be used. */
+function hasReply({ status }: JudgeCall): boolean {
+  return status !== 'failed';
 }
 
 function sumKnown(counts: readonly (number | undefined)[]): number | null {

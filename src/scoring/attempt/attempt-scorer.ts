@@ -19,6 +19,8 @@ export interface ScorerTerms {
   readonly fenceCode: string;
   /** Reserves money for a judge call. Absent for a rule without a budget. */
   readonly reserve?: JudgeScope['reserve'];
+  /** Called with the name of the judge when its earlier answer replaces a call. */
+  readonly onReuse: (judge: string) => void;
   /** Place in batches. Absent: judges are asked at once. */
   readonly batch?: BatchSeat | undefined;
   /** Aborted when this process stops. */
@@ -120,7 +122,7 @@ function buildScope(
     reserve: terms.reserve,
     onReuse: (judge) => {
       reused.push(judge);
-      judgeScope.onReuse?.(judge);
+      terms.onReuse(judge);
     },
     signal,
     onCall: (call) => {

@@ -132,6 +132,7 @@ function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Pr
     timeoutMs: context.scorerTimeoutMs,
     fenceCode: computeFenceCode(JSON.stringify([cell.task.key.tenant, cell.target.targetId, cell.hash])),
     reserve: createReserve(cell, context, scoreId),
+    onReuse: (judge) => context.reuses.add(cell.task.key.tenant, judge),
     batch: context.judgeScope.batches?.sit({
       tenant: cell.task.key.tenant,
       traceId: cell.task.key.traceId,

@@ -3,6 +3,7 @@ import type { JudgeCallStore, SpendingPart } from '../../store/contracts/stores.
 import { OPEN_LEASE_MS } from './account-terms.ts';
 import type { BudgetReading } from './budget-ask.ts';
 import { computeBudgetDay, computeNextBudgetDay } from '../../domain/money/budget-period.ts';
+import { roundUsd } from '../../domain/money/usd.ts';
 import { EarlierDays } from './earlier-days.ts';
 
 /** Reads the state of all caps from the store: of every process, not only of this one. */
@@ -45,7 +46,7 @@ function buildReading(
   const earlier = cap.period === 'day' ? [] : before.filter((part) => isPartOfBudget(part, cap.scope));
   const reservedUsd = parts.reduce((sum, part) => sum + part.reservedUsd, 0);
   const bookedUsd = [...parts, ...earlier].reduce((sum, part) => sum + part.bookedUsd, 0);
-  return { ...cap, spentUsd: bookedUsd - reservedUsd, reservedUsd };
+  return { ...cap, spentUsd: roundUsd(bookedUsd - reservedUsd), reservedUsd: roundUsd(reservedUsd) };
 }
 
 function isPartOfBudget(part: SpendingPart, { kind, name }: BudgetScope): boolean {

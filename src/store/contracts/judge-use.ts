@@ -14,11 +14,11 @@ export interface JudgeUse {
   readonly latencyP50Ms: number;
   readonly latencyP95Ms: number;
   readonly scorers: readonly string[];
-  /** Number of failed calls by reason. */
+  /** Number of failed calls by reason, also of those whose reply could not be used. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
-/** Size and cost of a successful call, without its texts. */
+/** Size and cost of a call that was answered, without its texts. */
 export interface CallSize extends Pick<
   JudgeCallRecord,
   'tenant' | 'traceId' | 'scoreId' | 'scorer' | 'step' | 'model' | 'costUsd' | 'durationMs' | 'calledAtMs'
@@ -42,7 +42,7 @@ export interface CallSizeQuery {
 }
 
 export interface JudgeUseStore {
-  /** Reads the sizes of successful calls whose tokens are known, for each scorer, judge and score the oldest first. */
+  /** Reads the sizes of answered calls whose tokens are known, for each scorer, judge and score the oldest first. */
   sizes(query: CallSizeQuery): Promise<readonly CallSize[]>;
   /** Reads the calls for some scores of one trace, the oldest first. */
   callsOf(key: TraceKey, scoreIds: readonly string[]): Promise<readonly JudgeCallRecord[]>;

@@ -15,7 +15,10 @@ export interface AlertStore {
   known(ids: readonly string[]): Promise<Set<string>>;
   /** Returns the `firing` events of open incidents. */
   open(): Promise<AlertEvent[]>;
-  /** Returns the events of an incident, its beginning first; empty for an unknown id. */
+  /**
+   * Returns the events of an incident, its beginning first; empty for an unknown id.
+   * @param id id of the incident, or of one of its events
+   */
   incident(id: string): Promise<AlertEvent[]>;
   /** Newest first. */
   list(

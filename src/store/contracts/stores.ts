@@ -1,3 +1,4 @@
+import type { CallStatus } from '../../domain/call-status.ts';
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { Decision } from '../../domain/decision.ts';
@@ -229,7 +230,7 @@ export interface JudgeCallRecord extends TraceKey {
   readonly scorer: string;
   readonly step: string;
   readonly model: string;
-  readonly status: 'success' | 'failed';
+  readonly status: CallStatus;
   readonly prompt: string;
   readonly reply: string;
   readonly error: string;

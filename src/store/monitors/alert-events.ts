@@ -20,7 +20,13 @@ export function createAlertStore(database: Database): AlertStore {
          ORDER BY StartsAt, EventId`,
       ),
     incident: (id) =>
-      readEvents(database, `toString(IncidentId) = {id:String} ORDER BY Status`, { id: id.toLowerCase() }),
+      readEvents(
+        database,
+        `IncidentId IN (SELECT IncidentId FROM alert_events
+           WHERE {id:String} IN (toString(IncidentId), toString(EventId)))
+         ORDER BY Status`,
+        { id: id.toLowerCase() },
+      ),
     list: (filter, page) => listEvents(database, filter, page),
     acknowledge: (incidentId) => database.insertRows('alert_acks', [{ IncidentId: incidentId }]),
     acknowledged: () => readAcknowledged(database),

@@ -34,13 +34,13 @@ export function createJudgeUseStore(database: Database): JudgeUseStore {
     since: async ({ tenant, sinceMs }) => {
       const rows = await database.rows<UseRow>(
         `SELECT Model AS judge, toUInt8(grouping(Hour)) AS isTotal, toUnixTimestamp(Hour) AS hour, count() AS calls,
-           countIf(Status = 'failed') AS failed, sum(ifNull(InputTokens, 0)) AS inputTokens,
+           countIf(Status != 'success') AS failed, sum(ifNull(InputTokens, 0)) AS inputTokens,
            sum(ifNull(OutputTokens, 0)) AS outputTokens, sum(ifNull(CostUsd, 0)) AS costUsd,
            quantile(0.5)(DurationMs) AS latencyP50Ms, quantile(0.95)(DurationMs) AS latencyP95Ms,
            arraySort(groupUniqArray(100)(Scorer)) AS scorers, sumMap(map(Reason, toUInt64(Reason != ''))) AS failures
          FROM (
            SELECT *, toStartOfHour(CalledAt) AS Hour,
-             if(Status = 'failed', substringUTF8(splitByString(': ', Error)[1], 1, ${MAX_REASON}), '') AS Reason
+             if(Status != 'success', substringUTF8(splitByString(': ', Error)[1], 1, ${MAX_REASON}), '') AS Reason
            FROM judge_calls
            WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND CalledAt >= fromUnixTimestamp64Milli({since:Int64})
              ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'})
@@ -57,7 +57,7 @@ async function readSizes(
   database: Database,
   { tenant, scorers, repeatMark, limit }: CallSizeQuery,
 ): Promise<CallSize[]> {
-  const sized = `Scorer IN {scorers:Array(String)} AND Status = 'success' AND InputTokens IS NOT NULL
+  const sized = `Scorer IN {scorers:Array(String)} AND Status != 'failed' AND InputTokens IS NOT NULL
     AND OutputTokens IS NOT NULL ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}`;
   // The newest calls are found without their prompts, which are most of the table.
   const rows = await database.rows<SizeRow>(

@@ -178,18 +178,33 @@ describe('GET /series', () => {
     expect((await ask('series?scorer=custom', 'b')).status).toBe(404);
   });
 
-  test('refuses an unknown scorer, buckets of minutes, and too many buckets', async () => {
+  test('refuses an unknown scorer, wrong buckets, too many buckets, and a limit that is no number', async () => {
     expect(await ask('series?scorer=bais')).toMatchObject({
       status: 404,
       body: { detail: 'there is no scorer bais; did you mean bias?' },
     });
     expect(await ask('series?scorer=bias&bucket=90m')).toMatchObject({
       status: 400,
-      body: { detail: 'bucket: write whole hours up to a day, or whole days: 1h, 6h, 1d, 7d' },
+      body: { detail: 'bucket: write whole hours up to a day, or whole days up to 366d: 1h, 6h, 1d, 7d' },
+    });
+    expect(await ask('series?scorer=bias&bucket=999999999d')).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('up to 366d') as string },
+    });
+    expect(await ask('series?scorer=bias&since=2262-01-01&until=2262-04-11&bucket=366d')).toMatchObject({
+      status: 200,
     });
     expect(await ask('series?scorer=bias&bucket=1h&since=90d')).toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining('a reply has 1000 at most') as string },
+    });
+    expect(await ask('series?scorer=bias&passAt=')).toMatchObject({
+      status: 400,
+      body: { detail: 'passAt: write a number: 0.5' },
+    });
+    expect(await ask('series?scorer=bias&passAt=1e999')).toMatchObject({
+      status: 400,
+      body: { detail: 'passAt: write a smaller number' },
     });
     expect(await ask('series?scorer=bias&by=agent&by=model&by=service')).toMatchObject({ status: 400 });
     expect(await ask('series?scorer=bias&agnet=x')).toMatchObject({

@@ -107,27 +107,64 @@ describe('what is configured', () => {
         costUsd: null,
         durationMs: 300,
       },
+      {
+        ...call,
+        status: 'unusable',
+        error: "the judge's answer cannot be used: it is no JSON",
+        inputTokens: 10,
+        outputTokens: 1,
+        costUsd: 0.25,
+        durationMs: 200,
+      },
     ]);
     const { status, body } = await api.ask('judges');
     expect(status).toBe(200);
     expect(body.items).toMatchObject([
       {
         judge: 'local/strict',
-        calls: 2,
-        failed: 1,
-        inputTokens: 10,
-        outputTokens: 5,
-        costUsd: 0.5,
-        failures: { 'HTTP 429': 1 },
+        calls: 3,
+        failed: 2,
+        inputTokens: 20,
+        outputTokens: 6,
+        costUsd: 0.75,
+        failures: { 'HTTP 429': 1, "the judge's answer cannot be used": 1 },
         scorers: ['strict'],
         cacheHits: null,
         breaker: null,
-        hours: [{ calls: 2, failed: 1 }],
+        hours: [{ calls: 3, failed: 2 }],
       },
     ]);
     expect(body.items[0]?.['latencyP50Ms']).toBeGreaterThanOrEqual(100);
     expect(body['budgets']).toMatchObject([
       { scope: 'rule', rule: 'production', period: 'day', capUsd: 5, spentUsd: 0, leftUsd: 5 },
     ]);
+  });
+
+  test('counts the cache hits of a judge for the tenant of the token', async () => {
+    const hits = new Map([
+      [undefined, 5],
+      ['a', 2],
+    ]);
+    const asked = await startReadApi({
+      config: {
+        judges: { default: 'openai/gpt-5-mini' },
+        scorers: { strict: { use: 'hallucination' } },
+        rules: [],
+      },
+      tokens: [
+        { name: 'all', token: 'all', tenant: '', scopes: ['read'] },
+        { name: 'a', token: 'of-a', tenant: 'a', scopes: ['read'] },
+      ],
+      ofProcess: {
+        judgeState: (_judge, tenant) => ({ breaker: 'closed', cacheHits: hits.get(tenant) ?? 0 }),
+      },
+    });
+    try {
+      const [ofAll, ofOne] = await Promise.all([asked.ask('judges', 'all'), asked.ask('judges', 'of-a')]);
+      expect(ofAll.body.items).toMatchObject([{ judge: 'openai/gpt-5-mini', cacheHits: 5 }]);
+      expect(ofOne.body.items).toMatchObject([{ judge: 'openai/gpt-5-mini', cacheHits: 2 }]);
+    } finally {
+      await asked.stop();
+    }
   });
 });

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await evaluator.advance();
   const findPorts = await configuredPorts(config, world.store);
   api = await startTestApi({
-    tokens: [token('a', 'read'), token('a', 'admin'), token('b', 'admin')],
+    tokens: [token('a', 'read'), token('a', 'admin'), token('b', 'admin'), token('', 'admin')],
     findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
   });
 });
@@ -72,6 +72,7 @@ async function ask(path: string, as: string, body?: unknown, method = 'POST'): P
 const READER_A = 'the-read-of-tenant-a';
 const ADMIN_A = 'the-admin-of-tenant-a';
 const ADMIN_B = 'the-admin-of-tenant-b';
+const ADMIN = 'the-admin-of-tenant-';
 
 describe('the API of monitors', () => {
   test('gives a tenant the states of monitors on its own series', async () => {
@@ -118,7 +119,7 @@ describe('the API of monitors', () => {
     expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: 'long' })).status).toBe(400);
     expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: '4000d' })).status).toBe(400);
     expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: '1h' })).status).toBe(201);
-    expect((await ask('mutes', READER_A)).body.items).toMatchObject([{ subject: 'Low' }]);
+    expect((await ask('mutes', READER_A)).body.items).toMatchObject([{ tenant: 'a', subject: 'Low' }]);
     expect((await ask('mutes', ADMIN_B)).body.items).toEqual([]);
     expect((await ask('alerts', READER_A)).body.items).toMatchObject([{ muted: true }]);
     expect((await ask('alerts', ADMIN_B)).body.items).toMatchObject([{ muted: false }]);
@@ -126,11 +127,66 @@ describe('the API of monitors', () => {
     expect((await ask('mutes?subject=Low', ADMIN_A, '', 'DELETE')).status).toBe(404);
   });
 
-  test('acknowledges only incidents that can be acknowledged', async () => {
+  test.each([
+    ['everything', () => '*'],
+    ['one series', (alert: Record<string, unknown>) => String(alert['seriesId'])],
+  ])('mutes %s', async (_, subjectOf) => {
+    const [alert = {}] = (await ask('alerts', READER_A)).body.items;
+    const subject = subjectOf(alert);
+    expect(await ask('mutes', ADMIN_A, { subject, for: '1h' })).toMatchObject({
+      status: 201,
+      body: { tenant: 'a', subject },
+    });
+    expect((await ask('alerts', READER_A)).body.items).toMatchObject([{ muted: true }]);
+    expect((await ask('monitors', READER_A)).body.items).toMatchObject([
+      { seriesId: alert['seriesId'], muted: true },
+    ]);
+    expect((await ask('alerts', ADMIN_B)).body.items).toMatchObject([{ muted: false }]);
+    expect((await ask(`mutes?subject=${subject}`, ADMIN_A, '', 'DELETE')).status).toBe(200);
+  });
+
+  test('mutes no series of another tenant', async () => {
+    const [alert = {}] = (await ask('alerts', READER_A)).body.items;
+    expect((await ask('mutes', ADMIN_B, { subject: alert['seriesId'], for: '1h' })).status).toBe(404);
+  });
+
+  test('lets a token of all tenants end each mute that it sees', async () => {
+    await ask('mutes', ADMIN_A, { subject: 'Low', for: '1h' });
+    expect((await ask('mutes', ADMIN)).body.items).toMatchObject([{ tenant: 'a', subject: 'Low' }]);
+    expect((await ask('mutes?subject=Low', ADMIN, '', 'DELETE')).status).toBe(200);
+    expect((await ask('mutes', READER_A)).body.items).toEqual([]);
+  });
+
+  test('asks for the tenant when several have muted a subject', async () => {
+    await ask('mutes', ADMIN_A, { subject: 'Low', for: '1h' });
+    await ask('mutes', ADMIN, { subject: 'Low', for: '1h' });
+    const unnamed = await ask('mutes?subject=Low', ADMIN, '', 'DELETE');
+    expect(unnamed).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/: "\*", "a"$/) as string },
+    });
+    expect((await ask('mutes?subject=Low&tenant=b', ADMIN, '', 'DELETE')).status).toBe(404);
+    expect((await ask('mutes?subject=Low&tenant=a', ADMIN, '', 'DELETE')).status).toBe(200);
+    expect((await ask('mutes', READER_A)).body.items).toMatchObject([{ tenant: '*', subject: 'Low' }]);
+    expect((await ask('mutes?subject=Low&tenant=*', ADMIN, '', 'DELETE')).status).toBe(200);
+  });
+
+  test('tells a tenant who can end a mute of all tenants', async () => {
+    await ask('mutes', ADMIN, { subject: 'Low', for: '1h' });
+    const { status, body } = await ask('mutes?subject=Low', ADMIN_A, '', 'DELETE');
+    expect(status).toBe(403);
+    expect(body.detail).toBe('Low is muted for all tenants: a token without a tenant ends that mute');
+    expect((await ask('mutes?subject=Low', ADMIN, '', 'DELETE')).status).toBe(200);
+  });
+
+  test('acknowledges only incidents that can be acknowledged, by the id of the incident or of its alert', async () => {
     const [incident] = (await ask('alerts', READER_A)).body.items;
     const { status, body } = await ask(`alerts/${String(incident?.['incidentId'])}/ack`, ADMIN_A, '');
     expect(status).toBe(400);
     expect(body.detail).toMatch(/no reference/);
+    const byAlert = await ask(`alerts/${String(incident?.['id'])}/ack`, ADMIN_A, '');
+    expect(byAlert).toEqual({ status, body });
+    expect((await ask(`alerts/${String(incident?.['id'])}/ack`, ADMIN_B, '')).status).toBe(404);
     expect((await ask('alerts/none/ack', ADMIN_A, '')).status).toBe(404);
   });
 
@@ -184,6 +240,21 @@ describe('the API of monitors', () => {
     ['no JSON', '{', /Malformed JSON/],
     ['no version', { service: 'shop' }, /version/],
     ['an unknown key', { service: 'shop', version: 'v2', verion: 'v3' }, /verion/],
+    [
+      'a time that is none',
+      { service: 'shop', version: 'v2', at: 'soon' },
+      /^at: write a date and time from 1970/,
+    ],
+    [
+      'a time before 1970',
+      { service: 'shop', version: 'v2', at: '1960-01-01T00:00:00Z' },
+      /^at: write a date/,
+    ],
+    [
+      'a time after 2262',
+      { service: 'shop', version: 'v2', at: '9999-12-31T23:59:59Z' },
+      /^at: write a date/,
+    ],
     ['a long name', { service: 'shop', version: 'x'.repeat(70_000) }, /1,?000/],
   ])('refuses a marker of %s', async (_, marker, expected) => {
     const { status, body } = await ask('markers', ADMIN_A, marker);

@@ -89,11 +89,18 @@ describe('POST /preview', () => {
     expect(await world.store.scores.list({ limit: 10 })).toEqual([]);
   });
 
+  it('takes a range from before 1970 as everything', async () => {
+    const { status, body } = await preview({ rule: 'default', last: '999999999d', sample: 0 });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ from: '1970-01-01T00:00:00.000Z', matched: 2 });
+  });
+
   it('names the faults of a rule that cannot be previewed', async () => {
     const asks = [
       [{ rule: 'nobody' }, 'the rules are default'],
       [{ rule: { name: 'n', scorers: ['nobody'] } }, 'there is no scorer nobody'],
-      [{ rule: { name: 'n', scorers: ['tone'], wher: {} } }, 'wher'],
+      [{ rule: { name: 'n', scorers: ['tone'], wher: {} } }, '"path":"rule.wher"'],
+      [{ rule: { scorers: ['tone'] } }, '"path":"rule.name"'],
       [{ rule: 'default', last: 'yesterday' }, 'last'],
     ] as const;
     for (const [body, said] of asks) {

@@ -2,6 +2,7 @@ import type { ConfigInput } from '../../../src/app/config/index.ts';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
+import type { ProcessReads } from '../../../src/app/reads/read-ports.ts';
 import { createServeStatus } from '../../../src/app/serve-status.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
@@ -37,11 +38,12 @@ export async function startReadApi(
     readonly config?: ConfigInput;
     readonly tokens?: readonly AccessToken[];
     readonly dashboard?: DashboardFiles;
+    readonly ofProcess?: ProcessReads;
   } = {},
 ): Promise<ReadApi> {
   const base = await testStore();
   const config = parseConfig(options.config ?? {});
-  const findPorts = await configuredPorts(config, base.store);
+  const findPorts = await configuredPorts(config, base.store, options.ofProcess);
   const readStatus = createServeStatus({
     config,
     otlp: { otlpHttp: null, otlpGrpc: null },

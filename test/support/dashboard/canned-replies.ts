@@ -51,6 +51,7 @@ const ALERT: Item<'/alerts'> = {
   alert: 'HallucinationDrift',
   detector: 'drift',
   series: SERIES,
+  seriesId: 's-1',
   startsAt: SINCE,
   endsAt: null,
   changeBegan: SINCE,
@@ -75,6 +76,7 @@ const MONITOR: Item<'/monitors'> = {
   alert: 'HallucinationDrift',
   detector: 'drift',
   series: SERIES,
+  seriesId: 's-1',
   phase: 'firing',
   since: SINCE,
   incidentId: 'i-1',
@@ -292,7 +294,7 @@ export const FULL: CannedReplies = {
   '/alerts': { items: [ALERT], next: null },
   '/backfills': { items: [aBackfill()], next: null },
   '/monitors': { items: [MONITOR], next: null },
-  '/mutes': { items: [{ subject: 'AnswersGotWorse', until: UNTIL }], next: null },
+  '/mutes': { items: [{ tenant: '*', subject: 'AnswersGotWorse', until: UNTIL }], next: null },
   '/judges': {
     items: [
       {

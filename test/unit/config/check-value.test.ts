@@ -8,6 +8,7 @@ const schema = z.strictObject({
   share: z.number().gt(0).lt(1).optional(),
   name: z.string().min(2).max(4).optional(),
   tags: z.array(z.string()).min(1).optional(),
+  rule: z.union([z.string().min(1), z.record(z.string(), z.unknown())]).optional(),
   at: z.iso.datetime({ error: 'write a date and time' }).optional(),
 });
 
@@ -28,13 +29,20 @@ describe('a value from outside', () => {
     [{ name: 'abcde' }, 'name: must have at most 4 characters'],
     [{ tags: [] }, 'tags: must have at least 1 entry'],
     [{ tags: ['a', 1] }, 'tags[1]: must be a text, not 1; write "1"'],
+    [{ rule: [] }, 'rule: must be a text or a group of keys, not a list'],
     [{ at: 'noon' }, 'at: write a date and time'],
     [{ limitt: 5 }, 'limitt: unknown key; did you mean limit?'],
     [{ limit: 0, share: 2 }, 'limit: must be at least 1, not 0; share: must be less than 1, not 2'],
-    ['text', 'must be a group of keys, not "text"; its keys are limit, share, name, tags, at'],
+    ['text', 'must be a group of keys, not "text"; its keys are limit, share, name, tags, rule, at'],
   ])('that cannot be used is refused in words that say what to give: %j', (value, words) => {
     expect(() => checkValue(schema, value)).toThrow(
       expect.objectContaining({ name: new InvalidInputError('').name, message: words }),
+    );
+  });
+
+  it('is refused where nothing is taken', () => {
+    expect(() => checkValue(z.strictObject({}), { x: '1' })).toThrow(
+      'x: unknown key; none is taken here: remove it',
     );
   });
 

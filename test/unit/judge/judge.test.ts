@@ -149,10 +149,27 @@ describe('a scope', () => {
       askForObject(model, { ...question, step: 'analyze' }),
     );
 
-    expect(calls.map(({ step, status, reply, model: name }) => ({ step, status, reply, name }))).toEqual([
-      { step: 'analyze', status: 'success', reply: 'hm', name: 'scripted/judge-1' },
-      { step: 'analyze', status: 'success', reply: '{"n":1}', name: 'scripted/judge-1' },
+    expect(calls).toMatchObject([
+      {
+        step: 'analyze',
+        model: 'scripted/judge-1',
+        status: 'unusable',
+        reply: 'hm',
+        error: expect.stringMatching(/^the judge's answer cannot be used: /) as string,
+        usage: { inputTokens: 100 },
+      },
+      { step: 'analyze', model: 'scripted/judge-1', status: 'success', reply: '{"n":1}', error: '' },
     ]);
+  });
+
+  test('gets a refusal as a call whose reply is unusable', async () => {
+    const calls: JudgeCall[] = [];
+    const model = modelObject(() => 'No.', { finishReason: 'content-filter' });
+
+    const asked = withJudgeScope({ onCall: (call) => calls.push(call) }, () => askForObject(model, question));
+
+    await expect(asked).rejects.toMatchObject({ code: 'judge_refused' });
+    expect(calls).toMatchObject([{ status: 'unusable', error: 'the judge refused to answer: No.' }]);
   });
 
   test('stops a call by its budget check before anything is sent', async () => {

@@ -96,6 +96,11 @@ describe('createLog', () => {
 describe('redactText', () => {
   it.each([
     ['postgres://u:p@h/x', `postgres://${REDACTED}@h/x`],
+    [
+      'failed: https://u:p@h/x?key=k&a=1 (HTTP 400)',
+      `failed: https://${REDACTED}@h/x?${REDACTED} (HTTP 400)`,
+    ],
+    ['see https://h/x? or https://h/y#a', 'see https://h/x? or https://h/y#a'],
     ['Basic dXNlcjpwYXNz', `Basic ${REDACTED}`],
     ['key sk-abcdefghijklmnopqrstuv end', `key ${REDACTED} end`],
     ['key sk_a1b2c3d4e5f6g7h8 end', `key ${REDACTED} end`],

@@ -4,6 +4,7 @@ import type { AggregateFacet } from '../../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import type { SummaryRow } from '../../../store/contracts/aggregates/aggregate-reads.ts';
+import { numberOf } from '../../lists/filters.ts';
 import { markerJson } from '../../json/marker-json.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
 import { Time } from '../series-schema.ts';
@@ -102,13 +103,10 @@ const readSeries = createRoute({
         .string()
         .optional()
         .describe(
-          'Length of a bucket: whole hours up to a day, or whole days. Default: 1h up to 3 days, else 1d.',
+          'Length of a bucket: whole hours up to a day, or whole days up to 366d. Default: 1h up to 3 days, else 1d.',
         ),
       by: SplitBy,
-      passAt: z.coerce
-        .number()
-        .optional()
-        .describe('Score from which a score passes. Default: the middle of the range.'),
+      passAt: numberOf('Score from which a score passes. Default: the middle of the range.'),
     }),
   },
   responses: { 200: describeJson('The series.', SeriesReply), ...PROBLEMS },
@@ -145,6 +143,9 @@ export function createSeriesRoutes() {
 /** Most buckets of a reply. */
 const MAX_BUCKETS = 1_000;
 
+/** Longest bucket, milliseconds. */
+const MAX_BUCKET_MS = 366 * DAY_MS;
+
 /** Longest range that has buckets of an hour by default, milliseconds. */
 const HOURLY_MS = 3 * DAY_MS;
 
@@ -153,8 +154,11 @@ function readBucket(bucket: string | undefined, { fromMs, toMs }: TimeRange): nu
     return toMs - fromMs <= HOURLY_MS ? HOUR_MS : DAY_MS;
   }
   const bucketMs = parseDurationMs(bucket);
-  if (bucketMs === undefined || bucketMs <= 0 || bucketMs % (bucketMs > DAY_MS ? DAY_MS : HOUR_MS) !== 0) {
-    throw new InvalidInputError('bucket: write whole hours up to a day, or whole days: 1h, 6h, 1d, 7d');
+  const isWhole = bucketMs !== undefined && bucketMs % (bucketMs > DAY_MS ? DAY_MS : HOUR_MS) === 0;
+  if (!isWhole || bucketMs <= 0 || bucketMs > MAX_BUCKET_MS) {
+    throw new InvalidInputError(
+      'bucket: write whole hours up to a day, or whole days up to 366d: 1h, 6h, 1d, 7d',
+    );
   }
   return bucketMs;
 }

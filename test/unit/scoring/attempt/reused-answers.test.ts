@@ -18,8 +18,8 @@ import {
 
 const PRICES = { 'scripted/judge-1': { input: 1, output: 1 } };
 
-/** Two traces whose scorer asks its judge the same question. */
-async function scoreTwice(reuse: boolean) {
+/** Scores a trace of each tenant, with a scorer that asks its judge the same question about all. */
+async function scoreAlike(reuse: boolean, tenants: readonly string[] = ['', '']) {
   const model = modelObject(() => 'fine');
   const ask = async () => {
     await askForText(model, { instructions: 'Judge.', prompt: 'Does it rain?' });
@@ -32,15 +32,15 @@ async function scoreTwice(reuse: boolean) {
     cache: reuse ? createReplyCache({ maxEntries: 10, maxChars: 1_000 }) : undefined,
   };
   const scoring = createTestScoring(store, {}, { judgeScope });
-  const score = async () => {
+  const outcomes = [];
+  for (const tenant of tenants) {
     const traceId = newTraceId();
-    store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
+    store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })], { tenant });
     store.clockMs += 60_000;
-    const [outcome] = await scoreTraces(scoring, [{ tenant: '', traceId }], mode);
-    return { decision: outcome?.decisions[0], score: outcome?.scores[0] };
-  };
-  await score();
-  return { model, ...(await score()) };
+    outcomes.push(...(await scoreTraces(scoring, [{ tenant, traceId }], mode)));
+  }
+  const last = outcomes.at(-1);
+  return { model, reuses: scoring.reuses, decision: last?.decisions[0], score: last?.scores[0] };
 }
 
 /** Codes of the data that two scorers ask about in two traces of the same content, trace by trace. */
@@ -78,15 +78,22 @@ describe('the code around the data', () => {
 
 describe('the same question to the same judge', () => {
   it('reuses the earlier answer: the decision says so, the score names the judge and costs nothing', async () => {
-    const { model, decision, score } = await scoreTwice(true);
+    const { model, decision, score } = await scoreAlike(true);
     expect(model.calls).toHaveLength(1);
     expect(decision).toMatchObject({ status: 'scored', costUsd: 0 });
     expect(decision?.reason).toMatch(/^judge_reused: 1 of 1 answers are the judge's earlier ones/);
     expect(score).toMatchObject({ judgeModel: 'scripted/judge-1', judgeCalls: 0, costUsd: 0 });
   });
 
+  it('is counted for the tenant of the trace that reused the answer', async () => {
+    const { reuses } = await scoreAlike(true, ['a', 'a', 'b', 'b', 'b']);
+    const counts = ['a', 'b', 'c', undefined].map((tenant) => reuses.count('scripted/judge-1', tenant));
+    expect(counts).toEqual([1, 3, 0, 4]);
+    expect(reuses.count('scripted/other')).toBe(0);
+  });
+
   it('is asked each time when reuse is turned off', async () => {
-    const { model, decision } = await scoreTwice(false);
+    const { model, decision } = await scoreAlike(false);
     expect(model.calls).toHaveLength(2);
     expect(decision).toMatchObject({ status: 'scored', reason: '' });
   });

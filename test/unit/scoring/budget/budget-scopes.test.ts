@@ -149,6 +149,16 @@ describe('the budget of a month', () => {
   });
 });
 
+describe('the state of a cap', () => {
+  it('has no rounding errors of sums', async () => {
+    const part = { rule: 'r', tenant: 'a', scope: '', isLease: true } as const;
+    const amounts = [0.1, 0.2, -0.3].map((usd) => ({ ...part, bookedUsd: usd, reservedUsd: -usd }));
+    const ledger = { listSpending: async () => amounts };
+    const reader = createBudgetReader(ledger, [{ scope: { kind: 'rule', name: 'r' }, caps: { perDay: 1 } }]);
+    expect(await reader.read(NOON_MS)).toMatchObject([{ spentUsd: 0, reservedUsd: 0 }]);
+  });
+});
+
 describe('a call at midnight', () => {
   it('reserves the money of all its budgets on one day', async () => {
     const ledger = spendLedger();
