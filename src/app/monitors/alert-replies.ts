@@ -32,7 +32,7 @@ export async function acknowledgeIncident(
 }
 
 /** Alerts and series that exist, and the time. */
-export interface MuteTerms {
+interface MuteTerms {
   /** Rules of the configured monitors. */
   readonly rules: readonly KeyedRule[];
   readonly monitorView: Pick<MonitorView, 'statuses'>;
