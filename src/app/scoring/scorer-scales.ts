@@ -1,5 +1,4 @@
 import type { Scale } from '../../domain/agreement/directed-score.ts';
-import type { Scorer } from '../../evals/scorer.ts';
 import type { LabelStore } from '../../store/contracts/labels/label-store.ts';
 import type { Config } from '../config/index.ts';
 import { findScorerEntry } from './scorer-names.ts';
@@ -10,9 +9,10 @@ export type ReadScales = (
   tenants: readonly string[],
 ) => Promise<ReadonlyMap<string, Scale>>;
 
+/** Scale as a scorer or an entry of the configuration declares it. */
 interface Declared {
-  readonly range?: Scorer['range'] | undefined;
-  readonly higherIsBetter?: Scorer['higherIsBetter'] | undefined;
+  readonly range?: readonly [min: number, max: number] | null | undefined;
+  readonly higherIsBetter?: boolean | null | undefined;
 }
 
 /** Name of the judge of a scorer that is only asked for its scale. */
