@@ -278,7 +278,10 @@ test('a backtest on stored scores tells when rules would have fired on the serie
   expect(code).toBe(0);
   expect(stderr).toMatch(/^store: server [^\n]*\n$/);
   const lines = jsonLines(stdout) as { [key: string]: unknown; events: { state: string }[] }[];
-  const results = lines.map((line) =>
+  const unwatched = lines.filter(({ series }) => series === null).map(({ alert }) => alert);
+  expect(new Set(unwatched)).toEqual(new Set(['Elsewhere', 'TooSmall']));
+  const watched = lines.filter(({ series }) => series !== null);
+  const results = watched.map((line) =>
     [
       line['alert'],
       line['series'],

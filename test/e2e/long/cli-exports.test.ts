@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startRequestGate, type RequestGate } from '../support/fakes/request-gate.ts';
-import { emptyFolder, startCli } from '../support/processes/cli.ts';
-import { buildScore, storeFlags, testStore, type TestStore } from '../support/store/store-rows.ts';
-import { until } from '../support/until.ts';
+import { startRequestGate, type RequestGate } from '../../support/fakes/request-gate.ts';
+import { emptyFolder, startCli } from '../../support/processes/cli.ts';
+import { buildScore, storeFlags, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { until } from '../../support/until.ts';
 
 let base: TestStore;
 let gate: RequestGate;

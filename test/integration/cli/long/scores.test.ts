@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
-import { runCommand } from '../../support/processes/run-command.ts';
-import { buildScore, storeFlags, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { emptyFolder, jsonLines } from '../../../support/processes/cli.ts';
+import { runCommand } from '../../../support/processes/run-command.ts';
+import { buildScore, storeFlags, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 let its: TestStore;
 beforeAll(async () => {

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { AGGREGATE_DUTY } from '../../../src/app/aggregates/start-aggregates.ts';
-import { startJobRunner } from '../../../src/jobs/job-runner.ts';
-import type { JobKind } from '../../../src/jobs/job-kind.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
-import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
-import { runCommand } from '../../support/processes/run-command.ts';
-import { storeFlags, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { AGGREGATE_DUTY } from '../../../../src/app/aggregates/start-aggregates.ts';
+import { startJobRunner } from '../../../../src/jobs/job-runner.ts';
+import type { JobKind } from '../../../../src/jobs/job-kind.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
+import { emptyFolder, jsonLines } from '../../../support/processes/cli.ts';
+import { runCommand } from '../../../support/processes/run-command.ts';
+import { storeFlags, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 let its: TestStore;
 beforeAll(async () => {
