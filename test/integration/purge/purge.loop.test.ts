@@ -471,72 +471,75 @@ testLong('jobs and tombstones hold no id', async () => {
   expect(rows.filter(({ text }) => text.includes('ann-marie') || text.includes(traceId))).toEqual([]);
 });
 
-test('no row of a job names what was purged: a backfill and a rescore go on, and one about the user is cancelled', async () => {
-  const chats = ['ann-chat', 'bob-chat', 'cy-chat'];
-  const traceIds = chats.map(newTraceId);
-  for (const [n, traceId] of traceIds.entries()) {
-    const trace = anAgentTrace(traceId, Date.now() - 24 * HOUR_MS + n).withAttributes({
-      'gen_ai.conversation.id': chats[n]!,
-      'user.id': chats[n]!.split('-')[0]!,
+testLong(
+  'no row of a job names what was purged: a backfill and a rescore go on, and one about the user is cancelled',
+  async () => {
+    const chats = ['ann-chat', 'bob-chat', 'cy-chat'];
+    const traceIds = chats.map(newTraceId);
+    for (const [n, traceId] of traceIds.entries()) {
+      const trace = anAgentTrace(traceId, Date.now() - 24 * HOUR_MS + n).withAttributes({
+        'gen_ai.conversation.id': chats[n]!,
+        'user.id': chats[n]!.split('-')[0]!,
+      });
+      await storeSpans(store, decodeOtlpJson(trace.request()).spans);
+    }
+    const deps = { stores: store, readTrace, log: silentLog };
+    const scoring = createScoring(deps, { decisionWaitMs: 1, judgeAttempts: 1 });
+    const rules = ['trace', 'session'].map((target) =>
+      buildRule([judged(`a-${target}`)], { name: target, target: target as TargetKind }),
+    );
+    const fails = prepareRule(
+      buildRule([
+        judged('f', () => {
+          throw new Error('no number');
+        }),
+      ]),
+    );
+    const history = await recordRules(store.ruleVersions, [fails], (await nowMs()) - 60_000);
+    const keys = traceIds.map((traceId) => ({ tenant: '', traceId }));
+    await until(async () => {
+      const outcomes = await scoreTraces(scoring, keys, liveMode([fails], history));
+      return outcomes.every(({ waitUntilMs }) => waitUntilMs === null);
     });
-    await storeSpans(store, decodeOtlpJson(trace.request()).spans);
-  }
-  const deps = { stores: store, readTrace, log: silentLog };
-  const scoring = createScoring(deps, { decisionWaitMs: 1, judgeAttempts: 1 });
-  const rules = ['trace', 'session'].map((target) =>
-    buildRule([judged(`a-${target}`)], { name: target, target: target as TargetKind }),
-  );
-  const fails = prepareRule(
-    buildRule([
-      judged('f', () => {
-        throw new Error('no number');
+    const range = { fromMs: Date.now() - 48 * HOUR_MS, toMs: Date.now() };
+    const where = { attributes: { 'user.id': ['ann'] } };
+    const kinds = [
+      createBackfillKind(scoring, { rules, pageSize: 1 }),
+      rescoreKind({
+        scoring,
+        repairs: store.repairs,
+        rules: [fails],
+        sessions: NO_SESSION_WAIT,
+        settleMs: 0,
+        hide: KEY.hide,
       }),
-    ]),
-  );
-  const history = await recordRules(store.ruleVersions, [fails], (await nowMs()) - 60_000);
-  const keys = traceIds.map((traceId) => ({ tenant: '', traceId }));
-  await until(async () => {
-    const outcomes = await scoreTraces(scoring, keys, liveMode([fails], history));
-    return outcomes.every(({ waitUntilMs }) => waitUntilMs === null);
-  });
-  const range = { fromMs: Date.now() - 48 * HOUR_MS, toMs: Date.now() };
-  const where = { attributes: { 'user.id': ['ann'] } };
-  const kinds = [
-    createBackfillKind(scoring, { rules, pageSize: 1 }),
-    rescoreKind({
-      scoring,
-      repairs: store.repairs,
-      rules: [fails],
-      sessions: NO_SESSION_WAIT,
-      settleMs: 0,
-      hide: KEY.hide,
-    }),
-  ];
-  const open = async (kind: string, spec: object) =>
-    openJob(store.jobs, { kind, tenant: '', spec: { ...spec } }, KEY.hide);
-  const backfill = await open(BACKFILL, buildBackfillSpec({ ...range, rules }));
-  const ofAnn = await open(BACKFILL, buildBackfillSpec({ ...range, rules: rules.slice(0, 1), where }));
-  const rescore = await open(RESCORE, buildRescoreSpec([fails], {}));
-  const runner = startJobRunner(
-    { jobs: store.jobs, duties: store.duties, nowMs, kinds, log: silentLog },
-    { lookEveryMs: 50, firstRetryMs: 10, maxRunning: 3, lease: FAST },
-  );
-  runners.push(runner);
-  for (const id of [backfill, ofAnn, rescore]) {
-    expect(await follow(id)).toMatchObject({ status: 'done' });
-  }
-  const paused = await open(BACKFILL, buildBackfillSpec({ ...range, rules, where }));
-  await store.jobs.order(paused, 'pause');
+    ];
+    const open = async (kind: string, spec: object) =>
+      openJob(store.jobs, { kind, tenant: '', spec: { ...spec } }, KEY.hide);
+    const backfill = await open(BACKFILL, buildBackfillSpec({ ...range, rules }));
+    const ofAnn = await open(BACKFILL, buildBackfillSpec({ ...range, rules: rules.slice(0, 1), where }));
+    const rescore = await open(RESCORE, buildRescoreSpec([fails], {}));
+    const runner = startJobRunner(
+      { jobs: store.jobs, duties: store.duties, nowMs, kinds, log: silentLog },
+      { lookEveryMs: 50, firstRetryMs: 10, maxRunning: 3, lease: FAST },
+    );
+    runners.push(runner);
+    for (const id of [backfill, ofAnn, rescore]) {
+      expect(await follow(id)).toMatchObject({ status: 'done' });
+    }
+    const paused = await open(BACKFILL, buildBackfillSpec({ ...range, rules, where }));
+    await store.jobs.order(paused, 'pause');
 
-  await purge({ id: 'ann' });
+    await purge({ id: 'ann' });
 
-  expect(await findTexts(it.options, [traceIds[0]!, '"ann"', 'ann-chat'])).toEqual([]);
-  expect(await findTexts(it.options, traceIds)).not.toEqual([]);
-  expect((await findTexts(it.options, traceIds)).filter((hit) => hit.startsWith('jobs'))).toEqual([]);
-  expect(await store.jobs.find(paused)).toMatchObject({
-    status: 'cancelled',
-    left: expect.stringContaining('a purge cancelled the job'),
-    spec: { where: { attributes: { 'user.id': [`hmac:${KEY.compute('user', '', 'ann')}`] } } },
-  });
-  expect(await store.jobs.find(ofAnn)).toMatchObject({ status: 'done', left: '' });
-});
+    expect(await findTexts(it.options, [traceIds[0]!, '"ann"', 'ann-chat'])).toEqual([]);
+    expect(await findTexts(it.options, traceIds)).not.toEqual([]);
+    expect((await findTexts(it.options, traceIds)).filter((hit) => hit.startsWith('jobs'))).toEqual([]);
+    expect(await store.jobs.find(paused)).toMatchObject({
+      status: 'cancelled',
+      left: expect.stringContaining('a purge cancelled the job'),
+      spec: { where: { attributes: { 'user.id': [`hmac:${KEY.compute('user', '', 'ann')}`] } } },
+    });
+    expect(await store.jobs.find(ofAnn)).toMatchObject({ status: 'done', left: '' });
+  },
+);

@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import type * as FileSystem from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { tryFileLock } from '../../../src/store/embedded/ownership/file-lock.ts';
-import { requireDone, type CliResult } from '../../support/processes/cli.ts';
-import { makeFolders } from '../../support/store/backup-folders.ts';
-import { fillTable, listTables } from '../../support/store/filled-tables.ts';
-import { digestTables, NOT_COPIED, withStore } from '../../support/store/kept-folder.ts';
+import { tryFileLock } from '../../../../src/store/embedded/ownership/file-lock.ts';
+import { requireDone, type CliResult } from '../../../support/processes/cli.ts';
+import { makeFolders } from '../../../support/store/backup-folders.ts';
+import { fillTable, listTables } from '../../../support/store/filled-tables.ts';
+import { digestTables, NOT_COPIED, withStore } from '../../../support/store/kept-folder.ts';
 
 /** Rows of each table. Dates go back one day a row, and must not expire meanwhile. */
 const ROWS = 30;
