@@ -167,7 +167,7 @@ describe('a move to another store', () => {
     const server = await run(['move', '--to', engine.url, '--store-url', engine.url]);
 
     expect(used.stderr).toContain('has tables already: a move needs a new database');
-    expect(wrong).toMatchObject({ code: 1 });
+    expect(wrong).toMatchObject({ code: 2 });
     expect(wrong.stderr).toContain('write the HTTP address of a ClickHouse server');
     expect(server).toMatchObject({ code: 78 });
     expect(server.stderr).toContain('run it with the configuration of the embedded engine');
