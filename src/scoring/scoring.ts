@@ -33,7 +33,7 @@ import type { SelectContext } from './select/select-context.ts';
 const BATCHES_AT_ONCE = 3;
 
 /** Time for which traces are started before other work may run, milliseconds: replies of judges wait for it. */
-const START_TURN_MS = 5;
+const START_TURN_MS = 2;
 
 /** Needs of all rooms of scoring in one object. A function takes the context of its room instead. */
 export interface Scoring extends SelectContext, ReadContext, AttemptContext, RecordContext, LiveContext {
