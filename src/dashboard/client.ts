@@ -1,5 +1,5 @@
 import type { ReadPath, Replies, Writes } from './api-types.ts';
-import { fillPath, type Query } from './view-models/fill-path.ts';
+import { fillPath, type Query } from './view-models/paths/fill-path.ts';
 import type { Problem } from './view-models/problem.ts';
 
 /** Path of all routes of the API. */

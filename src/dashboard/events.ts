@@ -1,6 +1,6 @@
 import type { Replies } from './api-types.ts';
 import { PREFIX } from './client.ts';
-import { fillPath } from './view-models/fill-path.ts';
+import { fillPath } from './view-models/paths/fill-path.ts';
 
 /** A backfill, as its events have it. */
 export type BackfillEvent = Replies['/backfills/{id}'];

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
-import { matchPath } from './view-models/match-path.ts';
-import type { Query } from './view-models/fill-path.ts';
+import { matchPath } from './view-models/paths/match-path.ts';
+import type { Query } from './view-models/paths/fill-path.ts';
 
 const address = signal(readAddress());
 

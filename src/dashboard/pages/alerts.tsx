@@ -7,7 +7,7 @@ import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { query } from '../router.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatNumber, formatScore } from '../view-models/format.ts';
 import {
   buildIncidentBar,

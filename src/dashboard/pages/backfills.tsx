@@ -19,7 +19,7 @@ import {
   type BackfillAction,
 } from '../view-models/backfills.ts';
 import { describeDryRun } from '../view-models/estimate.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 
 type Backfill = Item<'/backfills'>;
 

@@ -6,7 +6,7 @@ import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { query } from '../router.ts';
 import { describeComparison, type Comparison } from '../view-models/comparison.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatNumber } from '../view-models/format.ts';
 import { RANGES, readFilters, type FilterField } from '../view-models/query-filters.ts';
 

@@ -12,7 +12,7 @@ import { Score } from '../parts/score.tsx';
 import { LongText, Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { query } from '../router.ts';
-import { sessionPath } from '../view-models/row-paths.ts';
+import { sessionPath } from '../view-models/paths/row-paths.ts';
 import { formatDirection, formatNumber } from '../view-models/format.ts';
 import { findLabelAction, LABEL_KEYS, listActions, type LabelAction } from '../view-models/label-keys.ts';
 import { RANGES, readFilters, type FilterField } from '../view-models/query-filters.ts';

@@ -7,7 +7,7 @@ import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, query } from '../router.ts';
 import type { Replies } from '../api-types.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDirection } from '../view-models/format.ts';
 import { overviewRow, type OverviewLine } from '../view-models/overview-rows.ts';
 import { buildSparkline } from '../view-models/charts/sparkline.ts';

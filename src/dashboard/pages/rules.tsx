@@ -7,7 +7,7 @@ import { RulePreview } from '../parts/rule-preview.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDirection, formatPercent, formatScore } from '../view-models/format.ts';
 import { describeCounts } from '../view-models/overview-rows.ts';
 import { ruleYaml, type Rule } from '../view-models/rule-yaml.ts';

@@ -12,7 +12,7 @@ import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
 import { SEGMENT_FACETS } from '../view-models/facets.ts';
-import { sessionPath, tracePath } from '../view-models/row-paths.ts';
+import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
 import {
   buildBins,

@@ -10,9 +10,9 @@ import { Score } from '../parts/score.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDuration, formatNumber, formatUsd, UNKNOWN } from '../view-models/format.ts';
-import { tracePath } from '../view-models/row-paths.ts';
+import { tracePath } from '../view-models/paths/row-paths.ts';
 import { STATES } from '../view-models/trace-list.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 

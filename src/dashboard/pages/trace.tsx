@@ -16,7 +16,7 @@ import { Waterfall } from '../parts/waterfall.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
-import { sessionPath, tracePath } from '../view-models/row-paths.ts';
+import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { STATES } from '../view-models/trace-list.ts';
 import { buildWaterfall, type TraceDetail } from '../view-models/waterfall.ts';
 

@@ -8,10 +8,10 @@ import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { query } from '../router.ts';
-import { fillPath } from '../view-models/fill-path.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
 import { readFilters } from '../view-models/query-filters.ts';
-import { sessionPath, tracePath } from '../view-models/row-paths.ts';
+import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { listScorers, scoresOf, STATES, TRACE_FILTERS, type TraceRow } from '../view-models/trace-list.ts';
 
 /** Time between two looks for newer traces, milliseconds. */

@@ -9,7 +9,7 @@ import {
   type Preview,
   type PreviewRow,
 } from '../view-models/estimate.ts';
-import { sessionPath, tracePath } from '../view-models/row-paths.ts';
+import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatScore, formatUsd } from '../view-models/format.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 import { Table, type Column } from './table.tsx';

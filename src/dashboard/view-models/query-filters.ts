@@ -1,4 +1,4 @@
-import type { Query } from './fill-path.ts';
+import type { Query } from './paths/fill-path.ts';
 
 /** Field of a filter form; its name is that of the parameter of the API and of the page's address. */
 export interface FilterField {

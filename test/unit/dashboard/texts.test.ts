@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeDecision } from '../../../src/dashboard/view-models/decisions.ts';
-import { fillPath } from '../../../src/dashboard/view-models/fill-path.ts';
-import { sessionPath, tracePath } from '../../../src/dashboard/view-models/row-paths.ts';
+import { fillPath } from '../../../src/dashboard/view-models/paths/fill-path.ts';
+import { sessionPath, tracePath } from '../../../src/dashboard/view-models/paths/row-paths.ts';
 import {
   formatDirection,
   formatDuration,
@@ -11,7 +11,7 @@ import {
   formatTime,
   formatUsd,
 } from '../../../src/dashboard/view-models/format.ts';
-import { matchPath } from '../../../src/dashboard/view-models/match-path.ts';
+import { matchPath } from '../../../src/dashboard/view-models/paths/match-path.ts';
 import { showParts } from '../../../src/dashboard/view-models/messages.ts';
 import { classifyProblem } from '../../../src/dashboard/view-models/problem.ts';
 import { readFilters, toQuery } from '../../../src/dashboard/view-models/query-filters.ts';

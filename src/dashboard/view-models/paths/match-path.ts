@@ -1,4 +1,4 @@
-import { PAGE_PATHS, type PagePath } from '../../api/dashboard/page-paths.ts';
+import { PAGE_PATHS, type PagePath } from '../../../api/dashboard/page-paths.ts';
 
 /** Page of a path, with the values of the path's parameters. */
 export interface Place {
