@@ -48,8 +48,9 @@ export function nameAuthor({ name }: Pick<Caller, 'name'>): string {
 
 /**
  * Stores scores of people and programs. A later score of the same target, scorer and author replaces the earlier one. A score whose
- * run is not known yet gets the facts of the run when the trace (or a turn of the session) is read. Returns the ids in the order of the scores. Throws an
- * `InvalidInputError` for a purged trace, for a target that several tenants have, and for a score outside of the range of its scorer.
+ * run is not known yet gets the facts of the run when the trace (or a turn of the session) is read. Returns the ids in the order of the
+ * scores. Throws an `InvalidInputError` for a purged trace, for a target that several tenants have, and for a score outside of the range
+ * of its scorer.
  */
 export async function postScores(
   { store, purged, readScales, reopenMs }: PostDeps,

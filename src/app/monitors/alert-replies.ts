@@ -1,5 +1,10 @@
 import { type AlertEvent, BUDGET_ALERT } from '../../monitors/alert-event.ts';
-import { ForbiddenError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
+import {
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+  SeveralTenantsError,
+} from '../../domain/errors.ts';
 import { ALL_TENANTS, EVERYTHING, type Mute } from '../../monitors/mute.ts';
 import { type Detection, isPinnable } from '../../monitors/rule.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
@@ -8,8 +13,8 @@ import type { KeyedRule } from './configured-monitors.ts';
 
 /**
  * Accepts the change of an incident as normal: its series starts a new reference at the change, and the incident ends with
- * the next closed bucket. The id is that of the incident, or of an alert about it. Throws a `NotFoundError` for an unknown id (in this tenant), and an `InvalidInputError` for an
- * incident that has ended or whose detector has no reference.
+ * the next closed bucket. The id is that of the incident, or of an alert about it. Throws a `NotFoundError` for an unknown id (in this
+ * tenant), and an `InvalidInputError` for an incident that has ended or whose detector has no reference.
  */
 export async function acknowledgeIncident(
   alerts: AlertStore,
@@ -89,7 +94,7 @@ interface Unmuting {
 
 /**
  * Ends a mute that the caller sees. Throws a `NotFoundError` when the subject is not muted, a `ForbiddenError` for the mute of all
- * tenants by a caller of one, and an `InvalidInputError` when several tenants have muted the subject.
+ * tenants by a caller of one, and a `SeveralTenantsError` when several tenants have muted the subject.
  */
 export async function unmuteSubject(alerts: AlertStore, { subject, of, tenant }: Unmuting): Promise<Mute> {
   const seen = (await alerts.mutes()).filter(
@@ -108,9 +113,9 @@ export async function unmuteSubject(alerts: AlertStore, { subject, of, tenant }:
       : new ForbiddenError(`${subject} is muted for all tenants: a token without a tenant ends that mute`);
   }
   if (others.length > 0) {
-    const tenants = own.map((each) => `"${each.tenant}"`).join(', ');
-    throw new InvalidInputError(
-      `several tenants have muted ${subject}; name one of them as tenant: ${tenants}`,
+    throw new SeveralTenantsError(
+      `mute of ${subject}`,
+      own.map((each) => each.tenant),
     );
   }
   await alerts.mute({ ...mute, untilMs: 0 });

@@ -56,8 +56,8 @@ interface FoundKey {
 }
 
 /**
- * Finds a trace by its spans, its runs or its scores, except those that were posted. Throws a `NotFoundError` when the tenant has none of them, and a
- * `SeveralTenantsError` when several tenants have some.
+ * Finds a trace by its spans, its runs or its scores, except those that were posted. Throws a `NotFoundError` when the tenant has none
+ * of them, and a `SeveralTenantsError` when several tenants have some.
  */
 async function findTrace(
   { spans, lists }: Pick<Store, 'spans' | 'lists'>,

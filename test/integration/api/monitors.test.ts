@@ -163,7 +163,7 @@ describe('the API of monitors', () => {
     const unnamed = await ask('mutes?subject=Low', ADMIN, '', 'DELETE');
     expect(unnamed).toMatchObject({
       status: 400,
-      body: { detail: expect.stringMatching(/: "\*", "a"$/) as string },
+      body: { detail: expect.stringMatching(/the mute of Low: "\*", "a"; name one/) as string },
     });
     expect((await ask('mutes?subject=Low&tenant=b', ADMIN, '', 'DELETE')).status).toBe(404);
     expect((await ask('mutes?subject=Low&tenant=a', ADMIN, '', 'DELETE')).status).toBe(200);
