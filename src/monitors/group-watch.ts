@@ -104,17 +104,20 @@ export function foldGroup(
   watch: GroupWatch,
   startMs: number,
   received: ReadonlyMap<string, SeriesBucket>,
+  isUnobserved = false,
 ): IncidentChange[] {
+  const ofAgents = mergeFingerprints(received);
+  const receivedBy = ({ rule }: RuleWatch) => (rule.detection.kind === 'no_data' ? ofAgents : received);
   const rules = watch.rules.filter(({ foldedMs }) => foldedMs < startMs);
   for (const rule of rules) {
     rule.foldedMs = startMs;
-    watch.overflow += admitSeries(rule, startMs, received);
+    watch.overflow += admitSeries(rule, startMs, receivedBy(rule));
   }
   share(watch);
   const changes: IncidentChange[] = [];
   for (const rule of rules) {
     for (const [key, series] of rule.series) {
-      const bucket = received.get(key)?.bucket ?? emptyBucket(startMs);
+      const bucket = receivedBy(rule).get(key)?.bucket ?? emptyBucket(startMs, isUnobserved);
       changes.push(...foldSeries(rule, series, bucket));
       if (isForgotten(series, startMs)) {
         rule.series.delete(key);
@@ -254,8 +257,22 @@ function layOut(group: MonitorGroup, rule: MonitorRule, series: number): AnyDete
   return createDetector(rule.detection, thresholdsFor({ budget, series, intervalMs }));
 }
 
-function emptyBucket(startMs: number): Bucket {
-  return { startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES };
+function emptyBucket(startMs: number, isUnobserved: boolean): Bucket {
+  return { startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES, isUnobserved };
+}
+
+/** Merges the fingerprints of each scorer and agent: an agent whose judge or prompt changed is not silent. */
+function mergeFingerprints(received: ReadonlyMap<string, SeriesBucket>): Map<string, SeriesBucket> {
+  const ofAgents = new Map<string, SeriesBucket>();
+  for (const row of received.values()) {
+    const series = { ...row.series, fingerprint: '' };
+    const key = computeSeriesKey(series);
+    // Silence asks only whether there are scores, so one row with scores stands for all.
+    if (!ofAgents.has(key) || sumHistogram(row.bucket.scores).count > 0) {
+      ofAgents.set(key, { ...row, series });
+    }
+  }
+  return ofAgents;
 }
 
 /** Serializes all states of a rule after its latest bucket. */

@@ -65,9 +65,12 @@ describe('a watched group', () => {
   });
 
   test('keeps a firing series after any time without scores', () => {
-    const rule: MonitorRule = { ...RULE, detection: { kind: 'no_data', afterMs: HOUR_MS } };
+    const rule: MonitorRule = {
+      ...RULE,
+      detection: { kind: 'threshold', minimum: 0.7, recovery: 0.7, windowMs: HOUR_MS, minScores: 1 },
+    };
     const watch = watchGroup({ ...GROUP, rules: [rule] });
-    foldGroup(watch, 0, received(0, ['retired'], [0.9]));
+    foldGroup(watch, 0, received(0, ['retired'], [0.1]));
     for (let hour = 1; hour <= 800; hour += 1) {
       foldGroup(watch, hour * HOUR_MS, new Map());
     }
@@ -83,7 +86,7 @@ describe('a watched group', () => {
     };
     const watch = watchGroup({ ...GROUP, rules: [rule] });
     foldGroup(watch, 0, received(0, ['retired'], [0.9]));
-    const changes = Array.from({ length: 40 * 24 }, (_, hour) =>
+    const changes = Array.from({ length: 36 * 24 }, (_, hour) =>
       foldGroup(watch, (hour + 1) * HOUR_MS, new Map()),
     ).flat();
     expect(changes.map(({ to }) => to)).toEqual(['firing']);

@@ -237,6 +237,33 @@ describe('Slack', () => {
     expect(body.blocks[1].text.text.length).toBeLessThanOrEqual(3_000);
     expect(body.blocks[1].text.text).not.toMatch(/&(?!amp;)/);
   });
+
+  it('gets a message below 12,000 characters in all, with every alert in it', async () => {
+    const many = Array.from({ length: 10 }, (_, index) =>
+      alertOfScorer(`s${index}-${'"'.repeat(400)}`, {
+        annotations: { runbook_url: `https://x/${'y'.repeat(2_000)}` },
+        segments: Array.from({ length: 5 }, () => ({
+          dimension: 'model' as const,
+          value: 'm'.repeat(600),
+          count: 1,
+          mean: 0.1,
+          share: 0.2,
+        })),
+      }),
+    );
+    const { body } = await sent(channel, ...many);
+    expect(JSON.stringify(body).length).toBeLessThan(12_000);
+    expect(body.blocks).toHaveLength(11);
+    many.forEach(({ series }, index) =>
+      expect(body.blocks[index + 1].text.text).toContain(series.scorer.slice(0, 20)),
+    );
+  });
+
+  it('names the number of agents of a message about several', async () => {
+    const other = anAlert({ series: { ...anAlert().series, agent: 'sales-agent' } });
+    const { body } = await sent(channel, anAlert(), other);
+    expect(body.blocks[0].text.text).toBe('Firing: 2 alerts of 2 agents');
+  });
 });
 
 async function readOutcome(reply: { status: number; retryAfterMs?: number | undefined; text?: string }) {

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { labelFingerprint, buildLabels } from '../../../../src/outbound/alerts/alert-labels.ts';
+import { buildLabels } from '../../../../src/monitors/alert-event.ts';
+import { labelFingerprint } from '../../../../src/outbound/alerts/alert-labels.ts';
 import { goTime } from '../../../../src/outbound/alerts/go-json.ts';
 import {
   alertmanagerBody,
