@@ -14,7 +14,10 @@ export interface AlertTrace {
   readonly score: number;
 }
 
-/** Contribution of a part of the traffic to a change; the shares of all values of a dimension sum to 1. */
+/**
+ * Contribution of a part of the traffic to a change, against its own past. The shares of all values of a dimension and its mix share sum
+ * to 1.
+ */
 export interface AlertSegment {
   /** Dimension that the traffic is split by. */
   readonly dimension: 'model' | 'agent_version' | 'service_version' | 'service' | 'agent';
@@ -23,7 +26,14 @@ export interface AlertSegment {
   readonly count: number;
   /** Mean since the change began, directed. */
   readonly mean: number;
+  /** Mean before the change; null without earlier scores. */
+  readonly before: number | null;
+  /** True when the traffic had earlier scores, but not this part: a new version. */
+  readonly isNew: boolean;
+  /** Part of the change within this part of the traffic; negative when it moved against the change. */
   readonly share: number;
+  /** Part of the change because parts of this dimension grew or shrank; the same for all its values. */
+  readonly mixShare: number;
 }
 
 /** Name of the alerts about budgets. */

@@ -38,6 +38,6 @@ export function noDataDetector({ afterMs }: { readonly afterMs: number }): Detec
             finding: { changeBeganMs: lastScoreMs, before: null, after: null, count: 0, evidenceLog10: null },
           }
         : QUIET,
-    gauges: () => ({ baseline: null, evidenceLog10: null }),
+    gauges: () => ({ baseline: null, limit: null, evidenceLog10: null }),
   };
 }

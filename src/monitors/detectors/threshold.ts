@@ -37,7 +37,7 @@ export function thresholdDetector(terms: ThresholdTerms): Detector<ThresholdStat
       return { window, finding: judge(isThin ? window : within, state.finding) };
     },
     condition: ({ finding }) => (finding ? { kind: 'breached', finding } : QUIET),
-    gauges: () => ({ baseline: terms.minimum, evidenceLog10: null }),
+    gauges: () => ({ baseline: null, limit: terms.minimum, evidenceLog10: null }),
   };
 
   /** Finds the first of the newest buckets that have `minScores` scores together; 0 when all have fewer. */

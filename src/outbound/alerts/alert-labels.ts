@@ -5,6 +5,7 @@ import {
   type Labels,
   withoutEmptyLabels,
 } from '../../monitors/alert-event.ts';
+import { LIMIT_SIDES } from '../../monitors/rule.ts';
 import type { AlertLinks } from './alert-channel.ts';
 import {
   formatFinding,
@@ -40,7 +41,7 @@ function buildSeriesFacts(event: AlertEvent, links: AlertLinks): Labels {
   const { before, after, evidenceLog10, count, lateScores, changeBeganMs, worstTraces } = event;
   const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
   return {
-    baseline_mean: optional(before),
+    [LIMIT_SIDES.has(event.detector) ? 'limit' : 'baseline_mean']: optional(before),
     current_mean: optional(after),
     n: String(count),
     late_scores: lateScores === 0 ? '' : String(lateScores),

@@ -60,6 +60,18 @@ describe('the evaluator', () => {
     }
   });
 
+  test('tells a limit of a rule apart from a baseline that it has learned', async () => {
+    const store = new MemoryMonitors();
+    fill(store, 0, 30);
+    closeHour(store, 30);
+    const evaluator = buildEvaluator(store, GROUPS);
+    await evaluator.advance();
+    expect(evaluator.statuses()).toMatchObject([
+      { alert: 'Worse', baseline: expect.closeTo(0.875, 2), limit: null },
+      { alert: 'Low', baseline: null, limit: 0.4 },
+    ]);
+  });
+
   test('comes to the same end when it was away for days', async () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();

@@ -4,7 +4,13 @@ import { createAlertmanagerChannel } from '../../../../src/outbound/alerts/alert
 import { createPagerDutyChannel } from '../../../../src/outbound/alerts/pagerduty-channel.ts';
 import { createSlackChannel } from '../../../../src/outbound/alerts/slack-channel.ts';
 import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
-import { alertOfScorer, anAlert, budgetAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
+import {
+  alertOfScorer,
+  anAlert,
+  budgetAlert,
+  PAST,
+  resolvedEvent,
+} from '../../../support/builders/an-alert.ts';
 import { recordedPost } from '../../../support/fakes/recorded-post.ts';
 
 const never = new AbortController().signal;
@@ -197,8 +203,8 @@ describe('Slack', () => {
               'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10).',
               'Version 1.2.3',
               'Agent version 7',
-              '• model gpt-5-mini: 82 % of the change (mean 0.4 of 41)',
-              '• model gpt-5: 18 % of the change (mean 0.7 of 28)',
+              '• model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores)',
+              '• model gpt-5: 18 % of the change (0.91 → 0.7, 28 scores)',
               `• trace <https://traces.example/${TRACE}|${TRACE}>: 0.1`,
               'Runbook: https://example.com/runbook',
             ].join('\n'),
@@ -247,6 +253,7 @@ describe('Slack', () => {
           value: 'm'.repeat(600),
           count: 1,
           mean: 0.1,
+          ...PAST,
           share: 0.2,
         })),
       }),
