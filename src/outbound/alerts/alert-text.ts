@@ -149,14 +149,14 @@ function isTelling(values: readonly AlertSegment[]): boolean {
 function segmentText({ dimension, value, count, before, mean, share }: AlertSegment): string {
   const name = value === '' ? 'unknown' : value;
   const change = before === null ? `mean ${numberText(mean)}` : `${numberText(before)} → ${numberText(mean)}`;
-  return `${dimension.replace('_', ' ')} ${name}: ${percent(share)} of the change (${change}, ${formatCount(count, 'score')})`;
+  return `${dimension.replace('_', ' ')} ${name}: ${percentText(share)} of the change (${change}, ${formatCount(count, 'score')})`;
 }
 
 function mixText({ dimension, mixShare }: AlertSegment): string {
-  return `mix of ${dimension.replace('_', ' ')}s: ${percent(mixShare)} of the change`;
+  return `mix of ${dimension.replace('_', ' ')}s: ${percentText(mixShare)} of the change`;
 }
 
-function percent(share: number): string {
+function percentText(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
