@@ -5,7 +5,13 @@ import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Finding } from './detector.ts';
 import { thresholdsFor } from './statistics/false-alarms.ts';
 import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
-import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
+import {
+  type AnyDetector,
+  createDetector,
+  type Detection,
+  type MonitorGroup,
+  type MonitorRule,
+} from './rule.ts';
 import { foldBucket, isAlert, type SeriesState, createSeries, type Transition } from './series.ts';
 import { isSelected, computeSeriesKey } from './series-key.ts';
 import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
@@ -13,6 +19,9 @@ import { DAY_MS } from '../domain/durations.ts';
 
 /** Most series of one rule; further series are not watched, and a warning is logged. */
 export const MAX_SERIES = 20_000;
+
+/** Detectors that look at the outcomes of attempts, not at scores. */
+const ABOUT_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
 /** Time without a score after which a series is forgotten, unless it fires or is about to, milliseconds. */
 const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
@@ -206,8 +215,9 @@ function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<str
   }
   for (const [key, { series, bucket }] of received) {
     const { scored, failed, deferred } = bucket.outcomes;
-    const isEmpty = bucket.scores.counts.length === 0 && scored + failed + deferred === 0;
-    if (isEmpty || !isSelected(rule.rule, series)) {
+    // Outcomes have the name of the rule's scorer, whose rows may have other names: it is no series of scores then.
+    const hasOutcomes = ABOUT_OUTCOMES.has(rule.rule.detection.kind) && scored + failed + deferred > 0;
+    if ((bucket.scores.counts.length === 0 && !hasOutcomes) || !isSelected(rule.rule, series)) {
       continue;
     }
     const known = rule.series.get(key);

@@ -34,6 +34,7 @@ const INCIDENT = {
   environment: 'production',
   startsAt: SINCE,
   endsAt: null,
+  muted: false,
 };
 
 const SERIES = {
@@ -285,6 +286,7 @@ export const FULL: CannedReplies = {
     since: SINCE,
     until: UNTIL,
     incidents: [INCIDENT],
+    budgets: [],
   },
   '/traces': { items: [aTraceItem(), aTraceItem({ traceId: 'f'.repeat(32), status: 'error' })], next: 'c-2' },
   '/traces/{traceId}': aTrace(),
