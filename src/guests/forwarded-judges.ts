@@ -111,7 +111,7 @@ export class ForwardedJudges {
         const name = this.#options.judge ?? model;
         const [provider = ''] = name.split('/', 1);
         const send: Send = (question, signal) => this.#ask(calls, { ...question, model: name, step }, signal);
-        return { name, provider, model: forwardedModel(name, provider, send) };
+        return { name, provider, options: {}, model: forwardedModel(name, provider, send) };
       },
     };
   }

@@ -20,6 +20,16 @@ interface JudgeProviderConfig {
   readonly batch?: 'openai' | undefined;
 }
 
+/** Settings of the calls to one judge. */
+export interface JudgeOptions {
+  /** Total time of one question, without its waits for the provider's limits. */
+  readonly timeoutMs?: number | undefined;
+  /** Most tokens of one reply, thoughts included. */
+  readonly maxOutputTokens?: number | undefined;
+  /** Tokens that the model reads and writes in one call. */
+  readonly contextTokens?: number | undefined;
+}
+
 /** Limits of judge calls with their defaults; tests and the serving side may set other values. */
 export interface JudgeLimits {
   readonly maxReplyBytes: number;
@@ -60,6 +70,8 @@ export interface JudgeRegistryDeps {
 
 export interface JudgesConfig {
   readonly providers?: Readonly<Record<string, JudgeProviderConfig>> | undefined;
+  /** By `provider/model`. */
+  readonly options?: Readonly<Record<string, JudgeOptions>> | undefined;
   readonly prices?: PriceTable | undefined;
   /** `provider/model` for scorers that name no judge. */
   readonly default?: string | undefined;
@@ -72,6 +84,7 @@ export interface ResolvedJudge {
   /** `provider/model` as configured. */
   readonly name: string;
   readonly provider: string;
+  readonly options: JudgeOptions;
   /** Absent for model objects: the program that made the object limits its calls. */
   readonly gate?: ProviderGate;
   readonly breaker?: CircuitBreaker;
@@ -109,6 +122,7 @@ export function createJudgeRegistry(
   },
 ): JudgeRegistry {
   const limits: JudgeLimits = { ...DEFAULT_LIMITS, ...config.limits };
+  const { options = {} } = config;
   const providers = new Map<string, Provider>();
 
   function findProvider(name: string, modelName: string): Provider {
@@ -127,7 +141,7 @@ export function createJudgeRegistry(
     deps,
     async resolve(model) {
       if (typeof model !== 'string') {
-        return { model, name: `${model.provider}/${model.modelId}`, provider: model.provider };
+        return { model, name: `${model.provider}/${model.modelId}`, provider: model.provider, options: {} };
       }
       const { provider: name, modelId } = splitModelName(model);
       const provider = findProvider(name, model);
@@ -135,6 +149,7 @@ export function createJudgeRegistry(
         model: await provider.model(modelId),
         name: model,
         provider: name,
+        options: (Object.hasOwn(options, model) ? options[model] : undefined) ?? {},
         gate: provider.gate,
         breaker: provider.breaker,
         isBatched: provider.isBatched,

@@ -25,7 +25,7 @@ export async function probeJudges(config: Config): Promise<CheckResult[]> {
 
 async function probe(name: string, config: Config): Promise<CheckResult> {
   const { askForText } = await import('../../judge/judge.ts');
-  const { createJudgeRegistry } = await import('../../judge/judge-registry.ts');
+  const { createConfiguredJudges } = await import('../../app/scoring/configured-judges.ts');
   const { withJudgeScope } = await import('../../judge/judge-scope.ts');
   const check = `judge ${name}`;
   const question = {
@@ -35,7 +35,7 @@ async function probe(name: string, config: Config): Promise<CheckResult> {
     settings: { maxRetries: 0, timeoutMs: LIMIT_MS, redaction: false },
   };
   try {
-    const { execution } = await withJudgeScope({ judges: createJudgeRegistry(config.judges) }, () =>
+    const { execution } = await withJudgeScope({ judges: createConfiguredJudges(config) }, () =>
       askForText(name, question),
     );
     const { durationMs, judgeModelId, usage, cost } = execution;

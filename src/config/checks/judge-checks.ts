@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import type { BudgetCaps } from '../../domain/money/budget.ts';
+import { nearest } from '../../domain/nearest.ts';
 import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
-import type { KeyPath } from '../key-path.ts';
+import { type KeyPath, showPath } from '../key-path.ts';
 import { isInsideAddress } from '../addresses/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
@@ -79,6 +80,24 @@ export function uselessLimits({ rules, budgets }: Config): string[] {
         ]
       : [],
   );
+}
+
+/**
+ * Returns warnings about options of judges that no scorer names. A module without a judge may name any judge in its file.
+ */
+export function uselessOptions({ judges, scorers }: Config): string[] {
+  const entries = Object.values(scorers);
+  if (entries.some(({ module, judge }) => module !== undefined && judge === undefined)) {
+    return [];
+  }
+  const named = [judges.default, ...entries.map(({ judge }) => judge)].filter((name) => name !== undefined);
+  return Object.keys(judges.options)
+    .filter((name) => !named.includes(name))
+    .map((name) => {
+      const meant = nearest(name, named);
+      const hint = meant === undefined ? 'remove it' : `did you mean ${meant}?`;
+      return `${showPath(['judges', 'options', name])} changes nothing, because no scorer has this judge: ${hint}`;
+    });
 }
 
 /** Host of OpenAI's own API; its key may be in the environment. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
+import { duration, httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
 
 const provider = z
   .strictObject({
@@ -35,6 +35,23 @@ const price = z
   })
   .describe('Price of a model.');
 
+const judgeOptions = z
+  .strictObject({
+    timeout: duration(
+      'Time limit of one question, without waits for the limits of the provider. Absent: 90s, and 5m for a server in the own network.',
+      { minMs: 1_000, minText: '1s', maxMs: 60 * 60_000, maxText: '1h' },
+    ).optional(),
+    maxOutputTokens: wholeNumber(
+      'Limit of the tokens of one reply, thoughts included. Absent: three times what the form of the reply needs, at least 500.',
+      { unit: 'tokens' },
+    ).optional(),
+    contextTokens: wholeNumber('Tokens that the model reads and writes in one call.', {
+      unit: 'tokens',
+      min: 512,
+    }).optional(),
+  })
+  .describe('Settings of the calls to one judge.');
+
 /** Schema of judges, their limits and prices. */
 export const Judges = z.strictObject({
   default: judgeModel('Judge of every scorer without its own judge: provider/model.').optional(),
@@ -42,6 +59,10 @@ export const Judges = z.strictObject({
     .record(z.string(), provider)
     .default({})
     .describe('Judge providers by name. A judge provider/model uses the provider of that name.'),
+  options: z
+    .record(judgeModel('A judge.'), judgeOptions)
+    .default({})
+    .describe('Settings of judges by provider/model.'),
   prices: z
     .record(z.string(), price)
     .default({})
