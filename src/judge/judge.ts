@@ -1,5 +1,6 @@
 import { hashValue } from '../domain/identity.ts';
 import { readErrorMessage } from '../domain/errors.ts';
+import { leaveOutBinary } from './binary-content.ts';
 import type { JudgeCallDeps } from './call-deps.ts';
 import type { AnsweredCall } from './call-record.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
@@ -145,7 +146,8 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
   const registry = scope.judges ?? configuredJudges();
   const judge = await registry.resolve(model, question.step);
   const settings = question.settings ?? {};
-  const clean = createRedaction(scope, settings);
+  const redact = createRedaction(scope, settings);
+  const clean = (text: string): string => redact(leaveOutBinary(text));
   const system = clean(form.system);
   const prompt = clean(form.prompt);
   const signals = [settings.abortSignal, scope.signal].filter((signal) => signal !== undefined);
