@@ -173,7 +173,7 @@ function forwardedModel(name: string, provider: string, send: Send): JudgeModelO
     modelId: name.slice(provider.length + 1),
     async doGenerate(given: never) {
       const options = given as CallOptions;
-      const { text, finishReason, usage, modelId } = await send(
+      const { text, modelId, isThought, ...reply } = await send(
         {
           messages: options.prompt.map(({ role, content }) => ({
             role,
@@ -190,7 +190,8 @@ function forwardedModel(name: string, provider: string, send: Send): JudgeModelO
         },
         options.abortSignal,
       );
-      return { content: [{ type: 'text', text }], finishReason, usage, response: { modelId } };
+      const type = isThought === true ? 'reasoning' : 'text';
+      return { ...reply, content: [{ type, text }], response: { modelId } };
     },
   };
 }

@@ -19,6 +19,7 @@ import { defaultRedactor } from './redaction/redaction.ts';
 import { callRepeatedly } from './repeated-call.ts';
 import { readJsonReply } from './reply/reply-json.ts';
 import { schemaShape } from './reply/schema-shape.ts';
+import { withoutThoughts } from './reply/thoughts.ts';
 
 export type { JudgeCall, JudgeExecution } from './judge-execution.ts';
 export type { JudgeSchema } from './reply/judge-schema.ts';
@@ -85,8 +86,8 @@ const MAX_ATTEMPTS = 2;
  */
 export async function askForObject<T>(model: JudgeModel, question: ObjectQuestion<T>): Promise<Answer<T>> {
   const schema = await resolveSchema(question.schema);
-  const read = (text: string): SchemaVerdict<T> => {
-    const verdict = readJsonReply(text, schema.validate);
+  const read = ({ text }: ReplyText, prompt: string): SchemaVerdict<T> => {
+    const verdict = readJsonReply(text, schema.validate, prompt);
     const fault = verdict.ok ? question.check?.(verdict.value) : undefined;
     return fault === undefined ? verdict : { ok: false, fault };
   };
@@ -99,15 +100,20 @@ export async function askForObject<T>(model: JudgeModel, question: ObjectQuestio
   });
 }
 
-/** Asks for a text. Throws `JudgeError` with `execution`. An empty answer is malformed unless `allowEmpty` is set. */
+/**
+ * Asks for a text; thoughts are no part of it. Throws `JudgeError` with `execution`. An empty answer is malformed unless `allowEmpty`
+ * is set.
+ */
 export function askForText(model: JudgeModel, question: TextQuestion): Promise<Answer<string>> {
   return ask(model, question, {
     ...writeMessages(question),
     schema: undefined,
-    read: (text) =>
-      text.trim() === '' && question.allowEmpty !== true
+    read: ({ text: said, isThought }) => {
+      const text = isThought === true ? '' : withoutThoughts(said);
+      return text === '' && question.allowEmpty !== true
         ? { ok: false, fault: 'it is empty' }
-        : { ok: true, value: text },
+        : { ok: true, value: text };
+    },
     again: (fault) => `${REPEAT_MARK}${fault}. Give the whole answer again.`,
   });
 }
@@ -133,11 +139,14 @@ function tellFormat({ jsonSchema }: ResolvedSchema<unknown>): string {
   return `${rule}${full}`;
 }
 
+type ReplyText = Pick<ModelReply, 'text' | 'isThought'>;
+
 interface Form<T> {
   readonly system: string;
   readonly prompt: string;
   readonly schema: ResolvedSchema<T> | undefined;
-  readonly read: (text: string) => SchemaVerdict<T>;
+  /** Reads the answer from a reply to the prompt. */
+  readonly read: (reply: ReplyText, prompt: string) => SchemaVerdict<T>;
   readonly again: (fault: string) => string;
 }
 
@@ -199,7 +208,7 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
   const key = hashValue([deps.judge.name, system, asked, temperature, form.schema?.jsonSchema ?? null]);
   for (;;) {
     const known = cache.get(key);
-    const value = known === undefined ? undefined : form.read(known.text);
+    const value = known === undefined ? undefined : form.read(known, prompt);
     if (value?.ok === true) {
       deps.scope.onReuse?.(deps.judge.name);
       const output = { output: value.value, cost: 0 };
@@ -243,7 +252,7 @@ async function converse<T>(
   ];
   for (let attempt = 1; ; attempt += 1) {
     const { reply, record } = await callForAttempt(conversation, messages, attempt);
-    const verdict = judgeReply(reply, form);
+    const verdict = judgeReply(reply, form, prompt);
     if (verdict.ok) {
       record();
       remember(reply);
@@ -286,10 +295,14 @@ async function callForAttempt<T>(
 
 type ReplyVerdict<T> = SchemaVerdict<T> & { readonly refused?: boolean };
 
-function judgeReply<T>(reply: ModelReply, form: Form<T>): ReplyVerdict<T> {
+function judgeReply<T>(reply: ModelReply, form: Form<T>, prompt: string): ReplyVerdict<T> {
   if (reply.finishReason === 'content-filter') {
-    const said = reply.text === '' ? 'its provider filtered the answer' : quoteText(reply.text);
+    const why = reply.serverWords === undefined ? '' : ` (${quoteText(reply.serverWords)})`;
+    const said = reply.text === '' ? `its provider filtered the answer${why}` : quoteText(reply.text);
     return { ok: false, fault: `the judge refused to answer: ${said}`, refused: true };
+  }
+  if (reply.serverWords !== undefined) {
+    return { ok: false, fault: `its server refused it: ${quoteText(reply.serverWords)}` };
   }
   if (reply.finishReason === 'length') {
     return { ok: false, fault: 'it was cut off at the output limit; be shorter' };
@@ -297,7 +310,7 @@ function judgeReply<T>(reply: ModelReply, form: Form<T>): ReplyVerdict<T> {
   if (reply.finishReason === 'error' || reply.finishReason === 'interrupted') {
     return { ok: false, fault: 'it ended before it was complete' };
   }
-  return form.read(reply.text);
+  return form.read(reply, prompt);
 }
 
 function toJudgeError(verdict: { fault: string; refused?: boolean }, reply: ModelReply): JudgeError {

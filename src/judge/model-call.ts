@@ -1,4 +1,7 @@
+import { readErrorInReply, readFirstChoice } from './error-body.ts';
+import { isFilterFinish } from './fault-words.ts';
 import { JudgeError } from './judge-error.ts';
+import { ErrorInCompletion, findRejectedText } from './judge-fault.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { untilAborted } from '../domain/waits.ts';
@@ -33,9 +36,16 @@ export interface ModelReply {
   readonly usage: JudgeUsage | undefined;
   /** Name of the model in the reply. */
   readonly modelId: string | undefined;
+  /** True when the server filed the whole text under the thoughts. */
+  readonly isThought?: boolean | undefined;
+  /** Words of the server about a text that it refused or filtered. */
+  readonly serverWords?: string | undefined;
 }
 
-/** Calls a model once. Throws the error that the model object throws; a reply in an unknown shape is `judge_malformed`. */
+/**
+ * Calls a model once. Throws the error that the model object throws; a reply in an unknown shape is `judge_malformed`. An error about
+ * the model's own text is a reply with that text.
+ */
 export async function callModel(model: JudgeModelObject, call: ModelCall): Promise<ModelReply> {
   const options = {
     prompt: call.messages.map((message) =>
@@ -47,8 +57,17 @@ export async function callModel(model: JudgeModelObject, call: ModelCall): Promi
     ...responseFormat(call.responseSchema),
     abortSignal: call.signal,
   };
-  // A model object may ignore its signal.
-  return readReply(await untilAborted(model.doGenerate(options as never), call.signal));
+  try {
+    // A model object may ignore its signal.
+    return readReply(await untilAborted(model.doGenerate(options as never), call.signal));
+  } catch (thrown) {
+    const rejected = findRejectedText(thrown);
+    if (rejected === undefined) {
+      throw thrown;
+    }
+    const { text, said } = rejected;
+    return { text, finishReason: 'error', usage: undefined, modelId: undefined, serverWords: said };
+  }
 }
 
 function responseFormat(schema: ModelCall['responseSchema']): object {
@@ -65,21 +84,47 @@ function readReply(result: unknown): ModelReply {
   if (!isObject(result) || !Array.isArray(result['content'])) {
     throw new JudgeError('judge_malformed', 'the judge model object returned no content list');
   }
-  const structured = result['structuredOutputText'];
-  const parts = result['content'].filter(isObject).filter((part) => part['type'] === 'text');
-  const finish = result['finishReason'];
-  const unified = isObject(finish) ? finish['unified'] : finish;
-  const response = result['response'];
-  const modelId = isObject(response) ? response['modelId'] : undefined;
+  const { response, structuredOutputText: structured } = result;
+  const { body, modelId } = isObject(response) ? response : {};
+  if (isObject(body) && readErrorInReply(body, 0) !== undefined) {
+    throw new ErrorInCompletion(body);
+  }
+  const said = typeof structured === 'string' ? structured : joinParts(result['content'], 'text');
+  const thoughts = said.trim() === '' ? joinParts(result['content'], 'reasoning').trim() : '';
+  // A server with a parser for thoughts files the whole reply of a model that does not think under them.
+  const isThought = /^[{[][\s\S]*[}\]]$/.test(thoughts);
   return {
-    text:
-      typeof structured === 'string'
-        ? structured
-        : parts.map((part) => (typeof part['text'] === 'string' ? part['text'] : '')).join(''),
-    finishReason: typeof unified === 'string' ? unified : 'other',
+    text: isThought ? thoughts : said,
+    ...readFinish(result, body, said),
     usage: readUsage(result['usage']),
     modelId: typeof modelId === 'string' && modelId !== '' ? modelId : undefined,
+    ...(isThought ? { isThought } : {}),
   };
+}
+
+/** Reads how a reply ended: v2 has one word, v3 and v4 have the word of the provider beside it. */
+function readFinish(
+  { finishReason: finish, serverWords }: Readonly<Record<string, unknown>>,
+  body: unknown,
+  said: string,
+): Pick<ModelReply, 'finishReason' | 'serverWords'> {
+  const { unified, raw } = isObject(finish) ? finish : { unified: finish, raw: finish };
+  const message = readFirstChoice(body)?.['message'];
+  const isRefusal = isObject(message) && said !== '' && message['refusal'] === said;
+  const isFiltered = typeof raw === 'string' && isFilterFinish(raw);
+  const words = isFiltered ? raw : serverWords;
+  return {
+    finishReason:
+      isFiltered || isRefusal ? 'content-filter' : typeof unified === 'string' ? unified : 'other',
+    ...(typeof words === 'string' ? { serverWords: words } : {}),
+  };
+}
+
+function joinParts(content: readonly unknown[], type: string): string {
+  return content
+    .filter(isObject)
+    .map((part) => (part['type'] === type && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('');
 }
 
 function count(value: unknown): number | undefined {

@@ -1,3 +1,4 @@
+import { isSchemaRefusal } from './fault-words.ts';
 import type { JudgeError } from './judge-error.ts';
 
 /** Settings that a model refused. */
@@ -17,26 +18,23 @@ export function readRefusedSettings(model: string): Readonly<RefusedSettings> {
 }
 
 /**
- * Remembers a setting that the model refuses, and returns true: the call may be repeated without it. Providers answer 400 or
- * 422 and name the parameter in the message. Returns false for any other error.
+ * Remembers a setting that the model refuses, and returns true: the call may be repeated without it. Providers name the setting in
+ * the message. Returns false for any other error.
  */
 export function rememberRefusal(
   model: string,
   error: JudgeError,
   sent: { readonly temperature: boolean; readonly responseSchema: boolean },
 ): boolean {
-  const status = error.details['status'];
-  if (status !== 400 && status !== 422) {
+  const status = Number(error.details['status']);
+  if (error.code !== 'judge_misconfigured' && error.code !== 'judge_unavailable') {
     return false;
   }
   const said = `${error.message} ${String(error.details['body'])}`;
   const refused = { ...readRefusedSettings(model) };
-  if (sent.temperature && /temperature/i.test(said)) {
+  if (sent.temperature && (status === 400 || status === 422) && /temperature/i.test(said)) {
     refused.temperature = true;
-  } else if (
-    sent.responseSchema &&
-    /response_?format|json_?schema|structured.?output|json.?mode/i.test(said)
-  ) {
+  } else if (sent.responseSchema && isSchemaRefusal(said, status)) {
     refused.responseSchema = true;
   } else {
     return false;

@@ -161,6 +161,16 @@ export const DECISIONS: readonly Decision[] = [
     says: 'steps come in canonical order, each at most once',
     cases: ['framework/reason-before-score', 'framework/duplicate-step'],
   },
+  {
+    number: 18,
+    says: 'JSON inside other text is no reply, because it may be a quotation of the judged text; the question is asked once more',
+    cases: ['framework/json-wrapped-in-prose'],
+  },
+  {
+    number: 19,
+    says: 'a number or a boolean that the judge writes as a text is read as such where the schema wants one',
+    cases: ['framework/prompt-score-string-number'],
+  },
 ];
 
 /** The cases whose judge leaves out, doubles or invents verdicts: they are put to the scorers as they were recorded. */

@@ -67,7 +67,7 @@ const faults: Record<string, Expectation> = {
     code: 'judge_malformed',
     retryable: false,
     calls: 2,
-    says: /no complete JSON/,
+    says: /not one complete JSON value that stands alone/,
   },
   'a body that is no JSON': {
     reply: judgeFaults.garbageBody,
@@ -264,7 +264,7 @@ const faults: Record<string, Expectation> = {
     code: 'judge_malformed',
     retryable: false,
     calls: 2,
-    says: /several different/,
+    says: /stands alone/,
   },
   'a tool call instead of an answer': {
     reply: () => ({ kind: 'text', text: null, toolCalls: [{ id: '1', name: 'f', args: {} }] }),
