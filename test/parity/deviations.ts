@@ -117,9 +117,16 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 12,
-    says: 'only text of the assistant is its answer; text that is not Latin is split into words',
+    says: 'only text of the assistant is its answer; text that is not Latin is split into words; words have one normal form, without punctuation and symbols',
     cases: [
+      'keyword-coverage/nfd-vs-nfc',
       'keyword-coverage/cjk',
+      'keyword-coverage/emoji',
+      'keyword-coverage/numbers-dates',
+      'keyword-coverage/markdown-code',
+      'keyword-coverage/html',
+      'keyword-coverage/quotes',
+      'content-similarity/nfd-vs-nfc',
       'keyword-coverage/shape/user-echo-in-output',
       'textual-difference/shape/user-echo-in-output',
       'completeness/shape/user-echo-in-output',
