@@ -111,7 +111,13 @@ export class ForwardedJudges {
         const name = this.#options.judge ?? model;
         const [provider = ''] = name.split('/', 1);
         const send: Send = (question, signal) => this.#ask(calls, { ...question, model: name, step }, signal);
-        return { name, provider, options: {}, model: forwardedModel(name, provider, send) };
+        return {
+          name,
+          provider,
+          options: {},
+          timeoutMs: ANSWER_WITHIN_MS,
+          model: forwardedModel(name, provider, send),
+        };
       },
     };
   }
@@ -160,6 +166,7 @@ interface CallOptions {
     readonly content: string | readonly { readonly text: string }[];
   }[];
   readonly temperature?: number;
+  readonly maxOutputTokens?: number;
   readonly responseFormat?: { readonly schema: object };
   readonly providerOptions?: object;
   readonly abortSignal?: AbortSignal;
@@ -180,6 +187,7 @@ function forwardedModel(name: string, provider: string, send: Send): JudgeModelO
             text: typeof content === 'string' ? content : content.map((part) => part.text).join(''),
           })),
           temperature: options.temperature,
+          maxOutputTokens: options.maxOutputTokens,
           responseSchema:
             options.responseFormat === undefined
               ? undefined

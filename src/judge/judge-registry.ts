@@ -1,4 +1,5 @@
 import { readEnvironment } from '../config/environment.ts';
+import { isCloud, isLocal } from './provider-hosts.ts';
 import { createBatchedFetch } from './batch/batched-fetch.ts';
 import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
@@ -33,7 +34,6 @@ export interface JudgeOptions {
 /** Limits of judge calls with their defaults; tests and the serving side may set other values. */
 export interface JudgeLimits {
   readonly maxReplyBytes: number;
-  readonly idleTimeoutMs: number;
   /** Total time of one question, without its waits for the provider's limits. */
   readonly timeoutMs: number;
   /** Repeats of one call after 429, 5xx and network faults. */
@@ -49,7 +49,6 @@ export interface JudgeLimits {
 
 const DEFAULT_LIMITS: JudgeLimits = {
   maxReplyBytes: 4 * 1024 * 1024,
-  idleTimeoutMs: 30_000,
   timeoutMs: 90_000,
   maxRetries: 2,
   firstRetryMs: 500,
@@ -59,6 +58,13 @@ const DEFAULT_LIMITS: JudgeLimits = {
   breakerFailures: 8,
   breakerOpenMs: 30_000,
 };
+
+/** Time limit of a question to a model on this machine or in a private network: it may be slow, and have one slot. */
+const LOCAL_TIMEOUT_MS = 5 * 60_000;
+
+/** Most calls at the same time to a provider without a configured number; and the first number for a provider that is no known cloud. */
+export const MOST_CALLS = 16;
+const FIRST_CALLS = 2;
 
 export interface JudgeRegistryDeps {
   readonly fetch: typeof globalThis.fetch;
@@ -85,6 +91,8 @@ export interface ResolvedJudge {
   readonly name: string;
   readonly provider: string;
   readonly options: JudgeOptions;
+  /** Total time of one question, milliseconds, without its waits for the provider's limits. */
+  readonly timeoutMs: number;
   /** Absent for model objects: the program that made the object limits its calls. */
   readonly gate?: ProviderGate;
   readonly breaker?: CircuitBreaker;
@@ -108,7 +116,7 @@ export interface JudgeRegistry {
 
 const OPENAI = { baseURL: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' };
 
-type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched'>> & {
+type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched' | 'timeoutMs'>> & {
   model(id: string): Promise<JudgeModelObject>;
 };
 
@@ -141,15 +149,19 @@ export function createJudgeRegistry(
     deps,
     async resolve(model) {
       if (typeof model !== 'string') {
-        return { model, name: `${model.provider}/${model.modelId}`, provider: model.provider, options: {} };
+        const { provider, modelId } = model;
+        const { timeoutMs } = limits;
+        return { model, name: `${provider}/${modelId}`, provider, options: {}, timeoutMs };
       }
       const { provider: name, modelId } = splitModelName(model);
       const provider = findProvider(name, model);
+      const own = (Object.hasOwn(options, model) ? options[model] : undefined) ?? {};
       return {
         model: await provider.model(modelId),
         name: model,
         provider: name,
-        options: (Object.hasOwn(options, model) ? options[model] : undefined) ?? {},
+        options: own,
+        timeoutMs: own.timeoutMs ?? provider.timeoutMs,
         gate: provider.gate,
         breaker: provider.breaker,
         isBatched: provider.isBatched,
@@ -218,19 +230,25 @@ function openProvider(
       baseURL,
       fetch,
       supportsStructuredOutputs: true,
+      // OpenAI's models that think refuse the former name of the limit; all of them take the present one.
+      ...(baseURL === OPENAI.baseURL ? { transformRequestBody: nameOutputLimit } : {}),
       ...(apiKey === undefined ? {} : { apiKey }),
     }).chatModel(id);
   }
 
+  const timeoutMs = isLocal(baseURL) ? (config.limits?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
   return {
     isBatched,
+    timeoutMs,
     gate: createProviderGate(
       {
-        concurrency: settings.concurrency ?? 16,
+        concurrency: settings.concurrency ?? MOST_CALLS,
+        startsAt: settings.concurrency === undefined && !isCloud(baseURL) ? FIRST_CALLS : undefined,
         requestsPerMinute: settings.requestsPerMinute,
         tokensPerMinute: settings.tokensPerMinute,
         maxQueued: limits.maxQueued,
-        maxWaitMs: limits.maxQueueWaitMs,
+        // A queue before a slow server moves as slowly as the server.
+        maxWaitMs: config.limits?.maxQueueWaitMs ?? Math.max(limits.maxQueueWaitMs, timeoutMs / 2),
       },
       deps,
     ),
@@ -242,6 +260,10 @@ function openProvider(
       return model;
     },
   };
+}
+
+function nameOutputLimit({ max_tokens: limit, ...body }: Record<string, unknown>): Record<string, unknown> {
+  return limit === undefined ? body : { ...body, max_completion_tokens: limit };
 }
 
 let registry = createJudgeRegistry();

@@ -16,6 +16,7 @@ import {
 import type { ChatMessage, JudgeModelObject, ModelReply } from './model-call.ts';
 import { createQuestionTally, type QuestionTally } from './limits/question-tally.ts';
 import { defaultRedactor } from './redaction/redaction.ts';
+import { findOutputLimit } from './output-limit.ts';
 import { callRepeatedly } from './repeated-call.ts';
 import { readJsonReply } from './reply/reply-json.ts';
 import { schemaShape } from './reply/schema-shape.ts';
@@ -32,7 +33,7 @@ export interface JudgeSettings {
   temperature?: number | undefined;
   /** Repeats of one call after 429, 5xx and network faults. Default 2. */
   maxRetries?: number | undefined;
-  /** Total time of the question in milliseconds, without waits for the provider's limits. Default 90,000. */
+  /** Total time of the question in milliseconds, without waits for the provider's limits. Default: the time limit of the judge. */
   timeoutMs?: number | undefined;
   abortSignal?: AbortSignal | undefined;
   /** False: everything is sent unredacted. */
@@ -170,7 +171,7 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
       judge,
       registry,
       scope,
-      tally: createQuestionTally(judge, settings.timeoutMs ?? registry.limits.timeoutMs),
+      tally: createQuestionTally(judge, settings.timeoutMs ?? judge.timeoutMs),
       signal: AbortSignal.any(signals),
       step: question.step ?? '',
     },
@@ -283,8 +284,10 @@ async function callForAttempt<T>(
     form.schema?.jsonSchema === undefined
       ? undefined
       : { jsonSchema: form.schema.jsonSchema, strict: form.schema.strict };
+  // A schema without a JSON Schema says nothing of its size: its reply gets the room of a text.
+  const maxOutputTokens = findOutputLimit(form.schema?.jsonSchema, Buffer.byteLength(prompt));
   try {
-    return await callRepeatedly({ messages, temperature, responseSchema }, maxRetries, deps);
+    return await callRepeatedly({ messages, temperature, responseSchema, maxOutputTokens }, maxRetries, deps);
   } catch (thrown) {
     if (thrown instanceof JudgeError) {
       throw addExecution(thrown, deps.tally, prompt, attempt);
@@ -305,7 +308,9 @@ function judgeReply<T>(reply: ModelReply, form: Form<T>, prompt: string): ReplyV
     return { ok: false, fault: `its server refused it: ${quoteText(reply.serverWords)}` };
   }
   if (reply.finishReason === 'length') {
-    return { ok: false, fault: 'it was cut off at the output limit; be shorter' };
+    const at = reply.usage?.outputTokens;
+    const limit = at === undefined ? 'the output limit' : `${at} tokens`;
+    return { ok: false, fault: `it was cut off at ${limit}; be shorter` };
   }
   if (reply.finishReason === 'error' || reply.finishReason === 'interrupted') {
     return { ok: false, fault: 'it ended before it was complete' };

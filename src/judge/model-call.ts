@@ -23,6 +23,8 @@ export interface ChatMessage {
 export interface ModelCall {
   readonly messages: readonly ChatMessage[];
   readonly temperature: number | undefined;
+  /** Most tokens of the reply, thoughts included. Undefined: the model's own limit. */
+  readonly maxOutputTokens: number | undefined;
   /** Sent as a parameter of the request when present. */
   readonly responseSchema: { readonly jsonSchema: object; readonly strict: boolean } | undefined;
   readonly signal: AbortSignal;
@@ -38,6 +40,8 @@ export interface ModelReply {
   readonly modelId: string | undefined;
   /** True when the server filed the whole text under the thoughts. */
   readonly isThought?: boolean | undefined;
+  /** True when the server sent thoughts beside the text. */
+  readonly hasThoughts?: boolean | undefined;
   /** Words of the server about a text that it refused or filtered. */
   readonly serverWords?: string | undefined;
 }
@@ -54,6 +58,7 @@ export async function callModel(model: JudgeModelObject, call: ModelCall): Promi
         : { role: message.role, content: [{ type: 'text', text: message.text }] },
     ),
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
+    ...(call.maxOutputTokens === undefined ? {} : { maxOutputTokens: call.maxOutputTokens }),
     ...responseFormat(call.responseSchema),
     abortSignal: call.signal,
   };
@@ -90,15 +95,16 @@ function readReply(result: unknown): ModelReply {
     throw new ErrorInCompletion(body);
   }
   const said = typeof structured === 'string' ? structured : joinParts(result['content'], 'text');
-  const thoughts = said.trim() === '' ? joinParts(result['content'], 'reasoning').trim() : '';
+  const thoughts = joinParts(result['content'], 'reasoning').trim();
   // A server with a parser for thoughts files the whole reply of a model that does not think under them.
-  const isThought = /^[{[][\s\S]*[}\]]$/.test(thoughts);
+  const isThought = said.trim() === '' && /^[{[][\s\S]*[}\]]$/.test(thoughts);
   return {
     text: isThought ? thoughts : said,
     ...readFinish(result, body, said),
     usage: readUsage(result['usage']),
     modelId: typeof modelId === 'string' && modelId !== '' ? modelId : undefined,
     ...(isThought ? { isThought } : {}),
+    ...(thoughts === '' ? {} : { hasThoughts: true }),
   };
 }
 
@@ -131,20 +137,27 @@ function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** Reads the usage: v2 has flat counts, v3 and v4 nest them by direction. */
+/**
+ * Reads the usage: v2 has flat counts, v3 and v4 nest them by direction. Thoughts that the server counts in the total alone are output.
+ * A usage without input tokens is none: each call reads some.
+ */
 function readUsage(usage: unknown): JudgeUsage | undefined {
   if (!isObject(usage)) {
     return undefined;
   }
   const { inputTokens: input, outputTokens: output } = usage;
-  const inputTokens = isObject(input) ? count(input['total']) : count(input);
-  const outputTokens = isObject(output) ? count(output['total']) : count(output);
-  const sum =
-    inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
+  const inputTokens = (isObject(input) ? count(input['total']) : count(input)) || undefined;
+  const told = isObject(output) ? count(output['total']) : count(output);
+  const raw = isObject(usage['raw']) ? usage['raw'] : {};
+  const total = count(usage['totalTokens']) ?? count(raw['total_tokens']);
+  if (inputTokens === undefined) {
+    return undefined;
+  }
+  const outputTokens = Math.max(told ?? 0, (total ?? 0) - inputTokens) || told;
   const read: JudgeUsage = {
     inputTokens,
     outputTokens,
-    totalTokens: count(usage['totalTokens']) ?? sum,
+    totalTokens: outputTokens === undefined ? total : inputTokens + outputTokens,
     reasoningTokens: isObject(output) ? count(output['reasoning']) : count(usage['reasoningTokens']),
     cachedInputTokens: isObject(input) ? count(input['cacheRead']) : count(usage['cachedInputTokens']),
     cacheCreationInputTokens: isObject(input) ? count(input['cacheWrite']) : undefined,
