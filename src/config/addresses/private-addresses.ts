@@ -75,9 +75,12 @@ const PRIVATE = buildBlockList([...INSIDE, ...NEVER]);
 const LOOPBACK = buildBlockList(LOOPBACK_ADDRESSES);
 const OWN_NETWORK = buildBlockList(INSIDE);
 
-/** True for an address of this machine or of a private network. */
-export function isInsideAddress(address: string): boolean {
-  return OWN_NETWORK.check(address, detectFamily(address));
+/** True for a host of this machine or of a private network: a private address, or a name without a public suffix. */
+export function isOwnNetwork(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0
+    ? !host.includes('.') || /\.(?:local|localhost|internal|lan|home\.arpa|svc|test)$/.test(host)
+    : OWN_NETWORK.check(host, detectFamily(host));
 }
 
 function detectFamily(address: string): 'ipv4' | 'ipv6' {

@@ -1,9 +1,8 @@
-import { isIP } from 'node:net';
 import type { BudgetCaps } from '../../domain/money/budget.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
 import { type KeyPath, showPath } from '../key-path.ts';
-import { isInsideAddress } from '../addresses/private-addresses.ts';
+import { isOwnNetwork } from '../addresses/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
 import type { Config } from '../schema.ts';
@@ -128,12 +127,4 @@ export function missingKeys(
           `the judge ${judge} has no key, so every call will be refused: set OPENAI_API_KEY or judges.providers.${name}.apiKey`,
         ];
   });
-}
-
-/** True for a host of this machine or of a private network: a private address, or a name without a public suffix. */
-function isOwnNetwork(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return isIP(host) === 0
-    ? !host.includes('.') || /\.(?:local|localhost|internal|lan|home\.arpa|svc|test)$/.test(host)
-    : isInsideAddress(host);
 }
