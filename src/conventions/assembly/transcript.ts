@@ -63,8 +63,6 @@ export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> 
       transcript.calls.settleById(part);
     }
   }
-  transcript.blocks.sort((a, b) => a.order - b.order);
-  addFinalAnswer(transcript, sources.agentOutput);
   return transcript;
 }
 
@@ -284,7 +282,7 @@ function isReasoning(entry: Entry): boolean {
   return entry.kind === 'part' && entry.part.type === 'reasoning';
 }
 
-/** Adds the final text of the agent, when no model call of the run contains it. */
+/** Adds the final text of the agent, when nothing in the transcript says it. */
 export function addFinalAnswer(transcript: Transcript, agentOutput: readonly NormalPart[]): void {
   const answer = finalText(agentOutput);
   const said = transcript.blocks.flatMap((block) => block.entries);
@@ -304,7 +302,8 @@ export function addFinalAnswer(transcript: Transcript, agentOutput: readonly Nor
   }
 }
 
-function finalText(parts: readonly NormalPart[]): string {
+/** Returns the text after the last call and result: the answer in these parts. */
+export function finalText(parts: readonly NormalPart[]): string {
   const lastTool = parts.findLastIndex((part) => part.type === 'tool-call' || part.type === 'tool-result');
   return parts
     .slice(lastTool + 1)
@@ -326,7 +325,7 @@ export function readAnswer(transcript: Transcript): string {
 }
 
 /** Normalises a text: texts that differ in blanks only, or JSON texts that differ in layout only, are the same answer. */
-function comparable(text: string): string {
+export function comparable(text: string): string {
   const trimmed = text.trim();
   if (trimmed.startsWith('{') || trimmed.startsWith('[')) {
     return trimmed.replace(/\s+/g, '');
