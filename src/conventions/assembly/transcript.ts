@@ -206,7 +206,11 @@ function* recoverFromInputs(
   sources: TranscriptSources,
   inputs: readonly SplitInput[],
 ): Steps<void> {
-  const known = new Set(inputs[0]?.inFlight.map(messageKey));
+  // Counted, because ids may begin anew in each step: then a later message has the key of an earlier one.
+  const known = new Map<string, number>();
+  for (const key of inputs[0]?.inFlight.map(messageKey) ?? []) {
+    known.set(key, (known.get(key) ?? 0) + 1);
+  }
   const looked = new Set(inputs.slice(0, 1));
   for (const [index, llm] of sources.llms.entries()) {
     yield;
@@ -216,10 +220,13 @@ function* recoverFromInputs(
     }
     looked.add(input);
     const findRepeated = createRepeatFinder(transcript.calls, input.inFlight);
+    const seen = new Map<string, number>();
     for (const message of input.inFlight) {
       const key = messageKey(message);
-      if (!known.has(key)) {
-        known.add(key);
+      const count = (seen.get(key) ?? 0) + 1;
+      seen.set(key, count);
+      if (count > (known.get(key) ?? 0)) {
+        known.set(key, count);
         const parts = ownParts([message], sources.askedElsewhere);
         restoreParts(transcript, parts, { before: llm.order, findRepeated });
       }
