@@ -5,6 +5,7 @@ import { readText } from './attributes.ts';
 import { contentAdvice } from './advice/content-switches.ts';
 import { isId } from './ids.ts';
 import { bindResults } from './messages/bind-results.ts';
+import { failureIn } from './messages/part-reader.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import { restoreContent } from './advice/moved-content.ts';
 import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
@@ -36,6 +37,10 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
     }
   }
   fillGaps(facts, withIds(commonFacts(view)));
+  const failure = failureIn(facts.toolResult);
+  if (failure !== undefined) {
+    facts.error = { type: facts.error?.type ?? null, message: facts.error?.message ?? failure };
+  }
   facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
   if (facts.hidden !== undefined) {

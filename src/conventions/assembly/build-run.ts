@@ -1,5 +1,5 @@
 import type { AgentRun, ReadingWarning } from '../../domain/trace/agent-run.ts';
-import type { NormalPart, ResultPart, SpanFacts } from '../normalised-span.ts';
+import type { ResultPart } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 import { addUsage } from '../../domain/trace/token-usage.ts';
 import type { Steps } from '../steps.ts';
@@ -7,6 +7,7 @@ import { bindSubRuns } from './bind-sub-runs.ts';
 import type { BuiltRun } from './built-run.ts';
 import { settle } from './call-index.ts';
 import type { Identity } from './identities.ts';
+import { orderedOutput } from './own-answer.ts';
 import {
   listContext,
   listDocuments,
@@ -44,7 +45,7 @@ export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: Trace
   const transcript = yield* buildTranscript({
     llms: plan.llms,
     tools: plan.tools,
-    rootOrder: plan.root.order,
+    rootOrder: Math.max(plan.root.order, plan.subs.at(-1)?.root.order ?? 0),
     // The output of an envelope repeats the output of its members, in the form of its framework.
     agentOutput: plan.kind === 'agent' ? output : [],
     // Ids need not be unique: a call that this run requested is its own, even when another run has the same id.
@@ -53,9 +54,7 @@ export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: Trace
   yield;
   settleTransfers(transcript, trace.transfers);
   bindSubRuns(plan, transcript, subs);
-  if (plan.kind === 'envelope') {
-    addFinalAnswer(transcript, output);
-  }
+  addFinalAnswer(transcript, output);
   const conventions = countConventions(plan, subs);
   const identity = trace.identities.get(plan) ?? { session: null, user: null };
   const run = toRun({ plan, subs, transcript, conventions, identity, traceId: trace.traceId });
@@ -69,23 +68,6 @@ function settleTransfers({ calls }: Transcript, transfers: TraceFacts['transfers
       settle(call, result);
     }
   }
-}
-
-/** Orders an output that is grouped by kind, in the only possible order: thoughts, calls, results, files, answer. */
-function orderedOutput(facts: SpanFacts): readonly NormalPart[] {
-  const output = facts.output ?? [];
-  if (facts.outputGrouped !== true) {
-    return output;
-  }
-  const rank: readonly NormalPart['type'][] = [
-    'reasoning',
-    'tool-call',
-    'tool-result',
-    'data',
-    'file',
-    'text',
-  ];
-  return rank.flatMap((type) => output.filter((part) => part.type === type));
 }
 
 interface RunParts {
