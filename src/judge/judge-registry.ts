@@ -1,4 +1,5 @@
 import { readEnvironment } from '../config/environment.ts';
+import { outboundFetch } from '../outbound/http/proxies.ts';
 import { createBatchedFetch } from './batch/batched-fetch.ts';
 import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
@@ -103,7 +104,7 @@ type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched'>> 
 export function createJudgeRegistry(
   config: JudgesConfig = {},
   deps: JudgeRegistryDeps = {
-    fetch: (...args) => globalThis.fetch(...args),
+    fetch: outboundFetch,
     now: Date.now,
     random: Math.random,
   },
