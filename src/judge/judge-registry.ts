@@ -1,5 +1,6 @@
 import { readEnvironment } from '../config/environment.ts';
 import { isCloud, isLocal } from './provider-hosts.ts';
+import { outboundFetch } from '../outbound/http/proxies.ts';
 import { createBatchedFetch } from './batch/batched-fetch.ts';
 import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
@@ -124,7 +125,7 @@ type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched' | 
 export function createJudgeRegistry(
   config: JudgesConfig = {},
   deps: JudgeRegistryDeps = {
-    fetch: (...args) => globalThis.fetch(...args),
+    fetch: outboundFetch,
     now: Date.now,
     random: Math.random,
   },

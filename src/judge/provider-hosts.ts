@@ -1,4 +1,4 @@
-import { isInsideAddress, writtenAddress } from '../config/addresses/private-addresses.ts';
+import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
 
 /** Hosts of providers with many places, and their subdomains. */
 const CLOUDS: readonly string[] = [
@@ -35,11 +35,5 @@ export function isCloud(baseURL: string): boolean {
 /** True for an address of this machine or of a private network: a model there may be slow. */
 export function isLocal(baseURL: string): boolean {
   const url = URL.parse(baseURL);
-  if (url === null) {
-    return false;
-  }
-  const address = writtenAddress(url);
-  return address === undefined
-    ? !url.hostname.includes('.') || /\.(?:local|localhost|internal|lan)$/i.test(url.hostname)
-    : isInsideAddress(address);
+  return url !== null && isOwnNetwork(url.hostname);
 }

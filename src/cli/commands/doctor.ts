@@ -1,4 +1,5 @@
 import { EXPORTERS, RECEIVERS } from '../../components.ts';
+import { outboundFetch } from '../../outbound/http/proxies.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import {
@@ -31,7 +32,7 @@ export const registerDoctor: RegisterCommand = (program, bind) => {
 async function doctor(context: CommandContext, options: { judge?: boolean }): Promise<ExitCode> {
   const loaded = await context.loadConfig();
   const { config } = loaded;
-  const deps = { log: context.log, fetch: globalThis.fetch };
+  const deps = { log: context.log, fetch: outboundFetch };
   const results: CheckResult[] = [
     checkNode(process.version),
     checkConfigFile(loaded),

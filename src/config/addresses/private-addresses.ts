@@ -83,6 +83,19 @@ export function isOwnNetwork(hostname: string): boolean {
     : OWN_NETWORK.check(host, detectFamily(host));
 }
 
+/** True for an address in one of `networks`, each an `isAddressOrNetwork`. */
+export function isWithin(address: string, networks: readonly string[]): boolean {
+  return buildBlockList(networks).check(address, detectFamily(address));
+}
+
+/** True for a URL of this machine: a loopback address or `localhost`. */
+export function isLoopbackUrl(url: URL): boolean {
+  const written = writtenAddress(url);
+  return written === undefined
+    ? url.hostname === 'localhost'
+    : LOOPBACK.check(written, detectFamily(written));
+}
+
 function detectFamily(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
@@ -101,8 +114,9 @@ export function createAddressPolicy(
   url: URL,
   { allowed, inside }: { readonly allowed: readonly string[]; readonly inside: boolean },
 ): AddressPolicy {
-  const written = writtenAddress(url);
-  const isLoopback =
-    written === undefined ? url.hostname === 'localhost' : LOOPBACK.check(written, detectFamily(written));
-  return addressPolicy([...allowed, ...(inside ? INSIDE : []), ...(isLoopback ? LOOPBACK_ADDRESSES : [])]);
+  return addressPolicy([
+    ...allowed,
+    ...(inside ? INSIDE : []),
+    ...(isLoopbackUrl(url) ? LOOPBACK_ADDRESSES : []),
+  ]);
 }
