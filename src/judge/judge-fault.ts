@@ -19,11 +19,12 @@ const API_CALL_ERROR = Symbol.for('vercel.ai.error.AI_APICallError');
 
 /** Error that a chat completion has inside it. */
 export class ErrorInCompletion extends Error {
-  readonly body: unknown;
+  /** Body of the reply, under the name that the AI SDK's `InvalidResponseDataError` gives it. */
+  readonly data: unknown;
 
-  constructor(body: unknown) {
+  constructor(data: unknown) {
     super('the completion ended with an error');
-    this.body = body;
+    this.data = data;
   }
 }
 
@@ -60,10 +61,11 @@ export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
     if (isApiFault(fault)) {
       return fromApiFault(fault, thrown, nowMs);
     }
-    const inside = fault instanceof ErrorInCompletion ? readErrorInReply(fault.body, nowMs) : undefined;
+    const inside = readErrorInReply((fault as { readonly data?: unknown }).data, nowMs);
     if (inside !== undefined) {
-      // The model may have worked for it, so the call is not repeated at once.
-      return fromErrorInReply(inside, '', { cause: fault, repeatable: false });
+      // A completion may have cost the model's work, so its call is not repeated at once.
+      const repeatable = !(fault instanceof ErrorInCompletion);
+      return fromErrorInReply(inside, '', { cause: fault, repeatable });
     }
   }
   return fromUnknown(thrown);

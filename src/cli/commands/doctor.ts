@@ -18,7 +18,7 @@ export const registerDoctor: RegisterCommand = (program, bind) => {
   program
     .command('doctor')
     .description('Check Node.js, configuration, ports, store and judge. Print a fix for each fault.')
-    .option('--judge', 'also ask each judge one short question (costs a few tokens)')
+    .option('--judge', 'also ask each judge two short questions (costs a few tokens)')
     .addHelpText(
       'before',
       examples(
