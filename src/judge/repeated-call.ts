@@ -20,7 +20,7 @@ export async function callRepeatedly(
     const responseSchema = refused.responseSchema ? undefined : request.responseSchema;
     const temperature = refused.temperature ? undefined : request.temperature;
     try {
-      return await callJudge({ messages: request.messages, responseSchema, temperature }, deps);
+      return await callWithinWindow({ messages: request.messages, responseSchema, temperature }, deps);
     } catch (thrown) {
       const fault = thrown as JudgeError;
       const sent = { temperature: temperature !== undefined, responseSchema: responseSchema !== undefined };
@@ -30,6 +30,21 @@ export async function callRepeatedly(
       }
     }
   }
+}
+
+/** Makes a call, and refuses a question that the judge's server does not read whole. */
+async function callWithinWindow(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<AnsweredCall> {
+  const { window } = deps.judge;
+  window?.rejectTooLong(request);
+  const answered = await callJudge(request, deps).catch((thrown: unknown) => {
+    throw (thrown instanceof JudgeError ? window?.readRefusal(thrown, request) : undefined) ?? thrown;
+  });
+  const fault = window?.checkReply(request, answered.reply);
+  if (fault !== undefined) {
+    answered.record(fault.message);
+    throw fault;
+  }
+  return answered;
 }
 
 async function waitBeforeRepeat(
