@@ -184,6 +184,7 @@ function reportToBreaker(fault: JudgeError, judge: ResolvedJudge): void {
     case 'judge_malformed':
     case 'judge_refused':
     case 'judge_misconfigured':
+    case 'judge_window':
     case 'judge_rate_limited':
       judge.breaker?.succeeded();
       return;

@@ -5,6 +5,8 @@ import { createBatchedFetch } from './batch/batched-fetch.ts';
 import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { JudgeError } from './judge-error.ts';
+import { JudgeWindow } from './judge-window.ts';
+import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import type { JudgeModelObject } from './model-call.ts';
 import { createProviderGate, type ProviderGate } from './limits/provider-gate.ts';
@@ -97,6 +99,8 @@ export interface ResolvedJudge {
   /** Absent for model objects: the program that made the object limits its calls. */
   readonly gate?: ProviderGate;
   readonly breaker?: CircuitBreaker;
+  /** Absent for model objects: the program that made the object knows its window. */
+  readonly window?: JudgeWindow;
   /** True when questions to the judge can go into batches. */
   readonly isBatched?: boolean;
 }
@@ -111,6 +115,8 @@ export interface JudgeRegistry {
    * asks.
    */
   resolve(model: string | JudgeModelObject, step?: string): Promise<ResolvedJudge>;
+  /** Returns the window of a configured judge. */
+  windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
   breakerOf(model: string): BreakerState;
 }
@@ -133,6 +139,7 @@ export function createJudgeRegistry(
   const limits: JudgeLimits = { ...DEFAULT_LIMITS, ...config.limits };
   const { options = {} } = config;
   const providers = new Map<string, Provider>();
+  const windows = new Map<string, JudgeWindow>();
 
   function findProvider(name: string, modelName: string): Provider {
     let provider = providers.get(name);
@@ -141,6 +148,15 @@ export function createJudgeRegistry(
       providers.set(name, provider);
     }
     return provider;
+  }
+
+  function findWindow(model: string): JudgeWindow {
+    const { baseURL = OPENAI.baseURL } = config.providers?.[model.split('/', 1)[0] ?? ''] ?? {};
+    const isOwn = URL.canParse(baseURL) && isOwnNetwork(new URL(baseURL).hostname);
+    const { contextTokens } = config.options?.[model] ?? {};
+    const window = windows.get(model) ?? new JudgeWindow(model, { contextTokens, isOwn });
+    windows.set(model, window);
+    return window;
   }
 
   return {
@@ -166,8 +182,10 @@ export function createJudgeRegistry(
         gate: provider.gate,
         breaker: provider.breaker,
         isBatched: provider.isBatched,
+        window: findWindow(model),
       };
     },
+    windowOf: findWindow,
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
   };
 }

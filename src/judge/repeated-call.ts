@@ -22,8 +22,8 @@ export async function callRepeatedly(
     const temperature = refused.temperature ? undefined : request.temperature;
     const maxOutputTokens = refused.maxOutputTokens ? undefined : limitOutput(request, deps);
     try {
-      const sent = { messages: request.messages, responseSchema, temperature, maxOutputTokens };
-      const answered = await callJudge(sent, deps);
+      const question = { messages: request.messages, responseSchema, temperature, maxOutputTokens };
+      const answered = await callWithinWindow(question, deps);
       noteThoughts(name, answered.reply);
       return answered;
     } catch (thrown) {
@@ -44,6 +44,21 @@ export async function callRepeatedly(
 function limitOutput({ maxOutputTokens }: JudgeCallRequest, { judge }: JudgeCallDeps): number | undefined {
   const needed = maxOutputTokens === undefined ? undefined : maxOutputTokens + thinkingRoom(judge.name);
   return judge.options.maxOutputTokens ?? needed;
+}
+
+/** Makes a call, and refuses a question that the judge's server does not read whole. */
+async function callWithinWindow(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<AnsweredCall> {
+  const { window } = deps.judge;
+  window?.rejectTooLong(request);
+  const answered = await callJudge(request, deps).catch((thrown: unknown) => {
+    throw (thrown instanceof JudgeError ? window?.readRefusal(thrown, request) : undefined) ?? thrown;
+  });
+  const fault = window?.checkReply(request, answered.reply);
+  if (fault !== undefined) {
+    answered.record(fault.message);
+    throw fault;
+  }
+  return answered;
 }
 
 async function waitBeforeRepeat(
