@@ -35,6 +35,9 @@ const price = z
     cachedInput: perMillionTokens(
       "Price of input tokens read from the provider's cache. Absent: the price of input.",
     ).exactOptional(),
+    cacheWrite: perMillionTokens(
+      "Price of input tokens written to the provider's cache, in runs of agents. Absent: the price of input, for Anthropic's models 1.25 times that.",
+    ).exactOptional(),
   })
   .describe('Price of a model.');
 

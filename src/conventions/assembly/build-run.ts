@@ -1,4 +1,5 @@
-import type { AgentRun, ReadingWarning } from '../../domain/trace/agent-run.ts';
+import { ANSWER_CUT, type AgentRun, type ReadingWarning } from '../../domain/trace/agent-run.ts';
+import { isCutFinish } from '../../domain/trace/halt.ts';
 import type { ResultPart } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 import { addUsage } from '../../domain/trace/token-usage.ts';
@@ -8,18 +9,12 @@ import type { BuiltRun } from './built-run.ts';
 import { settle } from './call-index.ts';
 import type { Identity } from './identities.ts';
 import { orderedOutput } from './own-answer.ts';
-import {
-  listContext,
-  listDocuments,
-  findError,
-  memberNodes,
-  listModels,
-  ownUsage,
-  buildTimes,
-} from './run-fields.ts';
+import { listContext, listDocuments, findError, memberNodes, listModels, buildTimes } from './run-fields.ts';
+import { sumUsage } from './run-usage.ts';
 import { readInput } from './run-input.ts';
 import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
 import { notScorable } from './scorability.ts';
+import type { SpanNode } from './span-tree.ts';
 import { toOutput } from './to-messages.ts';
 import { addFinalAnswer, buildTranscript, type Transcript } from './transcript.ts';
 
@@ -103,7 +98,7 @@ export function toRun(parts: RunParts): AgentRun {
     sessionId: parts.identity.session,
     userId: parts.identity.user,
     models: models.length > 0 ? models : [...new Set(subs.flatMap((sub) => sub.run.models))],
-    usage: subs.map((sub) => sub.run.usage).reduce(addUsage, ownUsage(plan)),
+    usage: subs.map((sub) => sub.run.usage).reduce(addUsage, sumUsage(plan)),
     startedAt: new Date(startMs).toISOString(),
     endedAt: new Date(endMs).toISOString(),
     status: error === undefined ? 'ok' : 'error',
@@ -164,5 +159,19 @@ function listWarnings(plan: RunPlan): ReadingWarning[] {
     const detail = `agents are nested deeper than ${MAX_AGENT_DEPTH} levels; the deeper ones are read as part of this run`;
     warnings.push({ code: 'agents_nested_too_deep', spanId: plan.root.span.spanId, detail });
   }
+  const last = lastCall(plan);
+  const finish = last?.facts.finishReason ?? plan.root.facts.finishReason;
+  if (finish !== undefined && isCutFinish(finish)) {
+    const detail = `the model stopped at its output limit (finish reason ${finish}), so the answer may end early; raise the limit of the call, for example max_tokens`;
+    warnings.push({ code: ANSWER_CUT, spanId: (last ?? plan.root).span.spanId, detail });
+  }
   return warnings;
+}
+
+/** Finds the last model call of a run and of the agents that it called: its answer is the answer of the run. */
+function lastCall(plan: RunPlan): SpanNode | undefined {
+  return [plan.llms.at(-1), ...plan.subs.map(lastCall)].reduce(
+    (last, call) => ((call?.order ?? -1) > (last?.order ?? -1) ? call : last),
+    undefined,
+  );
 }

@@ -73,11 +73,13 @@ function ownOrder({ agentOutput, tools, rootOrder }: TranscriptSources): number 
 }
 
 /**
- * Lists the model calls that count. A failed call that was retried does not; the last call counts even when it failed, as it
+ * Lists the model calls that count. A failed or stopped call that was retried does not; the last call counts in any case, as it
  * may have given part of the answer.
  */
 function answering(llms: readonly SpanNode[]): readonly SpanNode[] {
-  return llms.filter((llm, index) => llm.facts.error === undefined || index === llms.length - 1);
+  return llms.filter(
+    ({ facts }, index) => (facts.error ?? facts.halt) === undefined || index === llms.length - 1,
+  );
 }
 
 function addBlock(
@@ -129,17 +131,27 @@ function ownParts(
     });
 }
 
-/** Adds each tool span to the call that requested it; a span without such a call is a call of its own. */
+/**
+ * Adds each tool span to the call that requested it; a span without such a call is a call of its own. A tool that stopped may have
+ * run again later: then the later span counts.
+ */
 function addTools(transcript: Transcript, tools: readonly SpanNode[]): void {
-  for (const [tool, call] of transcript.calls.match(tools)) {
+  const [ran, stopped] = [false, true].map((isStopped) =>
+    tools.filter(({ facts }) => (facts.halt !== undefined) === isStopped),
+  );
+  for (const [tool, call] of transcript.calls.match([...(ran ?? []), ...(stopped ?? [])])) {
     if (call === undefined) {
-      const { toolCallId, toolName, toolArgs } = tool.facts;
-      const unasked = createCall({
+      const { toolCallId, toolName, toolArgs, halt } = tool.facts;
+      const asked: CallPart = {
         type: 'tool-call',
         id: toolCallId ?? null,
         name: toolName ?? tool.span.name,
         args: toolArgs ?? null,
-      });
+      };
+      if (halt !== undefined && transcript.calls.find(asked) !== undefined) {
+        continue;
+      }
+      const unasked = createCall(asked);
       unasked.span = tool;
       transcript.calls.add(unasked);
       pushBlock(transcript, {
