@@ -1,3 +1,4 @@
+import { isBelow, reaches } from '../../domain/limits.ts';
 import { sumHistogram } from '../bucket.ts';
 import type { Detector, Finding } from '../detector.ts';
 import { QUIET } from '../detector.ts';
@@ -58,10 +59,10 @@ export function thresholdDetector(terms: ThresholdTerms): Detector<ThresholdStat
     }
     const after = window.reduce((total, [, , sum]) => total + sum, 0) / count;
     if (held !== null) {
-      const latest = after < terms.minimum ? { ...held, after, count } : held;
-      return after >= terms.recovery ? null : latest;
+      const latest = isBelow(after, terms.minimum) ? { ...held, after, count } : held;
+      return reaches(after, terms.recovery) ? null : latest;
     }
-    return after < terms.minimum
+    return isBelow(after, terms.minimum)
       ? { changeBeganMs: oldest[0], before: terms.minimum, after, count, evidenceLog10: null }
       : null;
   }

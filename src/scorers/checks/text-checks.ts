@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { reaches } from '../../domain/limits.ts';
 import { isBoolean, isShare, isText } from '../prebuilt/shared/checked-options.ts';
 import type { OptionRules } from '../prebuilt/shared/checked-options.ts';
 import { nameTexts } from '../prebuilt/shared/name-findings.ts';
@@ -126,7 +127,7 @@ export function similarity(
       const texts = fold({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, score: textSimilarity(texts.output, texts.target), threshold };
     },
-    score: ({ score }) => (threshold === undefined ? score : Number(score >= threshold)),
+    score: ({ score }) => (threshold === undefined ? score : Number(reaches(score, threshold))),
     reason: ({ score }) =>
       `The answer shares ${formatPercent(score)} of the letter pairs with ${quote(target)}${threshold === undefined ? '' : `; the threshold is ${formatPercent(threshold)}`}.`,
   });
