@@ -90,6 +90,6 @@ function transcribe(llm: SpanNode, without: Partial<SpanNode['facts']>): Steps<T
     tools: [],
     rootOrder: llm.order,
     agentOutput: [],
-    askedElsewhere: () => false,
+    isElsewhere: () => false,
   });
 }
