@@ -55,19 +55,39 @@ export async function runPromptStep(
   if (context.abortSignal !== undefined) {
     settings.abortSignal = context.abortSignal;
   }
-  const question = { instructions, prompt, task, settings, step: name };
   // Loaded with the first question, so that scorers without a judge start faster.
   const { askForObject, askForText } = await import('../judge/judge.ts');
-  const ask = <T>(schema: JudgeSchema<T>): Promise<T> =>
-    reportFailure(askForObject(model, { ...question, schema }), deps);
+  const askAbout = async (asked: string): Promise<PromptOutcome> => {
+    const question = { instructions, prompt: asked, task, settings, step: name };
+    const ask = <T>(schema: JudgeSchema<T>): Promise<T> =>
+      reportFailure(askForObject(model, { ...question, schema }), deps);
+    if (name === 'generateReason') {
+      return { prompt: asked, value: await reportFailure(askForText(model, question), deps) };
+    }
+    const value =
+      name === 'generateScore'
+        ? await askForScore(step, context, ask)
+        : await ask(await chooseSchema(name, step, context));
+    return { prompt: asked, value };
+  };
+  return askAbout(prompt).catch(async (error: unknown) => {
+    const shorter = isTooLong(error) ? await buildAnew(step, context) : undefined;
+    if (typeof shorter !== 'string' || shorter.length >= prompt.length) {
+      throw error;
+    }
+    return askAbout(shorter);
+  });
+}
 
-  if (name === 'generateReason') {
-    return { prompt, value: await reportFailure(askForText(model, question), deps) };
-  }
-  if (name === 'generateScore') {
-    return { prompt, value: await askForScore(step, context, ask) };
-  }
-  return { prompt, value: await ask(await chooseSchema(name, step, context)) };
+/** True for a question that is longer than the judge's window. */
+function isTooLong(error: unknown): boolean {
+  return error instanceof JudgeError && error.code === 'judge_window';
+}
+
+/** Builds a prompt once more, when the window of the judge is known better: steps that select evidence write a shorter one. */
+async function buildAnew(step: ErasedPromptStep, context: StepContext): Promise<unknown> {
+  await step.withoutJudge?.(context);
+  return step.createPrompt(context);
 }
 
 async function reportFailure<T>(

@@ -22,6 +22,8 @@ const LEAST_ROOM = 1000;
 const REPLY_TOKENS = 1500;
 /** Largest part of the window that is kept free for the reply. */
 const REPLY_SHARE = 1 / 4;
+/** Least tokens of a reply, however full the window is. */
+const LEAST_REPLY = 256;
 /** Share of a full window that a selection fills, because tokens are estimated. */
 const FILLED = 0.9;
 /** Wait before a question is asked again whose window somebody has to change, milliseconds. */
@@ -66,24 +68,35 @@ export class JudgeWindow {
     return said.length > 0 ? Math.min(...said) : undefined;
   }
 
+  /** The window where it is certain. */
+  get #certain(): number | undefined {
+    return this.#known ?? (this.#assumed?.isExact === true ? this.#assumed.tokens : undefined);
+  }
+
   /** Computes the characters that data like this text may have in one question; undefined without a limit. */
   roomFor(text: string): number | undefined {
     const { tokens } = this;
     if (tokens === undefined) {
       return undefined;
     }
-    const most = this.#ratios.get(findScript(text))?.most;
-    const perToken =
-      most === undefined
-        ? (BYTES_PER_TOKEN * text.length) / Math.max(1, Buffer.byteLength(text))
-        : FILLED / most;
     const reply = Math.min(REPLY_TOKENS, tokens * REPLY_SHARE);
-    return Math.max(LEAST_ROOM, Math.floor((tokens - reply) * perToken) - TASK_CHARS);
+    return Math.max(LEAST_ROOM, Math.floor((tokens - reply) / this.#mostRatio(text)) - TASK_CHARS);
+  }
+
+  /** Limits the tokens of a reply to what a certain window has beside the question: some servers refuse more. */
+  limitReply(wanted: number, { messages }: Pick<ModelCall, 'messages'>): number {
+    const window = this.#certain;
+    if (window === undefined) {
+      return wanted;
+    }
+    const text = joinText(messages);
+    const left = Math.floor(window - text.length * this.#mostRatio(text));
+    return Math.min(wanted, Math.max(LEAST_REPLY, left));
   }
 
   /** Throws `judge_window` for a question that is longer than a window of which somebody has said the size. */
   rejectTooLong({ messages }: Omit<ModelCall, 'signal'>): void {
-    const known = this.#known ?? (this.#assumed?.isExact === true ? this.#assumed.tokens : undefined);
+    const known = this.#certain;
     const sent = this.#estimate(messages);
     if (known !== undefined && sent * FILLED > known) {
       throw this.#fault(
@@ -104,8 +117,9 @@ export class JudgeWindow {
     const said = readRefusedWindow(error) ?? Math.round(Math.min(sent, this.tokens ?? Infinity) / 2);
     this.#refused = Math.min(said, this.#refused ?? Infinity);
     const text = joinText(messages);
-    // The question was longer than its window, so that its characters are at least so many tokens.
-    this.#learn(text, { most: (said / text.length) * (1 + REPLY_SHARE) });
+    // The question was longer than its window, so that its characters are at least so many tokens, and often more.
+    const least = (said / text.length) * (1 + REPLY_SHARE);
+    this.#learn(text, { most: Math.max(least, guessRatio(text) * FILLED) });
     return this.#fault(
       `${error.message}; ${this.#advise(`the window of ${this.#judge} is taken for ${said} tokens`)}`,
       error,
@@ -146,6 +160,12 @@ export class JudgeWindow {
     return text.length * (this.#ratios.get(findScript(text))?.least ?? FIRST_RATIO);
   }
 
+  /** Returns the tokens a character that text like this has at most. */
+  #mostRatio(text: string): number {
+    const most = this.#ratios.get(findScript(text))?.most;
+    return most === undefined ? guessRatio(text) : most / FILLED;
+  }
+
   #learn(text: string, { least = Infinity, most = 0 }: Ratios): void {
     const script = findScript(text);
     const known = this.#ratios.get(script);
@@ -158,7 +178,7 @@ export class JudgeWindow {
   }
 
   #advise(what: string): string {
-    return `${what}, and set judges.options.${this.#judge}.contextTokens to its size, so that evidence is selected to fit`;
+    return `${what}, and set judges.options.${this.#judge}.contextTokens to its size, so that grounding, panel, hallucination and faithfulness select evidence that fits`;
   }
 
   #fault(message: string, cause?: JudgeError): JudgeError {
@@ -172,6 +192,11 @@ export class JudgeWindow {
 
 function joinText(messages: readonly ChatMessage[]): string {
   return messages.map(({ text }) => text).join('');
+}
+
+/** Guesses the tokens a character of a text of which no reply is known. */
+function guessRatio(text: string): number {
+  return text === '' ? 1 : Buffer.byteLength(text) / (BYTES_PER_TOKEN * text.length);
 }
 
 /** Counts the tokens that a server has read. Some count those in their cache apart. */

@@ -41,9 +41,11 @@ export async function callRepeatedly(
   }
 }
 
-function limitOutput({ maxOutputTokens }: JudgeCallRequest, { judge }: JudgeCallDeps): number | undefined {
-  const needed = maxOutputTokens === undefined ? undefined : maxOutputTokens + thinkingRoom(judge.name);
-  return judge.options.maxOutputTokens ?? needed;
+function limitOutput(request: JudgeCallRequest, { judge }: JudgeCallDeps): number | undefined {
+  const { maxOutputTokens: most } = request;
+  const needed = most === undefined ? undefined : most + thinkingRoom(judge.name);
+  const wanted = judge.options.maxOutputTokens ?? needed;
+  return wanted === undefined ? undefined : (judge.window?.limitReply(wanted, request) ?? wanted);
 }
 
 /** Makes a call, and refuses a question that the judge's server does not read whole. */

@@ -103,6 +103,8 @@ function readFix(error: unknown, judge: string): string {
       return `wait, or set ${provider}.requestsPerMinute below what the provider allows`;
     case 'judge_misconfigured':
       return `check ${provider}.baseURL (it must end in /v1) and the name of the model`;
+    case 'judge_window':
+      return `give the model a larger window (Ollama: OLLAMA_CONTEXT_LENGTH or num_ctx; llama.cpp: -c), and set judges.options.${judge}.contextTokens to its size`;
     case 'judge_timeout':
       return `check whether the server at ${provider}.baseURL is overloaded or still loads the model`;
     case 'judge_malformed':

@@ -86,3 +86,22 @@ test('a question longer than its known window is not sent', async () => {
   expect(await ask(51_000, 12_400)).toMatchObject(CUT);
   expect(server.requests).toHaveLength(0);
 });
+
+test('tokens that a server has in its cache and counts apart are read tokens', async () => {
+  server.script(() =>
+    replyText('Fine.', {
+      usage: { prompt_tokens: 40, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 12_400 } },
+    }),
+  );
+  expect(await askText('a word '.repeat(7285))).toBe('Fine.');
+});
+
+test.each([
+  ['a wide window leaves the limit alone', 100_000, (limit: number) => limit === 2100],
+  ['a known window leaves room for the question', 4096, (limit: number) => limit < 4096 - 9000 / 4],
+  ['a full window leaves 256 tokens', 2600, (limit: number) => limit === 256],
+])('%s', async (_what, contextTokens, fits) => {
+  configure({ [MODEL]: { contextTokens } });
+  await ask(9000, 2250);
+  expect(server.requests[0]?.body['max_tokens']).toSatisfy(fits);
+});

@@ -30,7 +30,11 @@ export interface ScriptedText {
   readonly text: string | null;
   readonly finishReason?: string;
   readonly refusal?: string;
-  readonly usage?: { prompt_tokens: number; completion_tokens: number } | null;
+  readonly usage?: {
+    prompt_tokens: number;
+    completion_tokens: number;
+    prompt_tokens_details?: { cached_tokens: number };
+  } | null;
   readonly toolCalls?: { id: string; name: string; args: unknown }[];
   /** Delay before the first byte, milliseconds. */
   readonly delayMs?: number;

@@ -8,7 +8,11 @@ export const GROUNDING_OPTIONS = {
     ...isFunction,
     means: '`({ run }) => texts`, the evidence of one run; wins over `context`',
   },
-  maxEvidenceChars: { ...isCount, means: 'most characters of evidence in the first question (48,000)' },
+  maxEvidenceChars: {
+    ...isCount,
+    means:
+      'most characters of evidence in the first question (48,000, or fewer in a small window of the judge)',
+  },
   reason: {
     fits: (value: unknown) => value === 'template' || value === false,
     is: '"template" or false',

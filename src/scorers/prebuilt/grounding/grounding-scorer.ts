@@ -11,7 +11,12 @@ import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
 import { answerUnits } from '../shared/evidence/answer-units.ts';
-import { assembleEvidence, numberSources, secondReading } from '../shared/evidence/evidence.ts';
+import {
+  assembleEvidence,
+  limitEvidence,
+  numberSources,
+  secondReading,
+} from '../shared/evidence/evidence.ts';
 import type { Evidence } from '../shared/evidence/evidence.ts';
 import { explainVerdicts, listVerdicts, verifySentence } from '../shared/evidence/grounded-sentence.ts';
 import type { GroundedSentence, JudgedSentence } from '../shared/evidence/grounded-sentence.ts';
@@ -27,6 +32,8 @@ const ID = 'grounding';
 
 /** Default length of the evidence in one question: about 12,000 tokens. */
 const DEFAULT_EVIDENCE_CHARS = 48_000;
+/** Size of the second reading as a multiple of the first. */
+const SECOND_READING = 4;
 
 export interface GroundingOptions {
   /** Evidence, the same for every run. Default: `run.context`, else the results of the run's tools. */
@@ -85,8 +92,8 @@ export function createGroundingScorer(config: {
       return { verdicts: listVerdicts(sentences), scores: listScores(sentences, reason !== false) };
     },
   })
-    .preprocess(firstQuestion(options, maxEvidenceChars, readings))
-    .analyze(secondQuestion(maxEvidenceChars, readings))
+    .preprocess(firstQuestion({ ...options, maxEvidenceChars, model }, readings))
+    .analyze(secondQuestion({ maxEvidenceChars, model }, readings))
     .generateScore(({ results }) => anyScore(results.analyzeStepResult.sentences));
   return reason === false
     ? scored
@@ -100,9 +107,14 @@ type SecondResult = GroundingResults['analyzeStepResult'];
 type FirstContext = StepContext<AgentRunInput, object>;
 type SecondContext = StepContext<AgentRunInput, { preprocessStepResult: FirstResult }>;
 
+/** Limits of the evidence in a question. */
+interface Limits {
+  readonly maxEvidenceChars: number;
+  readonly model: JudgeModel;
+}
+
 function firstQuestion(
-  options: GroundingOptions,
-  maxEvidenceChars: number,
+  options: GroundingOptions & Limits,
   readings: Readings,
 ): PromptStep<FirstContext, FirstResult> {
   return {
@@ -121,9 +133,11 @@ function firstQuestion(
         return notScorable(NO_CONTEXT);
       }
       const spoken = { source: 0, text: joinSpokenTexts(readSpokenTexts(run)) };
+      const material = { evidence: [spoken.text, ...context], beside: byNumber(sentences) };
+      const maxChars = await limitEvidence(options.model, material, options.maxEvidenceChars);
       readings.set(run, {
         sentences,
-        evidence: assembleEvidence([spoken, ...numberSources(context)], sentences, maxEvidenceChars),
+        evidence: assembleEvidence([spoken, ...numberSources(context)], sentences, maxChars),
       });
       return undefined;
     },
@@ -136,7 +150,7 @@ function firstQuestion(
 
 /** Builds the second question; needed only when evidence was left out and sentences found no support in the shown evidence. */
 function secondQuestion(
-  maxEvidenceChars: number,
+  { maxEvidenceChars, model }: Limits,
   readings: Readings,
 ): PromptStep<SecondContext, SecondResult> {
   return {
@@ -148,14 +162,17 @@ function secondQuestion(
         sentences: withSecondVerdicts(table, verdicts, reading),
       }));
     },
-    withoutJudge: ({ run, results }) => {
+    withoutJudge: async ({ run, results }) => {
       const reading = readings.get(run);
       const table = firstTable(results.preprocessStepResult, reading);
       const open = table.filter(isOpen).map(({ sentence }) => sentence);
       if (reading === undefined || reading.evidence.held.length === 0 || open.length === 0) {
         return { sentences: table };
       }
-      const second = secondReading(reading.evidence, open, maxEvidenceChars);
+      const held = reading.evidence.held.map(({ text }) => text);
+      const material = { evidence: held, beside: byNumber(open) };
+      const maxChars = await limitEvidence(model, material, maxEvidenceChars * SECOND_READING);
+      const second = secondReading(reading.evidence, open, maxChars);
       readings.set(run, { ...reading, table, second });
       return undefined;
     },

@@ -26,7 +26,7 @@ export const PANEL_OPTIONS = {
   maxEvidenceChars: {
     ...isCount,
     means:
-      'most characters of evidence in the question (48,000); of longer evidence the passages that matter most',
+      'most characters of evidence in the question (48,000, or fewer in a small window of the judge); of longer evidence the passages that matter most',
   },
   reason: {
     fits: (value: unknown) => value === 'template' || value === false,

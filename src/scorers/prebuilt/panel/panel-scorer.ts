@@ -7,7 +7,7 @@ import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { allUnits } from '../shared/evidence/answer-units.ts';
-import { assembleEvidence, numberSources } from '../shared/evidence/evidence.ts';
+import { assembleEvidence, limitEvidence, numberSources } from '../shared/evidence/evidence.ts';
 import { comparable } from '../shared/evidence/find-quote.ts';
 import { joinSpokenTexts, readSpokenTexts } from '../shared/evidence/spoken-texts.ts';
 import type { SpokenTexts } from '../shared/evidence/spoken-texts.ts';
@@ -96,7 +96,7 @@ export function createPanelScorer(config: {
         );
       },
       withoutJudge: async ({ run }) => {
-        const made = await prepare(run, qualities, { ...options, maxEvidenceChars });
+        const made = await prepare(run, qualities, { ...options, maxEvidenceChars, model });
         if (isNotScorable(made)) {
           return made;
         }
@@ -114,7 +114,7 @@ export function createPanelScorer(config: {
 async function prepare(
   run: AgentRunInput,
   qualities: readonly PanelQuality[],
-  options: PanelOptions & { readonly maxEvidenceChars: number },
+  options: PanelOptions & { readonly maxEvidenceChars: number; readonly model: JudgeModel },
 ): Promise<Prepared | NotScorable> {
   const sentences = allUnits(readAnswer(run));
   if (sentences.length === 0) {
@@ -134,7 +134,14 @@ async function prepare(
   if (judged.length === 0) {
     return notScorable(qualities.map((quality) => lacking[quality]).join('; '));
   }
-  const evidence = assembleEvidence(numberSources(context), sentences, options.maxEvidenceChars);
+  const shownSpoken = showSpoken(spokenTexts, judged);
+  const beside = { ...shownSpoken, sentences: byNumber(sentences) };
+  const maxChars = await limitEvidence(
+    options.model,
+    { evidence: context, beside },
+    options.maxEvidenceChars,
+  );
+  const evidence = assembleEvidence(numberSources(context), sentences, maxChars);
   return {
     qualities: judged,
     sentences,
@@ -142,7 +149,7 @@ async function prepare(
     isCut: evidence.held.length > 0,
     spoken,
     material: {
-      ...showSpoken(spokenTexts, judged),
+      ...shownSpoken,
       ...(context.length === 0 ? {} : { evidence: evidence.shown }),
       sentences: byNumber(sentences),
     },

@@ -39,7 +39,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     when: 'agents that answer from tools or documents',
     input: 'answer; evidence',
     formula:
-      'claims that the evidence contradicts (verdict yes) or does not back (unsure) / claims, times the scale; 0 without claims; not scorable without any evidence',
+      'claims that the evidence contradicts (verdict yes) or does not back (unsure) / claims, times the scale; 0 without claims; not scorable without any evidence. Of evidence that is [longer than the window of the judge](judges.md#long-runs-and-small-windows), the passages nearest to the claims; an unsure claim is then `unchecked` and does not count',
     seven: '7 of 10 claims are made up: bad',
     cost: COSTS.two,
     factory: 'createHallucinationScorer',
@@ -50,7 +50,8 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     kind: 'judged',
     when: 'as hallucination, but a claim that the evidence neither supports nor contradicts also counts against the answer',
     input: 'answer; evidence',
-    formula: 'supported claims / claims, times the scale; not scorable without claims or without evidence',
+    formula:
+      'supported claims / claims, times the scale; not scorable without claims or without evidence. Of evidence that is [longer than the window of the judge](judges.md#long-runs-and-small-windows), the passages nearest to the claims; an unsure claim is then `unchecked` and does not count',
     seven: '3 of 10 claims have no support',
     cost: COSTS.two,
     factory: 'createFaithfulnessScorer',

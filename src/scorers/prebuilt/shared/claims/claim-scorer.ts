@@ -1,5 +1,7 @@
-import { notScorable } from '../../../../evals/not-scorable.ts';
+import { isNotScorable, notScorable } from '../../../../evals/not-scorable.ts';
+import type { NotScorable } from '../../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
+import { byNumber } from '../by-number.ts';
 import { readAnswer } from '../read-answer.ts';
 import {
   CLAIMS_INSTRUCTIONS,
@@ -16,6 +18,8 @@ import type {
 } from './claim-scorer-spec.ts';
 import { checkOptions } from '../checked-options.ts';
 import { CLAIM_OPTIONS } from './claim-options.ts';
+import type { JudgeModel } from '../../../../judge/judge.ts';
+import { assembleEvidence, limitEvidence, numberSources } from '../evidence/evidence.ts';
 import { contextOfRun, NO_CONTEXT } from '../run-context.ts';
 import { createStatementScorer } from './statement-scorer.ts';
 import type { VerdictContext } from './statement-scorer-spec.ts';
@@ -35,6 +39,7 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
   const options = config.options ?? {};
   checkOptions(spec.id, options, CLAIM_OPTIONS);
   const { scale = 1, reason = 'judge' } = options;
+  const cutRuns = new WeakSet<object>();
   const scorer = createStatementScorer(
     {
       ...spec,
@@ -48,7 +53,16 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
       source: (run) => ({ name: 'answer', text: readAnswer(run) }),
       unfit: (run) => (lacksContext(run, options) ? notScorable(NO_CONTEXT) : undefined),
       form: { list: 'verdicts', field: 'verdict', quotes: true },
-      evidence: (context) => evidence(context, options),
+      evidence: async (verdictContext) => {
+        const read = await readEvidence(verdictContext, options, config.model);
+        if (isNotScorable(read)) {
+          return read;
+        }
+        const { context, isCut } = read;
+        cutRuns[isCut ? 'add' : 'delete'](verdictContext.run);
+        return { context };
+      },
+      unread: { verdict: 'unsure', isCut: (run) => cutRuns.has(run) },
       share: (verdicts) =>
         verdicts.filter((verdict) => spec.counted.includes(verdict)).length / verdicts.length,
       ...(spec.scoresWithoutClaims
@@ -67,8 +81,22 @@ function lacksContext(run: AgentRunInput, options: ClaimScorerOptions): boolean 
   return options.getContext === undefined && (options.context ?? contextOfRun(run)).length === 0;
 }
 
-async function evidence({ run, results }: VerdictContext, options: ClaimScorerOptions) {
+/** Reads the evidence of a run. When it does not fit into the judge's window, the passages nearest to the claims. */
+async function readEvidence(
+  { run, results }: VerdictContext,
+  options: ClaimScorerOptions,
+  model: JudgeModel,
+): Promise<NotScorable | { context: readonly string[]; isCut: boolean }> {
   const asked = { run, results, step: 'analyze' } as unknown as GetContextArgs;
   const context = (await options.getContext?.(asked)) ?? options.context ?? contextOfRun(run);
-  return context.length === 0 ? notScorable(NO_CONTEXT) : { context };
+  if (context.length === 0) {
+    return notScorable(NO_CONTEXT);
+  }
+  const claims = results.preprocessStepResult['claims'] ?? [];
+  const maxChars = await limitEvidence(model, { evidence: context, beside: byNumber(claims) }, Infinity);
+  if (maxChars === Infinity) {
+    return { context, isCut: false };
+  }
+  const { shown, held } = assembleEvidence(numberSources(context), claims, maxChars);
+  return { context: shown.map(({ text }) => text), isCut: held.length > 0 };
 }

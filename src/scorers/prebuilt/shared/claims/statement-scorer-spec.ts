@@ -45,6 +45,8 @@ export interface StatementScorerSpec {
   evidence(
     context: VerdictContext,
   ): Record<string, unknown> | NotScorable | Promise<Record<string, unknown> | NotScorable>;
+  /** The verdict on a statement that no evidence is about, and the runs of which some evidence was left out of the question. */
+  readonly unread?: { readonly verdict: string; isCut(run: object): boolean };
   /** Version of all prompts of the scorer. */
   readonly promptVersion: string;
   /** Computes the share of the scale, 0 to 1, from at least one verdict. */

@@ -8,6 +8,7 @@ import { byNumber } from '../by-number.ts';
 import { statementsSchema } from './claims-reply.ts';
 import { askAfterData, fence } from '../fence.ts';
 import { checkedModel } from '../judge-model.ts';
+import { isChecked, tellUnchecked } from '../evidence/unchecked.ts';
 import { withReason } from '../reason-step.ts';
 import type { ReasonMode } from '../reason-step.ts';
 import type { Finding, StatementScorerSpec, Statements, VerdictContext } from './statement-scorer-spec.ts';
@@ -62,35 +63,54 @@ export function createStatementScorer(
     })
     .analyze<FormedReply>({
       description: `One verdict for each ${spec.noun}`,
-      outputSchema: ({ results }) =>
+      outputSchema: ({ run, results }) =>
         formedVerdictsSchema(
           {
             statements: listStatements(spec, results),
             allowed: spec.verdicts,
             repeatStatements: spec.repeatStatements,
+            unread: spec.unread?.isCut(run) === true ? spec.unread.verdict : undefined,
           },
           form,
         ),
       withoutJudge: ({ results }) => withoutStatements(spec, listStatements(spec, results)),
       createPrompt: (context) => verdictPrompt(spec, context),
     })
-    .generateScore(({ results }) => {
-      const verdicts = listFindings(spec, results).map(({ verdict }) => verdict);
-      return verdicts.length === 0 ? 0 : roundToTwoDecimals(spec.share(verdicts) * scale);
-    });
+    .generateScore(({ results }) => computeScore(spec, listFindings(spec, results), scale));
 
   return withReason(scored, reason, scale, {
     instructions: spec.reasonInstructions,
-    explain: ({ results }) => spec.explain(listFindings(spec, results)),
+    explain: ({ results }) => {
+      const findings = listFindings(spec, results);
+      return [spec.explain(findings.filter(isChecked)), ...tellUnchecked(findings, spec.noun)].join(' ');
+    },
     nothingJudged: ({ results }) => listFindings(spec, results).length === 0,
-    material: ({ results }) => ({
-      findings: listFindings(spec, results).map(({ statement, verdict, reason: why }) => ({
-        [spec.noun]: statement,
-        verdict,
-        ...(why === undefined ? {} : { reason: why }),
-      })),
-    }),
+    material: ({ results }) => reasonMaterial(spec, listFindings(spec, results)),
   });
+}
+
+function computeScore(
+  spec: StatementScorerSpec,
+  findings: readonly Finding[],
+  scale: number,
+): number | NotScorable {
+  const verdicts = findings.filter(isChecked).map(({ verdict }) => verdict);
+  if (verdicts.length > 0) {
+    return roundToTwoDecimals(spec.share(verdicts) * scale);
+  }
+  return findings.length === 0 ? 0 : notScorable(`the evidence is too long to be read for any ${spec.noun}`);
+}
+
+function reasonMaterial(spec: StatementScorerSpec, findings: readonly Finding[]): Record<string, unknown> {
+  const [note] = tellUnchecked(findings, spec.noun);
+  return {
+    findings: findings.filter(isChecked).map(({ statement, verdict, reason: why }) => ({
+      [spec.noun]: statement,
+      verdict,
+      ...(why === undefined ? {} : { reason: why }),
+    })),
+    ...(note === undefined ? {} : { note }),
+  };
 }
 
 function sourcePrompt(spec: StatementScorerSpec, run: AgentRunInput): string {

@@ -1,4 +1,5 @@
 import type { JsonJudgeSchema } from '../../../../judge/reply/judge-schema.ts';
+import { UNCHECKED } from '../evidence/unchecked.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../json-schema.ts';
 import { replyReader } from '../reply-reader.ts';
 import type { ReplyFields } from '../reply-reader.ts';
@@ -24,6 +25,8 @@ export interface VerdictsRequest<TVerdict extends string = string> {
   readonly allowed: readonly TVerdict[];
   /** True when each entry of the reply repeats its statement. */
   readonly repeatStatements: boolean;
+  /** The verdict that becomes `unchecked`, because evidence was left out. */
+  readonly unread?: string | undefined;
 }
 
 /** Names of the fields of a reply. */
@@ -59,7 +62,7 @@ export function verdictsSchema<TVerdict extends string>(
  * reference.
  */
 export function formedVerdictsSchema(
-  { statements, allowed, repeatStatements }: VerdictsRequest,
+  { statements, allowed, repeatStatements, unread }: VerdictsRequest,
   { list, field, quotes, reasons = true }: VerdictsForm,
 ): JsonJudgeSchema<FormedReply> {
   const why = { ...(reasons ? { reason: TEXT } : {}), ...(quotes ? { quote: TEXT } : {}) };
@@ -68,13 +71,16 @@ export function formedVerdictsSchema(
     jsonSchema: objectSchema({ [list]: arraySchema(entry) }),
     validate: replyReader((reply) => ({
       ...reply.others(list),
-      [list]: reply.numbered(list, { count: statements.length }).map((found, index) => ({
-        ...found.others('n', 'statement', field, 'reason', 'quote'),
-        ...(repeatStatements ? { statement: statements[index] ?? '' } : {}),
-        [field]: found.word(field, allowed),
-        ...textIfAny(found, 'reason'),
-        ...textIfAny(found, 'quote'),
-      })),
+      [list]: reply.numbered(list, { count: statements.length }).map((found, index) => {
+        const verdict = found.word(field, allowed);
+        return {
+          ...found.others('n', 'statement', field, 'reason', 'quote'),
+          ...(repeatStatements ? { statement: statements[index] ?? '' } : {}),
+          ...(verdict === unread
+            ? { [field]: UNCHECKED }
+            : { [field]: verdict, ...textIfAny(found, 'reason'), ...textIfAny(found, 'quote') }),
+        };
+      }),
     })),
   };
 }

@@ -1,10 +1,11 @@
 import { leaveOutBinary } from '../../../../judge/binary-content.ts';
+import type { JudgeModel } from '../../../../judge/judge.ts';
 import { comparable } from './find-quote.ts';
 import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';
 
-/** Size of the second reading as a multiple of the first. */
-const SECOND_READING = 4;
+/** Least characters of evidence in a question, however long its other data is. */
+const LEAST_CHARS = 1000;
 
 /** Evidence for the sentences of an answer. */
 export interface Evidence {
@@ -28,6 +29,28 @@ export function numberSources(context: readonly string[]): Source[] {
   return [...new Set(context)].map((text, index) => ({ source: index + 1, text }));
 }
 
+/**
+ * Limits the characters of evidence in a question to what the judge's window holds beside other data. Returns `most` when all fits,
+ * and for a model object: the program that made it knows its window.
+ */
+export async function limitEvidence(
+  model: JudgeModel | undefined,
+  material: { readonly evidence: readonly string[]; readonly beside: unknown },
+  most: number,
+): Promise<number> {
+  if (typeof model === 'object') {
+    return most;
+  }
+  // Loaded with the first question, like the judges themselves.
+  const { findEvidenceRoom } = await import('../../../../judge/evidence-room.ts');
+  const text = leaveOutBinary(material.evidence.join('\n'));
+  const room = findEvidenceRoom(model, text) ?? Infinity;
+  const left = Math.max(LEAST_CHARS, room - JSON.stringify(material.beside).length);
+  // Quotation marks and line ends take two characters in the question.
+  const written = JSON.stringify(material.evidence.map(leaveOutBinary)).length;
+  return written <= left ? most : Math.min(most, Math.floor((text.length * left) / written));
+}
+
 /** Assembles evidence from sources. When it is too long, only the passages that matter for these sentences are shown first. */
 export function assembleEvidence(
   given: readonly Source[],
@@ -42,7 +65,7 @@ export function assembleEvidence(
   if (chars <= maxChars) {
     return { sources, shown: whole, held: [] };
   }
-  const passages = whole.flatMap(({ source, text }) => listPassages(source, text));
+  const passages = whole.flatMap(({ source, text }) => listPassages(source, text, maxChars));
   const chosen = choosePassages(passages, sentences, maxChars);
   return {
     sources,
@@ -57,7 +80,7 @@ export function secondReading(
   open: readonly string[],
   maxChars: number,
 ): { readonly shown: readonly Passage[]; readonly isAll: boolean } {
-  const chosen = choosePassages(held, open, maxChars * SECOND_READING);
+  const chosen = choosePassages(held, open, maxChars);
   const shown = held.filter((_passage, index) => chosen[index]);
   return { shown, isAll: shown.length === held.length };
 }

@@ -2,6 +2,7 @@ import { formatAll, formatPart } from '../../../../domain/plural.ts';
 import type { Verdict } from '../../../../domain/score.ts';
 import { nameFindings } from '../name-findings.ts';
 import { isQuotedIn } from './find-quote.ts';
+import { isChecked, tellUnchecked, type UNCHECKED } from './unchecked.ts';
 
 const CLAIMING = ['sentence that claims something', 'sentences that claim something'] as const;
 
@@ -19,7 +20,7 @@ export interface JudgedSentence {
 export interface GroundedSentence {
   sentence: string;
   /** `unchecked`: the evidence for this sentence was too long to read completely. */
-  verdict: GroundingVerdict | 'unchecked';
+  verdict: GroundingVerdict | typeof UNCHECKED;
   quotes: { source: number; quote: string; found: boolean }[];
   reason: string;
 }
@@ -61,10 +62,10 @@ export function listVerdicts(table: readonly GroundedSentence[]): Verdict[] {
 
 /** Describes the verdicts of a table in one or two sentences. */
 export function explainVerdicts(verdicts: readonly Verdict[]): string {
-  const claims = verdicts.filter(({ verdict }) => verdict !== 'no_claim' && verdict !== 'unchecked');
-  const unchecked = verdicts.filter(({ verdict }) => verdict === 'unchecked').length;
-  const rest =
-    unchecked === 0 ? '' : ` ${unchecked} sentences were left out: not all evidence could be read for them.`;
+  const claims = verdicts.filter((entry) => entry.verdict !== 'no_claim' && isChecked(entry));
+  const rest = tellUnchecked(verdicts, 'sentence')
+    .map((told) => ` ${told}`)
+    .join('');
   if (claims.length === 0) {
     return `The answer makes no factual claims.${rest}`;
   }

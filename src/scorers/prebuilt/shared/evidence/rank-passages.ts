@@ -5,29 +5,32 @@ export interface Passage {
   readonly text: string;
 }
 
-/** Largest length of a passage, in characters. */
-const PASSAGE_CHARS = 4000;
+/** Bounds of the length of a passage, in characters. */
+const PASSAGE_CHARS = { least: 250, most: 4000 };
+/** Least number of passages that a question has room for. */
+const PASSAGES = 5;
 /** Usual constants of the BM25 formula. */
 const K1 = 1.2;
 const B = 0.75;
 
-/** Cuts a text into passages, at line ends or spaces where possible. */
-export function listPassages(source: number, text: string): Passage[] {
+/** Cuts a text into passages, at line ends or spaces where possible; the shorter, the fewer characters a question may have. */
+export function listPassages(source: number, text: string, maxChars: number): Passage[] {
   const passages: Passage[] = [];
+  const size = Math.min(PASSAGE_CHARS.most, Math.max(PASSAGE_CHARS.least, Math.floor(maxChars / PASSAGES)));
   for (let start = 0; start < text.length;) {
-    const end = cutAfter(text, start);
+    const end = cutAfter(text, start, size);
     passages.push({ source, text: text.slice(start, end) });
     start = end;
   }
   return passages;
 }
 
-function cutAfter(text: string, start: number): number {
-  const end = start + PASSAGE_CHARS;
+function cutAfter(text: string, start: number, size: number): number {
+  const end = start + size;
   if (end >= text.length) {
     return text.length;
   }
-  const half = start + PASSAGE_CHARS / 2;
+  const half = start + size / 2;
   const cut = [text.lastIndexOf('\n', end), text.lastIndexOf(' ', end)].find((at) => at > half);
   return cut === undefined ? end : cut + 1;
 }

@@ -153,7 +153,7 @@ describe('evidence that is too long for one question', () => {
       ['grounding-faithfulness', 1],
       ['grounding-citation-precision', 1],
     ]);
-    expect(result.reason).toMatch(/1 sentences were left out/);
+    expect(result.reason).toMatch(/1 sentence was left out/);
   });
 
   it('is shown without encoded files', async () => {
