@@ -111,9 +111,8 @@ function toMessage(message: Fields): Fields {
     return { role: field(message, 'role'), content: parts };
   }
   const call = { toolCallId: field(message, 'toolCallId'), toolName: field(message, 'toolName') };
-  const failed = field(message, 'isError') === true;
-  const outcome = failed ? { type: 'tool-error', error: content } : { type: 'tool-result', result: content };
-  return { role: 'tool', content: [{ ...outcome, ...call }] };
+  const isError = field(message, 'isError');
+  return { role: 'tool', content: [{ type: 'tool-result', ...call, result: content, isError }] };
 }
 
 function toPart(part: unknown): unknown {

@@ -115,11 +115,14 @@ function toMessage(item: Fields): Fields[] {
     case 'function_call':
       return [{ role: 'assistant', tool_calls: [toCall(item)] }];
     case 'function_call_output': {
+      const isError = field(item, 'is_error');
       const named = { toolCallId: id, toolName: field(item, 'name') };
-      const failed = field(item, 'is_error') === true;
-      const output = field(item, 'output');
-      const part = failed ? { type: 'tool-error', error: output } : { type: 'tool-result', result: output };
-      return [{ role: 'tool', content: [{ ...part, ...named }] }];
+      return [
+        {
+          role: 'tool',
+          content: [{ type: 'tool-result', ...named, result: field(item, 'output'), isError }],
+        },
+      ];
     }
     default:
       return [];

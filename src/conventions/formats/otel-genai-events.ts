@@ -141,11 +141,15 @@ function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMes
         tool_calls: openContent(field(body, 'tool_calls')),
         tool_call_id: field(body, 'id'),
         name: field(body, 'name'),
+        isError: firstField(body, 'isError', 'is_error'),
+        status: field(body, 'status'),
       },
     ],
     role,
   ).filter((message) =>
-    message.parts.some((part) => part.type !== 'tool-result' || part.result !== undefined),
+    message.parts.some(
+      (part) => part.type !== 'tool-result' || part.result !== undefined || part.errorText !== undefined,
+    ),
   );
 }
 

@@ -1,6 +1,6 @@
 import { field, type Fields, firstField } from '../json.ts';
 import type { ResultPart } from '../normalised-span.ts';
-import { callPart, filePart, type PartTable, plainText, resultPart } from './part-reader.ts';
+import { callPart, filePart, hasFailed, type PartTable, resultPart } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Parts of the AI SDK's prompt and model messages, versions 4 to 7. */
@@ -14,9 +14,7 @@ export const AI_SDK_PARTS: PartTable = {
     }),
   ],
   'tool-result': (part) => [toolResult(part)],
-  'tool-error': (part) => [
-    resultPart({ ...named(part), result: undefined, errorText: plainText(field(part, 'error')) || 'failed' }),
-  ],
+  'tool-error': (part) => [resultPart({ ...named(part), result: field(part, 'error'), failed: true })],
   file: (part) =>
     filePart(
       firstField(part, 'mediaType', 'mimeType', 'mime_type', 'modality'),
@@ -39,14 +37,13 @@ function toolResult(part: Fields): ResultPart {
   const output = field(part, 'output');
   if (!isRecord(output) || typeof field(output, 'type') !== 'string') {
     const result = output ?? firstField(part, 'result');
-    const errorText = field(part, 'isError') === true ? plainText(result) || 'failed' : undefined;
-    return resultPart({ ...named(part), result, errorText });
+    return resultPart({ ...named(part), result, failed: hasFailed(part) });
   }
   const value = field(output, 'value');
   switch (field(output, 'type')) {
     case 'error-text':
     case 'error-json':
-      return resultPart({ ...named(part), result: undefined, errorText: plainText(value) || 'failed' });
+      return resultPart({ ...named(part), result: value, failed: true });
     case 'execution-denied':
       return resultPart({ ...named(part), result: field(output, 'reason'), denied: true });
     case 'text':

@@ -1,6 +1,7 @@
 import { type Fields, field } from '../json.ts';
 import {
   callPart,
+  hasFailed,
   type PartReader,
   type PartTable,
   plainText,
@@ -23,12 +24,11 @@ function readCall(block: Fields, provider: boolean): ReturnType<typeof callPart>
 const result: PartReader = (block) => {
   const content = field(block, 'content');
   const value = isTextOnly(content) ? plainText(content) : unwrapBlock(content);
-  const isError = field(block, 'is_error') === true || isErrorBlock(content);
   return [
     resultPart({
       id: field(block, 'tool_use_id'),
-      result: isError ? undefined : (value ?? ''),
-      errorText: isError ? plainText(value) || 'failed' : undefined,
+      result: value ?? '',
+      failed: hasFailed(block) || isErrorBlock(content),
     }),
   ];
 };

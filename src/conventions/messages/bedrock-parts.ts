@@ -1,13 +1,5 @@
 import { field, type Fields, firstField } from '../json.ts';
-import {
-  callPart,
-  filePart,
-  type PartTable,
-  plainText,
-  reasoningPart,
-  resultPart,
-  unwrapBlock,
-} from './part-reader.ts';
+import { callPart, filePart, type PartTable, reasoningPart, resultPart, unwrapBlock } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Blocks of Bedrock's Converse (Strands, AgentCore) by their key; some emitters repeat it as `type`. */
@@ -19,12 +11,11 @@ export const BEDROCK_PARTS: PartTable = {
   toolResult: (block) => {
     const result = inner(block, 'toolResult');
     const value = unwrapBlock(field(result, 'content'));
-    const isError = field(result, 'status') === 'error';
     return [
       resultPart({
         id: field(result, 'toolUseId'),
-        result: isError ? undefined : value,
-        errorText: isError ? plainText(value) || 'failed' : undefined,
+        result: value,
+        failed: field(result, 'status') === 'error',
       }),
     ];
   },

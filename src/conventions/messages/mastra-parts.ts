@@ -1,5 +1,5 @@
 import { field, firstField } from '../json.ts';
-import { callPart, type PartTable, plainText, resultPart } from './part-reader.ts';
+import { callPart, type PartTable, resultPart } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Parts of Mastra's stored messages that other formats do not have. */
@@ -16,8 +16,7 @@ export const MASTRA_PARTS: PartTable = {
       case 'result':
         return [call, resultPart({ id, name, result: field(held, 'result') })];
       case 'output-error': {
-        const errorText = plainText(field(held, 'errorText')) || 'failed';
-        return [call, resultPart({ id, name, result: undefined, errorText })];
+        return [call, resultPart({ id, name, result: field(held, 'errorText'), failed: true })];
       }
       case 'output-denied':
         return [call, resultPart({ id, name, result: undefined, denied: true })];

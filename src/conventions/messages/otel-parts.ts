@@ -2,6 +2,7 @@ import { field, firstField, parseIfText } from '../json.ts';
 import {
   callPart,
   filePart,
+  hasFailed,
   type PartTable,
   reasoningPart,
   resultPart,
@@ -31,7 +32,15 @@ export const OTEL_PARTS: PartTable = {
     const result = unwrapBlock(parseIfText(firstField(part, 'response', 'result', 'content', 'output')));
     // The AI SDK says so when a person refused the call.
     const denied = isRecord(result) && field(result, 'denied') === true;
-    return [resultPart({ id: field(part, 'id'), name: field(part, 'name'), result, denied })];
+    return [
+      resultPart({
+        id: field(part, 'id'),
+        name: field(part, 'name'),
+        result,
+        denied,
+        failed: hasFailed(part),
+      }),
+    ];
   },
   server_tool_call: (part) => [
     callPart({
@@ -46,6 +55,7 @@ export const OTEL_PARTS: PartTable = {
       id: field(part, 'id'),
       name: field(part, 'name'),
       result: withoutType(firstField(part, 'server_tool_call_response', 'response')),
+      failed: hasFailed(part),
     }),
   ],
   blob: (part) => filePart(firstField(part, 'mime_type', 'modality'), firstField(part, 'content', 'data')),

@@ -51,16 +51,17 @@ export function callPart(fields: {
   };
 }
 
+/** Creates a result; a failed one has the text of its `result` as error. */
 export function resultPart(fields: {
   id: unknown;
   name?: unknown;
   result: unknown;
-  errorText?: string | undefined;
+  failed?: boolean;
   denied?: boolean;
 }): ResultPart {
-  const { id, name, denied } = fields;
-  const result = parseIfText(fields.result);
-  const errorText = fields.errorText ?? failureIn(result);
+  const { id, name, denied, failed } = fields;
+  const result = failed === true ? undefined : parseIfText(fields.result);
+  const errorText = failed === true ? plainText(fields.result) || 'failed' : failureIn(result);
   return {
     type: 'tool-result',
     id: callId(id),
@@ -72,15 +73,19 @@ export function resultPart(fields: {
 }
 
 /**
- * Returns the text of a failed call, when the result says that it is one: the Model Context Protocol marks it with `isError`.
- * Undefined for any other result.
+ * True when a result, or the block or message around it, has the mark of a failed call: `isError` of the Model Context Protocol and
+ * of most formats.
  */
+export function hasFailed(holder: unknown): boolean {
+  const mark = isRecord(holder) ? firstField(holder, 'isError', 'is_error') : undefined;
+  return mark === true || mark === 'true';
+}
+
+/** Returns the text of a failed call, when the result says that it is one. Undefined for any other result. */
 export function failureIn(result: unknown): string | undefined {
-  const mark = isRecord(result) ? firstField(result, 'isError', 'is_error') : undefined;
-  if (!isRecord(result) || (mark !== true && mark !== 'true')) {
-    return undefined;
-  }
-  return plainText(firstField(result, 'content', 'error', 'message', 'structuredContent')) || 'failed';
+  return isRecord(result) && hasFailed(result)
+    ? plainText(firstField(result, 'content', 'error', 'message', 'structuredContent')) || 'failed'
+    : undefined;
 }
 
 /** Unwraps a result that is one block of text or JSON. */

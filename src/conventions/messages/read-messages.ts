@@ -9,7 +9,7 @@ import { MASTRA_PARTS } from './mastra-parts.ts';
 import { OPENAI_PARTS } from './openai-parts.ts';
 import { fromResponseItem } from './openai-items.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
-import { type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
+import { hasFailed, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
 import { readPrintedItem } from './printed-items.ts';
 import { isDefinition, joinCalls } from './tool-calls.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -111,7 +111,8 @@ function readToolMessage(message: Fields, content: unknown, tool: string | undef
   }
   const result = isTextOnly(content) ? plainText(content) : content;
   const name = field(message, 'name') ?? tool;
-  return [{ role: 'tool', parts: [resultPart({ id, name, result })] }];
+  const failed = hasFailed(message) || field(message, 'status') === 'error';
+  return [{ role: 'tool', parts: [resultPart({ id, name, result, failed })] }];
 }
 
 /**

@@ -2,7 +2,7 @@ import { field, type Fields, firstField, parseValue } from '../json.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import { argumentsIn } from './free-values.ts';
 import { fromLangChain } from './langchain-messages.ts';
-import { failureIn, plainText, unwrapBlock } from './part-reader.ts';
+import { failureIn, hasFailed, plainText, unwrapBlock } from './part-reader.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Result or error of a tool call, with the call's id and name when they are known. */
@@ -37,8 +37,7 @@ export function readOutcome(output: unknown): ToolOutcome {
   }
   if (Object.hasOwn(output, 'raw_output')) {
     const raw = field(output, 'raw_output');
-    const isError = field(output, 'is_error') === true;
-    return isError ? { error: plainText(firstField(output, 'content') ?? raw) } : { value: raw };
+    return hasFailed(output) ? { error: plainText(firstField(output, 'content') ?? raw) } : { value: raw };
   }
   if (Object.hasOwn(output, 'response') && Object.hasOwn(output, 'name')) {
     return { value: field(output, 'response'), id: textOrUndefined(field(output, 'id')) };

@@ -6,6 +6,7 @@ import type { NormalMessage, NormalPart } from '../../../src/conventions/normali
 import type { Span } from '../../../src/domain/trace/span.ts';
 import {
   agentSpan,
+  buildLog,
   buildSpan,
   buildTrace,
   chatMessage,
@@ -174,6 +175,81 @@ it('a result whose call is nowhere in the trace is no call of this run, and no e
   ]);
   expect(listCalls(run)).toEqual([]);
   expect(run.context).toEqual([]);
+});
+
+describe('a failed result', () => {
+  const text = [{ type: 'text', text: 'timed out' }];
+  const marked = { isError: true, content: text };
+  const input = (message: unknown): unknown[] => [
+    QUESTION,
+    chatMessage('assistant', toolCall('1', 'find', {})),
+    message,
+  ];
+
+  it.each([
+    ['marks itself', chatMessage('tool', toolResponse('1', marked))],
+    ['marks itself as text', chatMessage('tool', toolResponse('1', JSON.stringify(marked)))],
+    [
+      'is in a marked part',
+      chatMessage('tool', { ...(toolResponse('1', 'timed out') as object), is_error: true }),
+    ],
+    [
+      'is in a marked block',
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: '1', is_error: true, content: text }] },
+    ],
+    [
+      'is in a block marked with a text',
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: '1', is_error: 'true', content: text }] },
+    ],
+    [
+      'is in a marked part of the AI SDK',
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', toolCallId: '1', result: 'timed out', isError: true }],
+      },
+    ],
+    ['is in a marked message', { role: 'tool', tool_call_id: '1', content: 'timed out', is_error: true }],
+    [
+      'is in a message with the status of an error',
+      { role: 'tool', tool_call_id: '1', content: 'timed out', status: 'error' },
+    ],
+    [
+      'is in a message of LangChain',
+      { type: 'tool', tool_call_id: '1', content: 'timed out', status: 'error' },
+    ],
+  ])('fails its call, when it %s', (_, message) => {
+    const run = onlyRun([
+      chatSpan('c1', { input: input(message), output: [chatMessage('assistant', 'Sorry.')] }),
+    ]);
+    expect(listCalls(run)).toEqual([['1', 'find', 'timed out']]);
+    expect(run.context).toEqual(['find failed: timed out']);
+  });
+
+  it.each([
+    ['itself', { id: '1', content: marked }],
+    ['as text', { id: '1', content: JSON.stringify(marked) }],
+    ['in a block', { content: [{ type: 'tool_result', tool_use_id: '1', is_error: true, content: text }] }],
+    [
+      'in a block of Bedrock',
+      { content: [{ toolResult: { toolUseId: '1', status: 'error', content: [{ text: 'timed out' }] } }] },
+    ],
+    ['beside its content', { id: '1', content: 'timed out', is_error: true }],
+  ])('fails its call, when an event marks it %s', (_, body) => {
+    const asked = { id: '1', type: 'function', function: { name: 'find', arguments: '{}' } };
+    const logs = [
+      { 'gen_ai.user.message': { content: 'Where?' } },
+      { 'gen_ai.assistant.message': { tool_calls: [asked] } },
+      { 'gen_ai.tool.message': body },
+      { 'gen_ai.choice': { message: { content: 'Sorry.' } } },
+    ].flatMap((event, at) =>
+      Object.entries(event).map(([name, content]) => ({
+        ...buildLog('c1', name, {}, at),
+        body: JSON.stringify(content),
+      })),
+    );
+    const [run] = readTrace(buildTrace([chatSpan('c1', {})], logs)).runs;
+    expect(run?.context).toEqual(['find failed: timed out']);
+  });
 });
 
 describe('an error on the span of a transfer', () => {
