@@ -1,7 +1,7 @@
 import { STUB_MARK } from './kept-content.ts';
 import type { LogRecord, Span } from '../domain/trace/span.ts';
 import type { ReadingWarning } from '../domain/trace/agent-run.ts';
-import { type Halt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';
+import { readErrorHalt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';
 import { readText } from './attributes.ts';
 import { contentAdvice } from './advice/content-switches.ts';
 import { isId } from './ids.ts';
@@ -39,8 +39,7 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
       }
     }
   }
-  fillGaps(facts, withIds(commonFacts(view)));
-  addOutcome(facts, view, conventions.size > 0);
+  completeFacts(facts, view, conventions.size > 0);
   facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
   if (facts.hidden !== undefined) {
@@ -53,9 +52,10 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
   return { span, facts, conventions, warnings };
 }
 
-/** Adds how a span ended and what it used: a failure in its result, its usage, its finish reason, and a pause or a cancellation. */
-function addOutcome(facts: SpanFacts, view: SpanView, isKnown: boolean): void {
+/** Adds the facts that are read in the same way for every convention. */
+function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void {
   const { span, logs } = view;
+  fillGaps(facts, withIds(commonFacts(view)));
   const failure = failureIn(facts.toolResult);
   if (failure !== undefined) {
     facts.error = { type: facts.error?.type ?? null, message: facts.error?.message ?? failure };
@@ -153,7 +153,7 @@ const INTERRUPTED_OUTPUT = /["']__interrupt__["']: ?[[(]\s*[^\s\])]/;
 
 /** Replaces an error that is no failure by the stop that it stands for. A tool that stopped has no result. */
 function readStop(facts: SpanFacts, span: Span): void {
-  const stop = facts.error === undefined ? undefined : haltOf(facts.error, span);
+  const stop = facts.error && readErrorHalt(facts.error, span.attributes.get('error.type'));
   if (stop !== undefined) {
     delete facts.error;
     delete facts.toolResult;
@@ -164,12 +164,6 @@ function readStop(facts: SpanFacts, span: Span): void {
     span.events.some((event) => event.name === 'exception' && isPause(event));
   const finish = facts.finishReason === undefined ? undefined : readFinishHalt(facts.finishReason);
   facts.halt ??= stop ?? (isInterrupted && facts.error === undefined ? 'waiting' : finish);
-}
-
-/** Reads the stop from the error, or from the span's own type of error beside a general exception. */
-function haltOf(error: SpanError, { attributes }: Span): Halt | undefined {
-  const type = attributes.get('error.type') ?? null;
-  return readHalt(error) ?? (type === null ? undefined : readHalt({ ...error, type }));
 }
 
 /** True for an exception that pauses a run; some emitters record it on a span without an error. */

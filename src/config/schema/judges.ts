@@ -33,7 +33,7 @@ const price = z
     input: perMillionTokens('Price of input tokens.'),
     output: perMillionTokens('Price of output tokens.'),
     cachedInput: perMillionTokens(
-      "Price of input tokens read from the provider's cache. Absent: the price of input.",
+      "Price of input tokens read from the provider's cache. Absent: the price of input, for Anthropic's models 0.1 times that.",
     ).exactOptional(),
     cacheWrite: perMillionTokens(
       "Price of input tokens written to the provider's cache, in runs of agents. Absent: the price of input, for Anthropic's models 1.25 times that.",

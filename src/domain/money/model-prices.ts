@@ -2,7 +2,7 @@
 export interface ModelPrice {
   readonly input: number;
   readonly output: number;
-  /** Price of input tokens read from the provider's prompt cache; `input` when absent. */
+  /** Price of input tokens read from the provider's prompt cache; when absent, `input`, and for Anthropic's models 0.1 times that. */
   readonly cachedInput?: number;
   /** Price of input tokens written to that cache; when absent, `input`, and for Anthropic's models 1.25 times that. */
   readonly cacheWrite?: number;
@@ -32,25 +32,27 @@ const SNAPSHOT = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 const OF_ANTHROPIC = /claude|^anthropic\//;
 
-/** Factor by which Anthropic asks more for input tokens that it writes to its cache. */
-const ANTHROPIC_WRITE = 1.25;
+/** Prices of Anthropic for input tokens that it reads from its cache and writes to it, as factors of `input`. */
+const ANTHROPIC_CACHE = { read: 0.1, write: 1.25 };
 
 /** Finds the price of a model by its exact name, or by the name before the suffix of a dated snapshot. */
 export function findPrice(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
   for (const name of [model, model.replace(SNAPSHOT, '')]) {
     for (const table of [overrides, DEFAULT_PRICES]) {
       if (Object.hasOwn(table, name)) {
-        return withWrites(name, table[name]);
+        return withCache(name, table[name]);
       }
     }
   }
   return undefined;
 }
 
-function withWrites(name: string, price: ModelPrice | undefined): ModelPrice | undefined {
-  return price === undefined || price.cacheWrite !== undefined || !OF_ANTHROPIC.test(name)
-    ? price
-    : { ...price, cacheWrite: price.input * ANTHROPIC_WRITE };
+function withCache(name: string, price: ModelPrice | undefined): ModelPrice | undefined {
+  if (price === undefined || !OF_ANTHROPIC.test(name)) {
+    return price;
+  }
+  const { input } = price;
+  return { cachedInput: input * ANTHROPIC_CACHE.read, cacheWrite: input * ANTHROPIC_CACHE.write, ...price };
 }
 
 /**
@@ -65,7 +67,7 @@ export function findPriceByModel(model: string, overrides: PriceTable = {}): Mod
   for (const name of [model, model.replace(SNAPSHOT, '')]) {
     for (const table of [overrides, DEFAULT_PRICES]) {
       const prices = Object.entries(table).flatMap(([key, price]) =>
-        key.slice(key.indexOf('/') + 1) === name ? [withWrites(key, price)] : [],
+        key.slice(key.indexOf('/') + 1) === name ? [withCache(key, price)] : [],
       );
       if (prices.length > 0) {
         return prices.every((price) => isSamePrice(price, prices[0])) ? prices[0] : undefined;

@@ -15,6 +15,7 @@ const WAITING = new Set([
   'agentinterrupt',
   'humaninterrupt',
   'auth0interrupt',
+  'auth0aiinterrupt',
   'interruptexception',
   'breakpointexception',
   'hitlbreakpointexception',
@@ -49,6 +50,8 @@ const CANCELLED = new Set([
   'runcancelledexception',
   'contextcanceled',
   'aborterror',
+  'aborterr',
+  'errcanceled',
   'apiuseraborterror',
   'requestabortederror',
   'responseaborted',
@@ -63,7 +66,7 @@ const CANCELLED = new Set([
   'keyboardinterrupt',
 ]);
 
-/** Types that say nothing: then the message names the exception. */
+/** Types that say nothing: then the message names the exception. `20` is the code of a browser's `AbortError`. */
 const GENERIC = new Set([
   '',
   'error',
@@ -73,6 +76,7 @@ const GENERIC = new Set([
   'unknown',
   'toolerror',
   'domexception',
+  '20',
   'errorsstring',
   'errorstring',
 ]);
@@ -106,6 +110,14 @@ export function readHalt(error: {
   const isCancelled =
     names.some((name) => CANCELLED.has(name)) || (GENERIC.has(type) && CANCELLED_MESSAGE.test(message));
   return isCancelled && !TIMED_OUT.test(message) ? 'cancelled' : undefined;
+}
+
+/** Reads a stop from the error of a span, or from the span's own type of error beside a general exception. */
+export function readErrorHalt(
+  error: { readonly type: string | null; readonly message: string | null },
+  ownType: string | undefined,
+): Halt | undefined {
+  return readHalt(error) ?? (ownType ? readHalt({ ...error, type: ownType }) : undefined);
 }
 
 const WAITING_FINISH = new Set(['suspended', 'interrupt', 'interrupted', 'paused', 'pauseturn']);

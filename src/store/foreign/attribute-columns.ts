@@ -49,3 +49,9 @@ export function attributeLists(name: string, kind: AttributeKind): string {
   const column = `origin.\`${name}\``;
   return kind === 'map' ? column : `arrayMap(each -> (toString(each), JSONAllPaths(each)), ${column})`;
 }
+
+/** Returns an SQL expression for a text in attributes that are selected as JSON text and keys. A dot in a key is a level. */
+export function valueOfJsonText(attributes: string, key: string): string {
+  const path = key.split('.').map((name) => `'${name}'`);
+  return `JSONExtractString(tupleElement(${attributes}, 1), ${path.join(', ')})`;
+}

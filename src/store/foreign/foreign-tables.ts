@@ -2,9 +2,9 @@ import { FACT_KEYS } from '../spans/facts.ts';
 import type { TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
-import { ASKED_OF_MAPS, type FactRows, type SpanTables } from '../spans/span-tables.ts';
+import { ASKED_OF_MAPS, type FactRows, type SpanTables, valueOfMap } from '../spans/span-tables.ts';
 import { keyParams } from '../spans/trace-keys.ts';
-import { attributeColumn } from './attribute-columns.ts';
+import { attributeColumn, valueOfJsonText } from './attribute-columns.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 import { COUNTS, logRows, formatSettings, spanRows, STATUS, WANTED_TRACES } from './foreign-rows.ts';
 import { buildWindow, listBounds, readBounds, type Remembered, type TimeBounds } from './trace-bounds.ts';
@@ -30,6 +30,7 @@ export function foreignTables(
     within: '1',
     hasFeedbackEvents: false,
     attributeKeys: 'AttributeKeys',
+    attribute: schema.traces.attributes === 'map' ? valueOfMap : valueOfJsonText,
     params,
     facts: async (keys, attributeKeys) =>
       factRows(database, schema.traces, attributeKeys, await params(keys)),

@@ -1,4 +1,5 @@
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
+import { readErrorHalt } from '../../domain/trace/halt.ts';
 import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { joinTraceKey, type TraceFacts, type TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
@@ -28,10 +29,12 @@ const TOOL_MARKS: readonly (readonly [string, string])[] = [
   ['span.type', 'tool'],
 ];
 
-const IS_TOOL = [
-  ...TOOL_MARKS.map(([key, value]) => `lower(replaceAll(Facts['${key}'], '"', '')) = '${value}'`),
-  `Facts['gen_ai.tool.name'] != ''`,
-].join(' OR ');
+/** Returns an SQL condition that is true for the span of a tool. `value` returns SQL for the value of an attribute key. */
+const isToolSql = (value: (key: string) => string): string =>
+  [
+    ...TOOL_MARKS.map(([key, mark]) => `lower(replaceAll(${value(key)}, '"', '')) = '${mark}'`),
+    `${value('gen_ai.tool.name')} != ''`,
+  ].join(' OR ');
 
 /** Attribute keys of session, user and model, the surest first. Only spans stored since the table `runs` exists have them. */
 const SESSION_KEYS = [
@@ -147,7 +150,7 @@ const FACT_COLUMNS = `
   ${uniqueIdsSql(['service.version'])} AS serviceVersions,
   arraySort(groupUniqArrayIf(${MOST_VALUES})(${VERSION}, ${HAS_VERSION})) AS versions,
   max(StatusCode = 'Error') AS hasError,
-  max(StatusCode = 'Error' AND (${IS_TOOL})) AS hasToolError,
+  max(StatusCode = 'Error' AND (${isToolSql((key) => `Facts['${key}']`)})) AS hasToolError,
   max(arrayExists((key, value) -> position(key, 'feedback') > 0 AND toFloat64OrZero(value) < 0,
     mapKeys(Facts), mapValues(Facts))) AS hasNegativeFeedback`;
 
@@ -195,12 +198,68 @@ export async function readFacts(
     const disliked = feedback
       ? await readDisliked(database, tables, { ...params, ...keyParams(slice), own: OWN_SCOPE })
       : new Set<string>();
+    const failed = rows.filter((row) => row.hasError === 1);
+    const halted = await readHalted(database, tables, failed, { ...params, own: OWN_SCOPE });
     for (const row of rows) {
-      const facts = toFacts(row, attributeKeys, disliked);
+      const failures = halted.get(joinTraceKey(row)) ?? row;
+      const facts = toFacts({ ...row, ...failures }, attributeKeys, disliked);
       found.set(joinTraceKey(facts), facts);
     }
   }
   return found;
+}
+
+/** Most distinct errors of a trace that are looked at; a trace with more has failed. */
+const MOST_ERRORS = 100;
+
+/** Characters of a message that are looked at. */
+const MESSAGE_CHARS = 2_000;
+
+/** Returns SQL for the texts of an error span: '1' for a tool, type and message of its last exception, its own type and message. */
+function errorTextsSql({ attribute }: SpanTables): string {
+  const ofSpan = (key: string) => attribute('SpanAttributes', key);
+  const ofException = (key: string) =>
+    attribute("`Events.Attributes`[arrayLastIndex(name -> name = 'exception', `Events.Name`)]", key);
+  const message = (text: string) => `leftUTF8(${text}, ${MESSAGE_CHARS})`;
+  return `[if(${isToolSql(ofSpan)}, '1', ''), ${ofException('exception.type')}, ${message(ofException('exception.message'))},
+    ${ofSpan('error.type')}, ${message('StatusMessage')}]`;
+}
+
+type Failures = Pick<FactsRow, 'hasError' | 'hasToolError'>;
+
+/** Reads which of the traces with an error have failed: a span that was interrupted or cancelled has not. */
+async function readHalted(
+  database: Database,
+  tables: SpanTables,
+  failed: readonly TraceKey[],
+  params: QueryParams,
+): Promise<Map<string, Failures>> {
+  if (failed.length === 0) {
+    return new Map();
+  }
+  const rows = await database.rows<TraceKey & { errors: string[][] }>(
+    `SELECT Tenant AS tenant, TraceId AS traceId, groupUniqArray(${MOST_ERRORS + 1})(${errorTextsSql(tables)}) AS errors
+     FROM ${tables.spans}
+     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String} AND StatusCode = 'Error'
+     GROUP BY Tenant, TraceId`,
+    { ...params, ...keyParams(failed) },
+  );
+  return new Map(
+    rows.flatMap(({ errors, ...key }) =>
+      errors.length > MOST_ERRORS ? [] : [[joinTraceKey(key), listFailures(errors)] as const],
+    ),
+  );
+}
+
+function listFailures(errors: readonly string[][]): Failures {
+  const failures = errors.filter(([, type, message, ownType, status]) => {
+    const error = { type: type || ownType || null, message: message || status || null };
+    return readErrorHalt(error, ownType) === undefined;
+  });
+  return {
+    hasError: failures.length > 0 ? 1 : 0,
+    hasToolError: failures.some(([isTool]) => isTool === '1') ? 1 : 0,
+  };
 }
 
 /** Event by which OpenTelemetry tells a score, and its attributes. */

@@ -28,6 +28,8 @@ export interface SpanTables {
   readonly hasFeedbackEvents: boolean;
   /** SQL expression for the attribute keys of a span. */
   readonly attributeKeys: string;
+  /** Returns an SQL expression for the text of one value in attributes of `spans`; '' where it is absent. */
+  readonly attribute: (attributes: string, key: string) => string;
   /** Query parameters of all these expressions and of `IN_KEYS`, for at most `MAX_KEYS` traces. */
   params(keys: readonly TraceKey[]): Promise<QueryParams>;
   facts(keys: readonly TraceKey[], attributeKeys: readonly string[]): Promise<FactRows>;
@@ -37,6 +39,9 @@ export interface SpanTables {
 export const ASKED_OF_MAPS = `arrayFilter(pair -> has({attributeKeys:Array(String)}, pair.1), arrayConcat(
     arrayZip(arrayMap(key -> toString(key), mapKeys(SpanAttributes)), mapValues(SpanAttributes)),
     arrayZip(arrayMap(key -> toString(key), mapKeys(ResourceAttributes)), mapValues(ResourceAttributes))))`;
+
+/** Returns an SQL expression for a value in a map. */
+export const valueOfMap = (map: string, key: string): string => `${map}['${key}']`;
 
 /** Our own tables. With a memory, the arrivals of known traces are not read again. */
 export function ownTables(database: Database, memory?: SeenMemory): SpanTables {
@@ -48,6 +53,7 @@ export function ownTables(database: Database, memory?: SeenMemory): SpanTables {
     within: WITHIN_SEEN,
     hasFeedbackEvents: true,
     attributeKeys: 'SpanAttributes.keys',
+    attribute: valueOfMap,
     params,
     facts: async (keys, attributeKeys) => ({
       from: 'otel_traces',

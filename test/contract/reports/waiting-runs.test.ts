@@ -67,6 +67,11 @@ describe('stops that are no failures', () => {
     ['Error', "NodeInterrupt: (Interrupt(value='x'),)", 'waiting'],
     [null, "(Interrupt(value='x'),)", 'waiting'],
     ['pydantic_ai.exceptions.ApprovalRequired', '', 'waiting'],
+    ['AUTH0_AI_INTERRUPT', '', 'waiting'],
+    ['ABORT_ERR', 'The operation was aborted', 'cancelled'],
+    ['20', 'This operation was aborted', 'cancelled'],
+    ['20', 'no such table', undefined],
+    ['ERR_CANCELED', 'canceled', 'cancelled'],
     ['asyncio.exceptions.CancelledError', '', 'cancelled'],
     ['DOMException [AbortError]', 'This operation was aborted', 'cancelled'],
     ['*errors.errorString', 'rpc error: context canceled', 'cancelled'],
@@ -118,6 +123,23 @@ describe('cached tokens', () => {
   const cached = readCase('11-cached-tokens-beside');
   it.each(cached.expected)('are a part of the input of %s', (traceId, usage) => {
     expect(cached.runs.get(traceId)?.usage).toMatchObject(usage as object);
+  });
+
+  it.each([
+    [110, 110, 30],
+    [130, 130, 50],
+    [null, 130, 50],
+  ])('leave thoughts to the output: a total of %s is one of %s', (total, totalTokens, outputTokens) => {
+    const attributes = {
+      'gen_ai.usage.input_tokens': 80,
+      'gen_ai.usage.output_tokens': total === 110 ? 30 : 10,
+      'gen_ai.usage.reasoning.output_tokens': total === 110 ? 20 : 40,
+      ...(total === null ? {} : { 'gen_ai.usage.total_tokens': total }),
+    };
+    const { runs } = readTrace(
+      buildTrace([chatSpan('say', { output: [chatMessage('assistant', 'Hi')], attributes })]),
+    );
+    expect(runs[0]?.usage).toMatchObject({ inputTokens: 80, outputTokens, totalTokens });
   });
 
   it.each([

@@ -50,6 +50,24 @@ async function readOne(store: Store, traceId: string): Promise<TraceData | undef
 }
 
 const EXPORTED = '4bf92f3577b34da6a3ce929d0e0e4736';
+const INTERRUPTED = '4bf92f3577b34da6a3ce929d0e0e4737';
+const RAISED = '4bf92f3577b34da6a3ce929d0e0e4738';
+
+/** Adds the exception of a pause to the error spans of exported rows. */
+function withException(rows: string, attributes: AttributeKind): string {
+  const key = attributes === 'map' ? '{"exception.type":"T"}' : '{"exception":{"type":"T"}}';
+  return rows
+    .split('\n')
+    .map((row) =>
+      row.includes('"StatusCode":"Error"')
+        ? row
+            .replace('"Events.Timestamp":[]', '"Events.Timestamp":["2026-11-21 09:40:02.300000000"]')
+            .replace('"Events.Name":[]', '"Events.Name":["exception"]')
+            .replace('"Events.Attributes":[]', `"Events.Attributes":[${key.replace('T', 'a.NodeInterrupt')}]`)
+        : row,
+    )
+    .join('\n');
+}
 
 describe.each<[AttributeKind, string, string]>([
   ['map', 'otel_traces', 'otel_traces.JSONEachRow'],
@@ -58,7 +76,15 @@ describe.each<[AttributeKind, string, string]>([
   let store: Store;
   beforeAll(async () => {
     const tables = await exporterTables(base.engine, { attributes });
-    await tables.run(`INSERT INTO {db}.${table} FORMAT JSONEachRow`, exportedRows(file));
+    const rows = exportedRows(file);
+    const interrupted = rows
+      .replaceAll(EXPORTED, INTERRUPTED)
+      .replaceAll('"timeout"', '"GraphInterrupt"')
+      .replaceAll(/"StatusMessage":"[^"]*"/g, '"StatusMessage":""');
+    const raised = withException(rows.replaceAll(EXPORTED, RAISED), attributes);
+    for (const each of [rows, interrupted, raised]) {
+      await tables.run(`INSERT INTO {db}.${table} FORMAT JSONEachRow`, each);
+    }
     store = await storeOn(tables);
   });
 
@@ -93,6 +119,11 @@ describe.each<[AttributeKind, string, string]>([
       'gen_ai.evaluation.score.value': '0.87',
     });
     expect(chat?.links[0]).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c', traceState: 'x=y' });
+  });
+
+  test.each([INTERRUPTED, RAISED])('take no interrupted tool for a failure: %s', async (traceId) => {
+    const facts = await store.spans.facts([{ tenant: '', traceId }], []);
+    expect(facts.get(` ${traceId}`)).toMatchObject({ hasError: false, hasToolError: false });
   });
 
   test('give facts, activity and a place in the lists without having arrived', async () => {

@@ -46,6 +46,12 @@ async function readOne(traceId: string, source = it.store.spans) {
   return (await source.read([buildKey(traceId)])).get(joinTraceKey(buildKey(traceId)));
 }
 
+const TOOL: [string, string][] = [['gen_ai.tool.name', 'refund']];
+
+function raised(type: string): Span['events'][number] {
+  return { timeUnixNano: 1n, name: 'exception', attributes: new Map([['exception.type', type]]) };
+}
+
 describe('reading traces back', () => {
   test('keeps of two versions of a span the one that ends later, then the one with more attributes', async () => {
     const short = buildSpan();
@@ -219,6 +225,41 @@ describe('facts', () => {
   test('do not take a failed model call for a failed tool', async () => {
     const span = buildSpan({ statusCode: 'Error', attributes: new Map([['gen_ai.operation.name', 'chat']]) });
     await store([span]);
+    const facts = await it.store.spans.facts([buildKey(span.traceId)], []);
+    expect(facts.get(joinTraceKey(buildKey(span.traceId)))).toMatchObject({
+      hasError: true,
+      hasToolError: false,
+    });
+  });
+
+  test.each<[string, Partial<Span>, boolean]>([
+    ['a tool that LangGraph interrupted', { events: [raised('langgraph.errors.GraphInterrupt')] }, false],
+    [
+      'a tool with the type of error on its span',
+      { attributes: new Map([...TOOL, ['error.type', 'GraphInterrupt']]) },
+      false,
+    ],
+    ['a cancelled tool', { statusMessage: 'CancelledError: ' }, false],
+    ['a tool whose last exception is a failure', { events: [raised('CancelledError'), raised('E')] }, true],
+    ['a tool that says only that it failed', {}, true],
+    ['a tool whose order was cancelled', { statusMessage: 'the order was cancelled' }, true],
+  ])('of %s: a failure is told, a stop is not', async (_what, fields, isFailure) => {
+    const span = buildSpan({ statusCode: 'Error', attributes: new Map(TOOL), ...fields });
+    await store([span]);
+    const facts = await it.store.spans.facts([buildKey(span.traceId)], []);
+    expect(facts.get(joinTraceKey(buildKey(span.traceId)))).toMatchObject({
+      hasError: isFailure,
+      hasToolError: isFailure,
+    });
+  });
+
+  test('tell the failure beside an interrupted tool', async () => {
+    const span = buildSpan({
+      statusCode: 'Error',
+      attributes: new Map(TOOL),
+      events: [raised('GraphInterrupt')],
+    });
+    await store([span, buildSpan({ traceId: span.traceId, statusCode: 'Error' })]);
     const facts = await it.store.spans.facts([buildKey(span.traceId)], []);
     expect(facts.get(joinTraceKey(buildKey(span.traceId)))).toMatchObject({
       hasError: true,

@@ -37,3 +37,18 @@ it('a run that waits has no score, and is scored when the rest comes in its trac
   expect(later).toContain('scored');
   expect(store.scores()).toHaveLength(1);
 });
+
+it('a score of an answer that was cut at the output limit says so in its reason', async () => {
+  const store = new MemoryStore();
+  const scorer = new CountingScorer('a', () => ({ score: 1, reason: 'It is good.' }));
+  const mode = await buildLiveMode(store, buildRule([scorer], {}));
+  const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
+  const said = { role: 'assistant', parts: [{ type: 'text', content: 'It rai' }], finish_reason: 'length' };
+  const span = chatSpan('say', { input: [chatMessage('user', 'Weather?')], output: [said] });
+  store.ingest([span]);
+  store.clockMs += QUIET_MS;
+  await scoreTraces(scoring, [{ tenant: '', traceId: span.traceId }], mode);
+  expect(store.scores().map(({ reason }) => reason)).toEqual([
+    "It is good. (the answer was cut at the model's output limit)",
+  ]);
+});

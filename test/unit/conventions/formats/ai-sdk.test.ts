@@ -69,6 +69,21 @@ describe('the AI SDK', () => {
     expect(JSON.parse(answerText(run))).toEqual({ sky: 'rain' });
   });
 
+  it('has a run that waits when its answer asks for the approval of a call', () => {
+    const asked = { type: 'tool-call', toolCallId: '1', toolName: 'refund', input: '{"order":7}' };
+    const approval = { type: 'tool-approval-request', approvalId: 'a1', toolCallId: '1' };
+    const run = onlyRun(
+      ai('root', 'ai.generateText', { ...ROOT, 'ai.response.finishReason': 'tool-calls' }, { lasts: 90 }),
+      ai(
+        'c1',
+        'ai.generateText.doGenerate',
+        { 'ai.response.toolCalls': [asked], 'ai.response.content': [asked, approval] },
+        { parent: 'root', at: 1 },
+      ),
+    );
+    expect(run.notScorable?.code).toBe('run_waiting');
+  });
+
   it.each([
     ['error-text', { type: 'error-text', value: 'down' }, 'output-error'],
     ['error-json', { type: 'error-json', value: { code: 5 } }, 'output-error'],

@@ -6,6 +6,50 @@ import { chatSpan, chatMessage, buildSpan, toolCall, buildTrace } from '../../..
 const SCOPE = { scope: 'pydantic-ai' };
 
 describe('Pydantic AI', () => {
+  const call = { tool_name: 'refund', args: { order: 7 }, tool_call_id: '1' };
+  it.each<[string, Record<string, unknown>]>([
+    ['results of the application', { calls: [call], approvals: [] }],
+    ['an approval', { calls: [], approvals: [call] }],
+  ])('has a run that waits when its final result asks for %s', (_what, result) => {
+    const { runs } = readTrace(
+      buildTrace([
+        buildSpan('agent run', { agent_name: 'shop', final_result: result }, { ...SCOPE, lasts: 90 }),
+        chatSpan(
+          'c1',
+          { output: [chatMessage('assistant', toolCall('1', 'refund', { order: 7 }))] },
+          { ...SCOPE, parent: 'agent run', at: 1 },
+        ),
+      ]),
+    );
+    expect(runs.map((run) => run.notScorable?.code)).toEqual(['run_waiting']);
+  });
+
+  it.each(['CallDeferred', 'ApprovalRequired'])('has no failed tool where a tool raised %s', (name) => {
+    const { runs } = readTrace(
+      buildTrace([
+        buildSpan('agent run', { agent_name: 'shop' }, { ...SCOPE, lasts: 90 }),
+        chatSpan(
+          'c1',
+          { output: [chatMessage('assistant', toolCall('1', 'refund', { order: 7 }))] },
+          { ...SCOPE, parent: 'agent run', at: 1 },
+        ),
+        buildSpan(
+          'running tool',
+          {
+            'gen_ai.tool.name': 'refund',
+            'gen_ai.tool.call.id': '1',
+            'error.type': `pydantic_ai.exceptions.${name}`,
+          },
+          { ...SCOPE, parent: 'agent run', at: 20, error: '' },
+        ),
+      ]),
+    );
+    expect(runs[0]?.notScorable?.code).toBe('run_waiting');
+    expect(runs[0]?.output[0]?.content.parts).toMatchObject([
+      { type: 'tool-invocation', toolInvocation: { state: 'call' } },
+    ]);
+  });
+
   it('reads agents and tools of formats that have no operation name, and attempts as part of their call', () => {
     const { runs, notUnderstood } = readTrace(
       buildTrace([

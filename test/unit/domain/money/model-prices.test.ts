@@ -16,6 +16,7 @@ describe('the cost of cached tokens', () => {
       { input: 2, output: 0, cachedInput: 0.2 },
       10 * 2 + 60 * 0.2 + 30 * 2.5,
     ],
+    ['anthropic/claude-haiku', { input: 2, output: 0 }, 10 * 2 + 60 * 0.2 + 30 * 2.5],
     ['vendor/m', { input: 2, output: 0 }, 100 * 2],
     ['vendor/m', { input: 2, output: 0, cacheWrite: 3 }, 70 * 2 + 30 * 3],
   ])('%s with the price %j', (model, price, expected) => {
