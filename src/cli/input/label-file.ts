@@ -5,6 +5,7 @@ import { NewLabel } from '../../api/schemas/label-schema.ts';
 import { checkValue } from '../../config/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { decodeText } from '../../domain/text-encoding.ts';
 import type { CommandContext } from '../command.ts';
 import { findInputFile } from './input-file.ts';
 
@@ -31,8 +32,7 @@ export async function readLabelText(
   { cwd, stdin }: Pick<CommandContext, 'cwd' | 'stdin'>,
 ): Promise<string> {
   const path = name === '-' ? undefined : await findInputFile(cwd, name);
-  const decoder = new TextDecoder();
-  const parts: string[] = [];
+  const parts: Buffer[] = [];
   let size = 0;
   for await (const chunk of path === undefined ? stdin : createReadStream(path)) {
     const bytes = Buffer.from(chunk);
@@ -40,9 +40,9 @@ export async function readLabelText(
     if (size > MAX_FILE) {
       throw new InvalidInputError(`${path ?? 'stdin'} is larger than ${MAX_FILE / MIB} MiB; split it`);
     }
-    parts.push(decoder.decode(bytes, { stream: true }));
+    parts.push(bytes);
   }
-  return parts.join('') + decoder.decode();
+  return decodeText(Buffer.concat(parts));
 }
 
 /** Guesses the format of a file by its name, then by its first character. */
@@ -75,7 +75,6 @@ function parseNdjson(text: string): LabelLine[] {
 function parseCsv(text: string): LabelLine[] {
   const broken: LabelLine[] = [];
   const records = parse(text, {
-    bom: true,
     columns: true,
     info: true,
     skip_empty_lines: true,
