@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { NewLabel } from '../../api/schemas/label-schema.ts';
 import { checkValue } from '../../config/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
+import { protectCell, unprotectCell } from '../../domain/csv-cells.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { decodeText } from '../../domain/text-encoding.ts';
 import type { CommandContext } from '../command.ts';
@@ -107,17 +108,11 @@ function convertCell(name: string, cell: string): unknown {
   if (name === 'passes') {
     return { true: true, false: false }[cell.toLowerCase()] ?? cell;
   }
-  return cell.replace(ESCAPED, '');
+  return unprotectCell(cell);
 }
 
 /** Decimal number, as programs and spreadsheets write it. */
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu;
-
-/** Start of a cell that a spreadsheet would compute, behind the sign that prevents it. */
-const ESCAPED = /^'(?=['=+\-@\t\r])/u;
-
-/** Start of a cell that needs such a sign. */
-const COMPUTED = /^['=+\-@\t\r]/u;
 
 function checkLine(value: unknown): FileLabel {
   const record = checkValue(FileFields, value);
@@ -148,16 +143,16 @@ export type ExportedLabel = Readonly<Record<(typeof COLUMNS)[number], string | n
 /** Head of an exported CSV file. */
 export const CSV_HEAD = COLUMNS.join(',');
 
-/** Formats a label as a line of CSV. No spreadsheet computes a cell of it. */
-export function formatCsv(label: ExportedLabel): string {
-  return COLUMNS.map((name) => formatCell(label[name])).join(',');
+/** Formats a label as a line of CSV. No spreadsheet computes a cell of it, unless it is raw. */
+export function formatCsv(label: ExportedLabel, isRaw = false): string {
+  return COLUMNS.map((name) => formatCell(label[name], isRaw)).join(',');
 }
 
-function formatCell(cell: string | number): string {
+function formatCell(cell: string | number, isRaw: boolean): string {
   if (typeof cell === 'number') {
     return String(cell);
   }
-  const safe = COMPUTED.test(cell) ? `'${cell}` : cell;
+  const safe = isRaw ? cell : protectCell(cell);
   return /[",\r\n]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
