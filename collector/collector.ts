@@ -10,6 +10,7 @@ import { Batcher } from './batcher.ts';
 import { BlockInserter } from './block-inserter.ts';
 import { type CollectorCount, type CountListener, createCounter } from './counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from './limits.ts';
+import { createDropMetrics } from './drop-metrics.ts';
 import { createInsertHealth } from './insert-health.ts';
 import { ingest, type TakeRequest } from './ingest.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
@@ -88,6 +89,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
   const receivers = await startAll(options.receivers, {
     take: answerWithin(take, limits),
     takeUntilStored: take,
+    dropMetrics: createDropMetrics(limits, log),
     limiter,
     counter,
     limits,

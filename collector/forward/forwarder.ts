@@ -2,6 +2,7 @@ import type { ReadinessCheck } from '../../src/domain/readiness-check.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import { type CountListener, createCounter } from '../counts.ts';
+import { createDropMetrics } from '../drop-metrics.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../limits.ts';
 import { createMemoryLimiter } from '../memory-limiter.ts';
 import { describeKafkaFault } from '../receivers/kafka/kafka-fault.ts';
@@ -40,7 +41,8 @@ export async function startForwarder(options: ForwarderOptions): Promise<Forward
   const counter = createCounter(options.listener);
   const limiter = createMemoryLimiter(limits.maxInFlightBytes, limits.retryAfterMs);
   const take = forwardRequests({ producer, topics, maxRecordBytes, limiter, limits, counter, log });
-  const shared = { take, limiter, counter, limits, authenticate, log };
+  const dropMetrics = createDropMetrics(limits, log);
+  const shared = { take, dropMetrics, limiter, counter, limits, authenticate, log };
   const http = await startOtlpHttp(options.http, shared);
   const grpc = await startOtlpGrpc(options.grpc, shared).catch(async (error: unknown) => {
     await http.stop();

@@ -18,6 +18,13 @@ export const STATUS_CODES = {
   unauthenticated: 16,
 } as const;
 
+/** Names of the records of a signal: in messages, and of their number in a reply in JSON. */
+const RECORD_NAMES = {
+  traces: ['spans', 'rejectedSpans'],
+  logs: ['log records', 'rejectedLogRecords'],
+  metrics: ['data points', 'rejectedDataPoints'],
+} as const;
+
 /** Content type of a request and of its reply. */
 export const CONTENT_TYPES: Record<Encoding, string> = {
   protobuf: 'application/x-protobuf',
@@ -25,11 +32,10 @@ export const CONTENT_TYPES: Record<Encoding, string> = {
 };
 
 /**
- * Encodes an `ExportTraceServiceResponse` or `ExportLogsServiceResponse`, with a partial success when records were
- * rejected.
+ * Encodes an `ExportTraceServiceResponse`, or that of another signal, with a partial success when records were rejected.
  */
 export function encodeExportResponse(
-  signal: Signal,
+  signal: Signal | 'metrics',
   encoding: Encoding,
   result: {
     readonly rejected: number;
@@ -42,12 +48,11 @@ export function encodeExportResponse(
   if (leftOut === 0 && result.reasons.length === 0) {
     return Buffer.from(encoding === 'json' ? '{}' : '');
   }
-  const records = signal === 'traces' ? 'spans' : 'log records';
+  const [records, name] = RECORD_NAMES[signal];
   const shown = result.reasons.slice(0, MAX_SHOWN_REASONS).join('; ');
   const more = result.reasons.length > MAX_SHOWN_REASONS || leftOut > MAX_SHOWN_REASONS ? '; …' : '';
   const message = cutMessage(`${leftOut} ${records} rejected: ${shown}${more}`);
   if (encoding === 'json') {
-    const name = signal === 'traces' ? 'rejectedSpans' : 'rejectedLogRecords';
     const partialSuccess = { [name]: String(leftOut), errorMessage: message };
     return Buffer.from(JSON.stringify({ partialSuccess }));
   }

@@ -25,9 +25,10 @@ import type { ListenOptions, OtlpReceiver, ReceiverDependencies } from './receiv
 import { readBody } from './request-body.ts';
 import { sessionStopper } from './stop-sessions.ts';
 
-const SIGNAL_OF_METHOD = new Map<string, Signal>([
+const SIGNAL_OF_METHOD = new Map<string, Signal | 'metrics'>([
   ['/opentelemetry.proto.collector.trace.v1.TraceService/Export', 'traces'],
   ['/opentelemetry.proto.collector.logs.v1.LogsService/Export', 'logs'],
+  ['/opentelemetry.proto.collector.metrics.v1.MetricsService/Export', 'metrics'],
 ]);
 
 const CONTENT_TYPE = /^application\/grpc(\+proto)?(;|$)/i;
@@ -132,7 +133,11 @@ async function answer(
   // No variable here refers to the body, or it would stay in memory until the store has answered.
   const result = await readBody(stream, announced, lease, maxBodyBytes + GRPC_PREFIX_BYTES)
     .then((sent) => readMessage(sent, encoding, lease, maxBodyBytes))
-    .then((body) => deps.take({ signal, encoding: 'protobuf', origin, body }, lease));
+    .then((body) =>
+      signal === 'metrics'
+        ? deps.dropMetrics({ encoding: 'protobuf', body }, lease)
+        : deps.take({ signal, encoding: 'protobuf', origin, body }, lease),
+    );
   return encodeExportResponse(signal, 'protobuf', result);
 }
 
@@ -153,7 +158,7 @@ async function readMessage(
   return compressed ? decompress(bytes, encoding, lease, maxBodyBytes) : bytes;
 }
 
-function buildSignal(path: string): Signal {
+function buildSignal(path: string): Signal | 'metrics' {
   const signal = SIGNAL_OF_METHOD.get(path);
   if (signal === undefined) {
     throw new GrpcRefusal(

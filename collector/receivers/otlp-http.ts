@@ -11,9 +11,10 @@ import type { Authenticate, ListenOptions, OtlpReceiver, ReceiverDependencies } 
 import { readBody } from './request-body.ts';
 import { createStopper } from './stop-server.ts';
 
-const SIGNAL_OF_PATH = new Map<string, Signal>([
+const SIGNAL_OF_PATH = new Map<string, Signal | 'metrics'>([
   ['/v1/traces', 'traces'],
   ['/v1/logs', 'logs'],
+  ['/v1/metrics', 'metrics'],
 ]);
 
 /** Time in milliseconds for reading and dropping a refused body before its connection is closed. */
@@ -108,16 +109,19 @@ async function answer(
   // No variable here refers to the body, or it would stay in memory until the store has answered.
   const result = await readBody(request, announced, lease, maxBodyBytes)
     .then((sent) => decompress(sent, compression, lease, maxBodyBytes))
-    .then((body) => deps.take({ signal, encoding, origin, body }, lease));
+    .then((body) =>
+      signal === 'metrics'
+        ? deps.dropMetrics({ encoding, body }, lease)
+        : deps.take({ signal, encoding, origin, body }, lease),
+    );
   return { status: 200, encoding, body: encodeExportResponse(signal, encoding, result), headers: {} };
 }
 
-function readRoute(request: IncomingMessage): Signal {
+function readRoute(request: IncomingMessage): Signal | 'metrics' {
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const signal = SIGNAL_OF_PATH.get(path);
   if (signal === undefined) {
-    const paths = [...SIGNAL_OF_PATH.keys()].join(' and ');
-    throw new HttpRefusal(404, `there is no receiver at ${path}; send OTLP to ${paths}`);
+    throw new HttpRefusal(404, `there is no receiver at ${path}; send OTLP to /v1/traces and /v1/logs`);
   }
   if (request.method !== 'POST') {
     throw new HttpRefusal(405, `${request.method} is not allowed at ${path}; use POST`, { Allow: 'POST' });

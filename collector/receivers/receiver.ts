@@ -5,6 +5,7 @@ import type { DeadLetterSink } from '../../src/store/contracts/dead-letters.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import type { Reading } from '../../src/telemetry/metrics.ts';
 import type { Counter } from '../counts.ts';
+import type { DropMetrics } from '../drop-metrics.ts';
 import type { CollectorLimits } from '../limits.ts';
 import type { TakeRequest } from '../ingest.ts';
 import type { MemoryLimiter } from '../memory-limiter.ts';
@@ -20,6 +21,7 @@ export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
 /** Dependencies that the receivers of one collector share. */
 export interface ReceiverDependencies {
   readonly take: TakeRequest;
+  readonly dropMetrics: DropMetrics;
   readonly limiter: MemoryLimiter;
   readonly counter: Counter;
   readonly limits: CollectorLimits;

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { checkValue } from '../../config/index.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { decodeTextChunks } from '../../domain/text-encoding.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { ScoreOfSeries } from '../../app/backtest/backtest-scores.ts';
 import type { CommandContext } from '../command.ts';
@@ -29,8 +30,8 @@ export async function* readScoreLines(
   name: string,
   context: Pick<CommandContext, 'cwd' | 'stdin'>,
 ): AsyncGenerator<ScoreOfSeries> {
-  const input =
-    name === '-' ? Readable.from(context.stdin) : createReadStream(await findInputFile(context.cwd, name));
+  const bytes = name === '-' ? context.stdin : createReadStream(await findInputFile(context.cwd, name));
+  const input = Readable.from(decodeTextChunks(bytes));
   let line = 0;
   for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
     line += 1;

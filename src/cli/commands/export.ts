@@ -14,6 +14,7 @@ interface ExportOptions {
   readonly scorer?: readonly string[];
   readonly format?: ExportFormat;
   readonly out?: string;
+  readonly raw?: boolean;
 }
 
 export const registerExport: RegisterCommand = (program, bind) => {
@@ -37,6 +38,7 @@ export const registerExport: RegisterCommand = (program, bind) => {
       ),
     )
     .option('--out <file>', 'write to this file; without it to stdout')
+    .option('--raw', "CSV: without the sign ' in front of texts that a spreadsheet would compute")
     .addHelpText(
       'before',
       examples(
@@ -66,7 +68,7 @@ async function exportScores(context: CommandContext, options: ExportOptions): Pr
     ...(untilMs === undefined ? {} : { untilMs }),
     ...(scorer === undefined ? {} : { scorers: await listRowNames(scorer, config, store) }),
   };
-  const chunks = store.scoreExport.read(scores, format);
+  const chunks = store.scoreExport.read(scores, format, { isRaw: options.raw });
   if (out === undefined) {
     const decoder = new TextDecoder();
     for await (const chunk of chunks) {

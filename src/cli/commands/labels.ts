@@ -38,6 +38,7 @@ interface ExportOptions {
   readonly since?: number;
   readonly format?: LabelFormat;
   readonly out?: string;
+  readonly raw?: boolean;
 }
 
 interface AgreementOptions {
@@ -95,6 +96,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
       ),
     )
     .option('--out <file>', 'write to this file; without it to stdout')
+    .option('--raw', "CSV: without the sign ' in front of texts that a spreadsheet would compute")
     .action(bind(exportLabels));
   labels
     .command('agreement')
@@ -167,13 +169,13 @@ async function exportLabels(context: CommandContext, options: ExportOptions): Pr
     }
     for await (const label of readLabels(store, filters)) {
       count += 1;
-      yield `${format === 'csv' ? formatCsv(label) : formatNdjson(label)}\n`;
+      yield `${format === 'csv' ? formatCsv(label, options.raw) : formatNdjson(label)}\n`;
     }
   }
   const { out } = context;
   if (options.out === undefined) {
     for await (const line of formatLines()) {
-      await (out.json ? out.item(JSON.parse(line), () => '') : out.text(line));
+      await (out.json ? out.item(JSON.parse(line), () => '') : out.raw(line));
     }
     out.talk(`${formatCount(count, 'label')} exported`);
     return EXIT.done;

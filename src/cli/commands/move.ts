@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { formatCount } from '../../domain/plural.ts';
-import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { readPasswordFile } from '../input/input-file.ts';
 
 interface MoveCommandOptions {
   readonly to: string;
@@ -31,11 +29,13 @@ export const registerMove: RegisterCommand = (program, bind) => {
 };
 
 async function move(context: CommandContext, options: MoveCommandOptions): Promise<ExitCode> {
-  const { out, log, signal } = context;
+  const { cwd, out, log, signal } = context;
   const { config } = await context.loadConfig();
+  const { passwordFile } = options;
+  const password = passwordFile === undefined ? undefined : await readPasswordFile(cwd, passwordFile);
   const { moveStore, parseTarget } = await import('../../app/move/move-to-server.ts');
   const report = await moveStore(config, {
-    to: parseTarget(options.to, await readPassword(context, options)),
+    to: parseTarget(options.to, password),
     database: options.database ?? config.store.database,
     log,
     signal,
@@ -52,18 +52,4 @@ async function move(context: CommandContext, options: MoveCommandOptions): Promi
     ].join('\n'),
   );
   return EXIT.done;
-}
-
-async function readPassword(
-  { cwd }: CommandContext,
-  { passwordFile }: MoveCommandOptions,
-): Promise<string | undefined> {
-  if (passwordFile === undefined) {
-    return undefined;
-  }
-  try {
-    return (await readFile(resolve(cwd, passwordFile), 'utf8')).trimEnd();
-  } catch (error) {
-    throw new InvalidInputError(`--password-file ${passwordFile} cannot be read: ${readErrorMessage(error)}`);
-  }
 }

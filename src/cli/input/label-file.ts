@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { NewLabel } from '../../api/schemas/label-schema.ts';
 import { checkValue } from '../../config/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
+import { protectCell, unprotectCell } from '../../domain/csv-cells.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { decodeText } from '../../domain/text-encoding.ts';
 import type { CommandContext } from '../command.ts';
 import { findInputFile } from './input-file.ts';
 
@@ -31,8 +33,7 @@ export async function readLabelText(
   { cwd, stdin }: Pick<CommandContext, 'cwd' | 'stdin'>,
 ): Promise<string> {
   const path = name === '-' ? undefined : await findInputFile(cwd, name);
-  const decoder = new TextDecoder();
-  const parts: string[] = [];
+  const parts: Buffer[] = [];
   let size = 0;
   for await (const chunk of path === undefined ? stdin : createReadStream(path)) {
     const bytes = Buffer.from(chunk);
@@ -40,9 +41,9 @@ export async function readLabelText(
     if (size > MAX_FILE) {
       throw new InvalidInputError(`${path ?? 'stdin'} is larger than ${MAX_FILE / MIB} MiB; split it`);
     }
-    parts.push(decoder.decode(bytes, { stream: true }));
+    parts.push(bytes);
   }
-  return parts.join('') + decoder.decode();
+  return decodeText(Buffer.concat(parts));
 }
 
 /** Guesses the format of a file by its name, then by its first character. */
@@ -75,7 +76,6 @@ function parseNdjson(text: string): LabelLine[] {
 function parseCsv(text: string): LabelLine[] {
   const broken: LabelLine[] = [];
   const records = parse(text, {
-    bom: true,
     columns: true,
     info: true,
     skip_empty_lines: true,
@@ -108,17 +108,11 @@ function convertCell(name: string, cell: string): unknown {
   if (name === 'passes') {
     return { true: true, false: false }[cell.toLowerCase()] ?? cell;
   }
-  return cell.replace(ESCAPED, '');
+  return unprotectCell(cell);
 }
 
 /** Decimal number, as programs and spreadsheets write it. */
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu;
-
-/** Start of a cell that a spreadsheet would compute, behind the sign that prevents it. */
-const ESCAPED = /^'(?=['=+\-@\t\r])/u;
-
-/** Start of a cell that needs such a sign. */
-const COMPUTED = /^['=+\-@\t\r]/u;
 
 function checkLine(value: unknown): FileLabel {
   const record = checkValue(FileFields, value);
@@ -149,16 +143,16 @@ export type ExportedLabel = Readonly<Record<(typeof COLUMNS)[number], string | n
 /** Head of an exported CSV file. */
 export const CSV_HEAD = COLUMNS.join(',');
 
-/** Formats a label as a line of CSV. No spreadsheet computes a cell of it. */
-export function formatCsv(label: ExportedLabel): string {
-  return COLUMNS.map((name) => formatCell(label[name])).join(',');
+/** Formats a label as a line of CSV. No spreadsheet computes a cell of it, unless it is raw. */
+export function formatCsv(label: ExportedLabel, isRaw = false): string {
+  return COLUMNS.map((name) => formatCell(label[name], isRaw)).join(',');
 }
 
-function formatCell(cell: string | number): string {
+function formatCell(cell: string | number, isRaw: boolean): string {
   if (typeof cell === 'number') {
     return String(cell);
   }
-  const safe = COMPUTED.test(cell) ? `'${cell}` : cell;
+  const safe = isRaw ? cell : protectCell(cell);
   return /[",\r\n]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

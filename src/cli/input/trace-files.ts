@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { DecodedTraces } from '../../conventions/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { InvalidInputError, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
+import { decodeTextChunks } from '../../domain/text-encoding.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { CommandContext } from '../command.ts';
@@ -17,8 +18,6 @@ const MAX_DOCUMENT_BYTES = 256 * MIB;
 
 /** Characters of a pattern of file names. */
 const PATTERN = /[*?[{]/u;
-
-const LINE_BREAK = 0x0a;
 
 /** Finds the files of names and patterns, in order. Throws a `NotFoundError` for what names no file. */
 export async function findTraceFiles(
@@ -129,7 +128,7 @@ async function* decodeDocuments(
   let number = 0;
   for await (const line of readLines(bytes, name)) {
     number += 1;
-    const text = (number === 1 ? line.toString('utf8').replace(/^\uFEFF/, '') : line.toString('utf8')).trim();
+    const text = line.trim();
     if (text === '' && isLines !== false) {
       continue;
     }
@@ -144,7 +143,7 @@ async function* decodeDocuments(
       }
     }
     document.push(text);
-    documentBytes += line.byteLength + 1;
+    documentBytes += Buffer.byteLength(line) + 1;
     if (documentBytes > MAX_DOCUMENT_BYTES) {
       throw tooLarge(name);
     }
@@ -163,23 +162,25 @@ function parse(text: string): { ok: true; value: unknown } | { ok: false; reason
 }
 
 /** Yields the lines of a text without their ends. Throws an `InvalidInputError` for one that is too long. */
-async function* readLines(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
-  let held: Buffer[] = [];
+async function* readLines(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerator<string> {
+  let held: string[] = [];
   let heldBytes = 0;
-  for await (const chunk of bytes) {
-    let rest = chunk;
-    for (let end = rest.indexOf(LINE_BREAK); end !== -1; end = rest.indexOf(LINE_BREAK)) {
-      yield Buffer.concat([...held, rest.subarray(0, end)]);
+  for await (const chunk of decodeTextChunks(bytes)) {
+    const [first = '', ...further] = chunk.split('\n');
+    const last = further.pop();
+    if (last !== undefined) {
+      yield held.join('') + first;
+      yield* further;
       [held, heldBytes] = [[], 0];
-      rest = rest.subarray(end + 1);
     }
+    const rest = last ?? first;
     held.push(rest);
-    heldBytes += rest.byteLength;
+    heldBytes += Buffer.byteLength(rest);
     if (heldBytes > MAX_DOCUMENT_BYTES) {
       throw tooLarge(name);
     }
   }
-  yield Buffer.concat(held);
+  yield held.join('');
 }
 
 function tooLarge(name: string): InvalidInputError {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
+import { decodeText } from '../../domain/text-encoding.ts';
 import type { ConfigIssue, Origin, Position } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import { readModuleFile } from './module-file.ts';
@@ -56,7 +57,7 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
   if (info.size > MAX_BYTES) {
     throw new ConfigError(`${path} has ${info.size} bytes; the limit is ${MAX_BYTES}`);
   }
-  return buildFile(path, readYaml(await readFile(path, 'utf8').catch(refuse)));
+  return buildFile(path, readYaml(decodeText(await readFile(path).catch(refuse))));
 }
 
 function buildFile(path: string, { value, faults, brokenFrom, findPosition }: ParsedText): ConfigFile {

@@ -1,4 +1,5 @@
 import { readErrorMessage } from '../../domain/errors.ts';
+import { decodeText } from '../../domain/text-encoding.ts';
 import { decodeOtlpJson } from '../../wire/otlp-json.ts';
 import { fromMastraRecords } from '../mastra-records.ts';
 import type { LogRecord, Span, TraceData } from '../../domain/trace/span.ts';
@@ -27,10 +28,8 @@ interface Collected {
  */
 export function decodeTraces(input: unknown, place = 'input'): DecodedTraces {
   const collected: Collected = { spans: new Map(), logs: new Map(), problems: [] };
-  if (input instanceof Uint8Array) {
-    collectText(Buffer.from(input).toString('utf8'), collected);
-  } else if (typeof input === 'string') {
-    collectText(input, collected);
+  if (input instanceof Uint8Array || typeof input === 'string') {
+    collectText(decodeText(input), collected);
   } else {
     collectRequests(input, place, collected);
   }
@@ -43,8 +42,7 @@ export function decodeTraces(input: unknown, place = 'input'): DecodedTraces {
   return { traces: sortTraces(traces), problems: collected.problems };
 }
 
-function collectText(encoded: string, collected: Collected): void {
-  const text = encoded.replace(/^\uFEFF/, '');
+function collectText(text: string, collected: Collected): void {
   const whole = parse(text);
   if (whole.ok) {
     collectRequests(whole.value, 'input', collected);

@@ -17,8 +17,12 @@ export interface ExportedScores {
 /** Export of scores with the facts of their runs. */
 export interface ScoreExport {
   /**
-   * Streams the current scores with the columns of their runs (`Run…`) in a format of the store, in no order. Throws before the first
-   * byte, or not at all, unless the connection breaks.
+   * Streams the current scores with the columns of their runs (`Run…`) in a format of the store, in no order. No spreadsheet computes a
+   * text of CSV, unless it is raw. Throws before the first byte, or not at all, unless the connection breaks.
    */
-  read(scores: ExportedScores, format: ExportFormat): AsyncIterable<Uint8Array>;
+  read(
+    scores: ExportedScores,
+    format: ExportFormat,
+    options?: { readonly isRaw?: boolean | undefined },
+  ): AsyncIterable<Uint8Array>;
 }

@@ -1,4 +1,5 @@
 import { MIB } from '../../domain/byte-sizes.ts';
+import { COMPUTED_TEXT } from '../../domain/csv-cells.ts';
 import type { ExportedScores, ExportFormat, ScoreExport } from '../contracts/score-export.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
@@ -53,12 +54,12 @@ const SETTINGS = {
 /** @param maxKeys most scores that are read by their keys */
 export function createScoreExport(database: Database, maxKeys: number = MAX_KEYS): ScoreExport {
   return {
-    async *read(scores, format) {
+    async *read(scores, format, { isRaw = false } = {}) {
       const { conditions, params } = buildConditions(scores);
       const where = conditions.join(' AND ');
       const isFew = await hasFewScores(database, { where, params, most: maxKeys });
       yield* database.bytes(
-        `SELECT ${await selectColumns(database, format)}
+        `SELECT ${await selectColumns(database, format, isRaw)}
          FROM (
            SELECT * EXCEPT (${LEFT_OUT.join(', ')}) REPLACE (toString(ScoreId) AS ScoreId)
            FROM scores FINAL WHERE ${where}${isFew ? ` AND ${keysOf(SCORE_KEY, where)}` : ''}
@@ -73,25 +74,32 @@ export function createScoreExport(database: Database, maxKeys: number = MAX_KEYS
            .map(([name, value]) => `${name} = ${value}`)
            .join(', ')}
          FORMAT ${ENGINE_FORMATS[format]}`,
-        params,
+        { ...params, computed: COMPUTED_TEXT },
       );
     },
   };
 }
 
 /** Selects the columns of scores and runs. JSON has the names of the columns in camelCase, as the API and the other commands have. */
-async function selectColumns(database: Database, format: ExportFormat): Promise<string> {
-  const columns = await database.rows<{ name: string }>(
-    `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'scores' AND name NOT IN {leftOut:Array(String)}
-     ORDER BY position`,
-    { leftOut: LEFT_OUT },
+async function selectColumns(database: Database, format: ExportFormat, isRaw: boolean): Promise<string> {
+  const columns = await database.rows<{ table: string; name: string; isText: boolean }>(
+    `SELECT table, name, match(type, '^(LowCardinality[(]|Nullable[(])*String') AS isText FROM system.columns
+     WHERE database = currentDatabase() AND (table = 'scores' AND name NOT IN {leftOut:Array(String)} OR table = 'runs' AND name IN {ofRuns:Array(String)})
+     ORDER BY table = 'runs', indexOf({ofRuns:Array(String)}, name), position`,
+    { leftOut: LEFT_OUT, ofRuns: RUN_COLUMNS },
   );
   const named = (name: string) =>
     format === 'ndjson' ? `${name.charAt(0).toLowerCase()}${name.slice(1)}` : name;
-  return [
-    ...columns.map(({ name }) => `score.${name} AS ${named(name)}`),
-    ...RUN_COLUMNS.map((name) => `run.${name} AS ${named(`Run${name}`)}`),
-  ].join(', ');
+  return columns
+    .map(({ table, name, isText }) => {
+      const column = table === 'runs' ? `run.${name}` : `score.${name}`;
+      const value =
+        format === 'csv' && isText && !isRaw
+          ? `replaceRegexpOne(${column}, {computed:String}, '\\'\\\\0')`
+          : column;
+      return `${value} AS ${named(table === 'runs' ? `Run${name}` : name)}`;
+    })
+    .join(', ');
 }
 
 /** Returns true when the scores, old revisions included, are few enough to be read by their keys. */

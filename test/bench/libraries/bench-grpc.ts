@@ -10,6 +10,7 @@ import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collect
 import { createMemoryLimiter } from '../../../collector/memory-limiter.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import { startOtlpGrpc } from '../../../collector/receivers/otlp-grpc.ts';
+import { createDropMetrics } from '../../../collector/drop-metrics.ts';
 import type { ReceiverDependencies } from '../../../collector/receivers/receiver.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { framed, grpcConnection, TRACES_METHOD } from '../../support/collector/grpc-call.ts';
@@ -101,6 +102,7 @@ async function benchHandler(
 function createDependencies(take: TakeRequest, limits: CollectorLimits): ReceiverDependencies {
   return {
     take,
+    dropMetrics: createDropMetrics(limits, createLog('warn')),
     limits,
     limiter: createMemoryLimiter(limits.maxInFlightBytes, limits.retryAfterMs),
     counter: createCounter(),

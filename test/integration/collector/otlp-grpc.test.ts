@@ -171,10 +171,10 @@ describe('OTLP/gRPC', () => {
 
   it('refuses unknown methods, encodings and content types', async () => {
     await start();
-    const metrics = '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export';
-    expect(await call({ path: metrics })).toMatchObject({
+    const profiles = '/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export';
+    expect(await call({ path: profiles })).toMatchObject({
       status: 12,
-      message: expect.stringContaining(metrics),
+      message: expect.stringContaining(profiles),
     });
     expect(await call({ headers: { 'grpc-encoding': 'br' } })).toMatchObject({ status: 12 });
     expect(await call({ headers: { 'content-type': 'application/json' } })).toMatchObject({ http: 415 });

@@ -119,11 +119,11 @@ describe('accepted requests', () => {
 
 describe('refused requests', () => {
   it('other paths, with a hint', async () => {
-    const answer = await send({ path: '/v1/metrics' });
+    const answer = await send({ path: '/v1/profiles' });
     expect(answer.status).toBe(404);
     expect(JSON.parse(answer.body)).toEqual({
       code: 5,
-      message: 'there is no receiver at /v1/metrics; send OTLP to /v1/traces and /v1/logs',
+      message: 'there is no receiver at /v1/profiles; send OTLP to /v1/traces and /v1/logs',
     });
   });
 

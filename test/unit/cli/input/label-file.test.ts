@@ -7,6 +7,7 @@ import {
   guessFormat,
   parseLabels,
 } from '../../../../src/cli/input/label-file.ts';
+import { fc } from '../../../support/fast-check.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
@@ -91,6 +92,16 @@ describe('a file of labels', () => {
     const read = { traceId, scorer, score, note, label: kind, reviewer };
     expect(parseLabels(text, 'csv')).toMatchObject([{ tenant: 'a', label: read }]);
     expect(parseLabels(formatNdjson(label), 'ndjson')).toMatchObject([{ tenant: 'a', label: read }]);
+  });
+
+  it('comes back from its CSV as it was, whatever signs and white space its note has', () => {
+    const signs = ["'", '=', '+', '-', '@', '＝', ' ', '\t', '\r', '\n', '\u00a0', '\ufeff', '"', ',', 'a'];
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...signs), minLength: 1 }), (note) => {
+        const text = `${CSV_HEAD}\n${formatCsv(exported({ note }))}\n`;
+        expect(parseLabels(text, 'csv')).toMatchObject([{ label: { note } }]);
+      }),
+    );
   });
 
   it('is CSV or lines of JSON by its name, then by its first character', () => {
