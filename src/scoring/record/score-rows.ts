@@ -164,7 +164,7 @@ export function buildScoreId(
  * Formats the scorer column of a value: the scorer's name for its own score (`valueName` is ''). For a further score, its name
  * where that begins with the scorer's (`grounding-faithfulness` of `grounding`), else `<scorer>/<name>`.
  */
-function formatScoreName(scorer: string, valueName: string): string {
+export function formatScoreName(scorer: string, valueName: string): string {
   if (valueName === '' || valueName.startsWith(`${scorer}-`)) {
     return valueName === '' ? scorer : valueName;
   }
