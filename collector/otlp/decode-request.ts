@@ -17,6 +17,7 @@ import { logVisitor } from './proto-logs.ts';
 import { ProtoReader } from './proto-reader.ts';
 import { spanVisitor } from './proto-spans.ts';
 import { walkExport } from './proto-walk.ts';
+import { requireStorableTime } from './storable-time.ts';
 import { DEFAULT_DECODE, type DecodeOptions } from './row-limits.ts';
 import { collectRows, type RowPieces } from './row-pieces.ts';
 
@@ -112,8 +113,10 @@ function writeSpans(spans: readonly Span[], { rows, tenant, options, rejections 
     cuts.begin();
     kept.truncated?.forEach((name) => cuts.note(name));
     const cut = cutSpan(cuts, kept);
-    encodeSpan(rows.writer, cut, tenant, cuts.names());
     orReject(rejections, `span ${index}`, () => {
+      requireStorableTime(span.startUnixNano, 'startTimeUnixNano');
+      requireStorableTime(span.startUnixNano + span.durationNano, 'endTimeUnixNano');
+      encodeSpan(rows.writer, cut, tenant, cuts.names());
       rows.endRow(cuts.bytes);
       stubs += isStub ? 1 : 0;
     });
@@ -140,6 +143,7 @@ function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => bool
     if (log.traceId === '' || !isUsefulLog(log)) {
       return false;
     }
+    requireStorableTime(log.timeUnixNano, 'timeUnixNano');
     cuts.begin();
     const cut = cutLog(cuts, log);
     encodeLog(rows.writer, cut, tenant, cuts.names());

@@ -4,6 +4,7 @@ import { writeAttributes, writeCutText } from './proto-attributes.ts';
 import { hasId, requireId, writeHexId } from './proto-ids.ts';
 import type { ProtoReader } from './proto-reader.ts';
 import { createPartScan, createSpanScan, scanPart, scanSpan, SPAN_TEXT } from './proto-span-scan.ts';
+import { requireStorableHigh } from './storable-time.ts';
 import { isUsefulSpan, keepPlaceOnly } from './proto-stubs.ts';
 import type { RecordScope, RecordVisitor } from './proto-walk.ts';
 import type { RangeList } from './range-list.ts';
@@ -104,7 +105,9 @@ function writeSpan(reader: ProtoReader, writer: RowWriter, shared: SharedColumns
   const { bytes } = reader;
   const { cuts } = shared;
   const { text } = span;
-  const startFits = writeTime(writer, span.startLow, span.startHigh);
+  requireStorableHigh(span.startHigh, 'startTimeUnixNano');
+  requireStorableHigh(span.endHigh, 'endTimeUnixNano');
+  writeTime(writer, span.startLow, span.startHigh);
   writeId(bytes, writer, text, SPAN_TEXT.traceId, 16, 'traceId');
   writeId(bytes, writer, text, SPAN_TEXT.spanId, 8, 'spanId');
   const parentStart = text[SPAN_TEXT.parentSpanId * 2] as number;
@@ -127,7 +130,7 @@ function writeSpan(reader: ProtoReader, writer: RowWriter, shared: SharedColumns
   writeLinks(reader, writer, span.links, cuts);
   writer.raw(shared.tenantBytes);
   writer.uint32(span.droppedAttributes);
-  encodeTruncated(writer, cuts.names(), startFits, eventsFit);
+  encodeTruncated(writer, cuts.names(), true, eventsFit);
 }
 
 /** Writes a time as Int64. Returns false when the time was clamped. */

@@ -100,6 +100,20 @@ export function addCounts(report: BackfillReport, counts: PairCounts): BackfillR
   };
 }
 
+/** Returns the larger of both counts, each alone: progress that was shown never falls while pages are read again. */
+export function atLeast(report: BackfillReport, shown: BackfillReport): BackfillReport {
+  const join = (a: ReasonCounts, b: ReasonCounts) =>
+    Object.entries(b).reduce((all, [code, count]) => ({ ...all, [code]: Math.max(all[code] ?? 0, count) }), a);
+  return {
+    ...report,
+    matched: Math.max(report.matched, shown.matched),
+    sessions: Math.max(report.sessions, shown.sessions),
+    scored: Math.max(report.scored, shown.scored),
+    skipped: join(report.skipped, shown.skipped),
+    failed: join(report.failed, shown.failed),
+  };
+}
+
 /** Sums the counts of all reasons. */
 export function sumReasons(reasons: ReasonCounts): number {
   return Object.values(reasons).reduce((sum, count) => sum + count, 0);

@@ -10,7 +10,14 @@ import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
 import { MAX_KEYS } from '../store/contracts/stores.ts';
-import { addCounts, EMPTY_REPORT, sumReasons, type BackfillReport } from './backfill-report.ts';
+import {
+  addCounts,
+  atLeast,
+  EMPTY_REPORT,
+  readBackfillReport,
+  sumReasons,
+  type BackfillReport,
+} from './backfill-report.ts';
 import {
   computeBackfillId,
   readBackfillSpec,
@@ -85,6 +92,8 @@ export class BackfillRun {
   /** Stores one progress after the other, so that an older one never replaces a newer one. */
   readonly #saves = new PQueue({ concurrency: 1 });
   #costUsd: number;
+  /** Counts that were stored last, by this run or the one before. */
+  #shown: BackfillReport;
   #desk: BatchDesk | null = null;
 
   constructor(work: BackfillWork, job: Job, run: JobRun) {
@@ -102,6 +111,7 @@ export class BackfillRun {
     this.#cap = maxCostUsd === null ? null : new CostCap(maxCostUsd, spentUsd, () => this.#save());
     this.#costUsd = job.costUsd;
     this.#progress = new Progress(checkpoint);
+    this.#shown = readBackfillReport(job.report);
   }
 
   /** Scores what is left. Returns the last progress. Throws what `JobRun.check` throws, and what the store throws. */
@@ -355,10 +365,10 @@ export class BackfillRun {
   }
 
   #buildProgress(claimedUsd: number | undefined): JobProgress {
-    const counts = [...this.#open].reduce(
-      (sum, open) => addCounts(sum, open.counts),
-      this.#progress.done.counts,
-    );
+    const { phase, counts: ended } = this.#progress.done;
+    const current = [...this.#open].reduce((sum, open) => addCounts(sum, open.counts), ended);
+    const counts = phase === 'done' ? current : atLeast(current, this.#shown);
+    this.#shown = counts;
     const done = counts.scored + sumReasons(counts.skipped) + sumReasons(counts.failed);
     const remaining = this.#estimateRemaining(done);
     const perSecond = this.#rate.measure(done);

@@ -29,6 +29,7 @@ const EXIT_OF_ERROR: Partial<Record<ErrorCode, ExitCode>> = {
   judge_rate_limited: EXIT.unavailable,
   judge_unauthorised: EXIT.config,
   judge_misconfigured: EXIT.config,
+  judge_window: EXIT.config,
   cancelled: EXIT.interrupted,
 };
 

@@ -4,7 +4,7 @@ import { withAbsoluteTls, type FindFolder } from './absolute-paths.ts';
 import { crossIssues } from './checks/cross-checks.ts';
 import { stackLayers, parseLayers, formatSubject, type Layers } from './config-layers.ts';
 import type { ConfigFormat } from './config-format.ts';
-import { missingKeys, uselessLimits } from './checks/judge-checks.ts';
+import { missingKeys, uselessLimits, uselessOptions } from './checks/judge-checks.ts';
 import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
 import { environment } from './environment.ts';
 import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
@@ -86,6 +86,7 @@ export async function loadConfig(
       ...listOpenDoors(config, format.components.receivers),
       ...missingKeys(config, options.scorers, variables),
       ...uselessLimits(config),
+      ...uselessOptions(config),
     ],
     notes: parse.parsed?.rules === undefined ? [defaultRuleNote(judge)] : [],
   };

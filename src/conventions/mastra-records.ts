@@ -146,6 +146,7 @@ function modelCall(record: Fields, about: Fields): Fields {
     'gen_ai.usage.input_tokens': firstField(usage, 'inputTokens', 'promptTokens'),
     'gen_ai.usage.output_tokens': firstField(usage, 'outputTokens', 'completionTokens'),
     'gen_ai.usage.cache_read.input_tokens': field(readFields(field(usage, 'inputDetails')), 'cacheRead'),
+    'gen_ai.usage.cache_write.input_tokens': field(readFields(field(usage, 'inputDetails')), 'cacheWrite'),
     'gen_ai.usage.reasoning_tokens': field(readFields(field(usage, 'outputDetails')), 'reasoning'),
     ...(typeof text === 'string' ? { 'gen_ai.output.messages': said } : {}),
   };

@@ -1,13 +1,17 @@
 import { STUB_MARK } from './kept-content.ts';
 import type { LogRecord, Span } from '../domain/trace/span.ts';
 import type { ReadingWarning } from '../domain/trace/agent-run.ts';
+import { type Halt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';
 import { readText } from './attributes.ts';
 import { contentAdvice } from './advice/content-switches.ts';
 import { isId } from './ids.ts';
 import { bindResults } from './messages/bind-results.ts';
+import { failureIn } from './messages/part-reader.ts';
+import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import { restoreContent } from './advice/moved-content.ts';
 import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
+import { partsAmong } from './token-parts.ts';
 import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 
@@ -36,6 +40,17 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
     }
   }
   fillGaps(facts, withIds(commonFacts(view)));
+  const failure = failureIn(facts.toolResult);
+  if (failure !== undefined) {
+    facts.error = { type: facts.error?.type ?? null, message: facts.error?.message ?? failure };
+  }
+  if (conventions.size > 0 && facts.withheld?.includes('usage') !== true) {
+    [span, ...span.events, ...logs].forEach(({ attributes }) => fillUsage(facts, partsAmong(attributes)));
+  }
+  if (facts.role === 'llm') {
+    facts.finishReason ??= findFinishReason(view);
+  }
+  readStop(facts, span);
   facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
   if (facts.hidden !== undefined) {
@@ -119,6 +134,36 @@ function commonFacts({ span, logs }: SpanView): SpanFacts {
     agentVersion: find('gen_ai.agent.version'),
     error: span.statusCode === 'Error' ? buildError(span) : undefined,
   };
+}
+
+/** LangGraph's output of a graph that waits: a list of interrupts that is not empty, as JSON or as Python prints it. */
+const INTERRUPTED_OUTPUT = /["']__interrupt__["']: ?[[(]\s*[^\s\])]/;
+
+/** Replaces an error that is no failure by the stop that it stands for. A tool that stopped has no result. */
+function readStop(facts: SpanFacts, span: Span): void {
+  const stop = facts.error === undefined ? undefined : haltOf(facts.error, span);
+  if (stop !== undefined) {
+    delete facts.error;
+    delete facts.toolResult;
+  }
+  const isStep = facts.role === 'agent' || facts.role === 'workflow' || facts.role === 'container';
+  const isInterrupted =
+    (isStep && INTERRUPTED_OUTPUT.test(readText(span.attributes, ...OUTPUT_KEYS) ?? '')) ||
+    span.events.some((event) => event.name === 'exception' && isPause(event));
+  const finish = facts.finishReason === undefined ? undefined : readFinishHalt(facts.finishReason);
+  facts.halt ??= stop ?? (isInterrupted && facts.error === undefined ? 'waiting' : finish);
+}
+
+/** Reads the stop from the error, or from the span's own type of error beside a general exception. */
+function haltOf(error: SpanError, { attributes }: Span): Halt | undefined {
+  const type = attributes.get('error.type') ?? null;
+  return readHalt(error) ?? (type === null ? undefined : readHalt({ ...error, type }));
+}
+
+/** True for an exception that pauses a run; some emitters record it on a span without an error. */
+function isPause({ attributes }: Span['events'][number]): boolean {
+  const type = attributes.get('exception.type') ?? null;
+  return readHalt({ type, message: attributes.get('exception.message') ?? null }) === 'waiting';
 }
 
 /**

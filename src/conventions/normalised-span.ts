@@ -1,5 +1,6 @@
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { ContentSwitch } from './advice/content-switch.ts';
+import type { Halt } from '../domain/trace/halt.ts';
 import type { RetrievedDocument, ReadingWarning, TokenUsage } from '../domain/trace/agent-run.ts';
 import type { LogRecord, Span } from '../domain/trace/span.ts';
 
@@ -90,6 +91,8 @@ export interface SpanFacts {
   user?: string | undefined;
   documents?: RetrievedDocument[] | undefined;
   error?: SpanError | undefined;
+  /** Set when the span stopped without a failure; then it has no error. */
+  halt?: Halt | undefined;
   /** True when content is stored elsewhere and the span contains its address only. */
   contentByReference?: boolean | undefined;
   /** Fields whose content is a placeholder. */

@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'judge_refused'
   | 'judge_misconfigured'
   | 'judge_timeout'
+  | 'judge_window'
   | 'budget_exhausted'
   | 'scorer_failed'
   | 'scorer_paused'

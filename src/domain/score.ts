@@ -95,3 +95,25 @@ export function scoreVersion(
     (score.isDeleted ? 1n << 14n : 0n)
   );
 }
+
+/** Share of a range by which a score may miss it: sums of weights are seldom exact. */
+const ROUNDING = 1e-9;
+
+/**
+ * Says that a score is outside of the range of its scorer, as `-1.56 is outside of [0, 1], the range of tone`; undefined when it is inside, or without
+ * a range.
+ */
+export function describeOutside(
+  scorer: string,
+  score: number,
+  range: readonly [number, number] | null,
+): string | undefined {
+  if (range === null) {
+    return undefined;
+  }
+  const [least, most] = range;
+  const slack = (most - least) * ROUNDING;
+  return score < least - slack || score > most + slack
+    ? `${score} is outside of [${least}, ${most}], the range of ${scorer}`
+    : undefined;
+}

@@ -17,6 +17,18 @@ export const SPLIT_LABELS = {
   service: 'service',
 } as const satisfies Record<SeriesPart, string>;
 
+/** Names of the labels that an alert can have beside the labels of its rule. */
+export const ALERT_LABELS = [
+  'alertname',
+  'detector',
+  'scorer',
+  'scorer_fingerprint',
+  'agent',
+  'environment',
+  'tenant',
+  ...Object.values(SPLIT_LABELS),
+] as const;
+
 /**
  * Identity of a series of scores. A change of scorer or judge (`fingerprint`) starts a new series, and each kind of target has
  * series of its own. A split facet is present where a rule asks for it, even when its value is ''.

@@ -1,3 +1,4 @@
+import { isBelow, reaches } from '../domain/limits.ts';
 import type { ScoreLabel } from './scorer.ts';
 
 /** Finds the name of the band that contains a score; undefined when no band does. */
@@ -6,5 +7,8 @@ export function findScoreLabel(score: number, labels: readonly ScoreLabel[]): st
 }
 
 function isInBand(score: number, band: ScoreLabel): boolean {
-  return (band.upTo === undefined || score <= band.upTo) && (band.below === undefined || score < band.below);
+  return (
+    (band.upTo === undefined || reaches(band.upTo, score)) &&
+    (band.below === undefined || isBelow(score, band.below))
+  );
 }

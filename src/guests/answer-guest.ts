@@ -39,12 +39,12 @@ export async function answerGuest(
   const reply =
     known === undefined
       ? await callRecorded(
-          { messages, temperature, responseSchema },
+          { messages, temperature, responseSchema, maxOutputTokens: question.maxOutputTokens },
           {
             judge,
             registry,
             scope,
-            tally: createQuestionTally(judge, registry.limits.timeoutMs),
+            tally: createQuestionTally(judge, judge.timeoutMs),
             signal: AbortSignal.any([signal, ...(scope.signal === undefined ? [] : [scope.signal])]),
             step: question.step,
           },

@@ -111,7 +111,13 @@ export class ForwardedJudges {
         const name = this.#options.judge ?? model;
         const [provider = ''] = name.split('/', 1);
         const send: Send = (question, signal) => this.#ask(calls, { ...question, model: name, step }, signal);
-        return { name, provider, model: forwardedModel(name, provider, send) };
+        return {
+          name,
+          provider,
+          options: {},
+          timeoutMs: ANSWER_WITHIN_MS,
+          model: forwardedModel(name, provider, send),
+        };
       },
     };
   }
@@ -160,6 +166,7 @@ interface CallOptions {
     readonly content: string | readonly { readonly text: string }[];
   }[];
   readonly temperature?: number;
+  readonly maxOutputTokens?: number;
   readonly responseFormat?: { readonly schema: object };
   readonly providerOptions?: object;
   readonly abortSignal?: AbortSignal;
@@ -173,13 +180,14 @@ function forwardedModel(name: string, provider: string, send: Send): JudgeModelO
     modelId: name.slice(provider.length + 1),
     async doGenerate(given: never) {
       const options = given as CallOptions;
-      const { text, finishReason, usage, modelId } = await send(
+      const { text, modelId, isThought, ...reply } = await send(
         {
           messages: options.prompt.map(({ role, content }) => ({
             role,
             text: typeof content === 'string' ? content : content.map((part) => part.text).join(''),
           })),
           temperature: options.temperature,
+          maxOutputTokens: options.maxOutputTokens,
           responseSchema:
             options.responseFormat === undefined
               ? undefined
@@ -190,7 +198,8 @@ function forwardedModel(name: string, provider: string, send: Send): JudgeModelO
         },
         options.abortSignal,
       );
-      return { content: [{ type: 'text', text }], finishReason, usage, response: { modelId } };
+      const type = isThought === true ? 'reasoning' : 'text';
+      return { ...reply, content: [{ type, text }], response: { modelId } };
     },
   };
 }

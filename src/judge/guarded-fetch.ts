@@ -3,13 +3,11 @@ import { JudgeError } from './judge-error.ts';
 export interface ReplyLimits {
   /** Largest size of a reply body after decompression, bytes. */
   readonly maxReplyBytes: number;
-  /** Longest pause between two pieces of a reply body, milliseconds. */
-  readonly idleTimeoutMs: number;
 }
 
 /**
  * Creates a `fetch` that follows no redirect (the key and the prompt would go to another server). It also ends a reply that is
- * too large, or that pauses too long. The deadline of the whole call comes from its abort signal.
+ * too large. The deadline of the whole call comes from its abort signal.
  */
 export function createGuardedFetch(
   limits: ReplyLimits,
@@ -34,7 +32,7 @@ function guardBody(body: ReadableStream<Uint8Array>, limits: ReplyLimits): Reada
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await readInTime(reader, limits.idleTimeoutMs);
+        const { done, value } = await reader.read();
         if (done || value === undefined) {
           controller.close();
           return;
@@ -54,22 +52,6 @@ function guardBody(body: ReadableStream<Uint8Array>, limits: ReplyLimits): Reada
     },
     cancel: (reason) => reader.cancel(reason),
   });
-}
-
-async function readInTime(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  idleTimeoutMs: number,
-): Promise<{ done: boolean; value?: Uint8Array | undefined }> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new JudgeError('judge_timeout', `the judge's reply sent nothing for ${idleTimeoutMs} ms`)),
-    idleTimeoutMs,
-  );
-  try {
-    return await Promise.race([reader.read(), promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The stream has failed already, so an error of the cancellation adds nothing. */

@@ -34,6 +34,7 @@ export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps):
     const total = tokens.inputTokens + tokens.outputTokens;
     return await callWithinLimits(request, deps, {
       tokens: total,
+      estimatedUsd: planned.estimatedUsd,
       begin: reservation?.begin,
       book: (bill) => {
         costUsd = bill === 'unknown' ? undefined : findCost(bill, price);
@@ -61,6 +62,8 @@ type Bill = JudgeUsage | 'unknown';
 interface CallTerms {
   /** Estimated number of tokens. */
   readonly tokens: number;
+  /** Cost of a reply without usage, USD. */
+  readonly estimatedUsd: number | undefined;
   readonly begin: CallReservation['begin'];
   readonly book: (bill: Bill) => void;
 }
@@ -68,11 +71,12 @@ interface CallTerms {
 async function callWithinLimits(
   request: JudgeCallRequest,
   deps: JudgeCallDeps,
-  { tokens, begin, book }: CallTerms,
+  { tokens, estimatedUsd, begin, book }: CallTerms,
 ): Promise<AnsweredCall> {
   const { judge, registry, signal, tally } = deps;
   const permit = await acquire(deps, { tokens, signal });
   let usage: JudgeUsage | undefined;
+  let ended: 'answered' | 'overloaded' | undefined;
   try {
     await passChecks(deps, begin);
     const record = startRecord(request.messages, deps);
@@ -81,19 +85,21 @@ async function callWithinLimits(
       if (!fault.isUnbilled) {
         book('unknown');
       }
+      ended = CROWDED.has(fault.code) ? 'overloaded' : undefined;
       tally.countCall();
       reportToBreaker(fault, judge);
       record({ status: 'failed', reply: fault.rawOutput ?? '', error: fault.message });
       throw fault;
     });
     usage = reply.usage;
+    ended = 'answered';
     book(usage ?? 'unknown');
-    const cost = findCost(usage, findPrice(judge.name, registry.prices));
+    const cost = findCost(usage, findPrice(judge.name, registry.prices)) ?? estimatedUsd;
     tally.countCall(reply, cost);
     judge.breaker?.succeeded();
     return answerCall(reply, cost, record);
   } finally {
-    permit?.release(usage?.totalTokens);
+    permit?.release(usage?.totalTokens, ended);
   }
 }
 
@@ -165,6 +171,9 @@ async function callInTime(request: JudgeCallRequest, deps: JudgeCallDeps): Promi
   }
 }
 
+/** Faults of a provider that gets more calls than it takes. */
+const CROWDED: ReadonlySet<string> = new Set(['judge_timeout', 'judge_rate_limited']);
+
 function reportToBreaker(fault: JudgeError, judge: ResolvedJudge): void {
   switch (fault.code) {
     case 'judge_unavailable':
@@ -175,6 +184,7 @@ function reportToBreaker(fault: JudgeError, judge: ResolvedJudge): void {
     case 'judge_malformed':
     case 'judge_refused':
     case 'judge_misconfigured':
+    case 'judge_window':
     case 'judge_rate_limited':
       judge.breaker?.succeeded();
       return;

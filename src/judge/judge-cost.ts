@@ -3,7 +3,9 @@ import type { JudgeUsage } from './judge-execution.ts';
 
 const MILLION = 1_000_000;
 
-type PricedUsage = Partial<Pick<JudgeUsage, 'inputTokens' | 'outputTokens' | 'cachedInputTokens'>>;
+type PricedUsage = Partial<Pick<JudgeUsage, 'inputTokens' | 'outputTokens' | 'cachedInputTokens'>> & {
+  readonly cacheWriteTokens?: number | undefined;
+};
 
 /** Computes the cost of a usage in US dollars; undefined when the price or one of the two counts is unknown. */
 export function findCost(usage: PricedUsage | undefined, price: ModelPrice | undefined): number | undefined {
@@ -11,6 +13,10 @@ export function findCost(usage: PricedUsage | undefined, price: ModelPrice | und
     return undefined;
   }
   const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
-  const input = (usage.inputTokens - cached) * price.input + cached * (price.cachedInput ?? price.input);
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached);
+  const input =
+    (usage.inputTokens - cached - written) * price.input +
+    cached * (price.cachedInput ?? price.input) +
+    written * (price.cacheWrite ?? price.input);
   return (input + usage.outputTokens * price.output) / MILLION;
 }

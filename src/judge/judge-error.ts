@@ -19,6 +19,7 @@ const RETRYABLE: Record<JudgeErrorCode, boolean> = {
   judge_malformed: false,
   judge_refused: false,
   judge_misconfigured: false,
+  judge_window: true,
   budget_exhausted: true,
   cancelled: true,
   overloaded: true,
@@ -33,6 +34,7 @@ const KINDS: Record<JudgeErrorCode, string> = {
   judge_malformed: 'malformed reply',
   judge_refused: 'refusal',
   judge_misconfigured: 'configuration',
+  judge_window: 'window',
   budget_exhausted: 'budget',
   cancelled: 'cancelled',
   overloaded: 'queue full',
@@ -43,6 +45,7 @@ const UNBILLED: ReadonlySet<JudgeErrorCode> = new Set([
   'judge_rate_limited',
   'judge_unauthorised',
   'judge_misconfigured',
+  'judge_window',
   'budget_exhausted',
   'overloaded',
 ]);

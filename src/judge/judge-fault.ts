@@ -1,4 +1,6 @@
 import { AppError, listCauses } from '../domain/errors.ts';
+import { type ErrorBody, readErrorBody, readErrorInReply } from './error-body.ts';
+import { isFilterFault, isRejectedText } from './fault-words.ts';
 import { JudgeError, type JudgeErrorOptions, quoteText } from './judge-error.ts';
 import { retryAfterMs } from '../outbound/http/retry-after.ts';
 
@@ -15,6 +17,36 @@ interface ApiFault {
 
 const API_CALL_ERROR = Symbol.for('vercel.ai.error.AI_APICallError');
 
+/** Error that a chat completion has inside it. */
+export class ErrorInCompletion extends Error {
+  /** Body of the reply, under the name that the AI SDK's `InvalidResponseDataError` gives it. */
+  readonly data: unknown;
+
+  constructor(data: unknown) {
+    super('the completion ended with an error');
+    this.data = data;
+  }
+}
+
+/** Text of a model that its server refused, because it does not fit the schema. */
+export interface RejectedText {
+  readonly text: string;
+  /** Words of the server. */
+  readonly said: string;
+}
+
+/** Finds the model's text in an error with which a server refuses it; undefined for any other error. */
+export function findRejectedText(thrown: unknown): RejectedText | undefined {
+  const fault = listCauses(thrown).find(isApiFault);
+  const body = fault?.responseBody ?? '';
+  const error = fault?.statusCode === 200 ? readErrorInReply(body, 0) : readErrorBody(body, 0);
+  const status = fault?.statusCode === 200 ? error?.status : fault?.statusCode;
+  const mayReject = status === 400 || status === 422 || status === 500;
+  return mayReject && error !== undefined && isRejectedText(error)
+    ? { text: error.rejected ?? '', said: quoteText(error.said) }
+    : undefined;
+}
+
 /** Turns any error of a model call into a `JudgeError` with the right code. */
 export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
   for (const fault of listCauses(thrown)) {
@@ -28,6 +60,12 @@ export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
   for (const fault of listCauses(thrown)) {
     if (isApiFault(fault)) {
       return fromApiFault(fault, thrown, nowMs);
+    }
+    const inside = readErrorInReply((fault as { readonly data?: unknown }).data, nowMs);
+    if (inside !== undefined) {
+      // A completion may have cost the model's work, so its call is not repeated at once.
+      const repeatable = !(fault instanceof ErrorInCompletion);
+      return fromErrorInReply(inside, '', { cause: fault, repeatable });
     }
   }
   return fromUnknown(thrown);
@@ -138,90 +176,133 @@ const DEPLOY_WAIT_MS = 5 * 60_000;
 /** Statuses of a gateway that stopped waiting; the model may have answered. */
 const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([408, 504]);
 
+/** An error of a provider: a status with words. */
+interface ProviderFault {
+  readonly status: number;
+  /** Name of the status and the address, as messages have them. */
+  readonly where: string;
+  readonly said: string;
+  /** Code and words, by which a filter and a spent quota are recognised. */
+  readonly error: ErrorBody | undefined;
+  readonly location?: string | undefined;
+  readonly options: JudgeErrorOptions;
+}
+
 function fromStatus(fault: ApiFault, status: number, nowMs: number): JudgeError {
-  const said = quoteText(fault.message);
-  const where = fault.url === undefined ? '' : ` (${fault.url})`;
-  const after = retryAfterMs(fault.responseHeaders, nowMs);
-  const options = {
-    cause: fault,
-    details: { status, body: quoteText(fault.responseBody ?? '') },
-    kind: `HTTP ${status}`,
-    isUnbilled: !GATEWAY_TIMEOUTS.has(status),
-  };
+  const body = fault.responseBody ?? '';
   if (status < 300) {
-    return fromOkReply(fault, { cause: fault, details: options.details });
+    return fromOkReply(fault, body, nowMs);
   }
-  if (status === 401 || status === 402 || status === 403 || isQuotaFault(status, fault)) {
-    const message = `the judge provider refuses the key or the account, HTTP ${status}${where}: ${said}`;
-    return new JudgeError('judge_unauthorised', message, { ...options, retryAfterMs: after });
+  const error = readErrorBody(body, nowMs);
+  return fromProvider({
+    status,
+    where: `HTTP ${status}${showAddress(fault)}`,
+    said: quoteText(error?.said || (isWebPage(fault) ? '' : body) || fault.message),
+    error,
+    location: fault.responseHeaders?.['location'],
+    options: {
+      cause: fault,
+      details: { status, body: quoteText(body) },
+      kind: `HTTP ${status}`,
+      retryAfterMs: retryAfterMs(fault.responseHeaders, nowMs) ?? error?.retryAfterMs,
+      repeatable: true,
+    },
+  });
+}
+
+/** Builds the error that a reply with status 200 contains. It means what its status means. */
+function fromErrorInReply(error: ErrorBody, address: string, options: JudgeErrorOptions): JudgeError {
+  const { status, said } = error;
+  return fromProvider({
+    status,
+    where: `error ${status} in a reply with HTTP 200${address}`,
+    said: quoteText(said === '' ? 'no reason given' : said),
+    error,
+    options: {
+      ...options,
+      details: { status, body: quoteText(said) },
+      kind: `error ${status}`,
+      retryAfterMs: error.retryAfterMs,
+    },
+  });
+}
+
+function showAddress({ url }: ApiFault): string {
+  return url === undefined ? '' : ` (${url})`;
+}
+
+function fromProvider(fault: ProviderFault): JudgeError {
+  const { status, where, said, error } = fault;
+  const { repeatable = false, ...rest } = fault.options;
+  const options = { ...rest, isUnbilled: !GATEWAY_TIMEOUTS.has(status) };
+  if (error !== undefined && status !== 401 && status !== 429 && isFilterFault(error)) {
+    const message = `the judge refused to answer, ${where}: ${said}`;
+    return new JudgeError('judge_refused', message, options);
+  }
+  if (status === 401 || status === 402 || status === 403 || isQuotaFault(status, error)) {
+    const message = `the judge provider refuses the key or the account, ${where}: ${said}`;
+    return new JudgeError('judge_unauthorised', message, options);
   }
   if (status === 429) {
-    const message = `the judge provider limits the rate, HTTP 429${where}: ${said}`;
-    return new JudgeError('judge_rate_limited', message, {
-      ...options,
-      retryAfterMs: after,
-      repeatable: true,
-    });
+    const message = `the judge provider limits the rate, ${where}: ${said}`;
+    return new JudgeError('judge_rate_limited', message, { ...options, repeatable });
   }
   if (status === 408 || status === 409 || status >= 500) {
-    const message = `the judge provider failed, HTTP ${status}${where}: ${said}`;
-    return new JudgeError('judge_unavailable', message, {
-      ...options,
-      retryAfterMs: after,
-      repeatable: true,
-    });
+    const message = `the judge provider failed, ${where}: ${said}`;
+    return new JudgeError('judge_unavailable', message, { ...options, repeatable });
   }
-  return fromRefusedRequest(fault, status, { ...options, retryAfterMs: after });
+  return fromRefusedRequest(fault, options);
 }
 
 /** Builds the error of a refused request. 404 and redirects may pass: a proxy answers so during a deploy. */
-function fromRefusedRequest(fault: ApiFault, status: number, options: JudgeErrorOptions): JudgeError {
-  const where = fault.url === undefined ? '' : ` (${fault.url})`;
-  const reply = quoteText(fault.message);
-  const target = fault.responseHeaders?.['location'];
+function fromRefusedRequest(
+  { status, where, said, location }: ProviderFault,
+  options: JudgeErrorOptions,
+): JudgeError {
   const mayPass = status < 400 || status === 404;
   const hint =
     status < 400
-      ? `it redirects to ${quoteText(target ?? '?')}: set the final address as baseURL`
+      ? `it redirects to ${quoteText(location ?? '?')}: set the final address as baseURL`
       : status === 404
-        ? `no such model or path: ${reply}`
-        : reply;
+        ? `no such model or path: ${said}`
+        : said;
   return new JudgeError(
     'judge_misconfigured',
-    `the judge provider refuses the request, HTTP ${status}${where}: ${hint}`,
+    `the judge provider refuses the request, ${where}: ${hint}`,
     mayPass
       ? { ...options, mayPass, retryAfterMs: Math.max(options.retryAfterMs ?? 0, DEPLOY_WAIT_MS) }
       : options,
   );
 }
 
-function isQuotaFault(status: number, fault: ApiFault): boolean {
-  return status === 429 && /insufficient_quota|billing/i.test(fault.responseBody ?? '');
+function isQuotaFault(status: number, error: ErrorBody | undefined): boolean {
+  return status === 429 && /insufficient_quota|billing/i.test(`${error?.codes} ${error?.said}`);
+}
+
+function isWebPage({ responseHeaders, responseBody }: ApiFault): boolean {
+  const type = responseHeaders?.['content-type'] ?? '';
+  return /text\/html/i.test(type) || /^\s*<(!doctype|html)/i.test(responseBody ?? '');
 }
 
 /**
- * Turns a 2xx reply without a chat completion into an error: a web page means a proxy or a login page in between, anything else
- * a broken reply.
+ * Turns a 2xx reply without a chat completion into an error: that of the body; a web page means a proxy or a login page in between;
+ * anything else is a broken reply.
  */
-function fromOkReply(
-  fault: ApiFault,
-  options: { cause: unknown; details: Readonly<Record<string, unknown>> },
-): JudgeError {
-  const type = fault.responseHeaders?.['content-type'] ?? '';
-  if (/text\/html/i.test(type) || /^\s*<(!doctype|html)/i.test(fault.responseBody ?? '')) {
+function fromOkReply(fault: ApiFault, body: string, nowMs: number): JudgeError {
+  const options = { cause: fault, details: { status: fault.statusCode, body: quoteText(body) } };
+  if (isWebPage(fault)) {
     return new JudgeError(
       'judge_unavailable',
-      `the judge's address answers with a web page${fault.url === undefined ? '' : ` (${fault.url})`}: check baseURL, and whether a proxy or a login page is in between`,
+      `the judge's address answers with a web page${showAddress(fault)}: check baseURL, and whether a proxy or a login page is in between`,
       { ...options, kind: 'web page', isUnbilled: true },
     );
   }
-  return new JudgeError(
-    'judge_malformed',
-    `the judge's reply is no chat completion: ${quoteText(fault.message)}`,
-    {
-      ...options,
-      rawOutput: fault.responseBody,
-      repeatable: true,
-    },
-  );
+  const error = readErrorInReply(body, nowMs);
+  return error === undefined
+    ? new JudgeError(
+        'judge_malformed',
+        `the judge's reply is no chat completion: ${quoteText(fault.message)}`,
+        { ...options, rawOutput: fault.responseBody, repeatable: true },
+      )
+    : fromErrorInReply(error, showAddress(fault), { cause: fault, repeatable: true });
 }

@@ -1,8 +1,12 @@
 import { readEnvironment } from '../config/environment.ts';
+import { isCloud, isLocal } from './provider-hosts.ts';
+import { outboundFetch } from '../outbound/http/proxies.ts';
 import { createBatchedFetch } from './batch/batched-fetch.ts';
 import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { JudgeError } from './judge-error.ts';
+import { JudgeWindow } from './judge-window.ts';
+import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import type { JudgeModelObject } from './model-call.ts';
 import { createProviderGate, type ProviderGate } from './limits/provider-gate.ts';
@@ -20,10 +24,19 @@ interface JudgeProviderConfig {
   readonly batch?: 'openai' | undefined;
 }
 
+/** Settings of the calls to one judge. */
+export interface JudgeOptions {
+  /** Total time of one question, without its waits for the provider's limits. */
+  readonly timeoutMs?: number | undefined;
+  /** Most tokens of one reply, thoughts included. */
+  readonly maxOutputTokens?: number | undefined;
+  /** Tokens that the model reads and writes in one call. */
+  readonly contextTokens?: number | undefined;
+}
+
 /** Limits of judge calls with their defaults; tests and the serving side may set other values. */
 export interface JudgeLimits {
   readonly maxReplyBytes: number;
-  readonly idleTimeoutMs: number;
   /** Total time of one question, without its waits for the provider's limits. */
   readonly timeoutMs: number;
   /** Repeats of one call after 429, 5xx and network faults. */
@@ -39,7 +52,6 @@ export interface JudgeLimits {
 
 const DEFAULT_LIMITS: JudgeLimits = {
   maxReplyBytes: 4 * 1024 * 1024,
-  idleTimeoutMs: 30_000,
   timeoutMs: 90_000,
   maxRetries: 2,
   firstRetryMs: 500,
@@ -49,6 +61,13 @@ const DEFAULT_LIMITS: JudgeLimits = {
   breakerFailures: 8,
   breakerOpenMs: 30_000,
 };
+
+/** Time limit of a question to a model on this machine or in a private network: it may be slow, and have one slot. */
+const LOCAL_TIMEOUT_MS = 5 * 60_000;
+
+/** Most calls at the same time to a provider without a configured number; and the first number for a provider that is no known cloud. */
+export const MOST_CALLS = 16;
+const FIRST_CALLS = 2;
 
 export interface JudgeRegistryDeps {
   readonly fetch: typeof globalThis.fetch;
@@ -60,6 +79,8 @@ export interface JudgeRegistryDeps {
 
 export interface JudgesConfig {
   readonly providers?: Readonly<Record<string, JudgeProviderConfig>> | undefined;
+  /** By `provider/model`. */
+  readonly options?: Readonly<Record<string, JudgeOptions>> | undefined;
   readonly prices?: PriceTable | undefined;
   /** `provider/model` for scorers that name no judge. */
   readonly default?: string | undefined;
@@ -72,9 +93,14 @@ export interface ResolvedJudge {
   /** `provider/model` as configured. */
   readonly name: string;
   readonly provider: string;
+  readonly options: JudgeOptions;
+  /** Total time of one question, milliseconds, without its waits for the provider's limits. */
+  readonly timeoutMs: number;
   /** Absent for model objects: the program that made the object limits its calls. */
   readonly gate?: ProviderGate;
   readonly breaker?: CircuitBreaker;
+  /** Absent for model objects: the program that made the object knows its window. */
+  readonly window?: JudgeWindow;
   /** True when questions to the judge can go into batches. */
   readonly isBatched?: boolean;
 }
@@ -89,13 +115,15 @@ export interface JudgeRegistry {
    * asks.
    */
   resolve(model: string | JudgeModelObject, step?: string): Promise<ResolvedJudge>;
+  /** Returns the window of a configured judge. */
+  windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
   breakerOf(model: string): BreakerState;
 }
 
 const OPENAI = { baseURL: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' };
 
-type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched'>> & {
+type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched' | 'timeoutMs'>> & {
   model(id: string): Promise<JudgeModelObject>;
 };
 
@@ -103,13 +131,15 @@ type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched'>> 
 export function createJudgeRegistry(
   config: JudgesConfig = {},
   deps: JudgeRegistryDeps = {
-    fetch: (...args) => globalThis.fetch(...args),
+    fetch: outboundFetch,
     now: Date.now,
     random: Math.random,
   },
 ): JudgeRegistry {
   const limits: JudgeLimits = { ...DEFAULT_LIMITS, ...config.limits };
+  const { options = {} } = config;
   const providers = new Map<string, Provider>();
+  const windows = new Map<string, JudgeWindow>();
 
   function findProvider(name: string, modelName: string): Provider {
     let provider = providers.get(name);
@@ -120,6 +150,15 @@ export function createJudgeRegistry(
     return provider;
   }
 
+  function findWindow(model: string): JudgeWindow {
+    const { baseURL = OPENAI.baseURL } = config.providers?.[model.split('/', 1)[0] ?? ''] ?? {};
+    const isOwn = URL.canParse(baseURL) && isOwnNetwork(new URL(baseURL).hostname);
+    const { contextTokens } = config.options?.[model] ?? {};
+    const window = windows.get(model) ?? new JudgeWindow(model, { contextTokens, isOwn });
+    windows.set(model, window);
+    return window;
+  }
+
   return {
     defaultModel: config.default,
     prices: config.prices ?? {},
@@ -127,19 +166,26 @@ export function createJudgeRegistry(
     deps,
     async resolve(model) {
       if (typeof model !== 'string') {
-        return { model, name: `${model.provider}/${model.modelId}`, provider: model.provider };
+        const { provider, modelId } = model;
+        const { timeoutMs } = limits;
+        return { model, name: `${provider}/${modelId}`, provider, options: {}, timeoutMs };
       }
       const { provider: name, modelId } = splitModelName(model);
       const provider = findProvider(name, model);
+      const own = (Object.hasOwn(options, model) ? options[model] : undefined) ?? {};
       return {
         model: await provider.model(modelId),
         name: model,
         provider: name,
+        options: own,
+        timeoutMs: own.timeoutMs ?? provider.timeoutMs,
         gate: provider.gate,
         breaker: provider.breaker,
         isBatched: provider.isBatched,
+        window: findWindow(model),
       };
     },
+    windowOf: findWindow,
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
   };
 }
@@ -203,19 +249,25 @@ function openProvider(
       baseURL,
       fetch,
       supportsStructuredOutputs: true,
+      // OpenAI's models that think refuse the former name of the limit; all of them take the present one.
+      ...(baseURL === OPENAI.baseURL ? { transformRequestBody: nameOutputLimit } : {}),
       ...(apiKey === undefined ? {} : { apiKey }),
     }).chatModel(id);
   }
 
+  const timeoutMs = isLocal(baseURL) ? (config.limits?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
   return {
     isBatched,
+    timeoutMs,
     gate: createProviderGate(
       {
-        concurrency: settings.concurrency ?? 16,
+        concurrency: settings.concurrency ?? MOST_CALLS,
+        startsAt: settings.concurrency === undefined && !isCloud(baseURL) ? FIRST_CALLS : undefined,
         requestsPerMinute: settings.requestsPerMinute,
         tokensPerMinute: settings.tokensPerMinute,
         maxQueued: limits.maxQueued,
-        maxWaitMs: limits.maxQueueWaitMs,
+        // A queue before a slow server moves as slowly as the server.
+        maxWaitMs: config.limits?.maxQueueWaitMs ?? Math.max(limits.maxQueueWaitMs, timeoutMs / 2),
       },
       deps,
     ),
@@ -227,6 +279,10 @@ function openProvider(
       return model;
     },
   };
+}
+
+function nameOutputLimit({ max_tokens: limit, ...body }: Record<string, unknown>): Record<string, unknown> {
+  return limit === undefined ? body : { ...body, max_completion_tokens: limit };
 }
 
 let registry = createJudgeRegistry();

@@ -1,5 +1,6 @@
 import { hashValue } from '../domain/identity.ts';
 import { readErrorMessage } from '../domain/errors.ts';
+import { leaveOutBinary } from './binary-content.ts';
 import type { JudgeCallDeps } from './call-deps.ts';
 import type { AnsweredCall } from './call-record.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
@@ -15,9 +16,11 @@ import {
 import type { ChatMessage, JudgeModelObject, ModelReply } from './model-call.ts';
 import { createQuestionTally, type QuestionTally } from './limits/question-tally.ts';
 import { defaultRedactor } from './redaction/redaction.ts';
+import { findOutputLimit } from './output-limit.ts';
 import { callRepeatedly } from './repeated-call.ts';
 import { readJsonReply } from './reply/reply-json.ts';
 import { schemaShape } from './reply/schema-shape.ts';
+import { withoutThoughts } from './reply/thoughts.ts';
 
 export type { JudgeCall, JudgeExecution } from './judge-execution.ts';
 export type { JudgeSchema } from './reply/judge-schema.ts';
@@ -30,7 +33,7 @@ export interface JudgeSettings {
   temperature?: number | undefined;
   /** Repeats of one call after 429, 5xx and network faults. Default 2. */
   maxRetries?: number | undefined;
-  /** Total time of the question in milliseconds, without waits for the provider's limits. Default 90,000. */
+  /** Total time of the question in milliseconds, without waits for the provider's limits. Default: the time limit of the judge. */
   timeoutMs?: number | undefined;
   abortSignal?: AbortSignal | undefined;
   /** False: everything is sent unredacted. */
@@ -84,8 +87,8 @@ const MAX_ATTEMPTS = 2;
  */
 export async function askForObject<T>(model: JudgeModel, question: ObjectQuestion<T>): Promise<Answer<T>> {
   const schema = await resolveSchema(question.schema);
-  const read = (text: string): SchemaVerdict<T> => {
-    const verdict = readJsonReply(text, schema.validate);
+  const read = ({ text }: ReplyText, prompt: string): SchemaVerdict<T> => {
+    const verdict = readJsonReply(text, schema.validate, prompt);
     const fault = verdict.ok ? question.check?.(verdict.value) : undefined;
     return fault === undefined ? verdict : { ok: false, fault };
   };
@@ -98,15 +101,20 @@ export async function askForObject<T>(model: JudgeModel, question: ObjectQuestio
   });
 }
 
-/** Asks for a text. Throws `JudgeError` with `execution`. An empty answer is malformed unless `allowEmpty` is set. */
+/**
+ * Asks for a text; thoughts are no part of it. Throws `JudgeError` with `execution`. An empty answer is malformed unless `allowEmpty`
+ * is set.
+ */
 export function askForText(model: JudgeModel, question: TextQuestion): Promise<Answer<string>> {
   return ask(model, question, {
     ...writeMessages(question),
     schema: undefined,
-    read: (text) =>
-      text.trim() === '' && question.allowEmpty !== true
+    read: ({ text: said, isThought }) => {
+      const text = isThought === true ? '' : withoutThoughts(said);
+      return text === '' && question.allowEmpty !== true
         ? { ok: false, fault: 'it is empty' }
-        : { ok: true, value: text },
+        : { ok: true, value: text };
+    },
     again: (fault) => `${REPEAT_MARK}${fault}. Give the whole answer again.`,
   });
 }
@@ -132,11 +140,14 @@ function tellFormat({ jsonSchema }: ResolvedSchema<unknown>): string {
   return `${rule}${full}`;
 }
 
+type ReplyText = Pick<ModelReply, 'text' | 'isThought'>;
+
 interface Form<T> {
   readonly system: string;
   readonly prompt: string;
   readonly schema: ResolvedSchema<T> | undefined;
-  readonly read: (text: string) => SchemaVerdict<T>;
+  /** Reads the answer from a reply to the prompt. */
+  readonly read: (reply: ReplyText, prompt: string) => SchemaVerdict<T>;
   readonly again: (fault: string) => string;
 }
 
@@ -145,7 +156,8 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
   const registry = scope.judges ?? configuredJudges();
   const judge = await registry.resolve(model, question.step);
   const settings = question.settings ?? {};
-  const clean = createRedaction(scope, settings);
+  const redact = createRedaction(scope, settings);
+  const clean = (text: string): string => redact(leaveOutBinary(text));
   const system = clean(form.system);
   const prompt = clean(form.prompt);
   const signals = [settings.abortSignal, scope.signal].filter((signal) => signal !== undefined);
@@ -159,7 +171,7 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
       judge,
       registry,
       scope,
-      tally: createQuestionTally(judge, settings.timeoutMs ?? registry.limits.timeoutMs),
+      tally: createQuestionTally(judge, settings.timeoutMs ?? judge.timeoutMs),
       signal: AbortSignal.any(signals),
       step: question.step ?? '',
     },
@@ -197,7 +209,7 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
   const key = hashValue([deps.judge.name, system, asked, temperature, form.schema?.jsonSchema ?? null]);
   for (;;) {
     const known = cache.get(key);
-    const value = known === undefined ? undefined : form.read(known.text);
+    const value = known === undefined ? undefined : form.read(known, prompt);
     if (value?.ok === true) {
       deps.scope.onReuse?.(deps.judge.name);
       const output = { output: value.value, cost: 0 };
@@ -241,7 +253,7 @@ async function converse<T>(
   ];
   for (let attempt = 1; ; attempt += 1) {
     const { reply, record } = await callForAttempt(conversation, messages, attempt);
-    const verdict = judgeReply(reply, form);
+    const verdict = judgeReply(reply, form, prompt);
     if (verdict.ok) {
       record();
       remember(reply);
@@ -272,8 +284,10 @@ async function callForAttempt<T>(
     form.schema?.jsonSchema === undefined
       ? undefined
       : { jsonSchema: form.schema.jsonSchema, strict: form.schema.strict };
+  // A schema without a JSON Schema says nothing of its size: its reply gets the room of a text.
+  const maxOutputTokens = findOutputLimit(form.schema?.jsonSchema, Buffer.byteLength(prompt));
   try {
-    return await callRepeatedly({ messages, temperature, responseSchema }, maxRetries, deps);
+    return await callRepeatedly({ messages, temperature, responseSchema, maxOutputTokens }, maxRetries, deps);
   } catch (thrown) {
     if (thrown instanceof JudgeError) {
       throw addExecution(thrown, deps.tally, prompt, attempt);
@@ -284,18 +298,24 @@ async function callForAttempt<T>(
 
 type ReplyVerdict<T> = SchemaVerdict<T> & { readonly refused?: boolean };
 
-function judgeReply<T>(reply: ModelReply, form: Form<T>): ReplyVerdict<T> {
+function judgeReply<T>(reply: ModelReply, form: Form<T>, prompt: string): ReplyVerdict<T> {
   if (reply.finishReason === 'content-filter') {
-    const said = reply.text === '' ? 'its provider filtered the answer' : quoteText(reply.text);
+    const why = reply.serverWords === undefined ? '' : ` (${quoteText(reply.serverWords)})`;
+    const said = reply.text === '' ? `its provider filtered the answer${why}` : quoteText(reply.text);
     return { ok: false, fault: `the judge refused to answer: ${said}`, refused: true };
   }
+  if (reply.serverWords !== undefined) {
+    return { ok: false, fault: `its server refused it: ${quoteText(reply.serverWords)}` };
+  }
   if (reply.finishReason === 'length') {
-    return { ok: false, fault: 'it was cut off at the output limit; be shorter' };
+    const at = reply.usage?.outputTokens;
+    const limit = at === undefined ? 'the output limit' : `${at} tokens`;
+    return { ok: false, fault: `it was cut off at ${limit}; be shorter` };
   }
   if (reply.finishReason === 'error' || reply.finishReason === 'interrupted') {
     return { ok: false, fault: 'it ended before it was complete' };
   }
-  return form.read(reply.text);
+  return form.read(reply, prompt);
 }
 
 function toJudgeError(verdict: { fault: string; refused?: boolean }, reply: ModelReply): JudgeError {

@@ -1,4 +1,7 @@
+import { readErrorInReply, readFirstChoice } from './error-body.ts';
+import { isFilterFinish } from './fault-words.ts';
 import { JudgeError } from './judge-error.ts';
+import { ErrorInCompletion, findRejectedText } from './judge-fault.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { untilAborted } from '../domain/waits.ts';
@@ -20,6 +23,8 @@ export interface ChatMessage {
 export interface ModelCall {
   readonly messages: readonly ChatMessage[];
   readonly temperature: number | undefined;
+  /** Most tokens of the reply, thoughts included. Undefined: the model's own limit. */
+  readonly maxOutputTokens: number | undefined;
   /** Sent as a parameter of the request when present. */
   readonly responseSchema: { readonly jsonSchema: object; readonly strict: boolean } | undefined;
   readonly signal: AbortSignal;
@@ -33,9 +38,18 @@ export interface ModelReply {
   readonly usage: JudgeUsage | undefined;
   /** Name of the model in the reply. */
   readonly modelId: string | undefined;
+  /** True when the server filed the whole text under the thoughts. */
+  readonly isThought?: boolean | undefined;
+  /** True when the server sent thoughts beside the text. */
+  readonly hasThoughts?: boolean | undefined;
+  /** Words of the server about a text that it refused or filtered. */
+  readonly serverWords?: string | undefined;
 }
 
-/** Calls a model once. Throws the error that the model object throws; a reply in an unknown shape is `judge_malformed`. */
+/**
+ * Calls a model once. Throws the error that the model object throws; a reply in an unknown shape is `judge_malformed`. An error about
+ * the model's own text is a reply with that text.
+ */
 export async function callModel(model: JudgeModelObject, call: ModelCall): Promise<ModelReply> {
   const options = {
     prompt: call.messages.map((message) =>
@@ -44,11 +58,21 @@ export async function callModel(model: JudgeModelObject, call: ModelCall): Promi
         : { role: message.role, content: [{ type: 'text', text: message.text }] },
     ),
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
+    ...(call.maxOutputTokens === undefined ? {} : { maxOutputTokens: call.maxOutputTokens }),
     ...responseFormat(call.responseSchema),
     abortSignal: call.signal,
   };
-  // A model object may ignore its signal.
-  return readReply(await untilAborted(model.doGenerate(options as never), call.signal));
+  try {
+    // A model object may ignore its signal.
+    return readReply(await untilAborted(model.doGenerate(options as never), call.signal));
+  } catch (thrown) {
+    const rejected = findRejectedText(thrown);
+    if (rejected === undefined) {
+      throw thrown;
+    }
+    const { text, said } = rejected;
+    return { text, finishReason: 'error', usage: undefined, modelId: undefined, serverWords: said };
+  }
 }
 
 function responseFormat(schema: ModelCall['responseSchema']): object {
@@ -65,41 +89,75 @@ function readReply(result: unknown): ModelReply {
   if (!isObject(result) || !Array.isArray(result['content'])) {
     throw new JudgeError('judge_malformed', 'the judge model object returned no content list');
   }
-  const structured = result['structuredOutputText'];
-  const parts = result['content'].filter(isObject).filter((part) => part['type'] === 'text');
-  const finish = result['finishReason'];
-  const unified = isObject(finish) ? finish['unified'] : finish;
-  const response = result['response'];
-  const modelId = isObject(response) ? response['modelId'] : undefined;
+  const { response, structuredOutputText: structured } = result;
+  const { body, modelId } = isObject(response) ? response : {};
+  if (isObject(body) && readErrorInReply(body, 0) !== undefined) {
+    throw new ErrorInCompletion(body);
+  }
+  const said = typeof structured === 'string' ? structured : joinParts(result['content'], 'text');
+  const thoughts = joinParts(result['content'], 'reasoning').trim();
+  // A server with a parser for thoughts files the whole reply of a model that does not think under them.
+  const isThought = said.trim() === '' && /^[{[][\s\S]*[}\]]$/.test(thoughts);
   return {
-    text:
-      typeof structured === 'string'
-        ? structured
-        : parts.map((part) => (typeof part['text'] === 'string' ? part['text'] : '')).join(''),
-    finishReason: typeof unified === 'string' ? unified : 'other',
+    text: isThought ? thoughts : said,
+    ...readFinish(result, body, said),
     usage: readUsage(result['usage']),
     modelId: typeof modelId === 'string' && modelId !== '' ? modelId : undefined,
+    ...(isThought ? { isThought } : {}),
+    ...(thoughts === '' ? {} : { hasThoughts: true }),
   };
+}
+
+/** Reads how a reply ended: v2 has one word, v3 and v4 have the word of the provider beside it. */
+function readFinish(
+  { finishReason: finish, serverWords }: Readonly<Record<string, unknown>>,
+  body: unknown,
+  said: string,
+): Pick<ModelReply, 'finishReason' | 'serverWords'> {
+  const { unified, raw } = isObject(finish) ? finish : { unified: finish, raw: finish };
+  const message = readFirstChoice(body)?.['message'];
+  const isRefusal = isObject(message) && said !== '' && message['refusal'] === said;
+  const isFiltered = typeof raw === 'string' && isFilterFinish(raw);
+  const words = isFiltered ? raw : serverWords;
+  return {
+    finishReason:
+      isFiltered || isRefusal ? 'content-filter' : typeof unified === 'string' ? unified : 'other',
+    ...(typeof words === 'string' ? { serverWords: words } : {}),
+  };
+}
+
+function joinParts(content: readonly unknown[], type: string): string {
+  return content
+    .filter(isObject)
+    .map((part) => (part['type'] === type && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('');
 }
 
 function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** Reads the usage: v2 has flat counts, v3 and v4 nest them by direction. */
+/**
+ * Reads the usage: v2 has flat counts, v3 and v4 nest them by direction. Thoughts that the server counts in the total alone are output.
+ * A usage without input tokens is none: each call reads some.
+ */
 function readUsage(usage: unknown): JudgeUsage | undefined {
   if (!isObject(usage)) {
     return undefined;
   }
   const { inputTokens: input, outputTokens: output } = usage;
-  const inputTokens = isObject(input) ? count(input['total']) : count(input);
-  const outputTokens = isObject(output) ? count(output['total']) : count(output);
-  const sum =
-    inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
+  const inputTokens = (isObject(input) ? count(input['total']) : count(input)) || undefined;
+  const told = isObject(output) ? count(output['total']) : count(output);
+  const raw = isObject(usage['raw']) ? usage['raw'] : {};
+  const total = count(usage['totalTokens']) ?? count(raw['total_tokens']);
+  if (inputTokens === undefined) {
+    return undefined;
+  }
+  const outputTokens = Math.max(told ?? 0, (total ?? 0) - inputTokens) || told;
   const read: JudgeUsage = {
     inputTokens,
     outputTokens,
-    totalTokens: count(usage['totalTokens']) ?? sum,
+    totalTokens: outputTokens === undefined ? total : inputTokens + outputTokens,
     reasoningTokens: isObject(output) ? count(output['reasoning']) : count(usage['reasoningTokens']),
     cachedInputTokens: isObject(input) ? count(input['cacheRead']) : count(usage['cachedInputTokens']),
     cacheCreationInputTokens: isObject(input) ? count(input['cacheWrite']) : undefined,

@@ -3,6 +3,7 @@ import type { JudgeCallDeps, JudgeCallRequest } from './call-deps.ts';
 import type { AnsweredCall } from './call-record.ts';
 import { callJudge } from './judge-call.ts';
 import { JudgeError } from './judge-error.ts';
+import { noteThoughts, thinkingRoom } from './output-limit.ts';
 import { readRefusedSettings, rememberRefusal } from './refused-settings.ts';
 
 /**
@@ -19,17 +20,45 @@ export async function callRepeatedly(
     const refused = readRefusedSettings(name);
     const responseSchema = refused.responseSchema ? undefined : request.responseSchema;
     const temperature = refused.temperature ? undefined : request.temperature;
+    const maxOutputTokens = refused.maxOutputTokens ? undefined : limitOutput(request, deps);
     try {
-      return await callJudge({ messages: request.messages, responseSchema, temperature }, deps);
+      const question = { messages: request.messages, responseSchema, temperature, maxOutputTokens };
+      const answered = await callWithinWindow(question, deps);
+      noteThoughts(name, answered.reply);
+      return answered;
     } catch (thrown) {
       const fault = thrown as JudgeError;
-      const sent = { temperature: temperature !== undefined, responseSchema: responseSchema !== undefined };
+      const sent = {
+        temperature: temperature !== undefined,
+        responseSchema: responseSchema !== undefined,
+        maxOutputTokens: maxOutputTokens !== undefined,
+      };
       if (!(thrown instanceof JudgeError) || !rememberRefusal(name, fault, sent)) {
         await waitBeforeRepeat(fault, { repeats, maxRetries }, deps);
         repeats += 1;
       }
     }
   }
+}
+
+function limitOutput({ maxOutputTokens }: JudgeCallRequest, { judge }: JudgeCallDeps): number | undefined {
+  const needed = maxOutputTokens === undefined ? undefined : maxOutputTokens + thinkingRoom(judge.name);
+  return judge.options.maxOutputTokens ?? needed;
+}
+
+/** Makes a call, and refuses a question that the judge's server does not read whole. */
+async function callWithinWindow(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<AnsweredCall> {
+  const { window } = deps.judge;
+  window?.rejectTooLong(request);
+  const answered = await callJudge(request, deps).catch((thrown: unknown) => {
+    throw (thrown instanceof JudgeError ? window?.readRefusal(thrown, request) : undefined) ?? thrown;
+  });
+  const fault = window?.checkReply(request, answered.reply);
+  if (fault !== undefined) {
+    answered.record(fault.message);
+    throw fault;
+  }
+  return answered;
 }
 
 async function waitBeforeRepeat(

@@ -1,4 +1,4 @@
-import { findPart, isPassingPart, PASS_AT } from '../domain/agreement/directed-score.ts';
+import { findPart, isPassingPart, isPassing } from '../domain/agreement/directed-score.ts';
 import { computeAgreement, countAnswers } from '../domain/agreement/kappa.ts';
 import type { LabelAgreement } from '../domain/agreement/label-agreement.ts';
 import { correctShare } from '../domain/agreement/rogan-gladen.ts';
@@ -68,7 +68,7 @@ function weighLabels(pairs: readonly ScorePair[], weights: readonly number[]): W
     const covered = ofAnswer(isPassed, (each) => (counts[each] ?? 0) > 0);
     const scale = covered > 0 ? ofAnswer(isPassed, () => true) / covered : 0;
     const weight = ((weights[part] ?? 0) * scale) / (counts[part] ?? 1);
-    return { isPassed, passes: right >= PASS_AT, weight };
+    return { isPassed, passes: isPassing(right), weight };
   });
 }
 
@@ -77,7 +77,7 @@ function coversAnswers(pairs: readonly ScorePair[], weights: readonly number[]):
   return [true, false].every(
     (isPassed) =>
       weights.every((weight, part) => weight === 0 || isPassingPart(part) !== isPassed) ||
-      pairs.some(({ left }) => left >= PASS_AT === isPassed),
+      pairs.some(({ left }) => isPassing(left) === isPassed),
   );
 }
 

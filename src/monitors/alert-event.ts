@@ -1,7 +1,7 @@
 import { v5 as uuidv5 } from 'uuid';
 import { canonicalJson } from '../domain/identity.ts';
 import type { BudgetCap } from '../domain/money/budget.ts';
-import { buildSplit, type SeriesFacets } from '../domain/series-facets.ts';
+import { type ALERT_LABELS, buildSplit, type SeriesFacets, SPLIT_LABELS } from '../domain/series-facets.ts';
 
 /** UUIDv5 namespace of incidents. It must never change: receivers recognise repeats by these ids. */
 const INCIDENT_NAMESPACE = '0d3c1f52-6f0a-5a8e-8d0e-4b7f1c2a9d63';
@@ -14,7 +14,10 @@ export interface AlertTrace {
   readonly score: number;
 }
 
-/** Contribution of a part of the traffic to a change; the shares of all values of a dimension sum to 1. */
+/**
+ * Contribution of a part of the traffic to a change, against its own past. The shares of all values of a dimension and its mix share sum
+ * to 1.
+ */
 export interface AlertSegment {
   /** Dimension that the traffic is split by. */
   readonly dimension: 'model' | 'agent_version' | 'service_version' | 'service' | 'agent';
@@ -23,7 +26,14 @@ export interface AlertSegment {
   readonly count: number;
   /** Mean since the change began, directed. */
   readonly mean: number;
+  /** Mean before the change; null without earlier scores. */
+  readonly before: number | null;
+  /** True when the traffic had earlier scores, but not this part: a new version. */
+  readonly isNew: boolean;
+  /** Part of the change within this part of the traffic; negative when it moved against the change. */
   readonly share: number;
+  /** Part of the change because parts of this dimension grew or shrank; the same for all its values. */
+  readonly mixShare: number;
 }
 
 /** Name of the alerts about budgets. */
@@ -100,4 +110,40 @@ export function computeBudgetIncidentId({
 /** Computes the id of the beginning or of the end of an incident. */
 export function computeAlertEventId(incidentId: string, status: AlertEvent['status']): string {
   return uuidv5(status, incidentId);
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+/**
+ * Builds the labels that identify an alert for an Alertmanager and similar receivers. They stay the same while the alert lasts:
+ * no values, no times, and a version only where the series is split by version. Empty labels are left out, as in an
+ * Alertmanager.
+ */
+export function buildLabels({
+  labels,
+  alert,
+  detector,
+  series,
+}: Pick<AlertEvent, 'labels' | 'alert' | 'detector' | 'series'>): Labels {
+  const { tenant, scorer, fingerprint, agent, environment } = series;
+  const own: Partial<Record<(typeof ALERT_LABELS)[number], string>> = {
+    ...Object.fromEntries(buildSplit(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
+    alertname: alert,
+    detector,
+    scorer,
+    scorer_fingerprint: fingerprint,
+    agent,
+    environment,
+    tenant,
+  };
+  return withoutEmptyLabels({ ...labels, ...own });
+}
+
+/** Sorts labels or annotations by name, without the empty ones. */
+export function withoutEmptyLabels(labels: Labels): Labels {
+  return Object.fromEntries(
+    Object.entries(labels)
+      .filter(([, value]) => value !== '')
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }

@@ -26,6 +26,8 @@ export interface BacktestResult {
   readonly transitions: readonly Transition[];
   /** Baseline at the end; null without one. */
   readonly baseline: number | null;
+  /** Limit of the rule; null for a detector without one. */
+  readonly limit: number | null;
 }
 
 /** State of one rule on one series during the backtest. */
@@ -165,6 +167,7 @@ function buildBucket(startMs: number, counts: ReadonlyMap<number, number>): Buck
 }
 
 function buildResult({ rule, seriesName, detector, state, transitions }: Watch): BacktestResult {
+  const { baseline, limit } = detector.gauges(state.detector);
   return {
     alert: rule.alert,
     series: seriesName,
@@ -172,6 +175,7 @@ function buildResult({ rule, seriesName, detector, state, transitions }: Watch):
     checks: state.checks,
     finalState: state.phase,
     transitions,
-    baseline: detector.gauges(state.detector).baseline,
+    baseline,
+    limit,
   };
 }

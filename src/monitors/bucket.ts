@@ -18,6 +18,8 @@ export interface IntervalScores {
 export interface Bucket extends IntervalScores {
   /** Counts of the scorer's decisions in this bucket, by outcome. */
   readonly outcomes: Outcomes;
+  /** True when no process ran for a part of the bucket, so that missing scores say nothing about the agent. */
+  readonly isUnobserved?: boolean;
 }
 
 /** Decisions of one scorer, counted by the outcomes that monitors use. */

@@ -1,4 +1,5 @@
-import { type AlertEvent, computeAlertEventId } from './alert-event.ts';
+import { fillTemplate } from '../domain/annotation-template.ts';
+import { type AlertEvent, buildLabels, computeAlertEventId } from './alert-event.ts';
 import type { IncidentChange } from './group-watch.ts';
 import type { Explanation, MonitorStore } from './monitor-store.ts';
 import type { Detection } from './rule.ts';
@@ -33,6 +34,13 @@ export async function buildAlertEvent(
     ? await store.explain(series, finding.changeBeganMs, startsAtMs)
     : NOTHING;
   const lateScores = await store.countLate(series, finding.changeBeganMs, startsAtMs);
+  const labels = buildLabels({
+    labels: rule.labels,
+    alert: rule.alert,
+    detector: rule.detection.kind,
+    series,
+  });
+  const value = finding.after === null ? '' : String(Number(finding.after.toFixed(3)));
   return {
     id: computeEventId(change),
     incidentId: change.incidentId,
@@ -49,7 +57,9 @@ export async function buildAlertEvent(
     lateScores,
     evidenceLog10: finding.evidenceLog10,
     labels: rule.labels,
-    annotations: rule.annotations,
+    annotations: Object.fromEntries(
+      Object.entries(rule.annotations).map(([name, text]) => [name, fillTemplate(text, { labels, value })]),
+    ),
     ...explanation,
   };
 }

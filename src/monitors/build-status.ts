@@ -5,7 +5,7 @@ import type { MonitorStatus } from './monitor-status.ts';
 export function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
   const { state, series, mean } = watch;
   const condition = rule.detector.condition(state.detector);
-  const { baseline, evidenceLog10 } = rule.detector.gauges(state.detector);
+  const { baseline, limit, evidenceLog10 } = rule.detector.gauges(state.detector);
   return {
     ruleKey: rule.key,
     group: group.name,
@@ -19,6 +19,7 @@ export function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: Serie
     lacks: condition.kind === 'learning' ? condition.why : null,
     mean,
     baseline,
+    limit,
     evidenceLog10,
     scores: state.scores,
     bucketMs: state.lastBucketMs ?? 0,

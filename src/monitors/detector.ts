@@ -26,8 +26,10 @@ export type Condition =
 
 /** Current numbers of a series, for gauges; null where a detector has none. */
 export interface Gauges {
-  /** Expected mean or rate now. */
+  /** Mean or rate that is expected now, as learned from earlier scores. */
   readonly baseline: number | null;
+  /** Limit of the rule, for a detector that compares with one. */
+  readonly limit: number | null;
   readonly evidenceLog10: number | null;
 }
 

@@ -5,7 +5,13 @@ import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Finding } from './detector.ts';
 import { thresholdsFor } from './statistics/false-alarms.ts';
 import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
-import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
+import {
+  type AnyDetector,
+  createDetector,
+  type Detection,
+  type MonitorGroup,
+  type MonitorRule,
+} from './rule.ts';
 import { foldBucket, isAlert, type SeriesState, createSeries, type Transition } from './series.ts';
 import { isSelected, computeSeriesKey } from './series-key.ts';
 import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
@@ -13,6 +19,9 @@ import { DAY_MS } from '../domain/durations.ts';
 
 /** Most series of one rule; further series are not watched, and a warning is logged. */
 export const MAX_SERIES = 20_000;
+
+/** Detectors that look at the outcomes of attempts, not at scores. */
+const ABOUT_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
 /** Time without a score after which a series is forgotten, unless it fires or is about to, milliseconds. */
 const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
@@ -104,17 +113,20 @@ export function foldGroup(
   watch: GroupWatch,
   startMs: number,
   received: ReadonlyMap<string, SeriesBucket>,
+  isUnobserved = false,
 ): IncidentChange[] {
+  const ofAgents = mergeFingerprints(received);
+  const receivedBy = ({ rule }: RuleWatch) => (rule.detection.kind === 'no_data' ? ofAgents : received);
   const rules = watch.rules.filter(({ foldedMs }) => foldedMs < startMs);
   for (const rule of rules) {
     rule.foldedMs = startMs;
-    watch.overflow += admitSeries(rule, startMs, received);
+    watch.overflow += admitSeries(rule, startMs, receivedBy(rule));
   }
   share(watch);
   const changes: IncidentChange[] = [];
   for (const rule of rules) {
     for (const [key, series] of rule.series) {
-      const bucket = received.get(key)?.bucket ?? emptyBucket(startMs);
+      const bucket = receivedBy(rule).get(key)?.bucket ?? emptyBucket(startMs, isUnobserved);
       changes.push(...foldSeries(rule, series, bucket));
       if (isForgotten(series, startMs)) {
         rule.series.delete(key);
@@ -203,8 +215,9 @@ function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<str
   }
   for (const [key, { series, bucket }] of received) {
     const { scored, failed, deferred } = bucket.outcomes;
-    const isEmpty = bucket.scores.counts.length === 0 && scored + failed + deferred === 0;
-    if (isEmpty || !isSelected(rule.rule, series)) {
+    // Outcomes have the name of the rule's scorer, whose rows may have other names: it is no series of scores then.
+    const hasOutcomes = ABOUT_OUTCOMES.has(rule.rule.detection.kind) && scored + failed + deferred > 0;
+    if ((bucket.scores.counts.length === 0 && !hasOutcomes) || !isSelected(rule.rule, series)) {
       continue;
     }
     const known = rule.series.get(key);
@@ -254,8 +267,22 @@ function layOut(group: MonitorGroup, rule: MonitorRule, series: number): AnyDete
   return createDetector(rule.detection, thresholdsFor({ budget, series, intervalMs }));
 }
 
-function emptyBucket(startMs: number): Bucket {
-  return { startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES };
+function emptyBucket(startMs: number, isUnobserved: boolean): Bucket {
+  return { startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES, isUnobserved };
+}
+
+/** Merges the fingerprints of each scorer and agent: an agent whose judge or prompt changed is not silent. */
+function mergeFingerprints(received: ReadonlyMap<string, SeriesBucket>): Map<string, SeriesBucket> {
+  const ofAgents = new Map<string, SeriesBucket>();
+  for (const row of received.values()) {
+    const series = { ...row.series, fingerprint: '' };
+    const key = computeSeriesKey(series);
+    // Silence asks only whether there are scores, so one row with scores stands for all.
+    if (!ofAgents.has(key) || sumHistogram(row.bucket.scores).count > 0) {
+      ofAgents.set(key, { ...row, series });
+    }
+  }
+  return ofAgents;
 }
 
 /** Serializes all states of a rule after its latest bucket. */

@@ -16,16 +16,22 @@ import {
   buildStates,
   watchGroup,
 } from './group-watch.ts';
-import type { BucketRange, MonitorStore, SeriesBucket } from './monitor-store.ts';
+import type { BucketRange, MonitorStore, ProcessRun, SeriesBucket } from './monitor-store.ts';
 import type { MonitorStatus } from './monitor-status.ts';
 import { isPinnable, type MonitorGroup, buildSplits } from './rule.ts';
 import type { Phase } from './series.ts';
 import { buildStatus } from './build-status.ts';
 import { type ReceivedBucket, storedBuckets, splitIntoWindows } from './stored-buckets.ts';
-import { HOUR_MS } from '../domain/durations.ts';
+import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
 
 /** Time after its end at which a bucket is closed, milliseconds; longer than any insert takes. */
 export const CLOSE_AFTER_MS = 60_000;
+
+/** Pause between two runs that counts as none: one process hands over to the next within it, milliseconds. */
+const RUN_PAUSE_MS = 20_000;
+
+/** Age of a bucket up to which the store knows all runs, milliseconds: a beat expires a day after it. */
+const RUNS_KNOWN_MS = DAY_MS;
 
 /** Interval at which states are stored; later buckets are folded again at a start, milliseconds. */
 const CHECKPOINT_EVERY_MS = HOUR_MS;
@@ -75,8 +81,10 @@ export class IntervalEvaluator {
       this.#groups.forEach(share);
       const range = { intervalMs: this.#intervalMs, fromMs, toMs: progressMs + this.#intervalMs };
       const acknowledged = await store.alerts.acknowledged();
+      const runs = await store.runs();
       for await (const bucket of storedBuckets(store, range)) {
-        changes.push(...(await this.#fold(bucket, acknowledged)));
+        const isKnown = nowMs - bucket.startMs < RUNS_KNOWN_MS;
+        changes.push(...(await this.#fold(bucket, acknowledged, isKnown && !this.#isObserved(bucket, runs))));
       }
     }
     await this.#writeEvents(await this.#stillToTell(changes));
@@ -94,10 +102,11 @@ export class IntervalEvaluator {
         await store.close(window, by);
       }
       const acknowledged = await store.alerts.acknowledged();
+      const runs = await store.runs();
       const changes: IncidentChange[] = [];
       for await (const bucket of storedBuckets(store, window)) {
         this.#deps.onBucket(bucket.received.values());
-        changes.push(...(await this.#fold(bucket, acknowledged)));
+        changes.push(...(await this.#fold(bucket, acknowledged, !this.#isObserved(bucket, runs))));
       }
       await this.#writeEvents(await this.#untold(changes));
       const latestMs = window.toMs - intervalMs;
@@ -158,6 +167,15 @@ export class IntervalEvaluator {
     );
   }
 
+  /** True when processes ran for the whole bucket, short pauses apart, or when nothing is known of runs. */
+  #isObserved({ startMs }: ReceivedBucket, runs: readonly ProcessRun[]): boolean {
+    let coveredMs = startMs;
+    for (const { fromMs, toMs } of runs) {
+      coveredMs = fromMs <= coveredMs + RUN_PAUSE_MS ? Math.max(coveredMs, toMs) : coveredMs;
+    }
+    return runs.length === 0 || coveredMs + RUN_PAUSE_MS >= startMs + this.#intervalMs;
+  }
+
   #lastClosed(nowMs: number): number {
     const intervalMs = this.#intervalMs;
     return Math.floor((nowMs - CLOSE_AFTER_MS) / intervalMs) * intervalMs - intervalMs;
@@ -216,6 +234,7 @@ export class IntervalEvaluator {
   async #fold(
     { startMs, received }: ReceivedBucket,
     acknowledged: ReadonlyMap<string, number>,
+    isUnobserved: boolean,
   ): Promise<IncidentChange[]> {
     const changes: IncidentChange[] = [];
     for (const group of this.#groups) {
@@ -224,7 +243,7 @@ export class IntervalEvaluator {
         const buckets = await this.#listBuckets(watch, beganMs, startMs);
         changes.push(...repinBaseline(rule, watch, buckets, startMs));
       }
-      changes.push(...foldGroup(group, startMs, received));
+      changes.push(...foldGroup(group, startMs, received, isUnobserved));
     }
     await this.#deps.turn();
     return changes;

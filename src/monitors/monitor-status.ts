@@ -21,7 +21,10 @@ export interface MonitorStatus {
   readonly lacks: string | null;
   /** Mean of the latest bucket with scores, directed. */
   readonly mean: number | null;
+  /** Mean that earlier scores let expect, directed; null without a reference. */
   readonly baseline: number | null;
+  /** Limit of the rule: a mean, or a rate for `rate`, `scorer_errors` and `coverage`. Null for a detector without one. */
+  readonly limit: number | null;
   readonly evidenceLog10: number | null;
   /** Scores folded so far. */
   readonly scores: number;

@@ -32,6 +32,12 @@ export interface SeriesBucket {
   readonly aside: SetAside;
 }
 
+/** Time in which one process could evaluate monitors, Unix milliseconds: from its first to its last beat. */
+export interface ProcessRun {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 /** Serialized states of a rule after a bucket. */
 export interface Checkpoint {
   readonly bucketMs: number;
@@ -47,6 +53,9 @@ export interface Explanation {
   readonly agentVersion: string;
 }
 
+/** Duty of the process that evaluates the monitors. Every scorer process joins it, so its members tell the runs. */
+export const MONITOR_DUTY = 'monitors';
+
 /** The part of the store that monitors use. Every write can be repeated. Times are Unix milliseconds by the store's clock. */
 export interface MonitorStore {
   nowMs(): Promise<number>;
@@ -54,6 +63,8 @@ export interface MonitorStore {
   firstArrivalMs(): Promise<number | null>;
   /** Returns the start of the oldest stored bucket of this length; null without one. */
   firstBucketMs(intervalMs: number): Promise<number | null>;
+  /** Lists the runs of the last day at least, by their start. */
+  runs(): Promise<readonly ProcessRun[]>;
   /** Returns the start of the latest finished bucket; null before the first. */
   progress(intervalMs: number): Promise<number | null>;
   markProgress(intervalMs: number, bucketMs: number): Promise<void>;

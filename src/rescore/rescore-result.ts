@@ -38,10 +38,13 @@ function skip(code: string, detail: string): RescoreResult {
   return { kind: 'skipped', code, detail: formatReason(code, detail) };
 }
 
+/** Codes of deferred decisions that are about the target itself: its judge works for others. */
+const OF_THE_TARGET: ReadonlySet<string> = new Set(['judge_malformed', 'judge_window']);
+
 /**
  * Returns true for a scored decision whose scorer waits for its judge or for money: nothing but this repair tries it again. A reply of
- * the judge that cannot be used is no reason to wait.
+ * the judge that cannot be used, or a question that is too long for it, is no reason to wait.
  */
 export function isPassing(row: Decision, result: RescoreResult): boolean {
-  return row.status === 'scored' && result.kind === 'deferred' && result.code !== 'judge_malformed';
+  return row.status === 'scored' && result.kind === 'deferred' && !OF_THE_TARGET.has(result.code);
 }

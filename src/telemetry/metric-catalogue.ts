@@ -277,7 +277,13 @@ export const METRICS = {
     'Mean of the latest bucket with scores of a series: 0 is worst, 1 best.',
     ...SERIES,
   ),
-  'spanscore.monitor.baseline': observed('gauge', '{score}', 'Expected mean of a series.', ...SERIES),
+  'spanscore.monitor.baseline': observed(
+    'gauge',
+    '{score}',
+    'Mean of a series that its earlier scores let expect.',
+    ...SERIES,
+  ),
+  'spanscore.monitor.limit': observed('gauge', '{score}', 'Limit of a rule: a mean, or a rate.', ...SERIES),
   'spanscore.monitor.evidence': observed(
     'gauge',
     '{decade}',

@@ -40,6 +40,8 @@ const ALLOWED: Readonly<Record<number, (difference: Difference) => boolean>> = {
   14: isBetween('score', 'preprocessStepResult', 'scoresOfRepeatedRuns'),
   16: isBetween('score'),
   17: isFailed,
+  18: isBetween('score', 'judge'),
+  19: isBetween('judge'),
 };
 
 /**

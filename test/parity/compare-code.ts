@@ -31,7 +31,9 @@ function comparable(
   { reason }: Record<string, unknown>,
 ): Record<string, unknown> {
   if (typeof reason !== 'object' || reason === null || !('mentions' in reason)) {
-    return observed;
+    // The recorded scorer explains nothing.
+    const { reason: _reason, ...rest } = observed;
+    return rest;
   }
   const said = String(observed['reason']);
   const mentions = (reason.mentions as string[]).filter((name) => said.includes(name));

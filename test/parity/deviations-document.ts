@@ -49,7 +49,8 @@ the items (${formatNames(wordless)}). These cases have a changed run and are equ
 
 - The wording and length of prompts. Over all questions of a run, the prompts must name everything of the run and of the judge's
   findings that the recorded prompts named.
-- Sentences made in code. They must name everything that the recorded sentences named.
+- Sentences made in code. They must name everything that the recorded sentences named. Where a recorded code scorer gives no reason,
+  the scorer here gives one.
 - The class names of errors.
 - The link to a score, which the reference writes into its own trace store.
 `;

@@ -117,9 +117,16 @@ export const DECISIONS: readonly Decision[] = [
   },
   {
     number: 12,
-    says: 'only text of the assistant is its answer; text that is not Latin is split into words',
+    says: 'only text of the assistant is its answer; text that is not Latin is split into words; words have one normal form, without punctuation and symbols',
     cases: [
+      'keyword-coverage/nfd-vs-nfc',
       'keyword-coverage/cjk',
+      'keyword-coverage/emoji',
+      'keyword-coverage/numbers-dates',
+      'keyword-coverage/markdown-code',
+      'keyword-coverage/html',
+      'keyword-coverage/quotes',
+      'content-similarity/nfd-vs-nfc',
       'keyword-coverage/shape/user-echo-in-output',
       'textual-difference/shape/user-echo-in-output',
       'completeness/shape/user-echo-in-output',
@@ -160,6 +167,16 @@ export const DECISIONS: readonly Decision[] = [
     number: 17,
     says: 'steps come in canonical order, each at most once',
     cases: ['framework/reason-before-score', 'framework/duplicate-step'],
+  },
+  {
+    number: 18,
+    says: 'JSON inside other text is no reply, because it may be a quotation of the judged text; the question is asked once more',
+    cases: ['framework/json-wrapped-in-prose'],
+  },
+  {
+    number: 19,
+    says: 'a number or a boolean that the judge writes as a text is read as such where the schema wants one',
+    cases: ['framework/prompt-score-string-number'],
   },
 ];
 

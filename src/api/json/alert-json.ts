@@ -1,5 +1,6 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../../monitors/mute.ts';
+import { LIMIT_SIDES } from '../../monitors/rule.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
 import { budgetJson } from './budget-json.ts';
 import { isoTime } from './time-json.ts';
@@ -14,9 +15,12 @@ export interface AlertReplies {
 
 /** Formats the beginning or end of an incident as JSON; times in ISO 8601. */
 export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies) {
-  const { startsAtMs, endsAtMs, changeBeganMs, budget, ...rest } = event;
+  const { startsAtMs, endsAtMs, changeBeganMs, budget, before, ...rest } = event;
+  const hasLimit = LIMIT_SIDES.has(event.detector);
   return {
     ...rest,
+    before: hasLimit ? null : before,
+    limit: hasLimit ? before : null,
     seriesId: budget === undefined ? computeSeriesId(event.series) : null,
     startsAt: isoTime(startsAtMs),
     endsAt: isoTime(endsAtMs),

@@ -22,8 +22,9 @@ export const Alert = z
     startsAt: Time.nullable(),
     endsAt: Time.nullable(),
     changeBegan: Time.nullable().describe('Estimated begin of the change.'),
-    before: z.number().nullable(),
-    after: z.number().nullable(),
+    before: z.number().nullable().describe('Expected mean or rate; null for a detector with a limit.'),
+    limit: z.number().nullable().describe('Limit of the rule, for a detector that has one.'),
+    after: z.number().nullable().describe('Observed mean or rate since the change began.'),
     count: z.number().describe('Observations since the change began.'),
     lateScores: z
       .number()
@@ -43,7 +44,16 @@ export const Alert = z
           value: z.string(),
           count: z.number(),
           mean: z.number(),
-          share: z.number(),
+          before: z.number().nullable().describe('Mean before the change; null without earlier scores.'),
+          isNew: z
+            .boolean()
+            .describe('True for a part that the earlier traffic did not have, as a new version.'),
+          share: z.number().describe('Part of the change within this part, against its own past.'),
+          mixShare: z
+            .number()
+            .describe(
+              'Part of the change because parts of this dimension grew or shrank; the same for all its values.',
+            ),
         }),
       )
       .readonly(),

@@ -9,7 +9,7 @@ export const AGREEMENT_FIELDS = {
   kappa: z
     .number()
     .nullable()
-    .describe("Cohen's kappa; null when both sides give every target the same answer."),
+    .describe("Cohen's kappa; null when a side gives every target the same answer."),
   kappaLow: z.number().nullable().describe('95 % interval of kappa.'),
   kappaHigh: z.number().nullable(),
 };

@@ -13,6 +13,7 @@ export const Usage = z
     totalTokens: Count,
     reasoningTokens: Count,
     cachedInputTokens: Count,
+    cacheWriteTokens: Count.optional().describe('Input tokens written to a cache. Only in readings.'),
   })
   .openapi('Usage');
 

@@ -1,6 +1,7 @@
 import type {
   AggregatePorts,
   OverviewReading,
+  OverviewReadings,
   ScoreBaseline,
   ScoreIncident,
   ScoresRequest,
@@ -8,14 +9,16 @@ import type {
   SeriesRequest,
 } from '../../api/resources/aggregates/aggregate-ports.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
-import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
+import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { baselineRange } from '../../domain/baseline-range.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
+import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import { formatSummary } from '../../outbound/alerts/alert-text.ts';
 import type { SummaryQuery, SummaryRow, SumsRow } from '../../store/contracts/aggregates/aggregate-reads.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
@@ -28,6 +31,11 @@ const MAX_GROUPS = 50;
 /** Most states of monitors, alerts and versions that are read for one reply. */
 const MAX_ROWS = 1_000;
 
+interface DecidedTargets {
+  readonly eligible: number;
+  readonly scored: number;
+}
+
 export interface AggregateTerms {
   readonly config: Config;
   readonly store: Store;
@@ -35,8 +43,8 @@ export interface AggregateTerms {
   readonly tenant: string | undefined;
   /** Reads the states of monitors of the tenant. */
   readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
-  /** Counts the eligible targets of each scorer, with their last span since a time. */
-  readonly countEligible: (sinceMs: number) => Promise<ReadonlyMap<string, number>>;
+  /** Counts the eligible and the scored targets of each scorer, with their last span since a time. */
+  readonly countEligible: (sinceMs: number) => Promise<ReadonlyMap<string, DecidedTargets>>;
 }
 
 /** Creates the numbers of scores for the callers of a tenant, or of all. */
@@ -165,13 +173,13 @@ async function readIncidents(
   { store, tenant }: AggregateTerms,
   { scorers, fromMs, toMs, agent, environment }: ScoresRequest & { readonly scorers: readonly string[] },
 ): Promise<ScoreIncident[]> {
-  const [open, recent] = await Promise.all([
-    readOpenIncidents(store, tenant),
+  const [{ scores, mutes, nowMs }, recent] = await Promise.all([
+    readOpen(store, tenant),
     store.alerts.list({ tenant, sinceMs: fromMs }, { limit: MAX_ROWS }),
   ]);
-  const found = new Map(open.map((incident) => [incident.incidentId, incident]));
+  const found = new Map(scores.map((incident) => [incident.incidentId, incident]));
   for (const event of recent.items.filter(({ status }) => status === 'resolved')) {
-    found.set(event.incidentId, toIncident(event));
+    found.set(event.incidentId, toIncident(event, isMuted(event, mutes, nowMs)));
   }
   return [...found.values()]
     .filter(
@@ -184,36 +192,61 @@ async function readIncidents(
     .toSorted((a, b) => b.startsAtMs - a.startsAtMs);
 }
 
-/** Reads the open incidents on scores, newest first. */
-async function readOpenIncidents(store: Store, tenant: string | undefined): Promise<ScoreIncident[]> {
-  const open = await store.alerts.open();
-  return open
-    .filter(({ series }) => series.scorer !== '' && (tenant === undefined || series.tenant === tenant))
-    .map(toIncident)
+/** Reads the open incidents on scores and the open alerts about budgets, newest first, and the mutes. */
+async function readOpen(store: Store, tenant: string | undefined) {
+  const [events, mutes, nowMs] = await Promise.all([
+    store.alerts.open(),
+    store.alerts.mutes(),
+    store.spans.nowMs(),
+  ]);
+  const open = events
+    .filter(({ series }) => tenant === undefined || series.tenant === tenant)
     .toSorted((a, b) => b.startsAtMs - a.startsAtMs);
+  return {
+    scores: open
+      .filter(({ series }) => series.scorer !== '')
+      .map((event) => toIncident(event, isMuted(event, mutes, nowMs))),
+    budgets: open
+      .filter(({ budget }) => budget !== undefined)
+      .map((event) => ({
+        incidentId: event.incidentId,
+        summary: formatSummary(event),
+        startsAtMs: event.startsAtMs,
+        isMuted: isMuted(event, mutes, nowMs),
+      })),
+    mutes,
+    nowMs,
+  };
 }
 
-function toIncident({ incidentId, alert, series, startsAtMs, endsAtMs }: AlertEvent): ScoreIncident {
+function toIncident(event: AlertEvent, muted: boolean): ScoreIncident {
+  const { incidentId, alert, series, startsAtMs, endsAtMs } = event;
   const { scorer, agent, environment } = series;
-  return { incidentId, alert, scorer, agent, environment, startsAtMs, endsAtMs };
+  return { incidentId, alert, scorer, agent, environment, startsAtMs, endsAtMs, isMuted: muted };
 }
+
+const NONE_DECIDED: DecidedTargets = { eligible: 0, scored: 0 };
 
 async function readOverview(
   terms: AggregateTerms,
   { bucketMs, ...filter }: ScoresRequest & { readonly bucketMs: number },
-) {
+): Promise<OverviewReadings> {
   const { store, tenant } = terms;
   const base: SummaryQuery = { ...filter, tenant, by: [] };
-  const [points, totals, earlier, statuses, incidents, eligible] = await Promise.all([
+  const [points, totals, earlier, statuses, open, decided] = await Promise.all([
     store.aggregateReads.sum({ ...base, bucketMs }),
     store.aggregateReads.sum(base),
     store.aggregateReads.summarise({ ...base, ...baselineRange(filter.fromMs) }),
     terms.readStatuses(MAX_ROWS),
-    readOpenIncidents(store, tenant),
-    filter.toMs - filter.fromMs > DAY_MS ? null : terms.countEligible(filter.fromMs),
+    readOpen(store, tenant),
+    // Decisions are counted for all traffic of a day: they have no facets.
+    filter.toMs - filter.fromMs > DAY_MS || AGGREGATE_FACETS.some((facet) => filter[facet] !== undefined)
+      ? null
+      : terms.countEligible(filter.fromMs),
   ]);
   const scorers = totals.map((total): OverviewReading => {
     const { scorer, scoreMin, scoreMax, higherIsBetter } = total;
+    const counts = decided?.get(findRowScorer(scorer, decided.keys()) ?? scorer) ?? NONE_DECIDED;
     return {
       scorer,
       scoreMin,
@@ -221,14 +254,15 @@ async function readOverview(
       higherIsBetter,
       points: points.filter((each) => each.scorer === scorer),
       total,
-      eligible: eligible && (eligible.get(findRowScorer(scorer, eligible.keys()) ?? scorer) ?? 0),
+      eligible: decided && counts.eligible,
+      scored: decided && counts.scored,
       baseline: buildBaseline(statuses, {
         chosen: filter,
         earlier: earlier.find((each) => each.scorer === scorer),
         now: total,
       }),
-      incident: incidents.find((each) => each.scorer === scorer) ?? null,
+      incident: open.scores.find((each) => each.scorer === scorer) ?? null,
     };
   });
-  return { scorers, incidents };
+  return { scorers, incidents: open.scores, budgets: open.budgets };
 }

@@ -3,7 +3,7 @@ import type {
   CompareReading,
   ScoresRequest,
 } from '../../api/resources/aggregates/aggregate-ports.ts';
-import { PASS_AT } from '../../domain/agreement/directed-score.ts';
+import { isPassing } from '../../domain/agreement/directed-score.ts';
 import { computeAgreement, countAnswers } from '../../domain/agreement/kappa.ts';
 import { computeSpearman } from '../../domain/agreement/spearman.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
@@ -50,7 +50,7 @@ export async function compareScores(
     confusion,
     spearman: computeSpearman(pairs.map((pair) => [pair.left, pair.right])),
     disagreements: pairs
-      .filter((pair) => pair.left >= PASS_AT !== pair.right >= PASS_AT)
+      .filter((pair) => isPassing(pair.left) !== isPassing(pair.right))
       .slice(0, MAX_DISAGREEMENTS)
       .map(({ traceId }) => traceId),
   };

@@ -1,4 +1,6 @@
 import { DAY_MS } from '../../domain/durations.ts';
+import { StoreRejectedError } from '../../domain/errors.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { AggregateStore, TouchedHour } from '../../store/contracts/aggregates/aggregates.ts';
 
 /**
@@ -12,25 +14,50 @@ const MAX_ROWS = 500_000;
 const MAX_HOURS = 2_000;
 const MAX_SPAN_MS = 7 * DAY_MS;
 
+/** Takes note of an hour that the store refused to compute. The other hours of the pass are computed. */
+type OnRefusedHour = (hour: TouchedHour, error: StoreRejectedError) => void;
+
+const throwRefusal: OnRefusedHour = (_hour, error) => {
+  throw error;
+};
+
+/** Logs the hours that the store refused to compute. */
+export function logRefusals(log: Log): OnRefusedHour {
+  return ({ tenant, hourMs }, error) =>
+    log.error('an hour could not be summed: the pages show its earlier numbers', {
+      tenant,
+      hour: new Date(hourMs).toISOString(),
+      error: error.message,
+    });
+}
+
 /**
  * Computes the hours whose scores were written, moved or deleted since the last pass. A pass that is interrupted is repeated by the next
- * one. Two processes may do this at once. Returns the number of computed hours.
+ * one. Two processes may do this at once. Returns the number of touched hours.
  */
-export async function refreshAggregates(store: AggregateStore, signal?: AbortSignal): Promise<number> {
+export async function refreshAggregates(
+  store: AggregateStore,
+  signal?: AbortSignal,
+  onRefused = throwRefusal,
+): Promise<number> {
   const nowMs = await store.nowMs();
   const doneMs = await store.doneUntil();
   const hours =
     doneMs === null ? await store.allHours() : await store.touchedSince(Math.min(doneMs, nowMs) - OVERLAP_MS);
-  await computeAll(store, hours, signal);
+  await computeAll(store, hours, onRefused, signal);
   await store.markDone(nowMs);
   return hours.length;
 }
 
 /** Computes all aggregates anew. Returns the number of hours. */
-export async function rebuildAggregates(store: AggregateStore, signal?: AbortSignal): Promise<number> {
+export async function rebuildAggregates(
+  store: AggregateStore,
+  signal?: AbortSignal,
+  onRefused = throwRefusal,
+): Promise<number> {
   const nowMs = await store.nowMs();
   const hours = await store.allHours();
-  await computeAll(store, hours, signal);
+  await computeAll(store, hours, onRefused, signal);
   await store.markDone(nowMs);
   return hours.length;
 }
@@ -38,11 +65,35 @@ export async function rebuildAggregates(store: AggregateStore, signal?: AbortSig
 async function computeAll(
   store: AggregateStore,
   hours: readonly TouchedHour[],
+  onRefused: OnRefusedHour,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   for (const part of splitHours(hours)) {
     signal?.throwIfAborted();
+    await computePart(store, part, onRefused);
+  }
+}
+
+/** Computes hours in one statement; of a statement that the store refuses, each hour alone. */
+async function computePart(
+  store: AggregateStore,
+  part: readonly TouchedHour[],
+  onRefused: OnRefusedHour,
+): Promise<void> {
+  const [first] = part;
+  try {
     await store.compute(part);
+  } catch (error) {
+    if (!(error instanceof StoreRejectedError) || first === undefined) {
+      throw error;
+    }
+    if (part.length === 1) {
+      onRefused(first, error);
+      return;
+    }
+    for (const hour of part) {
+      await computePart(store, [hour], onRefused);
+    }
   }
 }
 

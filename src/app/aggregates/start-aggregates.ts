@@ -2,7 +2,7 @@ import type { Store } from '../../store/contracts/store.ts';
 import { type DutyDeps, startRepeatedDuty } from '../repeat-duty.ts';
 import type { StartedPart } from '../stop-parts.ts';
 import { createDecisionAggregates } from './count-coverage.ts';
-import { refreshAggregates } from './refresh-aggregates.ts';
+import { logRefusals, refreshAggregates } from './refresh-aggregates.ts';
 
 /** Duty of the process that computes the aggregates. */
 export const AGGREGATE_DUTY = 'aggregates';
@@ -27,14 +27,15 @@ export function startAggregates(
   const decisionHours = createDecisionAggregates(store);
   let restUntilMs = 0;
   let decisionsDueMs = 0;
+  const onRefused = logRefusals(deps.log);
   const work = async (signal: AbortSignal) => {
     if (performance.now() < restUntilMs) {
       return;
     }
     const startedMs = performance.now();
-    await refreshAggregates(store.aggregates, signal);
+    await refreshAggregates(store.aggregates, signal, onRefused);
     if (startedMs >= decisionsDueMs) {
-      await refreshAggregates(decisionHours, signal);
+      await refreshAggregates(decisionHours, signal, onRefused);
       decisionsDueMs = startedMs + DECISIONS_EVERY_MS;
     }
     const endedMs = performance.now();

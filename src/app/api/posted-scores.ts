@@ -2,7 +2,7 @@ import type { PostedScore } from '../../api/access/write-ports.ts';
 import type { Caller } from '../../api/api-env.ts';
 import type { Scale } from '../../domain/agreement/directed-score.ts';
 import { computeAuthorFingerprint, computeScoreId } from '../../domain/identity.ts';
-import type { Score } from '../../domain/score.ts';
+import { describeOutside, type Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
@@ -114,16 +114,13 @@ function listPurged(owned: readonly OwnedScore[], purged: PurgedTraces, pathOf: 
 }
 
 function listOutside(scaled: readonly ScaledScore[], pathOf: PathOf): PostedFault[] {
-  return scaled.flatMap(({ scorer, score, scale: { scoreMin, scoreMax } }, index) =>
-    scoreMin !== null && scoreMax !== null && (score < scoreMin || score > scoreMax)
-      ? [
-          {
-            path: pathOf(index, 'score'),
-            message: `write a number from ${scoreMin} to ${scoreMax}, the range of ${scorer}`,
-          },
-        ]
-      : [],
-  );
+  return scaled.flatMap(({ scorer, score, scale: { scoreMin, scoreMax } }, index) => {
+    const range = scoreMin === null || scoreMax === null ? null : ([scoreMin, scoreMax] as const);
+    const outside = describeOutside(scorer, score, range);
+    return outside === undefined
+      ? []
+      : [{ path: pathOf(index, 'score'), message: `out_of_range: ${outside}` }];
+  });
 }
 
 type ScaledScore = OwnedScore & { readonly scale: Scale };

@@ -1,6 +1,7 @@
 import { startBatchKeeper, type BatchKeeper, type KeeperOptions } from '../../batches/batch-keeper.ts';
 import { createBatchClient } from '../../judge/batch/batch-client.ts';
 import { readProvider } from '../../judge/judge-registry.ts';
+import { outboundFetch } from '../../outbound/http/proxies.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { listConfiguredBudgets } from '../budgets/configured-budgets.ts';
@@ -32,7 +33,7 @@ export function keepBatches(
         return undefined;
       }
       const { baseURL, apiKey } = readProvider(name, name, judges);
-      return createBatchClient({ name, baseURL, apiKey }, globalThis.fetch, signal);
+      return createBatchClient({ name, baseURL, apiKey }, outboundFetch, signal);
     },
     prices: judges.prices,
     budgets: listConfiguredBudgets(config),

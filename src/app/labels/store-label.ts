@@ -1,6 +1,6 @@
 import type { GivenLabel, LabelView } from '../../api/access/write-ports.ts';
 import type { Caller } from '../../api/api-env.ts';
-import { directScore, PASS_AT } from '../../domain/agreement/directed-score.ts';
+import { directScore, isPassing } from '../../domain/agreement/directed-score.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
@@ -70,5 +70,5 @@ function findEnd(scorer: string, score: Score | undefined, passes: boolean): num
 }
 
 function isAgreed(label: number, score: Score): boolean {
-  return directScore(label, score) >= PASS_AT === directScore(score.score, score) >= PASS_AT;
+  return isPassing(directScore(label, score)) === isPassing(directScore(score.score, score));
 }

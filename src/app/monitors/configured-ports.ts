@@ -61,7 +61,7 @@ export async function configuredPorts(
       countEligible: async (sinceMs) => {
         const { rows } = await countDecided(store, { sinceMs, tenant }, runRules);
         const lines = coverageLines(rows, undefined, { by: 'scorer', sinceMs });
-        return new Map(lines.map(({ scorer = '', eligible }) => [scorer, eligible]));
+        return new Map(lines.map(({ scorer = '', eligible, scored }) => [scorer, { eligible, scored }]));
       },
     }),
     labels: createLabelPorts(config, store, { name, tenant }),

@@ -9,7 +9,7 @@ export const MAX_REPORTED_SERIES = 1_000;
 /** Number of fingerprint digits, enough to distinguish the judges of a scorer. */
 const FINGERPRINT_DIGITS = 8;
 
-/** Returns mean, baseline, evidence and state of each series, and the number of series in each state. */
+/** Returns mean, baseline, limit, evidence and state of each series, and the number of series in each state. */
 export function monitorReadings(statuses: readonly MonitorStatus[]): Reading[] {
   const reported = [...statuses]
     .sort((a, b) => Number(isAlert(b.phase)) - Number(isAlert(a.phase)))
@@ -25,7 +25,7 @@ export function monitorReadings(statuses: readonly MonitorStatus[]): Reading[] {
 }
 
 function seriesReadings(status: MonitorStatus): Reading[] {
-  const { alert, series, phase, mean, baseline, evidenceLog10 } = status;
+  const { alert, series, phase, mean, baseline, limit, evidenceLog10 } = status;
   const labels: MetricLabels = {
     alert,
     tenant: series.tenant,
@@ -38,6 +38,7 @@ function seriesReadings(status: MonitorStatus): Reading[] {
   const gauges = [
     { name: 'spanscore.monitor.mean', value: mean },
     { name: 'spanscore.monitor.baseline', value: baseline },
+    { name: 'spanscore.monitor.limit', value: limit },
     { name: 'spanscore.monitor.evidence', value: evidenceLog10 },
   ] as const;
   return [

@@ -1,3 +1,4 @@
+import { MONITOR_DUTY } from '../../monitors/monitor-store.ts';
 import type { MonitorGroup } from '../../monitors/rule.ts';
 import type { Duties } from '../../ownership/duties.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -7,9 +8,6 @@ import { startMonitorLoop } from './monitor-loop.ts';
 import { monitorReadings } from './monitor-readings.ts';
 import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
-
-/** Duty of the process that evaluates the monitors. */
-const MONITOR_DUTY = 'monitors';
 
 /**
  * Starts monitors in a scorer process. Without any configured monitor, it only ends open incidents of earlier monitors, so

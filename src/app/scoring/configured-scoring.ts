@@ -1,6 +1,7 @@
 import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { ProviderPace } from '../../estimate/estimate-time.ts';
+import { MOST_CALLS } from '../../judge/judge-registry.ts';
 import { createReplyCache } from '../../judge/reply-cache.ts';
 import type { CatchUpTerms } from '../../scoring/live/catch-up.ts';
 import { shareLookups } from '../../scoring/read/shared-lookups.ts';
@@ -32,11 +33,11 @@ export interface ConfiguredScoringOptions {
 /** Limits of cached judge replies, so that a repeated question (a retry, a second rule) costs nothing. */
 const REPLY_CACHE = { maxEntries: 10_000, maxChars: 32 * 1024 * 1024 };
 
-/** Time limit of a scorer: three slow questions with all waits for the provider take less; beyond it the scorer hangs. */
-const SCORER_TIMEOUT_MS = 5 * 60_000;
-
-/** Calls to a provider at the same time when its entry sets no limit; also for `openai`, which needs no entry. */
-const DEFAULT_CONCURRENCY = 16;
+/**
+ * Time limit of a scorer, its questions to a slow local judge included. It is shorter than the time after which a budget takes a lease for
+ * that of a dead process, and after which an unfinished decision is tried again (10 minutes).
+ */
+const SCORER_TIMEOUT_MS = 9 * 60_000;
 
 /**
  * Judged runs at a time for each call that the providers allow: while some runs read and write rows, others use the calls. Each
@@ -71,8 +72,8 @@ const LOOKUP_WAIT_MS = 50;
 /** Returns the number of judge calls at a time: the sum over all providers. */
 function sumJudgeConcurrency(config: Config): number {
   const providers = Object.values(config.judges.providers);
-  const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? DEFAULT_CONCURRENCY), 0);
-  return sum === 0 ? DEFAULT_CONCURRENCY : sum;
+  const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? MOST_CALLS), 0);
+  return sum === 0 ? MOST_CALLS : sum;
 }
 
 /** Returns the limits of the calls to a provider. */
@@ -80,7 +81,7 @@ export function findProviderPace({ judges: { providers } }: Config, name: string
   const { concurrency, requestsPerMinute, tokensPerMinute } = Object.hasOwn(providers, name)
     ? (providers[name] ?? {})
     : {};
-  return { concurrency: concurrency ?? DEFAULT_CONCURRENCY, requestsPerMinute, tokensPerMinute };
+  return { concurrency: concurrency ?? MOST_CALLS, requestsPerMinute, tokensPerMinute };
 }
 
 /** Returns the times that sessions are waited for. */

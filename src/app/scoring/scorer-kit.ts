@@ -1,12 +1,13 @@
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { byteSize, durationMs, type Config, type Rule as ConfiguredRule } from '../config/index.ts';
+import { createConfiguredJudges } from './configured-judges.ts';
 import { buildConfiguredRule } from './configured-rule.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
 import { createGuestScorers, type GuestScorers } from '../../guests/guest-scorers.ts';
 import type { GuestSpec } from '../../guests/guest-spec.ts';
-import { createJudgeRegistry, type JudgeRegistry } from '../../judge/judge-registry.ts';
+import type { JudgeRegistry } from '../../judge/judge-registry.ts';
 import { rejectUnpricedBudgets } from '../budgets/priced-budgets.ts';
 import { prepareRule, type BoundScorer, type PreparedRule } from '../../scoring/select/rule.ts';
 import { silentLog, type Log } from '../../telemetry/log.ts';
@@ -50,7 +51,7 @@ export async function loadScorerKit(
     rejectUnpricedBudgets(rules, { prices: config.judges.prices, budgets: config.budgets });
     return {
       rules,
-      judges: createJudgeRegistry(config.judges),
+      judges: createConfiguredJudges(config),
       guests,
       prepareOwnRule: async (name, scorers, target = 'trace') =>
         prepare({ name, scorers: [...new Set(scorers)], target, sample: { rate: 1, always: [] } }),

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { formatBelow, formatSummary } from '../../outbound/alerts/alert-text.ts';
+import { formatBeyond, formatSummary } from '../../outbound/alerts/alert-text.ts';
 import {
   acknowledgedJson,
   alertJson,
@@ -20,6 +20,7 @@ import {
 } from '../../app/monitors/configured-monitors.ts';
 import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
 import { type AlertEvent } from '../../monitors/alert-event.ts';
+import type { Finding } from '../../monitors/detector.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
 import { limitUpTo, parseMoment, parseSpan } from '../arguments.ts';
@@ -240,28 +241,42 @@ function showNumbers(status: MonitorStanding): string {
 }
 
 function showState(status: MonitorStatus): string {
-  const { lacks, finding, incidentId, mean, baseline, scores } = status;
+  const { lacks, finding, incidentId, mean, baseline, limit, scores } = status;
   if (lacks !== null) {
     return lacks;
   }
   if (incidentId !== null && finding !== null) {
-    if (status.detector === 'threshold') {
-      return `${formatBelow(finding)}, since ${isoTime(finding.changeBeganMs) ?? ''}`;
-    }
-    return `${shown(finding.before)} → ${shown(finding.after)} since ${isoTime(finding.changeBeganMs) ?? ''}, n ${finding.count}`;
+    return `${showFinding(finding, status.detector)}, since ${isoTime(finding.changeBeganMs) ?? ''}`;
   }
-  return `${shown(mean)} of ${shown(baseline)}, n ${scores}`;
+  const expected =
+    limit === null
+      ? `baseline ${shown(baseline)}`
+      : `${LIMITS.get(status.detector) ?? 'limit'} ${shown(limit)}`;
+  return `mean ${shown(mean)}, ${expected}, n ${scores}`;
+}
+
+/** What the limit of a detector limits. */
+const LIMITS: ReadonlyMap<string, string> = new Map([
+  ['floor', 'at least'],
+  ['threshold', 'at least'],
+  ['rate', 'share of low scores at most'],
+  ['scorer_errors', 'share of failures at most'],
+  ['coverage', 'share of scored runs at least'],
+]);
+
+function showFinding(finding: Pick<Finding, 'before' | 'after' | 'count'>, detector: string): string {
+  const { before, after, count } = finding;
+  return formatBeyond(finding, detector) ?? `${shown(before)} → ${shown(after)}, n ${count}`;
 }
 
 function showEvent(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies): string {
-  const { status, alert, series, startsAtMs, endsAtMs, before, after, count, incidentId } = event;
+  const { status, alert, series, startsAtMs, endsAtMs, incidentId } = event;
   const marks = [
     ...(isMuted(event, mutes, nowMs) ? ['muted'] : []),
     ...(acknowledged.has(incidentId) ? ['acknowledged'] : []),
   ].map((mark) => ` (${mark})`);
   const at = isoTime(endsAtMs ?? startsAtMs) ?? '';
-  const numbers =
-    event.detector === 'threshold' ? formatBelow(event) : `${shown(before)} → ${shown(after)}, n ${count}`;
+  const numbers = showFinding(event, event.detector);
   const text =
     event.budget === undefined ? `${showSeries(series)}  ${numbers}` : cleanLine(formatSummary(event), 120);
   return `${at}  ${status}${marks.join('')}  ${alert}  ${text}  ${incidentId}`;

@@ -1,5 +1,6 @@
 import type { Config } from '../../app/config/index.ts';
 import { judgesInUse } from '../../config/checks/judge-checks.ts';
+import type { JudgeExecution } from '../../judge/judge.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
@@ -9,7 +10,23 @@ import type { CheckResult } from './check-result.ts';
 /** Time limit of one judge call, milliseconds. */
 const LIMIT_MS = 60_000;
 
-/** Asks one short question to each judge that a rule uses and to the default judge. Each call costs a few tokens. */
+/** Claims with what shows whether they hold. */
+const KNOWN = [
+  { claim: '18 °C', evidence: { tempC: 18 }, verdict: 'yes' },
+  { claim: 'snow', evidence: { sky: 'rain' }, verdict: 'no' },
+] as const;
+
+const VERDICT = {
+  type: 'object',
+  properties: { verdict: { type: 'string', enum: ['yes', 'no'] } },
+  required: ['verdict'],
+  additionalProperties: false,
+};
+
+/**
+ * Asks two questions whose answers are known to each judge that a rule uses and to the default judge, as scorers ask. Each call costs a
+ * few tokens.
+ */
 export async function probeJudges(config: Config): Promise<CheckResult[]> {
   const { default: byDefault } = config.judges;
   const names = new Set([
@@ -24,28 +41,34 @@ export async function probeJudges(config: Config): Promise<CheckResult[]> {
 }
 
 async function probe(name: string, config: Config): Promise<CheckResult> {
-  const { askForText } = await import('../../judge/judge.ts');
-  const { createJudgeRegistry } = await import('../../judge/judge-registry.ts');
+  const { askForObject } = await import('../../judge/judge.ts');
+  const { createConfiguredJudges } = await import('../../app/scoring/configured-judges.ts');
   const { withJudgeScope } = await import('../../judge/judge-scope.ts');
   const check = `judge ${name}`;
-  const question = {
-    instructions: 'This is a test of the connection.',
-    prompt: 'Reply with the word ok.',
-    allowEmpty: true,
-    settings: { maxRetries: 0, timeoutMs: LIMIT_MS, redaction: false },
-  };
+  const settings = { maxRetries: 0, timeoutMs: LIMIT_MS, redaction: false };
+  const ask = ({ claim, evidence }: (typeof KNOWN)[number]) =>
+    askForObject<{ verdict: string }>(name, {
+      instructions: 'You judge claims by evidence.',
+      prompt: JSON.stringify({ evidence, claim }),
+      task: 'Does the evidence support the claim? verdict: yes or no.',
+      schema: { jsonSchema: VERDICT },
+      settings,
+    });
   try {
-    const { execution } = await withJudgeScope({ judges: createJudgeRegistry(config.judges) }, () =>
-      askForText(name, question),
-    );
-    const { durationMs, judgeModelId, usage, cost } = execution;
-    const tokens =
-      usage === undefined
-        ? 'its replies have no token counts, so budgets use estimates'
-        : `${usage.inputTokens ?? '?'} tokens in, ${usage.outputTokens ?? '?'} out`;
-    const price = cost === undefined ? 'no known price' : `${showUsd(cost)} USD`;
-    const detail = `model ${judgeModelId} answered in ${Math.round(durationMs)} ms, ${tokens}, ${price}`;
-    return { check, status: 'ok', detail: redactText(detail) };
+    return await withJudgeScope({ judges: createConfiguredJudges(config) }, async () => {
+      const [first, second] = KNOWN;
+      const answers = [await ask(first), await ask(second)];
+      const right = answers.filter(({ value }, index) => value.verdict === KNOWN[index]?.verdict).length;
+      const detail = redactText(describe(answers.map(({ execution }) => execution)));
+      return right === KNOWN.length
+        ? { check, status: 'ok', detail: `${detail}, ${right} of ${KNOWN.length} known answers right` }
+        : {
+            check,
+            status: 'failed',
+            detail: `answers in the right form but judges wrong: ${KNOWN.length - right} of ${KNOWN.length}; ${detail}`,
+            fix: 'use a larger model: the scores of this one would mean nothing',
+          };
+    });
   } catch (error) {
     return {
       check,
@@ -54,6 +77,21 @@ async function probe(name: string, config: Config): Promise<CheckResult> {
       fix: readFix(error, name),
     };
   }
+}
+
+function describe(executions: readonly JudgeExecution[]): string {
+  const sum = (read: (execution: JudgeExecution) => number | undefined): number | undefined =>
+    executions.reduce<number | undefined>((total, execution) => {
+      const value = read(execution);
+      return total === undefined || value === undefined ? undefined : total + value;
+    }, 0);
+  const tokens = executions.every(({ usage }) => usage === undefined)
+    ? 'its replies have no token counts, so budgets use estimates'
+    : `${sum(({ usage }) => usage?.inputTokens) ?? '?'} tokens in, ${sum(({ usage }) => usage?.outputTokens) ?? '?'} out`;
+  const cost = sum((execution) => execution.cost);
+  const price = cost === undefined ? 'no known price' : `${showUsd(cost)} USD`;
+  const durationMs = Math.round(sum((execution) => execution.durationMs) ?? 0);
+  return `model ${executions[0]?.judgeModelId} answered twice in ${durationMs} ms, ${tokens}, ${price}`;
 }
 
 function readFix(error: unknown, judge: string): string {
@@ -67,6 +105,8 @@ function readFix(error: unknown, judge: string): string {
       return `check ${provider}.baseURL (it must end in /v1) and the name of the model`;
     case 'judge_timeout':
       return `check whether the server at ${provider}.baseURL is overloaded or still loads the model`;
+    case 'judge_malformed':
+      return 'use a model that keeps to a JSON form: a scorer cannot use such replies';
     default:
       return `check ${provider}.baseURL, and that this server runs and supports OpenAI chat completions`;
   }

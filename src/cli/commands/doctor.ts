@@ -1,4 +1,5 @@
 import { EXPORTERS, RECEIVERS } from '../../components.ts';
+import { outboundFetch } from '../../outbound/http/proxies.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import {
@@ -17,7 +18,7 @@ export const registerDoctor: RegisterCommand = (program, bind) => {
   program
     .command('doctor')
     .description('Check Node.js, configuration, ports, store and judge. Print a fix for each fault.')
-    .option('--judge', 'also ask each judge one short question (costs a few tokens)')
+    .option('--judge', 'also ask each judge two short questions (costs a few tokens)')
     .addHelpText(
       'before',
       examples(
@@ -31,7 +32,7 @@ export const registerDoctor: RegisterCommand = (program, bind) => {
 async function doctor(context: CommandContext, options: { judge?: boolean }): Promise<ExitCode> {
   const loaded = await context.loadConfig();
   const { config } = loaded;
-  const deps = { log: context.log, fetch: globalThis.fetch };
+  const deps = { log: context.log, fetch: outboundFetch };
   const results: CheckResult[] = [
     checkNode(process.version),
     checkConfigFile(loaded),

@@ -1,6 +1,6 @@
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { createDecisionAggregates } from '../../app/aggregates/count-coverage.ts';
-import { rebuildAggregates } from '../../app/aggregates/refresh-aggregates.ts';
+import { logRefusals, rebuildAggregates } from '../../app/aggregates/refresh-aggregates.ts';
 import { connectStore, type StoreConnection } from '../../app/store/connect-store.ts';
 import { migrateStore, openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
 import { formatCount } from '../../domain/plural.ts';
@@ -67,8 +67,9 @@ async function migrate(context: CommandContext, options: MigrateOptions) {
 async function rebuild({ log, signal }: CommandContext, connection: StoreConnection): Promise<number> {
   const store = await openConnectedStore(connection, log);
   try {
-    const hours = await rebuildAggregates(store.aggregates, signal);
-    await rebuildAggregates(createDecisionAggregates(store), signal);
+    const onRefused = logRefusals(log);
+    const hours = await rebuildAggregates(store.aggregates, signal, onRefused);
+    await rebuildAggregates(createDecisionAggregates(store), signal, onRefused);
     return hours;
   } finally {
     await store.close();

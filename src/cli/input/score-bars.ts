@@ -4,6 +4,7 @@ import { PREBUILT_SCORERS } from '../../components.ts';
 import type { Config } from '../../app/config/index.ts';
 import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
 import { directScore } from '../../domain/agreement/directed-score.ts';
+import { isBelow } from '../../domain/limits.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { Score } from '../../domain/score.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
@@ -56,7 +57,7 @@ export function createBarCheck(bars: Bars, config: Config): BarCheck {
           return [`${cleanLine(name)} has no score, so its bar of ${bar} is not met`];
         }
         return found
-          .filter(([, { sum, count }]) => sum / count < bar)
+          .filter(([, { sum, count }]) => isBelow(sum / count, bar))
           .map(
             ([row, { sum, count }]) =>
               `${cleanLine(row)} is below its bar of ${bar}: the mean of ${formatCount(count, 'score')} is ${(sum / count).toFixed(3)} (0 is worst, 1 is best)`,

@@ -75,9 +75,25 @@ const PRIVATE = buildBlockList([...INSIDE, ...NEVER]);
 const LOOPBACK = buildBlockList(LOOPBACK_ADDRESSES);
 const OWN_NETWORK = buildBlockList(INSIDE);
 
-/** True for an address of this machine or of a private network. */
-export function isInsideAddress(address: string): boolean {
-  return OWN_NETWORK.check(address, detectFamily(address));
+/** True for a host of this machine or of a private network: a private address, or a name without a public suffix. */
+export function isOwnNetwork(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0
+    ? !host.includes('.') || /\.(?:local|localhost|internal|lan|home\.arpa|svc|test)$/.test(host)
+    : OWN_NETWORK.check(host, detectFamily(host));
+}
+
+/** True for an address in one of `networks`, each an `isAddressOrNetwork`. */
+export function isWithin(address: string, networks: readonly string[]): boolean {
+  return buildBlockList(networks).check(address, detectFamily(address));
+}
+
+/** True for a URL of this machine: a loopback address or `localhost`. */
+export function isLoopbackUrl(url: URL): boolean {
+  const written = writtenAddress(url);
+  return written === undefined
+    ? url.hostname === 'localhost'
+    : LOOPBACK.check(written, detectFamily(written));
 }
 
 function detectFamily(address: string): 'ipv4' | 'ipv6' {
@@ -98,8 +114,9 @@ export function createAddressPolicy(
   url: URL,
   { allowed, inside }: { readonly allowed: readonly string[]; readonly inside: boolean },
 ): AddressPolicy {
-  const written = writtenAddress(url);
-  const isLoopback =
-    written === undefined ? url.hostname === 'localhost' : LOOPBACK.check(written, detectFamily(written));
-  return addressPolicy([...allowed, ...(inside ? INSIDE : []), ...(isLoopback ? LOOPBACK_ADDRESSES : [])]);
+  return addressPolicy([
+    ...allowed,
+    ...(inside ? INSIDE : []),
+    ...(isLoopbackUrl(url) ? LOOPBACK_ADDRESSES : []),
+  ]);
 }

@@ -84,6 +84,10 @@ function judgeIssues(config: Config): ConfigIssue[] {
   }
   const models: [KeyPath, string | undefined][] = [
     [['judges', 'default'], config.judges.default],
+    ...Object.keys(config.judges.options).map((judge): [KeyPath, string] => [
+      ['judges', 'options', judge],
+      judge,
+    ]),
     ...Object.entries(config.scorers).map(([name, entry]): [KeyPath, string | undefined] => [
       ['scorers', name, 'judge'],
       entry.judge,

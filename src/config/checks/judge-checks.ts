@@ -1,8 +1,8 @@
-import { isIP } from 'node:net';
 import type { BudgetCaps } from '../../domain/money/budget.ts';
+import { nearest } from '../../domain/nearest.ts';
 import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
-import type { KeyPath } from '../key-path.ts';
-import { isInsideAddress } from '../addresses/private-addresses.ts';
+import { type KeyPath, showPath } from '../key-path.ts';
+import { isOwnNetwork } from '../addresses/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
 import type { Config } from '../schema.ts';
@@ -81,6 +81,24 @@ export function uselessLimits({ rules, budgets }: Config): string[] {
   );
 }
 
+/**
+ * Returns warnings about options of judges that no scorer names. A module without a judge may name any judge in its file.
+ */
+export function uselessOptions({ judges, scorers }: Config): string[] {
+  const entries = Object.values(scorers);
+  if (entries.some(({ module, judge }) => module !== undefined && judge === undefined)) {
+    return [];
+  }
+  const named = [judges.default, ...entries.map(({ judge }) => judge)].filter((name) => name !== undefined);
+  return Object.keys(judges.options)
+    .filter((name) => !named.includes(name))
+    .map((name) => {
+      const meant = nearest(name, named);
+      const hint = meant === undefined ? 'remove it' : `did you mean ${meant}?`;
+      return `${showPath(['judges', 'options', name])} changes nothing, because no scorer has this judge: ${hint}`;
+    });
+}
+
 /** Host of OpenAI's own API; its key may be in the environment. */
 const OPENAI_HOST = 'api.openai.com';
 
@@ -109,12 +127,4 @@ export function missingKeys(
           `the judge ${judge} has no key, so every call will be refused: set OPENAI_API_KEY or judges.providers.${name}.apiKey`,
         ];
   });
-}
-
-/** True for a host of this machine or of a private network: a private address, or a name without a public suffix. */
-function isOwnNetwork(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return isIP(host) === 0
-    ? !host.includes('.') || /\.(?:local|localhost|internal|lan|home\.arpa|svc|test)$/.test(host)
-    : isInsideAddress(host);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
+import { duration, httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
 
 const provider = z
   .strictObject({
@@ -7,7 +7,10 @@ const provider = z
       .meta({ examples: ['http://127.0.0.1:11434/v1'] })
       .optional(),
     apiKey: secret('API key.').optional(),
-    concurrency: wholeNumber('Limit of requests at the same time.', { unit: 'requests' }).optional(),
+    concurrency: wholeNumber(
+      'Limit of requests at the same time. Absent: 16 for a known cloud. Any other provider starts with 2 and finds its number: one more while replies come as fast, half after a time-out, at most 16.',
+      { unit: 'requests' },
+    ).optional(),
     requestsPerMinute: wholeNumber('Limit of requests per minute.', { unit: 'requests a minute' }).optional(),
     tokensPerMinute: wholeNumber('Limit of tokens per minute, input and output together.', {
       unit: 'tokens a minute',
@@ -32,8 +35,28 @@ const price = z
     cachedInput: perMillionTokens(
       "Price of input tokens read from the provider's cache. Absent: the price of input.",
     ).exactOptional(),
+    cacheWrite: perMillionTokens(
+      "Price of input tokens written to the provider's cache, in runs of agents. Absent: the price of input, for Anthropic's models 1.25 times that.",
+    ).exactOptional(),
   })
   .describe('Price of a model.');
+
+const judgeOptions = z
+  .strictObject({
+    timeout: duration(
+      'Time limit of one question, without waits for the limits of the provider. Absent: 90s, and 5m for a server in the own network.',
+      { minMs: 1_000, minText: '1s', maxMs: 8 * 60_000, maxText: '8m' },
+    ).optional(),
+    maxOutputTokens: wholeNumber(
+      'Limit of the tokens of one reply, thoughts included. Absent: three times what the form of the reply needs, from 500 to 8,192, and 16,000 more for a model that thinks.',
+      { unit: 'tokens' },
+    ).optional(),
+    contextTokens: wholeNumber('Tokens that the model reads and writes in one call.', {
+      unit: 'tokens',
+      min: 512,
+    }).optional(),
+  })
+  .describe('Settings of the calls to one judge.');
 
 /** Schema of judges, their limits and prices. */
 export const Judges = z.strictObject({
@@ -42,6 +65,10 @@ export const Judges = z.strictObject({
     .record(z.string(), provider)
     .default({})
     .describe('Judge providers by name. A judge provider/model uses the provider of that name.'),
+  options: z
+    .record(judgeModel('A judge.'), judgeOptions)
+    .default({})
+    .describe('Settings of judges by provider/model.'),
   prices: z
     .record(z.string(), price)
     .default({})
@@ -49,7 +76,7 @@ export const Judges = z.strictObject({
       'Prices by provider/model. They replace those of the built-in table. A rule with a budget needs a price for each of its judges: 0 for a free model.',
     ),
   attempts: wholeNumber(
-    'Number of calls to a judge that gives unusable replies, before the decision fails for ever.',
+    'Number of tries with a judge whose replies cannot be used or do not come in time, before the decision fails for ever.',
     { unit: 'tries', max: 100 },
   ).default(3),
   reuse: z

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
-import { SPLIT_FACETS } from '../../domain/series-facets.ts';
+import { findTemplateFault } from '../../domain/annotation-template.ts';
+import { ALERT_LABELS, SPLIT_FACETS } from '../../domain/series-facets.ts';
 import { parseDurationMs } from '../duration.ts';
 import { duration, schemaAddress, wholeNumber } from './fields.ts';
 import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts';
@@ -67,7 +68,12 @@ const common = {
   noDataAfter: duration('Time without scores after which a series has no data.', SILENCE).default('24h'),
   paused: z.boolean().describe('true: the rule reads no scores and sends no alerts.').default(false),
   labels: z.record(name, z.string()).describe('Labels of the alert, like severity: page.').default({}),
-  annotations: z.record(name, z.string()).describe('Annotations of the alert, like runbook_url.').default({}),
+  annotations: z
+    .record(name, z.string())
+    .describe(
+      'Annotations of the alert, like runbook_url. {{ $labels.agent }} (and other labels) and {{ $value }} are filled in.',
+    )
+    .default({}),
 };
 
 /** Keys of detectors of scores only: failures of scorers are known by agent and environment only. */
@@ -232,6 +238,9 @@ const MonitorGroup = z
   .superRefine(({ interval, rules }, context) => {
     const intervalMs = parseDurationMs(interval) ?? 0;
     for (const [index, rule] of rules.entries()) {
+      templateIssues(rule).forEach(({ path, message }) =>
+        context.addIssue({ code: 'custom', path: ['rules', index, ...path], message }),
+      );
       const span = findSpan(rule);
       if (span !== undefined && (parseDurationMs(span.text) ?? intervalMs) < intervalMs) {
         context.addIssue({
@@ -242,6 +251,22 @@ const MonitorGroup = z
       }
     }
   });
+
+/** Lists templates that cannot be filled in. Labels take none: they identify the alert, so they must not change. */
+function templateIssues({ labels, annotations }: MonitorRule): { path: string[]; message: string }[] {
+  const names = [...ALERT_LABELS, ...Object.keys(labels)];
+  return [
+    ...Object.entries(labels).flatMap(([key, text]) =>
+      text.includes('{{')
+        ? [{ path: ['labels', key], message: 'takes no template; write it as an annotation' }]
+        : [],
+    ),
+    ...Object.entries(annotations).flatMap(([key, text]) => {
+      const message = findTemplateFault(text, names);
+      return message === undefined ? [] : [{ path: ['annotations', key], message }];
+    }),
+  ];
+}
 
 /** Returns the time span that a rule looks back over; it must be a multiple of the bucket. */
 function findSpan(rule: MonitorRule): { readonly key: string; readonly text: string } | undefined {

@@ -13,7 +13,7 @@ import { takeDelegatedFacts } from './delegated-facts.ts';
 import { buildModelCalls, type ModelCalls } from './model-calls.ts';
 import { planRuns } from './plan-runs.ts';
 import type { RunPlan } from './run-plan.ts';
-import { buildTree, inheritIdentity } from './span-tree.ts';
+import { buildTree, inheritIdentity, notePauses } from './span-tree.ts';
 
 export interface AssembledTrace extends Partial<ModelCalls> {
   readonly runs: AgentRun[];
@@ -33,6 +33,7 @@ export function* assembleTrace(
   foldDuplicates(tree.nodes);
   inheritIdentity(tree.nodes);
   inheritInput(tree.nodes);
+  notePauses(tree.nodes);
   findWorkflows(tree.nodes);
   yield;
   const plans = resolveEnvelopes(planRuns(tree.nodes));

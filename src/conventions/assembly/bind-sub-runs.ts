@@ -1,5 +1,6 @@
 import type { BuiltRun } from './built-run.ts';
 import { type Call, createCall, plainName, settle } from './call-index.ts';
+import { answersItself } from './own-answer.ts';
 import type { RunPlan } from './run-plan.ts';
 import { firstInput } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
@@ -12,11 +13,12 @@ const MAX_SEARCHES = 200;
 const MAX_SEARCHED = 1_000;
 
 /**
- * Puts sub-runs into the transcript of their parent. A sub-agent is the result of one tool call. A member of an envelope, or an
- * agent that took over the conversation, is part of the run itself.
+ * Puts sub-runs into the transcript of their parent. A sub-agent is the result of one call, with or without a tool span. A member
+ * of an envelope, or an agent that took over the conversation, is part of the run itself.
  */
 export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonly BuiltRun[]): void {
   const bySpan = new Map(transcript.calls.all.map((call) => [call.span, call]));
+  const answers = answersItself(plan);
   let searches = 0;
   for (const sub of subs) {
     const answer = readAnswer(sub.transcript);
@@ -28,12 +30,9 @@ export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonl
       join(transcript, sub);
     } else if (sub.plan.via === null) {
       searches++;
-      bindLoose(
-        plan,
-        transcript,
-        sub,
-        searches > MAX_SEARCHES ? undefined : callFor(transcript, sub, answer),
-      );
+      const asked = searches > MAX_SEARCHES ? undefined : callFor(transcript, sub, answer);
+      const goesOn = answers || (plan.llms.at(-1)?.order ?? 0) > sub.plan.root.order;
+      bindLoose(transcript, sub, asked, goesOn);
     }
   }
   transcript.blocks.sort((a, b) => a.order - b.order);
@@ -45,32 +44,37 @@ function settleWith(call: Call, answer: string): void {
   }
 }
 
-/** Binds an agent span that is below its caller without a tool span between them. */
-function bindLoose(plan: RunPlan, transcript: Transcript, sub: BuiltRun, call: Call | undefined): void {
+/**
+ * Binds an agent span that is below its caller without a tool span between them.
+ * @param goesOn true when the caller answers itself: then the agent's work is a result
+ */
+function bindLoose(transcript: Transcript, sub: BuiltRun, asked: Call | undefined, goesOn: boolean): void {
   const answer = readAnswer(sub.transcript);
-  if (call !== undefined) {
-    call.span ??= sub.plan.root;
-    settleWith(call, answer);
-    unwrapQuestion(sub, call);
+  if (asked !== undefined) {
+    asked.span ??= sub.plan.root;
+    settleWith(asked, answer);
+    unwrapQuestion(sub, asked);
     return;
   }
-  const order = sub.plan.root.order;
-  const goesOn = (plan.llms.at(-1)?.order ?? 0) > order;
   if (!goesOn) {
     join(transcript, sub);
     return;
   }
-  const { agent } = sub.plan.root.facts;
-  const unasked = createCall({
-    type: 'tool-call',
-    id: null,
-    name: agent ?? sub.plan.root.span.name,
-    args: null,
-  });
-  unasked.span = sub.plan.root;
+  const { root } = sub.plan;
+  const name = root.facts.agent ?? root.span.name;
+  const unasked = createCall({ type: 'tool-call', id: null, name, args: null });
+  unasked.span = root;
   settleWith(unasked, answer);
+  if (sub.run.error !== null) {
+    const { message, type } = sub.run.error;
+    settle(unasked, { result: undefined, errorText: message ?? type ?? 'the agent failed' });
+  }
   transcript.calls.add(unasked);
-  transcript.blocks.push({ order, isModelCall: false, entries: [{ kind: 'call', call: unasked }] });
+  transcript.blocks.push({
+    order: root.order,
+    isModelCall: false,
+    entries: [{ kind: 'call', call: unasked }],
+  });
 }
 
 /**

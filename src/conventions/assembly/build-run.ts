@@ -1,5 +1,6 @@
-import type { AgentRun, ReadingWarning } from '../../domain/trace/agent-run.ts';
-import type { NormalPart, ResultPart, SpanFacts } from '../normalised-span.ts';
+import { ANSWER_CUT, type AgentRun, type ReadingWarning } from '../../domain/trace/agent-run.ts';
+import { isCutFinish } from '../../domain/trace/halt.ts';
+import type { ResultPart } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 import { addUsage } from '../../domain/trace/token-usage.ts';
 import type { Steps } from '../steps.ts';
@@ -7,18 +8,13 @@ import { bindSubRuns } from './bind-sub-runs.ts';
 import type { BuiltRun } from './built-run.ts';
 import { settle } from './call-index.ts';
 import type { Identity } from './identities.ts';
-import {
-  listContext,
-  listDocuments,
-  findError,
-  memberNodes,
-  listModels,
-  ownUsage,
-  buildTimes,
-} from './run-fields.ts';
+import { orderedOutput } from './own-answer.ts';
+import { listContext, listDocuments, findError, memberNodes, listModels, buildTimes } from './run-fields.ts';
+import { sumUsage } from './run-usage.ts';
 import { readInput } from './run-input.ts';
 import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
 import { notScorable } from './scorability.ts';
+import type { SpanNode } from './span-tree.ts';
 import { toOutput } from './to-messages.ts';
 import { addFinalAnswer, buildTranscript, type Transcript } from './transcript.ts';
 
@@ -44,7 +40,7 @@ export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: Trace
   const transcript = yield* buildTranscript({
     llms: plan.llms,
     tools: plan.tools,
-    rootOrder: plan.root.order,
+    rootOrder: Math.max(plan.root.order, plan.subs.at(-1)?.root.order ?? 0),
     // The output of an envelope repeats the output of its members, in the form of its framework.
     agentOutput: plan.kind === 'agent' ? output : [],
     // Ids need not be unique: a call that this run requested is its own, even when another run has the same id.
@@ -53,9 +49,7 @@ export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: Trace
   yield;
   settleTransfers(transcript, trace.transfers);
   bindSubRuns(plan, transcript, subs);
-  if (plan.kind === 'envelope') {
-    addFinalAnswer(transcript, output);
-  }
+  addFinalAnswer(transcript, output);
   const conventions = countConventions(plan, subs);
   const identity = trace.identities.get(plan) ?? { session: null, user: null };
   const run = toRun({ plan, subs, transcript, conventions, identity, traceId: trace.traceId });
@@ -69,23 +63,6 @@ function settleTransfers({ calls }: Transcript, transfers: TraceFacts['transfers
       settle(call, result);
     }
   }
-}
-
-/** Orders an output that is grouped by kind, in the only possible order: thoughts, calls, results, files, answer. */
-function orderedOutput(facts: SpanFacts): readonly NormalPart[] {
-  const output = facts.output ?? [];
-  if (facts.outputGrouped !== true) {
-    return output;
-  }
-  const rank: readonly NormalPart['type'][] = [
-    'reasoning',
-    'tool-call',
-    'tool-result',
-    'data',
-    'file',
-    'text',
-  ];
-  return rank.flatMap((type) => output.filter((part) => part.type === type));
 }
 
 interface RunParts {
@@ -121,7 +98,7 @@ export function toRun(parts: RunParts): AgentRun {
     sessionId: parts.identity.session,
     userId: parts.identity.user,
     models: models.length > 0 ? models : [...new Set(subs.flatMap((sub) => sub.run.models))],
-    usage: subs.map((sub) => sub.run.usage).reduce(addUsage, ownUsage(plan)),
+    usage: subs.map((sub) => sub.run.usage).reduce(addUsage, sumUsage(plan)),
     startedAt: new Date(startMs).toISOString(),
     endedAt: new Date(endMs).toISOString(),
     status: error === undefined ? 'ok' : 'error',
@@ -182,5 +159,19 @@ function listWarnings(plan: RunPlan): ReadingWarning[] {
     const detail = `agents are nested deeper than ${MAX_AGENT_DEPTH} levels; the deeper ones are read as part of this run`;
     warnings.push({ code: 'agents_nested_too_deep', spanId: plan.root.span.spanId, detail });
   }
+  const last = lastCall(plan);
+  const finish = last?.facts.finishReason ?? plan.root.facts.finishReason;
+  if (finish !== undefined && isCutFinish(finish)) {
+    const detail = `the model stopped at its output limit (finish reason ${finish}), so the answer may end early; raise the limit of the call, for example max_tokens`;
+    warnings.push({ code: ANSWER_CUT, spanId: (last ?? plan.root).span.spanId, detail });
+  }
   return warnings;
+}
+
+/** Finds the last model call of a run and of the agents that it called: its answer is the answer of the run. */
+function lastCall(plan: RunPlan): SpanNode | undefined {
+  return [plan.llms.at(-1), ...plan.subs.map(lastCall)].reduce(
+    (last, call) => ((call?.order ?? -1) > (last?.order ?? -1) ? call : last),
+    undefined,
+  );
 }

@@ -137,7 +137,9 @@ export class CallIndex {
     if (part.id === null) {
       return this.#byKey.get(key)?.calls[0];
     }
-    const known = this.#byId.get(part.id)?.calls[0];
+    const named = this.#byId.get(part.id)?.calls ?? [];
+    const equal = named.length > 1 ? named.find((call) => callKey(call.name, call.args) === key) : undefined;
+    const known = equal ?? named[0];
     return known ?? this.#identify(firstUnnamed(this.#unnamed.get(key)), part.id);
   }
 
@@ -200,6 +202,12 @@ export class CallIndex {
     return settleFirst(this.#all, part);
   }
 
+  /** Returns the calls with an id that no other call has; an id that occurs more than once is no key. */
+  #withUnique(id: string): Queue | undefined {
+    const queue = this.#byId.get(id);
+    return queue?.calls.length === 1 ? queue : undefined;
+  }
+
   /** Pairs tool spans with calls: by id, else by name and arguments, else by name in order; a transfer with any transfer. */
   match(tools: readonly SpanNode[]): Map<SpanNode, Call | undefined> {
     const pairs = new Map<SpanNode, Call | undefined>(tools.map((tool) => [tool, undefined]));
@@ -207,11 +215,12 @@ export class CallIndex {
       return pairs;
     }
     const rounds: ((tool: SpanNode) => Queue | undefined)[] = [
-      ({ facts }) => (facts.toolCallId === undefined ? undefined : this.#byId.get(facts.toolCallId)),
+      ({ facts }) => (facts.toolCallId === undefined ? undefined : this.#withUnique(facts.toolCallId)),
       ({ facts }) => this.#byKey.get(callKey(facts.toolName ?? '', facts.toolArgs)),
       ({ facts }) => this.#byPlainKey.get(callKey(plainName(facts.toolName ?? ''), facts.toolArgs)),
       ({ facts }) => this.#byName.get(facts.toolName ?? ''),
       ({ facts, span }) => this.#transfersTo(transferTarget(facts.toolName ?? span.name)),
+      ({ facts }) => this.#byId.get(facts.toolCallId ?? ''),
       ({ facts, span }) => (HANDOFF.test(facts.toolName ?? span.name) ? this.#handoffs : undefined),
     ];
     for (const findQueue of rounds) {

@@ -1,12 +1,14 @@
 import { fillGaps } from '../normalise-span.ts';
 import { messageKey } from './message-key.ts';
+import { answersItself, asksItself } from './own-answer.ts';
 import { firstInput, createPlan, type RunPlan } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
 
 /**
- * Resolves envelopes: an agent span around other agents, without any model or tool call of its own, is no agent. Around one
- * agent it only adds missing facts to that agent. Around several it is one run with its members as sub-runs (a handoff, a
- * sequence of agents), or several runs when the members answer one user turn after the other. Returns the remaining plans.
+ * Resolves envelopes: an agent span around other agents, without any model or tool call of its own, is no agent, unless it
+ * gives an answer of its own. Around one agent it only adds missing facts to that agent, unless its question is another. Around
+ * several it is one run with its members as sub-runs (a handoff, a sequence of agents), or several runs when the members answer
+ * one user turn after the other. Returns the remaining plans.
  */
 export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
   const added: RunPlan[] = [];
@@ -14,11 +16,11 @@ export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
   for (const plan of plans.toReversed()) {
     plan.subs = plan.subs.flatMap((sub) => replaced.get(sub) ?? [sub]);
     const isEmpty = plan.llms.length === 0 && plan.tools.length === 0;
-    if (plan.kind !== 'agent' || !isEmpty || plan.subs.length === 0) {
+    if (plan.kind !== 'agent' || !isEmpty || plan.subs.length === 0 || answersItself(plan)) {
       continue;
     }
     const turns = listTurns(plan.subs);
-    if (turns.length === 1 && plan.subs.length > 1) {
+    if ((turns.length === 1 && plan.subs.length > 1) || asksItself(plan)) {
       plan.kind = 'envelope';
       continue;
     }

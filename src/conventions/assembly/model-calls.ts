@@ -68,8 +68,11 @@ function* buildModelCall(llm: SpanNode, { plan: owner, run: caller, trace }: Cal
       ? run.input
       : { ...run.input, inputMessages: toMessages([...turn, ...inFlight], place) };
   // An answer of tool calls is whole: their results come later.
-  const notScorable =
-    run.notScorable?.code === 'run_incomplete' && transcript.calls.all.length > 0 ? null : run.notScorable;
+  const isWhole =
+    run.notScorable?.code === 'run_waiting'
+      ? transcript.blocks.length > 0
+      : run.notScorable?.code === 'run_incomplete' && transcript.calls.all.length > 0;
+  const notScorable = isWhole ? null : run.notScorable;
   return {
     ...run,
     target: { ...run.target, kind: 'model-call' },

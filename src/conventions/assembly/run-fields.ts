@@ -1,7 +1,6 @@
-import type { RetrievedDocument, TokenUsage } from '../../domain/trace/agent-run.ts';
+import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
 import { endUnixNano } from '../../domain/trace/span.ts';
-import { addUsage } from '../../domain/trace/token-usage.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import type { RunPlan } from './run-plan.ts';
@@ -11,31 +10,6 @@ import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Names of tools whose results may be documents. */
 const SEARCH_TOOL = /search|retriev|lookup|knowledge/i;
-
-const NO_USAGE: TokenUsage = {
-  inputTokens: null,
-  outputTokens: null,
-  totalTokens: null,
-  reasoningTokens: null,
-  cachedInputTokens: null,
-};
-
-/** Sums the usage of the run's own model calls. Spans above them repeat the sums, and count only when no call has usage. */
-export function ownUsage(plan: RunPlan): TokenUsage {
-  const counted = plan.llms.filter(
-    (llm, index) => llm.facts.isUsageRepeated !== true || index === plan.llms.length - 1,
-  );
-  const sum = counted.map((llm) => buildUsage(llm.facts)).reduce(addUsage, NO_USAGE);
-  const isTold = sum.inputTokens !== null || sum.outputTokens !== null || sum.totalTokens !== null;
-  return isTold || plan.kind === 'envelope' ? sum : buildUsage(plan.root.facts);
-}
-
-function buildUsage(facts: SpanFacts): TokenUsage {
-  const usage: TokenUsage = { ...NO_USAGE, ...facts.usage };
-  const { inputTokens, outputTokens } = usage;
-  const sum = inputTokens === null || outputTokens === null ? null : inputTokens + outputTokens;
-  return { ...usage, totalTokens: usage.totalTokens ?? sum };
-}
 
 /** Lists the models that answered, most used first, then in order of first use. */
 export function listModels(plan: RunPlan): string[] {

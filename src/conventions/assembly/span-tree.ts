@@ -16,6 +16,8 @@ export interface SpanNode {
   readonly order: number;
   /** Session and user of this span or of the nearest span above with them; set by `inheritIdentity`. */
   inherited: { session: string | undefined; user: string | undefined };
+  /** Latest end of a step, at or below this span and not inside an agent below it, that paused its run; 0 without one. */
+  pausedUntil: bigint;
   /** Conventions that read this span and the spans folded into it. */
   conventions: Map<string, number>;
 }
@@ -44,6 +46,7 @@ export function buildTree(normalised: readonly NormalisedSpan[]): SpanTree {
     orphaned: item.span.parentSpanId !== '' && !byId.has(item.span.parentSpanId),
     order,
     inherited: { session: undefined, user: undefined },
+    pausedUntil: 0n,
     conventions: new Map(item.conventions),
   }));
   const nodeById = new Map(nodes.map((node) => [node.span.spanId, node]));
@@ -126,4 +129,20 @@ export function inheritIdentity(nodes: readonly SpanNode[]): void {
       user: node.facts.user ?? node.parent?.inherited.user,
     };
   }
+}
+
+/** Tells the spans above a step that it paused the run; `nodes` has parents before their children. */
+export function notePauses(nodes: readonly SpanNode[]): void {
+  for (const node of nodes.toReversed()) {
+    const isStep = node.role === 'container' || node.role === 'other' || node.role === 'workflow';
+    const end = isStep && node.facts.halt === 'waiting' ? endUnixNano(node.span) : 0n;
+    node.pausedUntil = later(node.pausedUntil, end);
+    if (node.parent !== null && node.role !== 'agent' && node.role !== 'tool') {
+      node.parent.pausedUntil = later(node.parent.pausedUntil, node.pausedUntil);
+    }
+  }
+}
+
+function later(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
 }

@@ -63,8 +63,6 @@ export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> 
       transcript.calls.settleById(part);
     }
   }
-  transcript.blocks.sort((a, b) => a.order - b.order);
-  addFinalAnswer(transcript, sources.agentOutput);
   return transcript;
 }
 
@@ -75,11 +73,13 @@ function ownOrder({ agentOutput, tools, rootOrder }: TranscriptSources): number 
 }
 
 /**
- * Lists the model calls that count. A failed call that was retried does not; the last call counts even when it failed, as it
+ * Lists the model calls that count. A failed or stopped call that was retried does not; the last call counts in any case, as it
  * may have given part of the answer.
  */
 function answering(llms: readonly SpanNode[]): readonly SpanNode[] {
-  return llms.filter((llm, index) => llm.facts.error === undefined || index === llms.length - 1);
+  return llms.filter(
+    ({ facts }, index) => (facts.error ?? facts.halt) === undefined || index === llms.length - 1,
+  );
 }
 
 function addBlock(
@@ -131,17 +131,27 @@ function ownParts(
     });
 }
 
-/** Adds each tool span to the call that requested it; a span without such a call is a call of its own. */
+/**
+ * Adds each tool span to the call that requested it; a span without such a call is a call of its own. A tool that stopped may have
+ * run again later: then the later span counts.
+ */
 function addTools(transcript: Transcript, tools: readonly SpanNode[]): void {
-  for (const [tool, call] of transcript.calls.match(tools)) {
+  const [ran, stopped] = [false, true].map((isStopped) =>
+    tools.filter(({ facts }) => (facts.halt !== undefined) === isStopped),
+  );
+  for (const [tool, call] of transcript.calls.match([...(ran ?? []), ...(stopped ?? [])])) {
     if (call === undefined) {
-      const { toolCallId, toolName, toolArgs } = tool.facts;
-      const unasked = createCall({
+      const { toolCallId, toolName, toolArgs, halt } = tool.facts;
+      const asked: CallPart = {
         type: 'tool-call',
         id: toolCallId ?? null,
         name: toolName ?? tool.span.name,
         args: toolArgs ?? null,
-      });
+      };
+      if (halt !== undefined && transcript.calls.find(asked) !== undefined) {
+        continue;
+      }
+      const unasked = createCall(asked);
       unasked.span = tool;
       transcript.calls.add(unasked);
       pushBlock(transcript, {
@@ -208,7 +218,11 @@ function* recoverFromInputs(
   sources: TranscriptSources,
   inputs: readonly SplitInput[],
 ): Steps<void> {
-  const known = new Set(inputs[0]?.inFlight.map(messageKey));
+  // Counted, because ids may begin anew in each step: then a later message has the key of an earlier one.
+  const known = new Map<string, number>();
+  for (const key of inputs[0]?.inFlight.map(messageKey) ?? []) {
+    known.set(key, (known.get(key) ?? 0) + 1);
+  }
   const looked = new Set(inputs.slice(0, 1));
   for (const [index, llm] of sources.llms.entries()) {
     yield;
@@ -218,10 +232,13 @@ function* recoverFromInputs(
     }
     looked.add(input);
     const findRepeated = createRepeatFinder(transcript.calls, input.inFlight);
+    const seen = new Map<string, number>();
     for (const message of input.inFlight) {
       const key = messageKey(message);
-      if (!known.has(key)) {
-        known.add(key);
+      const count = (seen.get(key) ?? 0) + 1;
+      seen.set(key, count);
+      if (count > (known.get(key) ?? 0)) {
+        known.set(key, count);
         const parts = ownParts([message], sources.askedElsewhere);
         restoreParts(transcript, parts, { before: llm.order, findRepeated });
       }
@@ -284,7 +301,7 @@ function isReasoning(entry: Entry): boolean {
   return entry.kind === 'part' && entry.part.type === 'reasoning';
 }
 
-/** Adds the final text of the agent, when no model call of the run contains it. */
+/** Adds the final text of the agent, when nothing in the transcript says it. */
 export function addFinalAnswer(transcript: Transcript, agentOutput: readonly NormalPart[]): void {
   const answer = finalText(agentOutput);
   const said = transcript.blocks.flatMap((block) => block.entries);
@@ -304,7 +321,8 @@ export function addFinalAnswer(transcript: Transcript, agentOutput: readonly Nor
   }
 }
 
-function finalText(parts: readonly NormalPart[]): string {
+/** Returns the text after the last call and result: the answer in these parts. */
+export function finalText(parts: readonly NormalPart[]): string {
   const lastTool = parts.findLastIndex((part) => part.type === 'tool-call' || part.type === 'tool-result');
   return parts
     .slice(lastTool + 1)
@@ -326,7 +344,7 @@ export function readAnswer(transcript: Transcript): string {
 }
 
 /** Normalises a text: texts that differ in blanks only, or JSON texts that differ in layout only, are the same answer. */
-function comparable(text: string): string {
+export function comparable(text: string): string {
   const trimmed = text.trim();
   if (trimmed.startsWith('{') || trimmed.startsWith('[')) {
     return trimmed.replace(/\s+/g, '');

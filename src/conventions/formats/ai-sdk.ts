@@ -1,10 +1,11 @@
 import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
+import { field, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
+import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
 import type {
   Convention,
   NormalMessage,
@@ -114,31 +115,27 @@ function read(view: SpanView): SpanFacts {
 
 function findUsage(view: SpanView): SpanFacts['usage'] {
   const count = (...keys: string[]): number | null => readCount(view.span.attributes, ...keys) ?? null;
-  const provider = providerMetadata(view);
   return {
+    ...ownParts(view),
     inputTokens: count('ai.usage.inputTokens', 'ai.usage.promptTokens'),
     outputTokens: count('ai.usage.outputTokens', 'ai.usage.completionTokens'),
     totalTokens: count('ai.usage.totalTokens'),
-    reasoningTokens:
-      count('ai.usage.reasoningTokens', 'ai.usage.outputTokenDetails.reasoningTokens') ??
-      numberIn(provider, 'reasoningTokens'),
-    cachedInputTokens:
-      count('ai.usage.cachedInputTokens', 'ai.usage.inputTokenDetails.cacheReadTokens') ??
-      numberIn(provider, 'cachedPromptTokens', 'cacheReadInputTokens'),
   };
 }
 
-/** Reads the provider's metadata, the only place of reasoning and cached tokens in version 4. */
-function providerMetadata(view: SpanView): Fields {
-  const text = readText(view.span.attributes, 'ai.response.providerMetadata');
-  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
-  const byProvider = isRecord(parsed) ? Object.values(parsed).find(isRecord) : undefined;
-  return byProvider ?? {};
-}
-
-function numberIn(fields: Fields, ...names: string[]): number | null {
-  const value = firstField(fields, ...names);
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+/**
+ * Reads cached tokens and thoughts. The provider's metadata is their only place in version 4, and that of writes to a cache in
+ * version 5.
+ */
+function ownParts({ span }: SpanView): TokenParts {
+  const text = readText(span.attributes, 'ai.response.providerMetadata');
+  const told = partsIn(text === undefined ? undefined : parseStructure(text)?.value);
+  const parts = partsAmong(span.attributes);
+  return {
+    cachedInputTokens: parts.cachedInputTokens ?? told.cachedInputTokens,
+    cacheWriteTokens: parts.cacheWriteTokens ?? told.cacheWriteTokens,
+    reasoningTokens: parts.reasoningTokens ?? told.reasoningTokens,
+  };
 }
 
 function readTool(attributes: Attributes): SpanFacts {

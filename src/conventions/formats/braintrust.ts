@@ -5,6 +5,7 @@ import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { partsIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
@@ -97,10 +98,9 @@ function usageIn(metrics: Fields): SpanFacts['usage'] {
     return typeof found === 'number' && found >= 0 ? found : null;
   };
   return {
+    ...partsIn(metrics),
     inputTokens: count('prompt_tokens'),
     outputTokens: count('completion_tokens'),
     totalTokens: count('tokens'),
-    cachedInputTokens: count('prompt_cached_tokens'),
-    reasoningTokens: count('completion_reasoning_tokens', 'reasoning_tokens'),
   };
 }

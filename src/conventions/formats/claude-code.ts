@@ -89,6 +89,7 @@ function modelCallFacts(attributes: Attributes): SpanFacts {
       inputTokens: input[0] === null ? null : input.reduce<number>((sum, one) => sum + (one ?? 0), 0),
       outputTokens: count('output_tokens'),
       cachedInputTokens: count('cache_read_tokens'),
+      cacheWriteTokens: count('cache_creation_tokens'),
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readStructure, readText } from '../attributes.ts';
+import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, parseStructure, parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -95,7 +95,6 @@ function turnFacts(view: SpanView): SpanFacts {
     system: system === undefined ? undefined : [system],
     input: isRecord(given) ? messagesIn(field(given, 'messages'), 'user') : undefined,
     output: answered.flatMap(({ parts }) => parts),
-    usage: { cachedInputTokens: readCount(attributes, 'gen_ai.usage.cache_read_tokens') ?? null },
   };
 }
 

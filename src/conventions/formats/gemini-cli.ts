@@ -120,14 +120,15 @@ function toolFacts(view: SpanView): SpanFacts {
   const outcome = readFields(readValue(view, OUTPUT));
   const response = readFields(field(outcome, 'response'));
   const status = field(outcome, 'status');
-  const isFailed = status === 'error' || status === 'cancelled';
+  const isFailed = status === 'error';
   const result = functionResponse(response);
   return {
     toolName: readText(attributes, 'gen_ai.tool.name'),
     toolCallId: readText(attributes, 'gen_ai.tool.call_id'),
     ...(args === undefined ? {} : { toolArgs: args }),
     ...(isFailed ? { error: { type: null, message: failure(response) ?? status } } : {}),
-    ...(isFailed || result === undefined ? {} : { toolResult: result }),
+    ...(status === 'cancelled' ? { halt: 'cancelled' as const } : {}),
+    ...(isFailed || status === 'cancelled' || result === undefined ? {} : { toolResult: result }),
   };
 }
 

@@ -12,6 +12,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import { partsIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
@@ -105,11 +106,10 @@ function modelFacts(view: SpanView): SpanFacts {
     finishReason: textOrUndefined(firstField(output, 'finishReason') ?? field(first, 'finishReason')),
     responseId: textOrUndefined(field(answered, 'id')),
     usage: {
+      ...partsIn(usage),
       inputTokens: countIn(usage, 'inputTokens'),
       outputTokens: countIn(usage, 'outputTokens'),
       totalTokens: countIn(usage, 'totalTokens'),
-      reasoningTokens: countIn(usage, 'thoughtsTokens'),
-      cachedInputTokens: countIn(usage, 'cachedContentTokens'),
     },
   };
 }

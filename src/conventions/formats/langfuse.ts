@@ -7,6 +7,7 @@ import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome, toolStepFacts } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { partsIn } from '../token-parts.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
@@ -143,21 +144,18 @@ function generationFacts(view: SpanView, input: unknown, output: unknown): SpanF
 function findUsage(text: string | undefined): SpanFacts['usage'] {
   const parsed = text === undefined ? undefined : parseStructure(text)?.value;
   const details = isRecord(parsed) ? parsed : {};
-  const nested = (name: string): Fields => {
-    const value = field(details, name);
-    return isRecord(value) ? value : {};
-  };
   return {
+    ...partsIn(details),
     inputTokens: countIn(details, 'input', 'prompt_tokens', 'input_tokens'),
     outputTokens: countIn(details, 'output', 'completion_tokens', 'output_tokens'),
-    totalTokens: countIn(details, 'total', 'total_tokens'),
-    reasoningTokens:
-      countIn(details, 'output_reasoning_tokens', 'output_reasoning') ??
-      countIn(nested('completion_tokens_details'), 'reasoning_tokens'),
-    cachedInputTokens:
-      countIn(details, 'input_cached_tokens', 'cache_read_input_tokens') ??
-      countIn(nested('prompt_tokens_details'), 'cached_tokens'),
+    totalTokens: countIn(details, 'total', 'total_tokens') ?? sumOwn(details),
   };
+}
+
+/** Sums counts under Langfuse's own names: each token is counted in one of them. */
+function sumOwn(details: Fields): number | null {
+  const counts = Object.values(details).filter((value) => typeof value === 'number');
+  return countIn(details, 'input') === null ? null : counts.reduce((sum, count) => sum + count, 0);
 }
 
 function countIn(fields: Fields, ...names: string[]): number | null {

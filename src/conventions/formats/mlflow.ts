@@ -1,11 +1,12 @@
 import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
+import { type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { partsIn } from '../token-parts.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Settings that make its emitters send content. */
@@ -92,11 +93,10 @@ function findUsage({ span }: SpanView): SpanFacts['usage'] {
     const value = firstField(counts, ...names);
     return typeof value === 'number' && value >= 0 ? value : null;
   };
-  const cached = field(counts, 'cache_read_input_tokens');
   return {
+    ...partsIn(counts),
     inputTokens: count('input_tokens'),
     outputTokens: count('output_tokens'),
     totalTokens: count('total_tokens'),
-    cachedInputTokens: typeof cached === 'number' ? cached : null,
   };
 }

@@ -165,8 +165,6 @@ function modelCallFacts(view: SpanView): SpanFacts {
       inputTokens: count('llm.token_count.prompt'),
       outputTokens: count('llm.token_count.completion'),
       totalTokens: count('llm.token_count.total'),
-      reasoningTokens: count('llm.token_count.completion_details.reasoning'),
-      cachedInputTokens: count('llm.token_count.prompt_details.cache_read'),
     },
   };
 }

@@ -282,18 +282,6 @@ function findUsage(sources: readonly Attributes[]): SpanFacts['usage'] {
     inputTokens: count('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens') ?? null,
     outputTokens: count('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens') ?? null,
     totalTokens: count('gen_ai.usage.total_tokens') ?? null,
-    reasoningTokens:
-      count(
-        'gen_ai.usage.reasoning.output_tokens',
-        'gen_ai.usage.reasoning_tokens',
-        'gen_ai.usage.details.reasoning_tokens',
-      ) ?? null,
-    cachedInputTokens:
-      count(
-        'gen_ai.usage.cache_read.input_tokens',
-        'gen_ai.usage.cache_read_input_tokens',
-        'gen_ai.usage.input_tokens.cached',
-      ) ?? null,
   };
 }
 

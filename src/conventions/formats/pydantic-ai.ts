@@ -1,6 +1,7 @@
 import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { parseValue } from '../json.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
+import { field, parseValue } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -35,14 +36,25 @@ function read(view: SpanView): SpanFacts {
   const { attributes } = span;
   const args = readText(attributes, 'tool_arguments');
   const result = readText(attributes, 'tool_response');
-  const answer = readText(attributes, 'final_result');
+  const given = readText(attributes, 'final_result');
+  const isDeferred = given !== undefined && asksForResults(parseValue(given));
+  const answer = isDeferred ? undefined : given;
   return {
     role: findRole({ name: span.name, isAgent: attributes.has('agent_name') }),
     agent: readText(attributes, 'agent_name'),
+    ...(isDeferred ? { halt: 'waiting' as const } : {}),
     ...readConversation(view, answer === undefined ? [] : textPart(answer)),
     ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
+}
+
+/** True for a result that asks the application for approvals and for results of its own tools, in place of an answer. */
+function asksForResults(result: unknown): boolean {
+  const [calls, approvals] = ['calls', 'approvals'].map((key) =>
+    isRecord(result) ? field(result, key) : undefined,
+  );
+  return Array.isArray(calls) && Array.isArray(approvals) && calls.length + approvals.length > 0;
 }
 
 /** Reads the agent's whole conversation, whose part after the last question is the output; or its final result alone. */

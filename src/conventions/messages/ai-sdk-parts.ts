@@ -23,6 +23,9 @@ export const AI_SDK_PARTS: PartTable = {
       firstField(part, 'data', 'file_id', 'url', 'uri'),
     ),
   'redacted-reasoning': () => [],
+  // Questions to a person and the answers: the calls without a result tell that the run waits.
+  'tool-approval-request': () => [],
+  'tool-approval-response': () => [],
 };
 
 function named(part: Fields): { id: unknown; name: unknown } {

@@ -58,15 +58,29 @@ export function resultPart(fields: {
   errorText?: string | undefined;
   denied?: boolean;
 }): ResultPart {
-  const { id, name, result, errorText, denied } = fields;
+  const { id, name, denied } = fields;
+  const result = parseIfText(fields.result);
+  const errorText = fields.errorText ?? failureIn(result);
   return {
     type: 'tool-result',
     id: callId(id),
     name: typeof name === 'string' && name !== '' ? name : null,
-    result: parseIfText(result),
+    result,
     ...(errorText === undefined ? {} : { errorText }),
     ...(denied === true ? { denied } : {}),
   };
+}
+
+/**
+ * Returns the text of a failed call, when the result says that it is one: the Model Context Protocol marks it with `isError`.
+ * Undefined for any other result.
+ */
+export function failureIn(result: unknown): string | undefined {
+  const mark = isRecord(result) ? firstField(result, 'isError', 'is_error') : undefined;
+  if (!isRecord(result) || (mark !== true && mark !== 'true')) {
+    return undefined;
+  }
+  return plainText(firstField(result, 'content', 'error', 'message', 'structuredContent')) || 'failed';
 }
 
 /** Unwraps a result that is one block of text or JSON. */

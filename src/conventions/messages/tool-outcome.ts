@@ -2,7 +2,7 @@ import { field, type Fields, firstField, parseValue } from '../json.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import { argumentsIn } from './free-values.ts';
 import { fromLangChain } from './langchain-messages.ts';
-import { plainText, unwrapBlock } from './part-reader.ts';
+import { failureIn, plainText, unwrapBlock } from './part-reader.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Result or error of a tool call, with the call's id and name when they are known. */
@@ -32,7 +32,8 @@ export function readOutcome(output: unknown): ToolOutcome {
   const content = field(output, 'content');
   if (Array.isArray(content) && (Object.hasOwn(output, 'agentId') || isContentOnly(output))) {
     const value = unwrapBlock(content);
-    return field(output, 'isError') === true ? { error: plainText(value) || 'failed' } : { value };
+    const error = failureIn(output);
+    return error === undefined ? { value } : { error };
   }
   if (Object.hasOwn(output, 'raw_output')) {
     const raw = field(output, 'raw_output');

@@ -153,8 +153,8 @@ function incidentColumns(act: Act, toMs: number): Column<Incident>[] {
     { name: 'Ended (UTC)', cell: ({ event, isOpen }) => (isOpen ? 'open' : <Time at={event.endsAt} />) },
     {
       name: 'Before → after',
-      cell: ({ event: { before, after, count, lateScores } }) =>
-        `${formatScore(before)} → ${formatScore(after)} (n = ${formatNumber(count)}${formatLate(lateScores)})`,
+      cell: ({ event: { before, limit, after, count, lateScores } }) =>
+        `${limit === null ? `${formatScore(before)} → ` : ''}${formatScore(after)}${limit === null ? '' : `, limit ${formatScore(limit)}`} (n = ${formatNumber(count)}${formatLate(lateScores)})`,
     },
     {
       name: 'Worst traces',
@@ -275,7 +275,11 @@ const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
   { name: 'State', cell: ({ phase, muted }) => `${PHASES[phase]}${muted ? ' · muted' : ''}` },
   { name: 'Since (UTC)', cell: ({ since }) => <Time at={since} /> },
   { name: 'Mean (1 is best)', cell: ({ mean }) => formatScore(mean), isNumber: true },
-  { name: 'Baseline', cell: ({ baseline }) => formatScore(baseline), isNumber: true },
+  {
+    name: 'Baseline',
+    cell: ({ baseline, limit }) => (limit === null ? formatScore(baseline) : `limit ${formatScore(limit)}`),
+    isNumber: true,
+  },
   { name: 'Scores', cell: ({ scores }) => formatNumber(scores), isNumber: true },
   { name: 'Late (24 h)', cell: (monitor) => <Late of={monitor} />, isNumber: true },
   { name: 'Still needed', cell: ({ lacks }) => lacks ?? '–' },

@@ -85,7 +85,10 @@ function Reviewing({ scorer, reviewer, since }: ReviewingProps) {
     >
       {(data) => {
         const target = data.items[position];
-        return (
+        // The former items are still here until the next ones come: a key would label the first of them again.
+        return queue.isRefreshing ? (
+          <p role="status">Loading the next answers…</p>
+        ) : (
           target !== undefined && (
             <TargetForm
               key={`${target.targetId} ${position}`}

@@ -43,6 +43,7 @@ const COLUMNS: readonly Column<OverviewLine>[] = [
       ) : (
         <strong class="bad">
           ▲ firing: <Text of={incident.alert} />
+          {incident.muted && ' · muted'}
         </strong>
       ),
   },
@@ -79,7 +80,7 @@ export function Overview() {
       >
         {(data) => (
           <>
-            <Incidents incidents={data.incidents} />
+            <Incidents incidents={data.incidents} budgets={data.budgets} />
             <Table caption="Scorers" columns={COLUMNS} rows={data.items} keyOf={({ scorer }) => scorer} />
             <p class="note">
               Live scores from <Time at={data.since} /> to <Time at={data.until} /> (UTC). Baseline: scores
@@ -104,15 +105,15 @@ function NoScores() {
   );
 }
 
-function Incidents({ incidents }: Pick<OverviewReply, 'incidents'>) {
+function Incidents({ incidents, budgets }: Pick<OverviewReply, 'incidents' | 'budgets'>) {
   return (
     <section aria-labelledby="incidents">
       <h2 id="incidents">Open incidents</h2>
-      {incidents.length === 0 ? (
+      {incidents.length + budgets.length === 0 ? (
         <p>✓ No open incidents.</p>
       ) : (
         <ul>
-          {incidents.map(({ incidentId, alert, scorer, agent, environment, startsAt }) => (
+          {incidents.map(({ incidentId, alert, scorer, agent, environment, startsAt, muted }) => (
             <li key={incidentId}>
               <strong class="bad">
                 ▲ <Text of={alert} />
@@ -122,7 +123,16 @@ function Incidents({ incidents }: Pick<OverviewReply, 'incidents'>) {
                 <Text of={scorer} />
               </a>
               , <Text of={`${agent === '' ? 'all agents' : `agent ${agent}`}, ${environment}`} />, since{' '}
-              <Time at={startsAt} /> (UTC)
+              <Time at={startsAt} /> (UTC){muted && ' · muted'}
+            </li>
+          ))}
+          {budgets.map(({ incidentId, summary, startsAt, muted }) => (
+            <li key={incidentId}>
+              <strong class="bad">▲</strong>{' '}
+              <a href="/judges">
+                <Text of={summary} />
+              </a>
+              , since <Time at={startsAt} /> (UTC){muted && ' · muted'}
             </li>
           ))}
         </ul>

@@ -91,13 +91,26 @@ const VERSION_COLUMNS: readonly Column<Rule['versions'][number]>[] = [
   { name: 'Sample', cell: ({ rate }) => formatPercent(rate), isNumber: true },
 ];
 
+/** Scale of a scorer that writes several rows. */
+const EACH_ROW = 'each row has its own';
+
 const SCORER_COLUMNS: readonly Column<Scorer>[] = [
   {
     name: 'Scorer',
-    cell: ({ scorer }) => (
-      <a href={fillPath('/scores/:scorer', { scorer })} data-row-link>
-        <Text of={scorer} />
-      </a>
+    cell: ({ scorer, rows }) => (
+      <>
+        <a href={fillPath('/scores/:scorer', { scorer })} data-row-link>
+          <Text of={scorer} />
+        </a>
+        {rows.length > 1 && (
+          <>
+            <br />
+            <small>
+              writes <Text of={rows.join(', ')} />
+            </small>
+          </>
+        )}
+      </>
     ),
   },
   {
@@ -105,13 +118,18 @@ const SCORER_COLUMNS: readonly Column<Scorer>[] = [
     cell: ({ kind, judge }) =>
       kind === 'judge' ? <Text of={`judge ${judge ?? ''}`} /> : kind === 'own' ? 'own code' : 'code',
   },
-  { name: 'Direction', cell: ({ higherIsBetter }) => formatDirection(higherIsBetter) },
+  {
+    name: 'Direction',
+    cell: ({ higherIsBetter, rows }) => (rows.length > 1 ? EACH_ROW : formatDirection(higherIsBetter)),
+  },
   {
     name: 'Range',
-    cell: ({ scoreMin, scoreMax }) =>
-      scoreMin === null || scoreMax === null
-        ? 'not declared'
-        : `${formatScore(scoreMin)} to ${formatScore(scoreMax)}`,
+    cell: ({ scoreMin, scoreMax, rows }) =>
+      rows.length > 1
+        ? EACH_ROW
+        : scoreMin === null || scoreMax === null
+          ? 'not declared'
+          : `${formatScore(scoreMin)} to ${formatScore(scoreMax)}`,
   },
   { name: 'Rules', cell: ({ rules }) => <Text of={rules.join(', ') || 'none'} /> },
   { name: 'In force since (UTC)', cell: ({ activeFrom }) => <Time at={activeFrom} /> },

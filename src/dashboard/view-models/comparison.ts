@@ -33,7 +33,7 @@ export function describeComparison({
       ? `${formatNumber(n)} targets have both scores.`
       : `Both sides agree on ${formatPercent(agreement)} of ${formatNumber(n)} targets.`,
     kappa === null
-      ? 'Kappa is not defined: both sides give every target the same answer.'
+      ? 'Kappa is not known: one side gives every target the same answer.'
       : `Kappa is ${formatScore(kappa)} (95 %: ${formatScore(kappaLow)} to ${formatScore(kappaHigh)}): ${word ?? ''}.`,
     spearman === null ? '' : `The rank correlation is ${formatScore(spearman)}.`,
   ]

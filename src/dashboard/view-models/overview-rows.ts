@@ -15,13 +15,13 @@ export interface OverviewRow {
 
 /** Writes a line of the overview for people. */
 export function overviewRow(line: OverviewLine): OverviewRow {
-  const { mean, baseline, n, eligible, higherIsBetter } = line;
+  const { mean, baseline, n, eligible, scored, higherIsBetter } = line;
   return {
     mean: formatScore(mean),
     baseline:
       baseline === null ? 'none yet' : `${formatScore(baseline.mean)} (n = ${formatNumber(baseline.n)})`,
     change: describeChange(mean, baseline?.mean ?? null, higherIsBetter),
-    counts: describeCounts(n, eligible),
+    counts: describeCounts(scored ?? n, eligible),
     trend: describeTrend(line),
   };
 }

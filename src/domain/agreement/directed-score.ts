@@ -1,3 +1,5 @@
+import { reaches } from '../limits.ts';
+
 /** Range and direction of a score; null where the scorer has none. */
 export interface Scale {
   readonly scoreMin: number | null;
@@ -11,9 +13,14 @@ export const PASS_AT = 0.5;
 /** Limits between the parts of the directed range: fifths, the middle one split where scores begin to pass. */
 export const PART_LIMITS = [0.2, 0.4, PASS_AT, 0.6, 0.8] as const;
 
+/** Returns whether a directed score passes. */
+export function isPassing(directed: number): boolean {
+  return reaches(directed, PASS_AT);
+}
+
 /** Returns the part of the directed range that a directed score is in, from 0. */
 export function findPart(directed: number): number {
-  return PART_LIMITS.filter((limit) => directed >= limit).length;
+  return PART_LIMITS.filter((limit) => reaches(directed, limit)).length;
 }
 
 /** Returns whether the scores of a part pass. */

@@ -1,4 +1,4 @@
-import { PASS_AT } from './directed-score.ts';
+import { isPassing } from './directed-score.ts';
 import { Z_95 } from './normal-quantile.ts';
 
 /** Answers of two raters on the same targets, yes or no. */
@@ -24,7 +24,7 @@ export interface Agreement {
 /** Counts the answers of two raters that gave the same targets directed scores. */
 export function countAnswers(pairs: readonly { readonly left: number; readonly right: number }[]): Confusion {
   const count = (left: boolean, right: boolean) =>
-    pairs.filter((pair) => pair.left >= PASS_AT === left && pair.right >= PASS_AT === right).length;
+    pairs.filter((pair) => isPassing(pair.left) === left && isPassing(pair.right) === right).length;
   return {
     bothPass: count(true, true),
     leftPasses: count(true, false),
@@ -35,8 +35,8 @@ export function countAnswers(pairs: readonly { readonly left: number; readonly r
 
 /**
  * Computes Cohen's kappa (Cohen 1960) with its 95 % interval: kappa ± 1.96 standard errors of large samples (Fleiss, Cohen and Everitt
- * 1969, as in Fleiss, Levin and Paik, Statistical Methods for Rates and Proportions, 2003, formula 18.15). Kappa is not defined where both
- * raters give one and the same answer to all.
+ * 1969, as in Fleiss, Levin and Paik, Statistical Methods for Rates and Proportions, 2003, formula 18.15). Kappa is not
+ * known where one of the raters gives one answer to all: it is 0 or undefined then, whatever the other one says.
  */
 export function computeAgreement(confusion: Confusion): Agreement {
   const { bothPass, leftPasses, rightPasses, bothFail } = confusion;
@@ -48,7 +48,10 @@ export function computeAgreement(confusion: Confusion): Agreement {
   const left = [(bothPass + leftPasses) / n, (rightPasses + bothFail) / n] as const;
   const right = [(bothPass + rightPasses) / n, (leftPasses + bothFail) / n] as const;
   const expected = left[0] * right[0] + left[1] * right[1];
-  if (expected >= 1) {
+  const hasOneAnswer = [bothPass + leftPasses, bothPass + rightPasses].some(
+    (passing) => passing === 0 || passing === n,
+  );
+  if (hasOneAnswer) {
     return { n, agreement: observed, kappa: null, kappaLow: null, kappaHigh: null };
   }
   const kappa = (observed - expected) / (1 - expected);

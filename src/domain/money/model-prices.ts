@@ -4,6 +4,8 @@ export interface ModelPrice {
   readonly output: number;
   /** Price of input tokens read from the provider's prompt cache; `input` when absent. */
   readonly cachedInput?: number;
+  /** Price of input tokens written to that cache; when absent, `input`, and for Anthropic's models 1.25 times that. */
+  readonly cacheWrite?: number;
 }
 
 /** Prices by `provider/model`. */
@@ -25,17 +27,30 @@ const DEFAULT_PRICES: PriceTable = {
   'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
 };
 
-/** Finds the price of a model by its exact name, or by the name before a dated snapshot suffix (`-2025-08-07`). */
+/** Suffix of a dated snapshot: `-2025-08-07`, `-20250807`. */
+const SNAPSHOT = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
+
+const OF_ANTHROPIC = /claude|^anthropic\//;
+
+/** Factor by which Anthropic asks more for input tokens that it writes to its cache. */
+const ANTHROPIC_WRITE = 1.25;
+
+/** Finds the price of a model by its exact name, or by the name before the suffix of a dated snapshot. */
 export function findPrice(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
-  const family = model.replace(/-\d{4}-\d{2}-\d{2}$/, '');
-  for (const name of [model, family]) {
+  for (const name of [model, model.replace(SNAPSHOT, '')]) {
     for (const table of [overrides, DEFAULT_PRICES]) {
       if (Object.hasOwn(table, name)) {
-        return table[name];
+        return withWrites(name, table[name]);
       }
     }
   }
   return undefined;
+}
+
+function withWrites(name: string, price: ModelPrice | undefined): ModelPrice | undefined {
+  return price === undefined || price.cacheWrite !== undefined || !OF_ANTHROPIC.test(name)
+    ? price
+    : { ...price, cacheWrite: price.input * ANTHROPIC_WRITE };
 }
 
 /**
@@ -47,11 +62,10 @@ export function findPriceByModel(model: string, overrides: PriceTable = {}): Mod
   if (exact !== undefined) {
     return exact;
   }
-  const family = model.replace(/-\d{4}-\d{2}-\d{2}$/, '');
-  for (const name of [model, family]) {
+  for (const name of [model, model.replace(SNAPSHOT, '')]) {
     for (const table of [overrides, DEFAULT_PRICES]) {
       const prices = Object.entries(table).flatMap(([key, price]) =>
-        key.slice(key.indexOf('/') + 1) === name ? [price] : [],
+        key.slice(key.indexOf('/') + 1) === name ? [withWrites(key, price)] : [],
       );
       if (prices.length > 0) {
         return prices.every((price) => isSamePrice(price, prices[0])) ? prices[0] : undefined;
@@ -63,7 +77,12 @@ export function findPriceByModel(model: string, overrides: PriceTable = {}): Mod
 
 /** Returns true for equal prices, and for two unknown ones. */
 export function isSamePrice(a: ModelPrice | undefined, b: ModelPrice | undefined): boolean {
-  return a?.input === b?.input && a?.output === b?.output && a?.cachedInput === b?.cachedInput;
+  return (
+    a?.input === b?.input &&
+    a?.output === b?.output &&
+    a?.cachedInput === b?.cachedInput &&
+    a?.cacheWrite === b?.cacheWrite
+  );
 }
 
 /** Writes the configuration line that gives a model a price; the example price is 0. */

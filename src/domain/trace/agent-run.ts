@@ -10,7 +10,10 @@ export interface TokenUsage {
   outputTokens: number | null;
   totalTokens: number | null;
   reasoningTokens: number | null;
+  /** Input tokens read from the provider's cache: a part of `inputTokens`. */
   cachedInputTokens: number | null;
+  /** Input tokens written to the provider's cache: a part of `inputTokens`, too. */
+  cacheWriteTokens: number | null;
 }
 
 export interface RetrievedDocument {
@@ -26,6 +29,8 @@ export type NotScorableCode =
   | 'redacted'
   | 'content_by_reference'
   | 'run_incomplete'
+  | 'run_waiting'
+  | 'run_cancelled'
   | 'run_errored_before_output'
   | 'evaluation_span';
 
@@ -41,6 +46,9 @@ export interface ReadingWarning {
   spanId: string;
   detail: string;
 }
+
+/** Code of the warning that the model reached its output limit. */
+export const ANSWER_CUT = 'answer_cut';
 
 /**
  * One agent run: a trace, or the subtree of one agent span, read as messages. This is the JSON contract of `inspect --json`.

@@ -9,5 +9,6 @@ export function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
     totalTokens: add(a.totalTokens, b.totalTokens),
     reasoningTokens: add(a.reasoningTokens, b.reasoningTokens),
     cachedInputTokens: add(a.cachedInputTokens, b.cachedInputTokens),
+    cacheWriteTokens: add(a.cacheWriteTokens, b.cacheWriteTokens),
   };
 }

@@ -1,3 +1,4 @@
+import { reaches } from '../../domain/limits.ts';
 import type { EvalScores, EvalVerdict, GateResult, ThresholdConfig, ThresholdResult } from './eval-config.ts';
 import type { EvalScore } from './list-scores.ts';
 
@@ -52,13 +53,14 @@ export function createScoreTally(): ScoreTally {
           ? []
           : [{ id, passed: keeps(mean, threshold), averageScore: mean, threshold }],
       ),
-    gateResults: () => means().map(({ entry: { id }, mean }) => ({ id, passed: mean >= 1, score: mean })),
+    gateResults: () =>
+      means().map(({ entry: { id }, mean }) => ({ id, passed: reaches(mean, 1), score: mean })),
   };
 }
 
 function keeps(mean: number, threshold: ThresholdConfig): boolean {
   const { min = -Infinity, max = Infinity } = typeof threshold === 'number' ? { min: threshold } : threshold;
-  return mean >= min && mean <= max;
+  return reaches(mean, min) && reaches(max, mean);
 }
 
 /** Finds the verdict; undefined when no gate and no threshold had a score to compare. */

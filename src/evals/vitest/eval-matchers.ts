@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { isBelow } from '../../domain/limits.ts';
 import type { EvalVerdict, RunEvalsResult } from '../run-evals/eval-config.ts';
 import { listGates, listMeans, listThresholds } from './eval-results.ts';
 
@@ -40,10 +41,16 @@ export const evalMatchers = {
     );
   },
   toHaveScoreAbove(this: unknown, received: unknown, scorer: string, min: number): Matched {
-    return matchMean(this, 'toHaveScoreAbove', received, scorer, (mean) => [mean > min, `above ${min}`]);
+    return matchMean(this, 'toHaveScoreAbove', received, scorer, (mean) => [
+      isBelow(min, mean),
+      `above ${min}`,
+    ]);
   },
   toHaveScoreBelow(this: unknown, received: unknown, scorer: string, max: number): Matched {
-    return matchMean(this, 'toHaveScoreBelow', received, scorer, (mean) => [mean < max, `below ${max}`]);
+    return matchMean(this, 'toHaveScoreBelow', received, scorer, (mean) => [
+      isBelow(mean, max),
+      `below ${max}`,
+    ]);
   },
   /** Fails when there are no gates. */
   toPassGates(this: unknown, received: unknown): Matched {

@@ -1,5 +1,6 @@
 import { TestRunner } from 'vitest';
 import { AppError, InvalidInputError } from '../../domain/errors.ts';
+import { reaches } from '../../domain/limits.ts';
 import type { EvalItem, RunEvalsConfig, RunEvalsResult } from '../run-evals/eval-config.ts';
 import { runEvals } from '../run-evals/run-evals.ts';
 import { attachEvalMeta } from './eval-meta.ts';
@@ -74,7 +75,7 @@ function listFaults(result: RunEvalsResult, minPassRate: number): string[] {
 
 function failedGates(result: RunEvalsResult, minPassRate: number): string[] {
   return listGates(result)
-    .filter(({ score }) => !(score >= minPassRate))
+    .filter(({ score }) => !reaches(score, minPassRate))
     .map(
       ({ place, id, score }) =>
         `${place}gate ${id}: pass rate ${percent(score)} < required ${percent(minPassRate)}`,
@@ -96,7 +97,7 @@ function lowMeans(result: RunEvalsResult, minPassRate: number): string[] {
   return means.length === 0
     ? ['no scorer gave a score']
     : means
-        .filter(([, mean]) => !(mean >= minPassRate))
+        .filter(([, mean]) => !reaches(mean, minPassRate))
         .map(([path, mean]) => `scorer ${path}: average score ${mean}, below ${minPassRate}`);
 }
 

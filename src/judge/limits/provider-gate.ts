@@ -4,6 +4,8 @@ import { createTokenBucket } from './token-bucket.ts';
 export interface ProviderLimits {
   /** Most calls at the same time. */
   readonly concurrency: number;
+  /** Calls at the same time at the start; the gate then finds the number that the provider takes. Absent: always `concurrency`. */
+  readonly startsAt?: number | undefined;
   readonly requestsPerMinute?: number | undefined;
   /** Input and output tokens together. */
   readonly tokensPerMinute?: number | undefined;
@@ -14,8 +16,12 @@ export interface ProviderLimits {
 }
 
 export interface Permit {
-  /** Frees the place of the call. `tokens` is the number that the call really used, where known. */
-  release(tokens?: number): void;
+  /**
+   * Frees the place of the call.
+   * @param tokens tokens that the call really used, where known
+   * @param ended how the call ended, where that tells something of the load: `overloaded` after a time-out or a rate limit
+   */
+  release(tokens?: number, ended?: 'answered' | 'overloaded'): void;
 }
 
 export interface ProviderGate {
@@ -41,6 +47,7 @@ export function createProviderGate(
   const requests = createTokenBucket(limits.requestsPerMinute, deps);
   const tokens = createTokenBucket(limits.tokensPerMinute, deps);
   const queue: Waiter[] = [];
+  const places = createPlaces(limits, deps);
   let active = 0;
   let pausedUntil = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -48,7 +55,7 @@ export function createProviderGate(
   function pump(): void {
     clearTimeout(timer);
     timer = undefined;
-    for (let next = queue[0]; next !== undefined && active < limits.concurrency; next = queue[0]) {
+    for (let next = queue[0]; next !== undefined && active < places.count(); next = queue[0]) {
       const waitMs = Math.max(pausedUntil - deps.now(), requests.waitMs(1), tokens.waitMs(next.tokens));
       if (waitMs > 0) {
         timer = setTimeout(pump, Math.ceil(waitMs));
@@ -64,12 +71,14 @@ export function createProviderGate(
 
   function permit(estimated: number): Permit {
     let released = false;
+    const startedMs = deps.now();
     return {
-      release(used = estimated) {
+      release(used = estimated, ended) {
         if (!released) {
           released = true;
           active -= 1;
           tokens.take(used - estimated);
+          places.note(startedMs, ended);
           pump();
         }
       },
@@ -81,6 +90,47 @@ export function createProviderGate(
     acquire: (request) => waitInQueue(queue, limits, request, { pump, permit: () => permit(request.tokens) }),
     pause(forMs) {
       pausedUntil = Math.max(pausedUntil, deps.now() + forMs);
+    },
+  };
+}
+
+/** Growth of the mean latency, to its best, that shows a queue in the server. */
+const SLOWER = 1.25;
+/** Growth of the best latency by each round, so that a server that stays slower is measured anew. */
+const FORGET = 1.02;
+
+/**
+ * Finds how many calls a provider takes at the same time: one more after a round of calls as fast as the best round, half after a call that
+ * was too much. A provider behind one slot keeps few, a fast one gets all.
+ */
+function createPlaces({ concurrency, startsAt }: ProviderLimits, deps: { readonly now: () => number }) {
+  let count = Math.min(startsAt ?? concurrency, concurrency);
+  let [calls, totalMs] = [0, 0];
+  let bestMs = Number.POSITIVE_INFINITY;
+  let halvedMs = Number.NEGATIVE_INFINITY;
+  return {
+    count: () => count,
+    note(startedMs: number, ended: 'answered' | 'overloaded' | undefined): void {
+      if (startsAt === undefined || ended === undefined) {
+        return;
+      }
+      if (ended === 'overloaded') {
+        // Calls of the same crowd end alike; they halve the number once.
+        if (startedMs >= halvedMs) {
+          count = Math.max(1, Math.floor(count / 2));
+          halvedMs = deps.now();
+          [calls, totalMs] = [0, 0];
+        }
+        return;
+      }
+      calls += 1;
+      totalMs += deps.now() - startedMs;
+      if (calls >= count) {
+        const meanMs = totalMs / calls;
+        bestMs = Math.min(bestMs * FORGET, meanMs);
+        count = meanMs <= bestMs * SLOWER ? Math.min(concurrency, count + 1) : count;
+        [calls, totalMs] = [0, 0];
+      }
     },
   };
 }

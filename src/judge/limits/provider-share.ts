@@ -27,8 +27,8 @@ export function createProviderShare(share: number, deps: { readonly now: () => n
         const ofWhole = await gate.acquire(request);
         const startedMs = deps.now();
         return {
-          release(tokens) {
-            ofWhole.release(tokens);
+          release(tokens, ended) {
+            ofWhole.release(tokens, ended);
             const pauseMs = computePause(gate, share, deps.now() - startedMs);
             setTimeout(() => ofPart.release(tokens), pauseMs).unref();
           },
@@ -48,6 +48,7 @@ function createPart({ limits }: ProviderGate, share: number, deps: { readonly no
     {
       ...limits,
       concurrency: Math.max(1, Math.floor(concurrency * share)),
+      startsAt: undefined,
       requestsPerMinute: scale(requestsPerMinute),
       tokensPerMinute: scale(tokensPerMinute),
       maxWaitMs: maxWaitMs / share,

@@ -1,5 +1,5 @@
 import { JudgeError } from '../judge-error.ts';
-import { withoutStrayMembers } from './stray-members.ts';
+import { withoutStrayMembers, withWantedTypes } from './stray-members.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 export type SchemaVerdict<T> = { ok: true; value: T } | { ok: false; fault: string };
@@ -55,10 +55,11 @@ async function readSchema<T>(schema: JudgeSchema<T>): Promise<ResolvedSchema<T>>
       '_zod' in schema
         ? (close(toJSONSchema(schema as never, { io: 'input', unrepresentable: 'any' })) as object)
         : undefined;
+    const read = firstFitting((value) => fromZod(schema, value, (data) => data), dropStray(jsonSchema), asIs);
     return {
       jsonSchema,
       strict: jsonSchema !== undefined && isStrict(jsonSchema),
-      validate: firstFitting((value) => fromZod(schema, value, (data) => data), dropStray(jsonSchema), asIs),
+      validate: orConverted(read, jsonSchema),
     };
   }
   const jsonSchema = close(schema.jsonSchema) as object;
@@ -69,15 +70,12 @@ async function readSchema<T>(schema: JudgeSchema<T>): Promise<ResolvedSchema<T>>
     return {
       jsonSchema,
       strict: isStrict(jsonSchema),
-      validate: firstFitting(validate, asIs, dropStray(jsonSchema)),
+      validate: orConverted(firstFitting(validate, asIs, dropStray(jsonSchema)), jsonSchema),
     };
   }
   const check = compile(schema.jsonSchema, fromJSONSchema as unknown as (json: object) => ZodJudgeSchema<T>);
-  return {
-    jsonSchema,
-    strict: isStrict(jsonSchema),
-    validate: firstFitting((value) => fromZod(check, value, () => value as T), dropStray(jsonSchema), asIs),
-  };
+  const read = firstFitting((value) => fromZod(check, value, () => value as T), dropStray(jsonSchema), asIs);
+  return { jsonSchema, strict: isStrict(jsonSchema), validate: orConverted(read, jsonSchema) };
 }
 
 type Form = (value: unknown) => unknown;
@@ -103,6 +101,21 @@ function firstFitting<T>(
     }
     const other = validate(second(value));
     return other.ok || first === asIs ? other : verdict;
+  };
+}
+
+/** Checks a refused reply once more with its texts as the types that the schema wants. */
+function orConverted<T>(
+  validate: (value: unknown) => SchemaVerdict<T>,
+  jsonSchema: object | undefined,
+): (value: unknown) => SchemaVerdict<T> {
+  return (value) => {
+    const verdict = validate(value);
+    if (verdict.ok || jsonSchema === undefined) {
+      return verdict;
+    }
+    const converted = validate(withWantedTypes(value, jsonSchema));
+    return converted.ok ? converted : verdict;
   };
 }
 

@@ -1,101 +1,63 @@
-import { isDeepStrictEqual } from 'node:util';
+import { parseLooseJson } from './loose-json.ts';
 import type { SchemaVerdict } from './judge-schema.ts';
+import { withoutThoughts } from './thoughts.ts';
 
-/** Most places in a reply that are tried as the beginning of a JSON value. */
-const MAX_CANDIDATES = 64;
-/** Most brackets without an end after which the search goes on: each costs a walk to the end of the reply. */
-const MAX_UNCLOSED = 4;
+/** Longest lead-in line before an answer, characters. */
+const MAX_LEAD_IN_CHARS = 200;
+
+/** Words of a line that announces no verdict of its own. The check against the material holds in every language. */
+const NO_LEAD_IN = /\b(?:quot|draft|example|cannot\b|can't|unable|refus|tries\b|tried\b|attempt|inject)/i;
+
+const FENCE = '```';
 
 /**
- * Reads the answer from a reply: the reply itself, or a JSON value in a code fence or in prose. Several different values that
- * match the schema are no answer, because nothing says which one the model meant.
+ * Reads the answer from a reply: one JSON value that stands alone, apart from thoughts, a code fence and one lead-in line. JSON
+ * inside other text is no answer, because it may be a quotation of the judged text.
+ * @param material the question; JSON of it behind a lead-in line is a quotation
  */
 export function readJsonReply<T>(
   reply: string,
   validate: (value: unknown) => SchemaVerdict<T>,
+  material = '',
 ): SchemaVerdict<T> {
-  const text = withoutThoughts(reply).trim();
-  if (text === '') {
-    return { ok: false, fault: 'it is empty' };
-  }
+  const text = reply.trim();
+  // Tried first: a verdict may quote marks of thoughts.
   const whole = parse(text);
   if (whole !== undefined) {
     return validate(whole.value);
   }
-  const candidates = [...jsonValuesIn(text)];
-  if (candidates.length === 0) {
-    return { ok: false, fault: 'it holds no complete JSON value' };
+  const answer = withoutThoughts(text);
+  if (answer === '') {
+    return { ok: false, fault: text === '' ? 'it is empty' : 'it holds thoughts and no answer' };
   }
-  const verdicts = candidates.map(validate);
-  const good = verdicts.filter((verdict) => verdict.ok);
-  const first = good[0];
-  if (first === undefined) {
-    return verdicts[0] ?? { ok: false, fault: 'it holds no complete JSON value' };
-  }
-  if (good.some((verdict) => !isDeepStrictEqual(verdict.value, first.value))) {
-    return { ok: false, fault: 'it holds several different JSON values' };
-  }
-  return first;
+  const alone = parse(withoutFence(answer)) ?? parseAfterLeadIn(answer, material);
+  return alone === undefined
+    ? { ok: false, fault: 'it is not one complete JSON value that stands alone' }
+    : validate(alone.value);
 }
 
-/** Removes the leading block in which some models think aloud; it may contain drafts of the answer. */
-function withoutThoughts(reply: string): string {
-  return reply.replace(/^\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>/i, '');
-}
-
-function parse(text: string): { value: unknown } | undefined {
+function parse(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) as unknown };
   } catch {
-    // The reply as a whole is not JSON: the caller searches for JSON inside it.
-    return undefined;
+    return parseLooseJson(text);
   }
 }
 
-/** Yields the outermost JSON objects and lists in a text, from left to right. */
-function* jsonValuesIn(text: string): Generator {
-  let tried = 0;
-  let unclosed = 0;
-  let at = nextOpening(text, 0);
-  while (at !== -1 && tried < MAX_CANDIDATES && unclosed < MAX_UNCLOSED) {
-    tried += 1;
-    const end = findClosing(text, at);
-    unclosed += end === -1 ? 1 : 0;
-    const value = end === -1 ? undefined : parse(text.slice(at, end + 1));
-    if (value !== undefined) {
-      yield value.value;
-    }
-    at = nextOpening(text, value === undefined ? at + 1 : end + 1);
-  }
+/** Removes a code fence around an answer; a server may have cut off one of its ends as a stop mark. */
+function withoutFence(text: string): string {
+  const opened = text.replace(/^```(?:[\w-]*\s|(?=[{[]))/, '');
+  return opened.endsWith(FENCE) ? opened.slice(0, -FENCE.length) : opened;
 }
 
-function nextOpening(text: string, from: number): number {
-  const found = text.slice(from).search(/[{[]/);
-  return found === -1 ? -1 : from + found;
+function parseAfterLeadIn(answer: string, material: string): { readonly value: unknown } | undefined {
+  const [line = ''] = answer.split('\n', 1);
+  const rest = withoutFence(answer.slice(line.length).trim());
+  const isLeadIn = line.length <= MAX_LEAD_IN_CHARS && !NO_LEAD_IN.test(line) && !/[{[]/.test(line);
+  return isLeadIn && !simplify(material).includes(simplify(rest)) ? parse(rest) : undefined;
 }
 
-/** Finds the index of the bracket that closes the one at `start`, without brackets in strings; -1 when there is none. */
-function findClosing(text: string, start: number): number {
-  let depth = 0;
-  let inString = false;
-  for (let index = start; index < text.length; index += 1) {
-    const char = text[index];
-    if (inString) {
-      if (char === '\\') {
-        index += 1;
-      } else if (char === '"') {
-        inString = false;
-      }
-    } else if (char === '"') {
-      inString = true;
-    } else if (char === '{' || char === '[') {
-      depth += 1;
-    } else if (char === '}' || char === ']') {
-      depth -= 1;
-      if (depth === 0) {
-        return index;
-      }
-    }
-  }
-  return -1;
+/** Drops white space, quotes and escapes, which differ between a text and its quotation. */
+function simplify(text: string): string {
+  return text.replaceAll(/\\+[nrt]|[\s\\"'`]/g, '');
 }

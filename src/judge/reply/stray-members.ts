@@ -31,6 +31,42 @@ function copy(value: unknown, schemas: readonly unknown[], root: object): unknow
 }
 
 /**
+ * Copies a reply with texts as the type that its JSON Schema wants: `"true"` for a boolean, `"1"` for a number. A place where the
+ * schema takes a text, or no single type, keeps its text, and so does a text of another kind.
+ */
+export function withWantedTypes(value: unknown, jsonSchema: object): unknown {
+  return convert(value, [jsonSchema], jsonSchema);
+}
+
+function convert(value: unknown, schemas: readonly unknown[], root: object): unknown {
+  const shapes = schemas.flatMap((schema) => listShapes(schema, root, new Set()));
+  if (Array.isArray(value)) {
+    return value.map((item: unknown, index) => convert(item, itemSchemas(shapes, index), root));
+  }
+  if (isRecord(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => {
+        const named = shapes.flatMap((shape) => memberSchemas(shape, name));
+        return [name, convert(member, named, root)];
+      }),
+    );
+  }
+  const types = new Set(shapes.flatMap((shape) => (shape === true ? 'any' : (shape['type'] ?? 'any'))));
+  types.delete('null');
+  const [type] = types;
+  return typeof value === 'string' && types.size === 1 ? readAs(type, value) : value;
+}
+
+function readAs(type: unknown, said: string): unknown {
+  const text = said.trim();
+  if (type === 'boolean' && /^(?:true|false)$/i.test(text)) {
+    return text.toLowerCase() === 'true';
+  }
+  const isNumber = type === 'number' || type === 'integer';
+  return isNumber && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : said;
+}
+
+/**
  * Lists the schema and all schemas that it is composed of, with references resolved. A reference that cannot be resolved
  * accepts any value.
  */

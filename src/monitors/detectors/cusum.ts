@@ -71,6 +71,7 @@ export function cusumDetector(terms: CusumTerms): Detector<CusumState> {
     },
     gauges: (state) => ({
       baseline: state.kind === 'watching' ? state.baseline.mean : null,
+      limit: null,
       evidenceLog10: null,
     }),
   };

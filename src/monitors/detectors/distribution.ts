@@ -65,6 +65,7 @@ export function distributionDetector(terms: DistributionTerms): Detector<Distrib
       const sides = state.kind === 'watching' ? state.sides : [];
       return {
         baseline: null,
+        limit: null,
         evidenceLog10:
           buildFinding(sides)?.evidenceLog10 ??
           (sides.length > 0 ? Math.log10(strengthOfAll(sides) || 1) : null),

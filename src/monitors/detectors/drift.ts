@@ -134,10 +134,10 @@ function readCondition(state: DriftState, terms: ReferenceTerms): Condition {
 
 function buildGauges(state: DriftState): Gauges {
   if (state.kind === 'learning') {
-    return { baseline: null, evidenceLog10: null };
+    return { baseline: null, limit: null, evidenceLog10: null };
   }
   const evidence = [state.down, state.up].map((guard) =>
     guard ? (guard.alarm?.finding.evidenceLog10 ?? Math.log10(meanEvidence(guard.evidence) || 1)) : 0,
   );
-  return { baseline: state.baseline.mean, evidenceLog10: Math.max(...evidence) };
+  return { baseline: state.baseline.mean, limit: null, evidenceLog10: Math.max(...evidence) };
 }

@@ -39,7 +39,8 @@ export function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
     },
     condition: ({ alarm }) => (alarm ? { kind: 'breached', finding: describeFinding(alarm.finding) } : QUIET),
     gauges: ({ alarm, evidence }) => ({
-      baseline: tell(bound),
+      baseline: null,
+      limit: tell(bound),
       evidenceLog10: alarm?.finding.evidenceLog10 ?? Math.log10(meanEvidence(evidence) || 1),
     }),
   };

@@ -1,3 +1,4 @@
+import { isBelow } from '../../domain/limits.ts';
 import { onesAndZeros, sumHistogram } from '../bucket.ts';
 import type { Detector } from '../detector.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
@@ -17,7 +18,7 @@ export function rateDetector(terms: {
       const { count } = sumHistogram(scores);
       let low = 0;
       for (let index = 0; index < scores.values.length; index += 1) {
-        low += (scores.values[index] ?? 0) < terms.below ? (scores.counts[index] ?? 0) : 0;
+        low += isBelow(scores.values[index] ?? 0, terms.below) ? (scores.counts[index] ?? 0) : 0;
       }
       return onesAndZeros(count - low, low);
     },

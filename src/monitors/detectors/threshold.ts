@@ -1,3 +1,4 @@
+import { isBelow, reaches } from '../../domain/limits.ts';
 import { sumHistogram } from '../bucket.ts';
 import type { Detector, Finding } from '../detector.ts';
 import { QUIET } from '../detector.ts';
@@ -8,13 +9,15 @@ export interface ThresholdTerms {
   /** Mean of the window at or above which the condition ends; at least `minimum`. */
   readonly recovery: number;
   readonly windowMs: number;
-  /** Fewest scores in the window for a decision; with fewer, the condition stays as it is. */
+  /** Fewest scores for a decision. A breached condition with fewer in its window is judged by so many newest scores. */
   readonly minScores: number;
 }
 
+type Buckets = readonly (readonly [startMs: number, count: number, sum: number])[];
+
 export interface ThresholdState {
-  /** Buckets with scores within the window, oldest first. */
-  readonly window: readonly (readonly [startMs: number, count: number, sum: number])[];
+  /** Buckets with scores within the window, or with the newest `minScores` scores; oldest first. */
+  readonly window: Buckets;
   readonly finding: Finding | null;
 }
 
@@ -27,27 +30,49 @@ export function thresholdDetector(terms: ThresholdTerms): Detector<ThresholdStat
     start: () => ({ window: [], finding: null }),
     step(state, { startMs, scores }) {
       const { count, sum } = sumHistogram(scores);
-      const within = state.window.filter(([bucketMs]) => bucketMs > startMs - terms.windowMs);
-      const window = count > 0 ? [...within, [startMs, count, sum] as const] : within;
-      return { window, finding: judge(window, state.finding) };
+      const all = count > 0 ? [...state.window, [startMs, count, sum] as const] : state.window;
+      const beginMs = startMs - terms.windowMs;
+      const window = all.slice(Math.min(findNewest(all), findWithin(all, beginMs)));
+      const within = window.slice(findWithin(window, beginMs));
+      const isThin = state.finding !== null && countScores(within) < terms.minScores;
+      return { window, finding: judge(isThin ? window : within, state.finding) };
     },
     condition: ({ finding }) => (finding ? { kind: 'breached', finding } : QUIET),
-    gauges: () => ({ baseline: terms.minimum, evidenceLog10: null }),
+    gauges: () => ({ baseline: null, limit: terms.minimum, evidenceLog10: null }),
   };
 
-  function judge(window: ThresholdState['window'], held: Finding | null): Finding | null {
-    const count = window.reduce((total, [, bucketCount]) => total + bucketCount, 0);
+  /** Finds the first of the newest buckets that have `minScores` scores together; 0 when all have fewer. */
+  function findNewest(window: Buckets): number {
+    let [first, count] = [window.length, 0];
+    while (first > 0 && count < terms.minScores) {
+      first -= 1;
+      count += window[first]?.[1] ?? 0;
+    }
+    return first;
+  }
+
+  function judge(window: Buckets, held: Finding | null): Finding | null {
+    const count = countScores(window);
     const oldest = window[0];
     if (count < terms.minScores || oldest === undefined) {
       return held;
     }
     const after = window.reduce((total, [, , sum]) => total + sum, 0) / count;
     if (held !== null) {
-      const latest = after < terms.minimum ? { ...held, after, count } : held;
-      return after >= terms.recovery ? null : latest;
+      const latest = isBelow(after, terms.minimum) ? { ...held, after, count } : held;
+      return reaches(after, terms.recovery) ? null : latest;
     }
-    return after < terms.minimum
+    return isBelow(after, terms.minimum)
       ? { changeBeganMs: oldest[0], before: terms.minimum, after, count, evidenceLog10: null }
       : null;
   }
+}
+
+function findWithin(window: Buckets, beginMs: number): number {
+  const first = window.findIndex(([bucketMs]) => bucketMs > beginMs);
+  return first === -1 ? window.length : first;
+}
+
+function countScores(window: Buckets): number {
+  return window.reduce((total, [, count]) => total + count, 0);
 }

@@ -1,6 +1,11 @@
 import { showUsd } from '../../domain/money/usd.ts';
-import { SPLIT_LABELS, buildSplit } from '../../domain/series-facets.ts';
-import { type AlertBudget, type AlertEvent } from '../../monitors/alert-event.ts';
+import {
+  type AlertBudget,
+  type AlertEvent,
+  type Labels,
+  withoutEmptyLabels,
+} from '../../monitors/alert-event.ts';
+import { LIMIT_SIDES } from '../../monitors/rule.ts';
 import type { AlertLinks } from './alert-channel.ts';
 import {
   formatFinding,
@@ -11,33 +16,11 @@ import {
   traceLink,
 } from './alert-text.ts';
 
-export type Labels = Readonly<Record<string, string>>;
-
-/**
- * Builds the labels that identify an alert for an Alertmanager and similar receivers. They stay the same while the alert lasts:
- * no values, no times, and a version only where the series is split by version. Empty labels are left out, as in an
- * Alertmanager.
- */
-export function buildLabels({ labels, alert, detector, series }: AlertEvent): Labels {
-  const { tenant, scorer, fingerprint, agent, environment } = series;
-  return sortedWithoutEmpty({
-    ...labels,
-    ...Object.fromEntries(buildSplit(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
-    alertname: alert,
-    detector,
-    scorer,
-    scorer_fingerprint: fingerprint,
-    agent,
-    environment,
-    tenant,
-  });
-}
-
 /** Builds the annotations of an alert. Annotations of the rule replace these. */
 export function buildAnnotations(event: AlertEvent, links: AlertLinks): Labels {
   const { budget, incidentId } = event;
   const facts = budget === undefined ? buildSeriesFacts(event, links) : buildBudgetFacts(budget);
-  return sortedWithoutEmpty({
+  return withoutEmptyLabels({
     summary: formatSummary(event),
     description: formatDescription(event),
     ...facts,
@@ -58,7 +41,7 @@ function buildSeriesFacts(event: AlertEvent, links: AlertLinks): Labels {
   const { before, after, evidenceLog10, count, lateScores, changeBeganMs, worstTraces } = event;
   const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
   return {
-    baseline_mean: optional(before),
+    [LIMIT_SIDES.has(event.detector) ? 'limit' : 'baseline_mean']: optional(before),
     current_mean: optional(after),
     n: String(count),
     late_scores: lateScores === 0 ? '' : String(lateScores),
@@ -79,14 +62,6 @@ function formatDescription(event: AlertEvent): string {
 
 function optional(value: number | null): string {
   return value === null ? '' : numberText(value);
-}
-
-function sortedWithoutEmpty(labels: Labels): Labels {
-  return Object.fromEntries(
-    Object.entries(labels)
-      .filter(([, value]) => value !== '')
-      .sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
 }
 
 /** Returns the labels that have the same value in all sets. */

@@ -2,6 +2,7 @@ import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { splitTexts } from '../../domain/series-facets.ts';
 import { type AlertBudget, type AlertEvent, type AlertSegment } from '../../monitors/alert-event.ts';
+import { LIMIT_SIDES } from '../../monitors/rule.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { AlertLinks } from './alert-channel.ts';
 import { MINUTE_MS } from '../../domain/durations.ts';
@@ -47,16 +48,19 @@ function formatSpent({ percent, spentUsd }: AlertBudget): string {
   return percent < 100 ? `${percent} % is reached, ${usd}` : `no further call can be paid, ${usd}`;
 }
 
-/** Describes the numbers of a `threshold`, which compares with a fixed limit: `below 0.7: 0.42 over 31 scores`. */
-export function formatBelow({
-  before,
-  after,
-  count,
-}: Pick<AlertEvent, 'before' | 'after' | 'count'>): string {
-  const [line, mean] = [before ?? 0, after ?? 0];
-  // Enough digits that a mean just below the limit does not look equal to it.
-  const digits = [3, 4, 5].find((each) => numberText(mean, each) !== numberText(line, each)) ?? 6;
-  return `below ${numberText(line, digits)}: ${numberText(mean, digits)} over ${formatCount(count, 'score')}`;
+/** Describes the numbers of a detector with a limit, `below 0.7: 0.42 over 31 scores`; undefined for any other detector. */
+export function formatBeyond(
+  { before, after, count }: Pick<AlertEvent, 'before' | 'after' | 'count'>,
+  detector: string,
+): string | undefined {
+  const side = LIMIT_SIDES.get(detector);
+  if (side === undefined || before === null || after === null) {
+    return undefined;
+  }
+  // Enough digits that a value just beyond the limit does not look equal to it.
+  const digits = [3, 4, 5].find((each) => numberText(after, each) !== numberText(before, each)) ?? 6;
+  const noun = ['scorer_errors', 'coverage'].includes(detector) ? 'run' : 'score';
+  return `${side} ${numberText(before, digits)}: ${numberText(after, digits)} over ${formatCount(count, noun)}`;
 }
 
 function formatChange(event: AlertEvent): string {
@@ -66,11 +70,12 @@ function formatChange(event: AlertEvent): string {
   if (after === null) {
     return `${measure} changed`;
   }
-  if (before === null || (before === after && detector !== 'threshold')) {
-    return `${measure} is ${numberText(after)}${scale}`;
+  const beyond = formatBeyond(event, detector);
+  if (beyond !== undefined) {
+    return `${measure} is ${beyond}${scale}`;
   }
-  if (detector === 'threshold') {
-    return `${measure} is ${formatBelow(event)}${scale}`;
+  if (before === null || before === after) {
+    return `${measure} is ${numberText(after)}${scale}`;
   }
   const verb = after < before ? 'fell' : 'rose';
   return `${measure} ${verb} from ${numberText(before)} to ${numberText(after)}${scale}`;
@@ -99,31 +104,60 @@ function formatLate({ lateScores }: AlertEvent): string {
 
 const MAX_SEGMENTS = 5;
 
+/** Least share of the change that is worth a line. */
+const MIN_SHARE = 0.005;
+
 /**
- * Lists the parts of the traffic that contributed most, one text each. A dimension with a single value does not show where the
- * change came from, so it is listed last.
+ * Lists the parts of the traffic that contributed most, one text each, and the mix of a dimension where that did. A dimension with a single
+ * value that is not new does not show where the change came from, so it is listed last.
  */
 export function listSegments(event: AlertEvent): string[] {
-  const telling = new Set(tellingSegments(event));
-  return [...event.segments]
-    .sort((a, b) => Number(telling.has(b)) - Number(telling.has(a)) || b.share - a.share)
-    .slice(0, MAX_SEGMENTS)
-    .map(segmentText);
+  return [...telling(event).map(({ text }) => text), ...untelling(event)].slice(0, MAX_SEGMENTS);
 }
 
 /** Finds the part of the traffic with most of the change; undefined when the traffic has no parts. */
 export function findMainSegment(event: AlertEvent): string | undefined {
-  return tellingSegments(event).length === 0 ? undefined : listSegments(event)[0];
+  return telling(event)[0]?.text;
 }
 
-function tellingSegments({ segments }: AlertEvent): AlertSegment[] {
-  const parts = Map.groupBy(segments, ({ dimension }) => dimension);
-  return segments.filter(({ dimension }) => (parts.get(dimension)?.length ?? 0) > 1);
+function telling({ segments }: AlertEvent): { readonly text: string; readonly share: number }[] {
+  return dimensionsOf(segments)
+    .filter(isTelling)
+    .flatMap((values) => [
+      ...values.map((segment) => ({ text: segmentText(segment), share: segment.share })),
+      ...values.slice(0, 1).map((segment) => ({ text: mixText(segment), share: segment.mixShare })),
+    ])
+    .filter(({ share }) => share >= MIN_SHARE)
+    .sort((a, b) => b.share - a.share);
 }
 
-function segmentText({ dimension, value, count, mean, share }: AlertSegment): string {
+function untelling({ segments }: AlertEvent): string[] {
+  return dimensionsOf(segments)
+    .filter((values) => !isTelling(values))
+    .flat()
+    .map(segmentText);
+}
+
+function dimensionsOf(segments: readonly AlertSegment[]): AlertSegment[][] {
+  return [...Map.groupBy(segments, ({ dimension }) => dimension).values()];
+}
+
+function isTelling(values: readonly AlertSegment[]): boolean {
+  return values.length > 1 || values.some(({ isNew }) => isNew);
+}
+
+function segmentText({ dimension, value, count, before, mean, share }: AlertSegment): string {
   const name = value === '' ? 'unknown' : value;
-  return `${dimension.replace('_', ' ')} ${name}: ${Math.round(share * 100)} % of the change (mean ${numberText(mean)} of ${count})`;
+  const change = before === null ? `mean ${numberText(mean)}` : `${numberText(before)} → ${numberText(mean)}`;
+  return `${dimension.replace('_', ' ')} ${name}: ${percentText(share)} of the change (${change}, ${formatCount(count, 'score')})`;
+}
+
+function mixText({ dimension, mixShare }: AlertSegment): string {
+  return `mix of ${dimension.replace('_', ' ')}s: ${percentText(mixShare)} of the change`;
+}
+
+function percentText(share: number): string {
+  return `${Math.round(share * 100)} %`;
 }
 
 /** Builds the link to a trace; undefined when none is configured. */

@@ -6,7 +6,8 @@ import {
   type AlertOutcome,
   type ChannelDeps,
 } from './alert-channel.ts';
-import { buildAnnotations, buildLabels } from './alert-labels.ts';
+import { buildLabels } from '../../monitors/alert-event.ts';
+import { buildAnnotations } from './alert-labels.ts';
 import { goJson, goTime } from './go-json.ts';
 
 export interface AlertmanagerChannelConfig extends AlertLinks {

@@ -1,5 +1,6 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../../monitors/mute.ts';
+import type { Detection } from '../../monitors/rule.ts';
 import type { AlertDelivery, PendingAlert } from '../../store/contracts/alert-deliveries.ts';
 import type { AlertMessage } from './alert-channel.ts';
 
@@ -12,7 +13,7 @@ export interface PlannedMessage extends AlertMessage {
 export interface PlanTerms {
   /** Most events in one message. */
   readonly maxEvents: number;
-  /** Longest wait of an alert for further alerts of the same deploy, milliseconds. */
+  /** Longest wait of an alert for further alerts of the same cause, milliseconds. */
   readonly groupWaitMs: number;
   /** Mutes that are active, and mutes that ended within the look-back time. */
   readonly mutes: readonly Mute[];
@@ -26,8 +27,8 @@ export interface Plan {
 }
 
 /**
- * Plans messages for events that belong to no message yet. Alerts of one version of an agent and its service that come close
- * together share a message; every other alert gets its own. Events of a muted incident wait: they are sent when the mute ends
+ * Plans messages for events that belong to no message yet. Alerts that come close together and may have one cause share a message:
+ * alerts of one version of an agent and its service, and failures of scorers; every other alert gets its own. Events of a muted incident wait: they are sent when the mute ends
  * before the incident does, and dropped when the mute lasts to the end of the incident. The end of an incident is sent to every
  * receiver that got its beginning.
  */
@@ -53,13 +54,13 @@ export function planMessages(pending: readonly PendingAlert[], terms: PlanTerms)
   return { messages: dropEarlyEnds(messages, unmuted), muted };
 }
 
-/** Groups alerts of one deploy, and returns the groups that have waited long enough. */
+/** Groups alerts of one cause, and returns the groups that have waited long enough. */
 function groupAlerts(pending: readonly PendingAlert[], terms: PlanTerms): PendingAlert[][] {
   const { groupWaitMs, nowMs, maxEvents } = terms;
   const groups: PendingAlert[][] = [];
   const current = new Map<string, PendingAlert[]>();
   for (const each of [...pending].sort(byTime)) {
-    const key = maxEvents === 1 ? undefined : findDeploy(each.event);
+    const key = maxEvents === 1 ? undefined : findCause(each.event);
     const group = key === undefined ? undefined : current.get(key);
     const first = group?.[0];
     if (group !== undefined && first !== undefined && each.writtenAtMs - first.writtenAtMs <= groupWaitMs) {
@@ -75,16 +76,24 @@ function groupAlerts(pending: readonly PendingAlert[], terms: PlanTerms): Pendin
   return groups.filter(
     ([first]) =>
       first !== undefined &&
-      (maxEvents === 1 || findDeploy(first.event) === undefined || nowMs - first.writtenAtMs >= groupWaitMs),
+      (maxEvents === 1 || findCause(first.event) === undefined || nowMs - first.writtenAtMs >= groupWaitMs),
   );
 }
 
-/** Builds the key that alerts of one deploy share; undefined when no version is known. */
-function findDeploy({ status, series, ...event }: AlertEvent): string | undefined {
-  const versions = [event.serviceVersion, event.agentVersion];
-  return versions.every((version) => version === '')
-    ? undefined
-    : JSON.stringify([status, series.tenant, series.agent, series.environment, ...versions]);
+/**
+ * Builds the key that alerts of one cause share: one deploy changes all scores of an agent, also where no version is known, and one
+ * failing judge fails the scorers of all agents. Undefined for an alert about a budget.
+ */
+function findCause({ status, series, budget, detector, ...event }: AlertEvent): string | undefined {
+  if (budget !== undefined) {
+    return undefined;
+  }
+  const { tenant, agent, environment } = series;
+  return JSON.stringify(
+    detector === ('scorer_errors' satisfies Detection['kind'])
+      ? [status, tenant, detector]
+      : [status, tenant, agent, environment, event.serviceVersion, event.agentVersion],
+  );
 }
 
 function byTime(a: PendingAlert, b: PendingAlert): number {
@@ -104,7 +113,7 @@ function planGroupMessages(
   return messages;
 }
 
-/** Leaves out ends of incidents whose beginning still waits for other alerts of its deploy. */
+/** Leaves out ends of incidents whose beginning still waits for other alerts of its cause. */
 function dropEarlyEnds(messages: readonly PlannedMessage[], open: readonly PendingAlert[]): PlannedMessage[] {
   const planned = new Set(messages.flatMap(({ events }) => events.map(({ id }) => id)));
   const waiting = new Set(

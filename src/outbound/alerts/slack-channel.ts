@@ -20,6 +20,8 @@ const MAX_EVENTS = 10;
 const MAX_HEADER_CHARS = 150;
 const MAX_SECTION_CHARS = 3_000;
 const MAX_TEXT_CHARS = 4_000;
+/** Limit of a whole message; Slack refuses longer ones. */
+const MAX_MESSAGE_CHARS = 12_000;
 
 /**
  * Creates a channel that posts one Slack message for each alert message. `text` is shown by devices without blocks. Slack
@@ -30,25 +32,32 @@ export function createSlackChannel(config: SlackChannelConfig, { post }: Channel
     name: config.name,
     maxEvents: MAX_EVENTS,
     send: (message, signal) =>
-      attempt(
-        { url: config.url, body: JSON.stringify(slackBody(message, config)), headers: {} },
-        post,
-        signal,
-      ),
+      attempt({ url: config.url, body: writeBody(message, config), headers: {} }, post, signal),
   };
 }
 
-function slackBody({ events }: AlertMessage, links: AlertLinks): object {
+/** Writes the body of a message. Sections of several alerts are shortened until all of them fit. */
+function writeBody(message: AlertMessage, links: AlertLinks): string {
+  for (let sectionChars = MAX_SECTION_CHARS; ; sectionChars = Math.floor(sectionChars / 2)) {
+    const body = JSON.stringify(slackBody(message, links, sectionChars));
+    if (body.length < MAX_MESSAGE_CHARS || sectionChars === 0) {
+      return body;
+    }
+  }
+}
+
+function slackBody({ events }: AlertMessage, links: AlertLinks, sectionChars: number): object {
   const title = formatTitle(events);
   const lines = events.map((event) => `${escape(event.alert)}: ${escape(formatSummary(event))}`);
+  const textChars = Math.min(MAX_TEXT_CHARS, sectionChars * 2);
   return {
-    text: joinLines([escape(title), ...lines], MAX_TEXT_CHARS),
+    text: joinLines([escape(title), ...lines], textChars),
     unfurl_links: false,
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: cutText(title, MAX_HEADER_CHARS), emoji: false } },
       ...events.map((event) => ({
         type: 'section',
-        text: { type: 'mrkdwn', text: joinLines(formatLines(event, links), MAX_SECTION_CHARS) },
+        text: { type: 'mrkdwn', text: joinLines(formatLines(event, links), sectionChars) },
       })),
     ],
   };
@@ -57,9 +66,15 @@ function slackBody({ events }: AlertMessage, links: AlertLinks): object {
 function formatTitle(events: readonly AlertEvent[]): string {
   const [first] = events;
   const word = first?.status === 'resolved' ? 'Resolved' : 'Firing';
-  return events.length === 1
-    ? `${word}: ${first?.alert ?? ''}`
-    : `${word}: ${events.length} alerts of ${first?.series.agent ?? ''} ${first?.agentVersion || first?.serviceVersion || ''}`;
+  if (events.length === 1) {
+    return `${word}: ${first?.alert ?? ''}`;
+  }
+  const agents = new Set(events.map(({ series }) => series.agent));
+  const subject =
+    agents.size > 1
+      ? `${agents.size} agents`
+      : [first?.series.agent, first?.agentVersion || first?.serviceVersion].filter(Boolean).join(' ');
+  return `${word}: ${events.length} alerts${subject === '' ? '' : ` of ${subject}`}`;
 }
 
 function formatLines(event: AlertEvent, links: AlertLinks): string[] {

@@ -1,4 +1,4 @@
-import type { AlertEvent } from '../../monitors/alert-event.ts';
+import { type AlertEvent, buildLabels, type Labels } from '../../monitors/alert-event.ts';
 import { webhookHeaders } from '../http/standard-webhook.ts';
 import {
   attempt,
@@ -7,13 +7,7 @@ import {
   type AlertMessage,
   type ChannelDeps,
 } from './alert-channel.ts';
-import {
-  buildAnnotations,
-  commonLabels,
-  labelFingerprint,
-  type Labels,
-  buildLabels,
-} from './alert-labels.ts';
+import { buildAnnotations, commonLabels, labelFingerprint } from './alert-labels.ts';
 import { GO_ZERO_TIME, goJson, goTime } from './go-json.ts';
 
 export interface WebhookChannelConfig extends AlertLinks {

@@ -1,7 +1,8 @@
-import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { JsonLogsSerializer, JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
+import { outboundFetch } from '../http/proxies.ts';
+import { retryAfterMs } from '../http/retry-after.ts';
 import { createEvaluationLogs } from './evaluation-logs.ts';
 import { createEvaluationSpans } from './evaluation-spans.ts';
 import {
@@ -25,18 +26,12 @@ export interface OtlpExporterConfig {
   readonly attempts: number;
   /** Version of spanscore, sent as version of scope and service. */
   readonly version: string;
-  /** Longest time of one delivery, including its repeats, milliseconds. Default 10,000. */
+  /** Longest time of one delivery, milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
 }
 
 const MAX_BATCH = 500;
 const DEFAULT_TIMEOUT_MS = 10_000;
-
-/** Interface that the SDK's exporters share. */
-interface SdkExporter<T> {
-  export(items: T[], done: (result: { code: number; error?: Error }) => void): void;
-  shutdown(): Promise<void>;
-}
 
 /**
  * Creates one exporter for each form. Each has its own record of deliveries: a log record has no id by which the receiver could
@@ -48,56 +43,55 @@ export function createOtlpExporters(config: OtlpExporterConfig): ScoreExporter[]
   );
 }
 
-function connection(config: OtlpExporterConfig, path: string) {
-  return {
-    url: `${config.endpoint.replace(/\/+$/, '')}${path}`,
-    headers: { ...config.headers },
-    timeoutMillis: config.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-  };
-}
-
 function spanExporter(config: OtlpExporterConfig): ScoreExporter {
   const spans = createEvaluationSpans(config.version);
-  const target = connection(config, '/v1/traces');
-  const parts = { ...config, name: 'otlp-span-event', url: target.url };
-  return createExporter(parts, new OTLPTraceExporter(target), (scores) => spans.of(scores));
+  return createExporter(config, { name: 'otlp-span-event', path: '/v1/traces' }, (scores) =>
+    JsonTraceSerializer.serializeRequest(spans.of(scores)),
+  );
 }
 
 function logExporter(config: OtlpExporterConfig): ScoreExporter {
   const logs = createEvaluationLogs(config.version);
-  const target = connection(config, '/v1/logs');
-  const parts = { ...config, name: 'otlp-log', url: target.url };
-  return createExporter(parts, new OTLPLogExporter(target), (scores) => logs.of(scores));
+  return createExporter(config, { name: 'otlp-log', path: '/v1/logs' }, (scores) =>
+    JsonLogsSerializer.serializeRequest(logs.of(scores)),
+  );
 }
 
-function createExporter<T>(
-  { name, url, attempts }: { readonly name: string; readonly url: string; readonly attempts: number },
-  sdk: SdkExporter<T>,
-  buildItems: (scores: readonly Score[]) => T[],
+/**
+ * Creates an exporter without the SDK's own, which takes headers, certificates and times from `OTEL_EXPORTER_OTLP_…` of the
+ * environment. Those are of an agent's receiver: only the configuration says what goes to this one.
+ */
+function createExporter(
+  { endpoint, headers, attempts, timeoutMs = DEFAULT_TIMEOUT_MS }: OtlpExporterConfig,
+  { name, path }: { readonly name: string; readonly path: string },
+  encode: (scores: readonly Score[]) => Uint8Array | undefined,
 ): ScoreExporter {
-  return {
-    name,
-    maxBatch: MAX_BATCH,
-    attempts,
-    deliver: (scores, signal) =>
-      new Promise((resolve) => {
-        // The SDK has no way to end a request early: its result no longer counts.
-        const end = () =>
-          resolve({ kind: 'away', error: deliveryFailed(`${url}: stopped before the reply`) });
-        signal.addEventListener('abort', end, { once: true });
-        sdk.export(buildItems(scores), ({ code, error }) => {
-          signal.removeEventListener('abort', end);
-          resolve(code === 0 ? { kind: 'delivered' } : explainFailure(error, url, scores.length));
-        });
-      }),
-    shutdown: () => sdk.shutdown(),
-  };
-}
+  const url = `${endpoint.replace(/\/+$/, '')}${path}`;
 
-/** The SDK gives the HTTP status as the code of its error. It has repeated 429, 502, 503 and 504 until the time limit. */
-function explainFailure(cause: Error | undefined, url: string, count: number): DeliveryOutcome {
-  const reason = cause === undefined ? 'it did not confirm' : readErrorMessage(cause);
-  const error = deliveryFailed(`${url} did not take ${count} scores: ${reason}`, { cause });
-  const status = (cause as { code?: unknown } | undefined)?.code;
-  return typeof status === 'number' ? classifyFailure(status, error) : { kind: 'away', error };
+  async function send(scores: readonly Score[], signal: AbortSignal): Promise<DeliveryOutcome> {
+    const refused = `${url} did not take ${scores.length} scores`;
+    try {
+      const response = await outboundFetch(url, {
+        method: 'POST',
+        body: Buffer.from(encode(scores) ?? []),
+        headers: { 'user-agent': 'spanscore', ...headers, 'content-type': 'application/json' },
+        redirect: 'manual',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      });
+      await response.body?.cancel();
+      if (response.ok) {
+        return { kind: 'delivered' };
+      }
+      const after = retryAfterMs(
+        { 'retry-after': response.headers.get('retry-after') ?? undefined },
+        Date.now(),
+      );
+      const error = deliveryFailed(`${refused}: HTTP ${response.status}`, { retryAfterMs: after });
+      return classifyFailure(response.status, error);
+    } catch (cause) {
+      return { kind: 'away', error: deliveryFailed(`${refused}: ${readErrorMessage(cause)}`, { cause }) };
+    }
+  }
+
+  return { name, maxBatch: MAX_BATCH, attempts, deliver: send, shutdown: () => Promise.resolve() };
 }

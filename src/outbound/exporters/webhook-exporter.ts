@@ -1,5 +1,6 @@
 import { type AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
+import { outboundFetch } from '../http/proxies.ts';
 import { retryAfterMs } from '../http/retry-after.ts';
 import { webhookHeaders } from '../http/standard-webhook.ts';
 import {
@@ -32,7 +33,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
  */
 export function createWebhookExporter(
   config: WebhookExporterConfig,
-  deps: WebhookDeps = { fetch: (...args) => globalThis.fetch(...args), now: Date.now },
+  deps: WebhookDeps = { fetch: outboundFetch, now: Date.now },
 ): ScoreExporter {
   return {
     name: 'webhook',

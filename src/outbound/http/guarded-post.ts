@@ -1,9 +1,9 @@
 import { lookup as resolveName, type LookupAddress, type LookupOptions } from 'node:dns';
-import { request as requestHttp, type ClientRequest, type IncomingMessage } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { Agent, request as send, type Dispatcher } from 'undici';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { type AddressPolicy, writtenAddress } from '../../config/addresses/private-addresses.ts';
+import { findProxy, openProxy } from './proxies.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 export interface PostRequest {
@@ -26,7 +26,7 @@ export type Post = (request: PostRequest, signal: AbortSignal) => Promise<PostRe
 export interface GuardedPostOptions {
   /**
    * Policy of permitted addresses. Every address of a host name must be permitted, so that a name cannot lead into the private
-   * network.
+   * network. A proxy resolves names itself: of a request through a proxy, only a written address is checked.
    */
   readonly permits: AddressPolicy;
   /** Longest time from the connection to the end of the reply, milliseconds. */
@@ -57,7 +57,8 @@ const DEPS: GuardedPostDeps = {
  * moment later has no effect. Redirects are not followed: they are returned as a reply.
  */
 export function createGuardedPost(options: GuardedPostOptions, deps: GuardedPostDeps = DEPS): Post {
-  const lookup = guardedLookup(options.permits, deps);
+  // A new connection each time: the receiver may close a kept connection at any time.
+  const direct = new Agent({ connect: { lookup: guardedLookup(options.permits, deps) }, pipelining: 0 });
   return async (request, signal) => {
     const url = new URL(request.url);
     const written = writtenAddress(url);
@@ -66,7 +67,9 @@ export function createGuardedPost(options: GuardedPostOptions, deps: GuardedPost
         throw new Error(privateMessage(written));
       }
       const within = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
-      return await exchangeOnce(url, request, { lookup, within, now: deps.now });
+      const proxy = findProxy(url);
+      const dispatcher = proxy === undefined ? direct : await openProxy(proxy);
+      return await exchangeOnce(url, request, { dispatcher, within, now: deps.now });
     } catch (cause) {
       // The message names the origin only: path and query of a URL may contain a key.
       throw new AppError(`${url.origin} could not be reached: ${describeFailure(cause, options.timeoutMs)}`, {
@@ -112,60 +115,40 @@ function guardedLookup(permits: AddressPolicy, { resolve }: GuardedPostDeps): Lo
 }
 
 interface Exchange {
-  readonly lookup: LookupFunction;
+  readonly dispatcher: Dispatcher;
   readonly within: AbortSignal;
   readonly now: () => number;
 }
 
-function exchangeOnce(
+async function exchangeOnce(
   url: URL,
   { body, headers }: PostRequest,
-  { lookup, within, now }: Exchange,
+  { dispatcher, within, now }: Exchange,
 ): Promise<PostReply> {
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  return new Promise((resolve, reject) => {
-    const request: ClientRequest = send(url, {
-      method: 'POST',
-      headers: { 'user-agent': 'spanscore', ...headers, 'content-length': Buffer.byteLength(body) },
-      lookup,
-      signal: within,
-      // A new connection each time: the receiver may close a kept connection at any time.
-      agent: false,
-    });
-    let hasReply = false;
-    request.on('response', (response: IncomingMessage) => {
-      hasReply = true;
-      void readReply(response, now).then((reply) => {
-        resolve(reply);
-        request.destroy();
-      });
-    });
-    request.on('error', (error) => {
-      // When the status has arrived, the reader of the body handles a broken reply.
-      if (!hasReply) {
-        reject(within.aborted ? abortReason(within, error) : error);
-      }
-    });
-    request.end(body);
+  const reply = await send(url, {
+    method: 'POST',
+    headers: { 'user-agent': 'spanscore', ...headers },
+    body,
+    signal: within,
+    dispatcher,
   });
-}
-
-function abortReason(signal: AbortSignal, error: Error): Error {
-  return signal.reason instanceof Error ? signal.reason : error;
+  return readReply(reply, now);
 }
 
 /** Reads the text of a reply. The body of a success is not read; of a refusal, the part before an error is enough. */
-async function readReply(response: IncomingMessage, now: () => number): Promise<PostReply> {
-  const status = response.statusCode ?? 0;
-  const { 'retry-after': after } = response.headers;
+async function readReply(
+  { statusCode: status, headers, body }: Dispatcher.ResponseData,
+  now: () => number,
+): Promise<PostReply> {
+  const after = [headers['retry-after']].flat()[0];
   const reply = { status, retryAfterMs: retryAfterMs({ 'retry-after': after }, now()) };
-  if (status >= 200 && status < 300) {
-    return { ...reply, text: '' };
-  }
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    if (status >= 200 && status < 300) {
+      return { ...reply, text: '' };
+    }
+    for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes >= MAX_REPLY_BYTES) {
@@ -174,6 +157,8 @@ async function readReply(response: IncomingMessage, now: () => number): Promise<
     }
   } catch {
     // The body broke off; the status is enough.
+  } finally {
+    body.on('error', () => undefined).destroy();
   }
   return { ...reply, text: Buffer.concat(chunks).subarray(0, MAX_REPLY_BYTES).toString('utf8') };
 }

@@ -16,11 +16,15 @@ export interface CheckSpec<T> {
   /** Options as the user gave them. */
   readonly given: object;
   readonly rules: OptionRules;
+  /** Version of the check; default `1`. */
+  readonly version?: string;
   /** Facts of a run that the check needs. */
   readonly needs?: readonly string[];
   look(run: AgentRunInput): T;
   /** Computes the score: 1 for passed and 0 for failed, unless the check measures something. */
   score(found: T): number;
+  /** Describes the finding in a sentence. */
+  reason(found: T, run: AgentRunInput): string;
 }
 
 /** Creates a check: it examines the run, and returns its finding and a score. Throws `ScorerError` for invalid options. */
@@ -36,9 +40,10 @@ export function createCheck<T>(spec: CheckSpec<T>): CheckScorer<T> {
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'fail', below: 1 }, { label: 'pass' }],
-    version: '1',
+    version: spec.version ?? '1',
     options: spec.options,
   })
     .preprocess(({ run }) => spec.look(run))
-    .generateScore(({ results }) => spec.score(results.preprocessStepResult as T)) as CheckScorer<T>;
+    .generateScore(({ results }) => spec.score(results.preprocessStepResult as T))
+    .generateReason(({ results, run }) => spec.reason(results.preprocessStepResult, run));
 }

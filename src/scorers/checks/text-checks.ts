@@ -1,7 +1,11 @@
 import { types } from 'node:util';
+import { reaches } from '../../domain/limits.ts';
 import { isBoolean, isShare, isText } from '../prebuilt/shared/checked-options.ts';
 import type { OptionRules } from '../prebuilt/shared/checked-options.ts';
+import { nameTexts } from '../prebuilt/shared/name-findings.ts';
+import { composeText } from '../utils/words.ts';
 import { extractAgentResponseMessages } from '../utils/run-output.ts';
+import { formatPercent } from '../utils/numbers.ts';
 import { textSimilarity } from '../utils/text-similarity.ts';
 import { createCheck } from './check-scorer.ts';
 import type { CheckScorer } from './check-scorer.ts';
@@ -25,10 +29,11 @@ export function includes(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = foldCase({ output: readAnswer(run, ' '), target }, ignoreCase);
+      const texts = fold({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, found: texts.output.includes(texts.target) };
     },
     score: ({ found }) => Number(found),
+    reason: ({ found }) => `The answer ${found ? 'contains' : 'does not contain'} ${quote(target)}.`,
   });
 }
 
@@ -45,10 +50,11 @@ export function excludes(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = foldCase({ output: readAnswer(run, ' '), target }, ignoreCase);
+      const texts = fold({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, excluded: !texts.output.includes(texts.target) };
     },
     score: ({ excluded }) => Number(excluded),
+    reason: ({ excluded }) => `The answer ${excluded ? 'does not contain' : 'contains'} ${quote(target)}.`,
   });
 }
 
@@ -65,10 +71,11 @@ export function equals(
     options: { target, ignoreCase },
     ...asked(target, options),
     look: (run) => {
-      const texts = foldCase({ output: readAnswer(run, ''), target }, ignoreCase);
+      const texts = fold({ output: readAnswer(run, ''), target }, ignoreCase);
       return { ...texts, isEqual: texts.output === texts.target };
     },
     score: ({ isEqual }) => Number(isEqual),
+    reason: ({ isEqual }) => `The answer is ${isEqual ? '' : 'not '}${quote(target)}.`,
   });
 }
 
@@ -89,11 +96,18 @@ export function matches(
     given: { ...options, pattern },
     rules: { pattern: isPattern, exact: isBoolean },
     needs: ['pattern'],
+    version: TEXT_CHECK_VERSION,
     look: (run) => {
       const output = readAnswer(run, '');
-      return { output, pattern: String(pattern), matched: stateless(pattern, exact).test(output) };
+      const matched = [
+        [pattern.source, output],
+        [composeText(pattern.source), composeText(output)],
+      ].some(([source = '', text = '']) => stateless(source, pattern.flags, exact).test(text));
+      return { output, pattern: String(pattern), matched };
     },
     score: ({ matched }) => Number(matched),
+    reason: ({ matched }) =>
+      `The pattern ${nameTexts([String(pattern)])} ${matched ? 'matches' : 'does not match'} the answer.`,
   });
 }
 
@@ -110,12 +124,17 @@ export function similarity(
     options: { target, ignoreCase, threshold },
     ...asked(target, options, { threshold: isShare }),
     look: (run) => {
-      const texts = foldCase({ output: readAnswer(run, ' '), target }, ignoreCase);
+      const texts = fold({ output: readAnswer(run, ' '), target }, ignoreCase);
       return { ...texts, score: textSimilarity(texts.output, texts.target), threshold };
     },
-    score: ({ score }) => (threshold === undefined ? score : Number(score >= threshold)),
+    score: ({ score }) => (threshold === undefined ? score : Number(reaches(score, threshold))),
+    reason: ({ score }) =>
+      `The answer shares ${formatPercent(score)} of the letter pairs with ${quote(target)}${threshold === undefined ? '' : `; the threshold is ${formatPercent(threshold)}`}.`,
   });
 }
+
+/** Version of the checks of texts: equal texts are equal in any normal form. */
+const TEXT_CHECK_VERSION = '2';
 
 const isPattern = { fits: types.isRegExp, is: 'a regular expression' };
 
@@ -125,11 +144,12 @@ function asked(target: string, options: CaseOptions, more: OptionRules = {}) {
     given: { ...options, target },
     rules: { target: isText, ignoreCase: isBoolean, ...more },
     needs: ['target'],
+    version: TEXT_CHECK_VERSION,
   };
 }
 
-/** Removes the flags that make a match depend on the previous one. */
-function stateless({ source, flags }: RegExp, exact: boolean): RegExp {
+/** Builds a pattern without the flags that make a match depend on the previous one. */
+function stateless(source: string, flags: string, exact: boolean): RegExp {
   return new RegExp(exact ? `^${source}$` : source, flags.replace(/[gy]/g, ''));
 }
 
@@ -140,8 +160,11 @@ function readAnswer({ output }: { readonly output?: unknown }, separator: string
   return extractAgentResponseMessages(listMessages(output)).join(separator);
 }
 
-function foldCase<T extends { output: string; target: string }>(texts: T, ignoreCase: boolean): T {
-  return ignoreCase
-    ? { ...texts, output: texts.output.toLowerCase(), target: texts.target.toLowerCase() }
-    : texts;
+function fold(texts: { output: string; target: string }, ignoreCase: boolean): typeof texts {
+  const [output, target] = [composeText(texts.output), composeText(texts.target)];
+  return ignoreCase ? { output: output.toLowerCase(), target: target.toLowerCase() } : { output, target };
+}
+
+function quote(target: string): string {
+  return `"${nameTexts([target])}"`;
 }

@@ -1,7 +1,9 @@
+import { allBegin, formatCount, formatPart } from '../../domain/plural.ts';
 import { listToolInvocations } from '../../evals/trajectory/tool-invocations.ts';
 import type { LooseInvocation } from '../../evals/trajectory/tool-invocations.ts';
 import { isAmount, isText, isTextList } from '../prebuilt/shared/checked-options.ts';
 import type { NoOptions } from '../prebuilt/shared/checked-options.ts';
+import { nameTexts } from '../prebuilt/shared/name-findings.ts';
 import { isSubsequence } from '../utils/is-subsequence.ts';
 import { extractToolCalls } from '../utils/tool-calls.ts';
 import { createCheck } from './check-scorer.ts';
@@ -35,6 +37,8 @@ export function calledTool(
       return { toolName, expectedTimes: times, actualCount, passed: actualCount >= times };
     },
     score: ({ passed }) => Number(passed),
+    reason: ({ actualCount }) =>
+      `${nameTexts([toolName])} was called ${formatCount(actualCount, 'time')}; at least ${times} is expected.`,
   });
 }
 
@@ -53,6 +57,8 @@ export function didNotCall(toolName: string): CheckScorer<Passed & { toolName: s
       return { toolName, count, passed: count === 0 };
     },
     score: ({ passed }) => Number(passed),
+    reason: ({ count }) =>
+      `${nameTexts([toolName])} was ${count === 0 ? 'not called' : `called ${formatCount(count, 'time')}`}.`,
   });
 }
 
@@ -73,6 +79,10 @@ export function toolOrder(
       return { actualTools, expectedOrder, passed: isSubsequence(expectedOrder, actualTools) };
     },
     score: ({ passed }) => Number(passed),
+    reason: ({ passed, actualTools }) =>
+      passed
+        ? `The tools were called in this order: ${nameTexts(expectedOrder)}.`
+        : `The tools were not called in this order: ${nameTexts(expectedOrder)}; called: ${nameTexts(actualTools) || 'none'}.`,
   });
 }
 
@@ -91,6 +101,7 @@ export function maxToolCalls(max: number): CheckScorer<Passed & { count: number;
       return { count, max, passed: count <= max };
     },
     score: ({ passed }) => Number(passed),
+    reason: ({ count }) => `The run made ${formatCount(count, 'tool call')}; at most ${max} are allowed.`,
   });
 }
 
@@ -108,6 +119,7 @@ export function usedNoTools(options: NoOptions = {}): CheckScorer<Passed & { cou
       return { count, passed: count === 0 };
     },
     score: ({ passed }) => Number(passed),
+    reason: ({ count }) => `The run made ${count === 0 ? 'no tool calls' : formatCount(count, 'tool call')}.`,
   });
 }
 
@@ -128,11 +140,21 @@ export function noToolErrors(
       return { errorCount, totalCalls: invocations.length, passed: errorCount === 0 };
     },
     score: ({ passed }) => Number(passed),
+    reason: ({ errorCount, totalCalls }, run) =>
+      errorCount === 0
+        ? `${totalCalls === 0 ? 'No tool was called' : allBegin(totalCalls, 'tool call', ['has a result', 'have a result'])}.`
+        : `${formatPart(errorCount, totalCalls, 'tool call')} failed or got no result: ${nameTexts(listFailed(run))}.`,
   });
 }
 
 function isFailed({ state, isError, result }: LooseInvocation): boolean {
   return ERROR_STATES.has(state) || isError === true || (isObject(result) && Boolean(result['error']));
+}
+
+function listFailed({ output }: AgentRunInput): string[] {
+  return listToolInvocations(listMessages(output))
+    .filter(isFailed)
+    .map(({ toolName }) => toolName ?? 'a tool without a name');
 }
 
 function listTools({ output }: AgentRunInput): string[] {

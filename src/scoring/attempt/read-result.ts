@@ -1,4 +1,4 @@
-import type { Verdict } from '../../domain/score.ts';
+import { describeOutside, type Verdict } from '../../domain/score.ts';
 import { findScoreLabel } from '../../evals/score-label.ts';
 import type { NamedScore, ScorerRunResult } from '../../evals/scorer.ts';
 import { formatReason } from './attempt-failure.ts';
@@ -10,7 +10,7 @@ const MAX_VERDICTS = 500;
 
 /**
  * Reads the values of a scorer's result. A scorer may be code of other people, so every part is checked: a score that is not a
- * finite number is a failure.
+ * finite number, or outside of its range, is a failure.
  */
 export function readResult(bound: BoundScorer, result: ScorerRunResult): AttemptResult {
   if (result === null || typeof result !== 'object') {
@@ -32,6 +32,14 @@ export function readResult(bound: BoundScorer, result: ScorerRunResult): Attempt
   if (bad !== undefined) {
     const which = bad.name === '' ? 'the score' : `the score ${bad.name}`;
     return failScorer(bound, `${which} is ${String(bad.score)}, not a finite number`);
+  }
+  const outside = values
+    .map(({ name, score, range }) =>
+      describeOutside(name === '' ? bound.name : `${bound.name}.${name}`, score, range),
+    )
+    .find((text) => text !== undefined);
+  if (outside !== undefined) {
+    return { status: 'failed', reason: formatReason('out_of_range', outside) };
   }
   if (new Set(values.map((value) => value.name)).size < values.length) {
     return failScorer(bound, 'two scores have the same name');

@@ -6,7 +6,7 @@ import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
 import { isResultOf } from './plan-cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { createReserve } from './create-reserve.ts';
-import { deferMalformed } from './malformed-retry.ts';
+import { limitTries } from './limit-tries.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { sumCost, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
 import { buildScorerInput } from './scorer-input.ts';
@@ -99,7 +99,7 @@ async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<R
   if (result.result.status === 'scored' && result.result.standing !== undefined) {
     return { attempt: result, scores: [] };
   }
-  const attempt = mode.write ? deferMalformed(cell, result, context.judgeAttempts) : result;
+  const attempt = mode.write ? limitTries(cell, result, context.judgeAttempts) : result;
   observeHealth(cell, attempt, context);
   const recorded = { attempt, scores: buildScoreRows(cell, attempt, terms) };
   return mode.write ? recordAttempt(context, cell, recorded) : recorded;

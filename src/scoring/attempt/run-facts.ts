@@ -1,10 +1,8 @@
+import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
 import { computeRunCost } from '../select/run-totals.ts';
 import type { RecordContext } from '../record/record-context.ts';
 import type { AttemptContext } from './attempt-context.ts';
 import type { Cell } from './cell.ts';
-
-/** Code of the warning of a run whose answer ends at the output limit of its model. */
-const CUT_ANSWER = 'answer_cut';
 
 /** Reads what a run took, and the past of its agent, for scorers that measure runs. Throws what the store throws. */
 export async function readRunFacts(
@@ -17,7 +15,7 @@ export async function readRunFacts(
     usage: run.usage,
     durationMs: Number.isFinite(durationMs) ? Math.max(0, durationMs) : undefined,
     costUsd: computeRunCost(run, prices),
-    ...(run.warnings.some(({ code }) => code === CUT_ANSWER) ? { finishReason: 'length' } : {}),
+    ...(run.warnings.some(({ code }) => code === ANSWER_CUT) ? { finishReason: 'length' } : {}),
     past: await agentPasts.find(bound.name, {
       tenant: task.key.tenant,
       target: kind,

@@ -1,3 +1,4 @@
+import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
 import { computeScoreId } from '../../domain/identity.ts';
 import type { Score, ScoreSource } from '../../domain/score.ts';
 import type { AttemptCost, ScorerAttempt, ScoreValue } from '../attempt/attempt-result.ts';
@@ -123,6 +124,7 @@ function buildScoreRow(
     fingerprint: bound.fingerprint,
     promptVersion: bound.scorer.promptVersion ?? '',
     ...listValueColumns(value),
+    reason: noteCut(value.reason, target),
     scoredAt: nowMs,
     stratum: origin.stratum,
     inclusionProbability: origin.inclusionProbability,
@@ -182,6 +184,12 @@ function listValueColumns(value: ScoreValue) {
     reason: value.reason,
     verdicts: [...value.verdicts],
   };
+}
+
+/** Adds to a reason that the scored answer was cut: the score is about the part that was given. */
+function noteCut(reason: string, { run }: ScoringTarget): string {
+  const isCut = run.warnings.some(({ code }) => code === ANSWER_CUT);
+  return isCut ? `${reason} (the answer was cut at the model's output limit)`.trim() : reason;
 }
 
 function listFacets({ run }: ScoringTarget, nowMs: number) {

@@ -11,12 +11,16 @@ export function countTokens({ usage }: Pick<AgentRun, 'usage'>): number | null {
 
 /** Computes the cost of a run by the price of its model; null when models with different prices answered. */
 export function computeRunCost(run: AgentRun, prices: PriceTable): number | null {
-  const { inputTokens, outputTokens, cachedInputTokens } = run.usage;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = run.usage;
   const [price, ...others] = new Set(listModels(run).map((model) => findPriceByModel(model, prices)));
   if (inputTokens === null || outputTokens === null || others.some((other) => !isSamePrice(other, price))) {
     return null;
   }
-  return findCost({ inputTokens, outputTokens, cachedInputTokens: cachedInputTokens ?? 0 }, price) ?? null;
+  const cached = {
+    cachedInputTokens: cachedInputTokens ?? 0,
+    cacheWriteTokens: cacheWriteTokens ?? 0,
+  };
+  return findCost({ inputTokens, outputTokens, ...cached }, price) ?? null;
 }
 
 /** Lists the models of the run and of the agents below it, whose tokens its usage contains. */

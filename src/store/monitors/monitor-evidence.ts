@@ -11,7 +11,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 /** Limit of traces shown as evidence of an alert. */
 const MAX_TRACES = 5;
 
-/** Range in which the mean before a change is searched, milliseconds. */
+/** Time before a change with which the traffic since then is compared, milliseconds. */
 const BEFORE_MS = 7 * DAY_MS;
 
 const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
@@ -49,27 +49,25 @@ export async function explainSeries(
      ORDER BY score, WrittenAt, ScoreId LIMIT 1 BY TraceId LIMIT ${MAX_TRACES}`,
     params,
   );
-  const before = database.rows<{ mean: number | null }>(
-    `SELECT avgOrNull(${STEP}) / ${SCORE_STEPS} AS mean FROM score_arrivals
-     WHERE WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64})
-       AND WrittenAt < fromUnixTimestamp64Milli({from:Int64}) AND ${folded}`,
-    params,
-  );
+  const isAfter = 'WrittenAt >= fromUnixTimestamp64Milli({from:Int64})';
   const sums = database.rows<SegmentSums>(
-    `SELECT part.1 AS dimension, part.2 AS value, toUInt32(count()) AS count, sum(${STEP}) / ${SCORE_STEPS} AS sum
+    `SELECT part.1 AS dimension, part.2 AS value,
+       toUInt32(countIf(${isAfter})) AS count, sumIf(${STEP}, ${isAfter}) / ${SCORE_STEPS} AS sum,
+       toUInt32(countIf(NOT ${isAfter})) AS countBefore, sumIf(${STEP}, NOT ${isAfter}) / ${SCORE_STEPS} AS sumBefore
      FROM score_arrivals
      ARRAY JOIN [('model', toString(Model)), ('agent_version', toString(AgentVersion)),
        ('service_version', toString(ServiceVersion)), ('service', toString(ServiceName)), ('agent', toString(Agent))] AS part
-     WHERE ${WITHIN} AND ${folded}
+     WHERE WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64})
+       AND WrittenAt < fromUnixTimestamp64Milli({to:Int64}) AND ${folded}
      GROUP BY dimension, value ORDER BY dimension, count DESC, value`,
     params,
   );
   const segments = await sums;
   const findLargest = (wanted: SegmentSums['dimension']): string =>
-    segments.find(({ dimension }) => dimension === wanted)?.value ?? '';
+    segments.find(({ dimension, count }) => dimension === wanted && count > 0)?.value ?? '';
   return {
     worstTraces: await worst,
-    segments: segmentShares(segments, (await before)[0]?.mean ?? null),
+    segments: segmentShares(segments),
     serviceVersion: findLargest('service_version'),
     agentVersion: findLargest('agent_version'),
   };

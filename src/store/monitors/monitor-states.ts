@@ -1,5 +1,5 @@
 import type { SeriesFacets } from '../../domain/series-facets.ts';
-import type { Checkpoint } from '../../monitors/monitor-store.ts';
+import { type Checkpoint, MONITOR_DUTY, type ProcessRun } from '../../monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import type { Database } from '../database.ts';
 import { fromSeriesRow, SERIES_COLUMNS, type SeriesRow, toSeriesRow } from './series-columns.ts';
@@ -17,6 +17,16 @@ export async function readProgress(database: Database, intervalMs: number): Prom
     { intervalMs },
   );
   return fromMillis(row?.latest ?? null);
+}
+
+/** Reads the first and the last beat of each process that could evaluate monitors. */
+export async function readRuns(database: Database): Promise<ProcessRun[]> {
+  const rows = await database.rows<Record<keyof ProcessRun, string>>(
+    `SELECT toUnixTimestamp64Milli(min(JoinedAt)) AS fromMs, toUnixTimestamp64Milli(max(BeatAt)) AS toMs
+     FROM duty_members WHERE Duty = {duty:String} GROUP BY Member ORDER BY fromMs`,
+    { duty: MONITOR_DUTY },
+  );
+  return rows.map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));
 }
 
 export async function writeProgress(database: Database, intervalMs: number, bucketMs: number): Promise<void> {

@@ -6,6 +6,7 @@ import { countLateScores, explainSeries } from './monitor-evidence.ts';
 import {
   readCheckpoint,
   readProgress,
+  readRuns,
   writeCheckpoint,
   writeProgress,
   writeStatus,
@@ -34,6 +35,7 @@ export function createMonitorStore(
          WHERE IntervalMs = {intervalMs:UInt32}`,
         { intervalMs },
       ),
+    runs: () => readRuns(database),
     progress: (intervalMs) => readProgress(database, intervalMs),
     markProgress: (intervalMs, bucketMs) => writeProgress(database, intervalMs, bucketMs),
     close: (range, by) => closeBuckets(database, range, by),

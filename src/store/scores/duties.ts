@@ -5,8 +5,9 @@ import { toDateTime } from '../values.ts';
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
 export const CLOCK_SKEW_MS = 5_000;
 
-const DISMISSAL = `INSERT INTO duty_members (Duty, Member, JoinedAt, Leaving)
-  SELECT Duty, Member, min(JoinedAt), 1 FROM duty_members GROUP BY Duty, Member HAVING max(Leaving) = 0`;
+/** Ends memberships at their last beat: their processes did not run until this moment. */
+const DISMISSAL = `INSERT INTO duty_members (Duty, Member, JoinedAt, Leaving, BeatAt)
+  SELECT Duty, Member, min(JoinedAt), 1, max(BeatAt) + toIntervalMillisecond(1) FROM duty_members GROUP BY Duty, Member HAVING max(Leaving) = 0`;
 
 /** Creates the store of the processes that share duties. */
 export function createDutyStore(database: Database): DutyStore {

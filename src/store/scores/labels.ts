@@ -1,3 +1,4 @@
+import { ROUNDING } from '../../domain/limits.ts';
 import { TupleParam } from '@clickhouse/client';
 import { compareValues } from '../../domain/compare-values.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
@@ -213,7 +214,7 @@ const READ_VERSIONS = (query: LabelledScorer) => `
     sumMapIf([Part], [PartWeight], IsLive) AS live, sumMapIf([Part], [PartWeight], NOT IsLive) AS backfilled
   FROM (
     SELECT Fingerprint AS fingerprint, Source = 'live' AS IsLive,
-      toUInt8(${PART_LIMITS.map((limit) => `(Directed >= ${limit})`).join(' + ')}) AS Part,
+      toUInt8(${PART_LIMITS.map((limit) => `(Directed >= ${limit - ROUNDING})`).join(' + ')}) AS Part,
       argMax((toString(ScorerVersion), toString(JudgeModel)), ScoredAt) AS Newest, max(ScoredAt) AS LastAt,
       any(HigherIsBetter) AS Direction, count() AS PartScores, sum(ifNull(Weight, 1)) AS PartWeight
     FROM (

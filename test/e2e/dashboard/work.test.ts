@@ -105,6 +105,37 @@ describe.runIf(hasChromium())('labels', () => {
   });
 });
 
+describe.runIf(hasChromium())('a batch of labels', () => {
+  it('takes no key between its last answer and the next batch', async () => {
+    api = await startTestApi({ dashboard });
+    let labels: unknown[] = [];
+    const { promise: nextBatch, resolve: sendNext } = Promise.withResolvers<void>();
+    const { page, end } = await visit(browser, urlOf(api, '/labels?scorer=hallucination'), {
+      prepare: async (each) => {
+        await answerWith(each, FULL);
+        labels = await takeLabels(each);
+        let batches = 0;
+        await each.route('**/api/v1/labels/queue**', async (route) => {
+          batches += 1;
+          await (batches > 1 ? nextBatch : undefined);
+          const { items, ...queue } = FULL['/labels/queue']!;
+          await route.fulfill({ status: 200, json: { ...queue, items: items.slice(0, 1) } });
+        });
+      },
+    });
+    await page.getByText('What is the weather in Paris?').waitFor();
+    await page.keyboard.press('f');
+    await page.getByText('≠ The scorer does not agree.').waitFor();
+    await page.keyboard.press('n');
+    await page.getByText('Loading the next answers…').waitFor();
+    await page.keyboard.press('p');
+    sendNext();
+    await page.getByText('What is the weather in Paris?').waitFor();
+    expect(labels).toMatchObject([{ passes: false }]);
+    await end();
+  });
+});
+
 describe.runIf(hasChromium())('an alert', () => {
   it('is accepted, muted, and says why it was not', async () => {
     api = await startTestApi({ dashboard });

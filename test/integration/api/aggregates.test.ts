@@ -4,6 +4,7 @@ import { refreshAggregates } from '../../../src/app/aggregates/refresh-aggregate
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
 import type { Score } from '../../../src/domain/score.ts';
+import { anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import {
   buildDecision,
@@ -249,6 +250,27 @@ describe('GET /overview', () => {
       { bucket: hour(0), n: 0, mean: null },
     ]);
     expect((await ask('overview?bucket=1d')).body.items).toMatchObject([{ n: 17, eligible: null }, {}, {}]);
+  });
+
+  test('counts scored and eligible targets by one clock, and neither for a part of the traffic', async () => {
+    const [bias] = (await ask('overview')).body.items as { scored: number; eligible: number }[];
+    expect(bias?.scored).toBeLessThanOrEqual(bias?.eligible ?? 0);
+    const [part] = (await ask('overview?agent=weather-agent')).body.items as { scored: null }[];
+    expect(part).toMatchObject({ scored: null, eligible: null });
+  });
+
+  test('names what is open: incidents, muted ones marked, and alerts about budgets', async () => {
+    const series = { ...anAlert().series, tenant: 'a', scorer: 'bias' };
+    const incident = anAlert({ alert: 'Muted', series });
+    const spent = anAlert({ ...budgetAlert(80, 4.1), series: { ...series, scorer: '' } });
+    await it.store.alerts.write([incident, spent]);
+    await it.store.alerts.mute({ tenant: '*', subject: 'Muted', untilMs: Date.now() + HOUR_MS });
+    const { body } = await ask('overview');
+    expect(body['incidents']).toMatchObject([{ alert: 'Muted', scorer: 'bias', muted: true }]);
+    expect(body['budgets']).toMatchObject([
+      { summary: expect.stringMatching(/budget of 5 USD a UTC day: 80 % is reached/), muted: false },
+    ]);
+    await it.store.alerts.write([resolvedEvent(incident), resolvedEvent(spent)]);
   });
 
   test('shows a tenant its own scorers only', async () => {

@@ -157,15 +157,15 @@ describe('the scale of a posted score', () => {
 
   it('refuses a score outside of it, and names the range', async () => {
     const traceId = newTraceId();
-    const message = 'write a number from 0 to 1, the range of tone';
+    const formatMessage = (score: number) => `out_of_range: ${score} is outside of [0, 1], the range of tone`;
     expect(await post({ traceId, scorer: 'tone', score: 7 }, LABEL_A, '/labels')).toMatchObject({
       status: 400,
-      body: { errors: [{ path: 'score', message }] },
+      body: { errors: [{ path: 'score', message: formatMessage(7) }] },
     });
     const scores = [1, -0.5].map((score) => human({ traceId, scorer: 'tone', score }));
     expect(await post(scores, LABEL_A)).toMatchObject({
       status: 400,
-      body: { errors: [{ path: '[1].score', message }] },
+      body: { errors: [{ path: '[1].score', message: formatMessage(-0.5) }] },
     });
     expect((await post(human({ traceId, scorer: 'of nobody', score: 7 }), LABEL_A)).status).toBe(201);
   });

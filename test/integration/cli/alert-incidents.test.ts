@@ -111,7 +111,8 @@ describe('alerts that run', () => {
     expect(items).toEqual(jsonLines(stdout));
     const { stdout: text } = await alerts('list');
     expect(text).toMatch(/^STATE +SINCE +ALERT +SERIES +WHAT +INCIDENT\nfiring /);
-    expect(text).toContain('0.850 → 0.150 since');
+    expect(text).toContain('0.850 → 0.150, n 6, since');
+    expect(text).toContain('below 0.5: 0.15 over 21 scores, since');
     expect(text).toContain('; 3 late scores not counted');
   });
 

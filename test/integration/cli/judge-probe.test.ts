@@ -8,9 +8,10 @@ import { parseConfig } from '../../../src/app/config/index.ts';
 import { emptyFolder } from '../../support/processes/cli.ts';
 import {
   judgeFaults,
-  replyText,
+  replyJson,
   startJudgeServer,
   type JudgeServer,
+  type JudgeScript,
   type ScriptedReply,
 } from '../../support/fakes/judge-server.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
@@ -19,7 +20,7 @@ let judge: JudgeServer | undefined;
 
 afterEach(async () => judge?.close());
 
-async function probe(reply: () => ScriptedReply) {
+async function probe(reply: JudgeScript) {
   judge = await startJudgeServer(reply);
   const config = parseConfig(
     {
@@ -35,16 +36,30 @@ async function probe(reply: () => ScriptedReply) {
   return probeJudges(config);
 }
 
-it('asks each judge of a rule once, and prints its model, time, tokens and cost', async () => {
-  const findings = await probe(() => replyText('ok', { usage: { prompt_tokens: 20, completion_tokens: 1 } }));
+const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 1 } };
+
+it('asks each judge of a rule two known questions, and prints its model, time, tokens and cost', async () => {
+  const findings = await probe(({ prompt }) =>
+    replyJson({ verdict: prompt.includes('snow') ? 'no' : 'yes' }, USAGE),
+  );
   expect(findings).toEqual([
     {
       check: 'judge local/qwen3',
       status: 'ok',
-      detail: expect.stringMatching(/^model qwen3 answered in \d+ ms, 20 tokens in, 1 out, 0\.000022 USD$/),
+      detail: expect.stringMatching(
+        /^model qwen3 answered twice in \d+ ms, 20 tokens in, 2 out, 0\.000024 USD, 2 of 2 known answers right$/,
+      ),
     },
   ]);
-  expect(judge?.requests).toHaveLength(1);
+  expect(judge?.requests).toHaveLength(2);
+});
+
+it('says that a judge answers in the right form but judges wrong', async () => {
+  const [finding] = await probe(() => replyJson({ verdict: 'yes' }));
+  expect(finding).toMatchObject({
+    status: 'failed',
+    detail: expect.stringMatching(/^answers in the right form but judges wrong: 1 of 2; model qwen3/),
+  });
 });
 
 it.each([
@@ -56,6 +71,16 @@ it.each([
     'check judges.providers.local.baseURL',
   ],
   ['a web page', judgeFaults.html, 'answers with a web page', 'check judges.providers.local.baseURL'],
+  [
+    'a model that is being loaded, in the words of its server',
+    (): ScriptedReply => ({
+      kind: 'raw',
+      status: 400,
+      body: '{"object":"error","message":"It is being loaded"}',
+    }),
+    'It is being loaded',
+    'check judges.providers.local.baseURL',
+  ],
   ['a rate limit', judgeFaults.rateLimited, 'HTTP 429', 'set judges.providers.local.requestsPerMinute'],
 ])('tells of %s after one call, with what to do', async (_what, fault, detail, fix) => {
   const [finding] = await probe(() => fault());

@@ -55,7 +55,7 @@ describe('an acknowledged request', () => {
         status: { code: 2, message: 'it broke' },
       }),
       jsonSpan({ traceId, startTimeUnixNano: '0', endTimeUnixNano: '1' }),
-      jsonSpan({ traceId, startTimeUnixNano: '9223372036854775807', endTimeUnixNano: '1' }),
+      jsonSpan({ traceId, startTimeUnixNano: '9223286395000000000', endTimeUnixNano: '1' }),
     ];
     const request = traceRequest(spans);
     const gzipped = gzipSync(requestBytes(request));

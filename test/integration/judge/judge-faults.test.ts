@@ -67,7 +67,7 @@ const faults: Record<string, Expectation> = {
     code: 'judge_malformed',
     retryable: false,
     calls: 2,
-    says: /no complete JSON/,
+    says: /not one complete JSON value that stands alone/,
   },
   'a body that is no JSON': {
     reply: judgeFaults.garbageBody,
@@ -191,7 +191,7 @@ const faults: Record<string, Expectation> = {
     code: 'judge_malformed',
     retryable: false,
     calls: 2,
-    says: /cut off at the output limit/,
+    says: /cut off at \d+ tokens/,
   },
   'an empty reply': {
     reply: judgeFaults.empty,
@@ -234,8 +234,8 @@ const faults: Record<string, Expectation> = {
     code: 'judge_timeout',
     retryable: true,
     calls: 1,
-    says: /sent nothing for 2000 ms/,
-    limits: { idleTimeoutMs: 2_000 },
+    says: /did not answer within 1500 ms/,
+    limits: { timeoutMs: 1_500 },
   },
   'no reply at all': {
     reply: judgeFaults.hang,
@@ -264,7 +264,7 @@ const faults: Record<string, Expectation> = {
     code: 'judge_malformed',
     retryable: false,
     calls: 2,
-    says: /several different/,
+    says: /stands alone/,
   },
   'a tool call instead of an answer': {
     reply: () => ({ kind: 'text', text: null, toolCalls: [{ id: '1', name: 'f', args: {} }] }),

@@ -38,7 +38,7 @@ async function scoredWith(reply: () => ScriptedReply, limits: Partial<JudgeLimit
     judgeScope: {
       judges: createJudgeRegistry({
         providers: { local: { baseURL: server.baseUrl } },
-        limits: { firstRetryMs: 1, maxRetryWaitMs: 20, timeoutMs: 60_000, idleTimeoutMs: 60_000, ...limits },
+        limits: { firstRetryMs: 1, maxRetryWaitMs: 20, timeoutMs: 60_000, ...limits },
       }),
     },
   });
@@ -95,7 +95,6 @@ describe('a judge that answers with', () => {
   test('nothing at all: given up within the time of the judge', async () => {
     const { decision } = await scoredWith(judgeFaults.hang, {
       timeoutMs: 300,
-      idleTimeoutMs: 200,
       maxRetries: 0,
     });
     expect(decision?.status).toBe('deferred');

@@ -23,7 +23,7 @@ beforeEach(() => {
 function limitTo(timeoutMs: number): void {
   configureJudges({
     providers: { local: { baseURL: server.baseUrl } },
-    limits: { firstRetryMs: 1, maxRetryWaitMs: 5, maxRetries: 1, timeoutMs, idleTimeoutMs: timeoutMs },
+    limits: { firstRetryMs: 1, maxRetryWaitMs: 5, maxRetries: 1, timeoutMs },
   });
 }
 
@@ -168,9 +168,9 @@ async function readOutcome(judged: Asked): Promise<unknown> {
     .catch((error: unknown) => error);
 }
 
-/** The findings of a run, without its prompts, which are fenced anew each time. */
-function foundIn({ score, scores, verdicts, analyzeStepResult }: ScorerRunResult): unknown {
-  return { score, scores, verdicts, analyzeStepResult };
+/** The findings of a run. Members that the judge adds stay in the results of its steps, as in the reference. */
+function foundIn({ score, scores, verdicts }: ScorerRunResult): unknown {
+  return { score, scores, verdicts };
 }
 
 describe.each(asked)('$name', (judged) => {

@@ -29,7 +29,7 @@ beforeEach(() => {
 function limitTo(timeoutMs: number): void {
   configureJudges({
     providers: { local: { baseURL: server.baseUrl } },
-    limits: { firstRetryMs: 1, maxRetryWaitMs: 20, timeoutMs, idleTimeoutMs: timeoutMs },
+    limits: { firstRetryMs: 1, maxRetryWaitMs: 20, timeoutMs },
   });
 }
 

@@ -66,3 +66,20 @@ test('the duties of all members are free at once after a dismissal', async () =>
   await duties.dismissAll();
   expect(await names()).toEqual([]);
 });
+
+test('the runs of the members that evaluate monitors reach from the first to the last beat, also after a dismissal', async () => {
+  const { duties, monitors } = it.store;
+  const joinedAtMs = (await monitors.nowMs()) - 3_600_000;
+  const beat = (member: string, joined?: number) =>
+    duties.beat([{ duty: 'monitors', member, joinedAtMs: joined, isLeaving: false }]);
+  await beat('one', joinedAtMs);
+  await beat('two');
+  const before = await monitors.runs();
+  expect(before).toHaveLength(2);
+  expect(before[0]?.fromMs).toBe(joinedAtMs);
+
+  await duties.dismissAll();
+
+  const after = await monitors.runs();
+  expect(after.map(({ toMs }) => toMs)).toEqual(before.map(({ toMs }) => toMs + 1));
+});

@@ -26,6 +26,9 @@ it('explains by exact sums, which are the same in whatever order scores are adde
     value: 'm1',
     count: 30,
     mean: 0.1,
+    before: 0.7,
+    isNew: false,
     share: 1,
+    mixShare: 0,
   });
 });

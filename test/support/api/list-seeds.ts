@@ -116,6 +116,7 @@ async function writeStatuses({ monitors }: Store, agents: readonly string[], pha
     lacks: null,
     mean: 0.5,
     baseline: null,
+    limit: null,
     evidenceLog10: null,
     scores: 1,
     bucketMs: START_MS,

@@ -4,6 +4,9 @@ import {
   computeIncidentId,
 } from '../../../src/monitors/alert-event.ts';
 
+/** Past of a part of the traffic that is not new, without a mix. */
+export const PAST = { before: 0.91, isNew: false, mixShare: 0 };
+
 /** Builds the event that begins an incident. Fields of `more` replace the defaults; the ids are computed from the fields. */
 export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
   const event = {
@@ -35,8 +38,8 @@ export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
       },
     ],
     segments: [
-      { dimension: 'model' as const, value: 'gpt-5-mini', count: 41, mean: 0.4, share: 0.82 },
-      { dimension: 'model' as const, value: 'gpt-5', count: 28, mean: 0.7, share: 0.18 },
+      { dimension: 'model' as const, value: 'gpt-5-mini', count: 41, mean: 0.4, ...PAST, share: 0.82 },
+      { dimension: 'model' as const, value: 'gpt-5', count: 28, mean: 0.7, ...PAST, share: 0.18 },
     ],
     serviceVersion: '',
     agentVersion: '',

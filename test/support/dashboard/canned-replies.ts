@@ -34,6 +34,7 @@ const INCIDENT = {
   environment: 'production',
   startsAt: SINCE,
   endsAt: null,
+  muted: false,
 };
 
 const SERIES = {
@@ -55,6 +56,7 @@ const ALERT: Item<'/alerts'> = {
   startsAt: SINCE,
   endsAt: null,
   changeBegan: SINCE,
+  limit: null,
   before: 0.8,
   after: 0.7,
   count: 69,
@@ -84,6 +86,7 @@ const MONITOR: Item<'/monitors'> = {
   lacks: null,
   mean: 0.7,
   baseline: 0.8,
+  limit: null,
   evidenceLog10: 5.3,
   scores: 1_069,
   bucket: SINCE,
@@ -283,6 +286,7 @@ export const FULL: CannedReplies = {
     since: SINCE,
     until: UNTIL,
     incidents: [INCIDENT],
+    budgets: [],
   },
   '/traces': { items: [aTraceItem(), aTraceItem({ traceId: 'f'.repeat(32), status: 'error' })], next: 'c-2' },
   '/traces/{traceId}': aTrace(),

@@ -28,6 +28,8 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   providers:
     local: { baseURL: http://127.0.0.1:11434/v1, concurrency: 4 }
     openai: { apiKey: "\${env:OPENAI_API_KEY}", requestsPerMinute: 500 }
+  options:
+    local/qwen3: { timeout: 10m, contextTokens: 32768 }
   prices:
     local/qwen3: { input: 0, output: 0 }      # a budget needs a price, also where it is 0`,
   budgets: `budgets:

@@ -44,6 +44,10 @@ Some emitters replace content by a placeholder (\`__REDACTED__\`, \`<REDACTED>\`
 placeholder is neither question, answer nor evidence. It is left out, and a warning names the setting to change. A run with a
 placeholder as its answer is not scored.
 
+A run without an answer waits when its last tool call has no result, or when its framework paused it (LangGraph’s \`GraphInterrupt\`,
+Pydantic AI’s \`ApprovalRequired\`, …). It is not scored: \`run_waiting\`. It is scored when the rest comes in its trace. A cancelled run
+is no failure, and is not scored: \`run_cancelled\`. If a model reached its output limit, the run has the warning \`answer_cut\`.
+
 Some instrumentations do not nest spans: each model call is a trace of its own. spanscore joins such traces of one service if one of
 these shows that they are one run:
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { labelFingerprint, type Labels } from '../../../src/outbound/alerts/alert-labels.ts';
+import type { Labels } from '../../../src/monitors/alert-event.ts';
+import { labelFingerprint } from '../../../src/outbound/alerts/alert-labels.ts';
 import type { Alertmanager } from '../collector/alertmanager.ts';
 
 interface PostedAlert {

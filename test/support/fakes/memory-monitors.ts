@@ -2,7 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { type SeriesFacets, seriesSplitBy, type SplitFacet } from '../../../src/domain/series-facets.ts';
 import { type AlertEvent } from '../../../src/monitors/alert-event.ts';
 import { buildHistogram, NO_OUTCOMES } from '../../../src/monitors/bucket.ts';
-import type { Checkpoint, MonitorStore, SeriesBucket } from '../../../src/monitors/monitor-store.ts';
+import type {
+  Checkpoint,
+  MonitorStore,
+  ProcessRun,
+  SeriesBucket,
+} from '../../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../../src/monitors/monitor-status.ts';
 import { computeSeriesKey } from '../../../src/monitors/series-key.ts';
 import { createEvaluator, type Evaluator } from '../../../src/monitors/evaluator.ts';
@@ -43,6 +48,9 @@ export class MemoryMonitors implements MonitorStore {
   firstArrivalMs = () => Promise.resolve(findLeast(this.#arrivals.map(({ atMs }) => atMs)));
   firstBucketMs = () =>
     Promise.resolve(findLeast([...this.#buckets.values()].map(({ bucket }) => bucket.startMs)));
+  /** Runs of processes; none: nothing is known of them. */
+  processRuns: ProcessRun[] = [];
+  runs = () => Promise.resolve(this.processRuns);
   progress = (intervalMs: number) => Promise.resolve(this.#progress.get(intervalMs) ?? null);
 
   markProgress(intervalMs: number, bucketMs: number) {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startAlertDelivery, type AlertDeliveryLoop } from '../../../src/outbound/alerts/alert-delivery.ts';
 import { createAlertmanagerChannel } from '../../../src/outbound/alerts/alertmanager-channel.ts';
-import { labelFingerprint, buildLabels } from '../../../src/outbound/alerts/alert-labels.ts';
+import { buildLabels } from '../../../src/monitors/alert-event.ts';
+import { labelFingerprint } from '../../../src/outbound/alerts/alert-labels.ts';
 import { addressPolicy } from '../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../src/outbound/http/guarded-post.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

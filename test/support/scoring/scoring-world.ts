@@ -120,6 +120,7 @@ function buildRun(head: Span, agents: readonly Span[], context: string[]): Agent
       totalTokens: tokens,
       reasoningTokens: null,
       cachedInputTokens: null,
+      cacheWriteTokens: null,
     },
     startedAt: new Date(Number(head.startUnixNano / 1_000_000n)).toISOString(),
     endedAt: new Date(Number(head.startUnixNano / 1_000_000n)).toISOString(),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missingKeys } from '../../../src/config/checks/judge-checks.ts';
+import { missingKeys, uselessOptions } from '../../../src/config/checks/judge-checks.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
@@ -56,5 +56,24 @@ describe('a judge that is asked without a key', () => {
 
   it('is no matter where no rule asks it', () => {
     expect(warnings({ default: 'openai/gpt-5-mini' }, {}, ['keyword-coverage'])).toEqual([]);
+  });
+});
+
+describe('options of a judge', () => {
+  const judges = { default: 'openai/gpt-5-mini', options: { 'openai/gpt-5-mni': { timeout: '5m' } } };
+
+  it.each([
+    [
+      'no scorer',
+      judges,
+      {},
+      [expect.stringMatching(/judges\.options\[.openai\/gpt-5-mni.\].*gpt-5-mini\?$/)],
+    ],
+    ['the default judge', { ...judges, default: 'openai/gpt-5-mni' }, {}, []],
+    ['one scorer', judges, { own: { use: 'grounding', judge: 'openai/gpt-5-mni' } }, []],
+    ['perhaps the file of a module', judges, { own: { module: import.meta.filename } }, []],
+  ])('are reported as useless only when nothing names the judge: %s', (_who, named, scorers, expected) => {
+    const config = parseConfig({ judges: named, scorers, rules: [] }, { scorers: KNOWN_SCORERS });
+    expect(uselessOptions(config)).toEqual(expected);
   });
 });

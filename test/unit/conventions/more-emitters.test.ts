@@ -69,7 +69,7 @@ describe('Gemini CLI', () => {
 
   it.each([
     [{ status: 'error', response: { error: { message: 'no access' } } }, 'no access'],
-    [{ status: 'cancelled', response: { error: null } }, 'cancelled'],
+    [{ status: 'cancelled', response: { error: null } }, 'call'],
     [
       { status: 'success', response: { responseParts: [{ functionResponse: { response: { ok: 1 } } }] } },
       { ok: 1 },

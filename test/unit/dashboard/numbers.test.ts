@@ -109,10 +109,14 @@ describe('a chart of scores', () => {
       ],
     });
 
-    expect(buildSeriesChart(reply, ['agent']).lines.map(({ name, means }) => [name, means])).toEqual([
+    const chart = buildSeriesChart(reply, ['agent']);
+    expect(chart.lines.map(({ name, means }) => [name, means.slice(0, 2)])).toEqual([
       ['a', [first?.mean, null]],
       ['b', [null, second?.mean]],
     ]);
+    // The axis is the range's, and no line bridges the hours without scores.
+    expect(chart.times).toHaveLength(24);
+    expect(chart.lines[0]?.means.slice(1)).toEqual(Array<null>(23).fill(null));
   });
 
   it('is told in words, with n and direction', () => {

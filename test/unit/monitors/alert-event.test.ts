@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { seriesSplitBy, type SeriesFacets, splitTexts } from '../../../src/domain/series-facets.ts';
 import { computeIncidentId } from '../../../src/monitors/alert-event.ts';
+import { buildAlertEvent } from '../../../src/monitors/build-alert-event.ts';
+import { monitorRule } from '../../support/monitors/hourly-monitors.ts';
 
 const SERIES: SeriesFacets = { tenant: 't', scorer: 's', fingerprint: 'f', agent: 'a', environment: 'e' };
 
@@ -37,5 +39,31 @@ describe('a part of a series', () => {
   test('belongs to a coarser one', () => {
     expect(seriesSplitBy(part, ['agentVersion'])).toEqual({ ...SERIES, agentVersion: '2' });
     expect(seriesSplitBy(part, [])).toEqual(SERIES);
+  });
+});
+
+test('annotations of an event have their templates filled in', async () => {
+  const annotations = {
+    summary: '{{ $labels.agent }} ({{$labels.team}}) has {{ $value }}{{ $labels.model }}',
+    runbook_url: 'https://x/{not-a-template}',
+  };
+  const rule = monitorRule({ kind: 'floor', minimum: 0.7 }, { annotations, labels: { team: 'shop' } });
+  const finding = { changeBeganMs: 0, before: 0.7, after: 0.52345, count: 3, evidenceLog10: 1 };
+  const change = {
+    rule,
+    series: SERIES,
+    incidentId: computeIncidentId({ alert: 'A', series: SERIES, startsAtMs: 1 }),
+    to: 'firing' as const,
+    startsAtMs: 1,
+    atMs: 1,
+    finding,
+  };
+  const store = {
+    explain: () => Promise.resolve({ worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' }),
+    countLate: () => Promise.resolve(0),
+  };
+  expect((await buildAlertEvent(change, store)).annotations).toEqual({
+    summary: 'a (shop) has 0.523',
+    runbook_url: 'https://x/{not-a-template}',
   });
 });

@@ -60,6 +60,18 @@ describe('the evaluator', () => {
     }
   });
 
+  test('tells a limit of a rule apart from a baseline that it has learned', async () => {
+    const store = new MemoryMonitors();
+    fill(store, 0, 30);
+    closeHour(store, 30);
+    const evaluator = buildEvaluator(store, GROUPS);
+    await evaluator.advance();
+    expect(evaluator.statuses()).toMatchObject([
+      { alert: 'Worse', baseline: expect.closeTo(0.875, 2), limit: null },
+      { alert: 'Low', baseline: null, limit: 0.4 },
+    ]);
+  });
+
   test('comes to the same end when it was away for days', async () => {
     const expected = await uninterrupted();
     const store = new MemoryMonitors();
@@ -347,5 +359,64 @@ describe('the evaluator', () => {
     closeHour(store, 1);
     await evaluator.advance();
     expect(evaluator.statuses().map(({ series }) => series)).toEqual([A_SERIES]);
+  });
+});
+
+describe('no_data', () => {
+  const SILENT = [monitorGroup(monitorRule({ kind: 'no_data', afterMs: 2 * HOUR_MS }, { alert: 'Silent' }))];
+  const scoredIn = (store: MemoryMonitors, hours: readonly number[], fingerprint = 'f1') =>
+    hours.forEach((hour) =>
+      store.scored(MEMORY_START_MS + hour * HOUR_MS + 1_800_000, [0.9], { fingerprint }),
+    );
+  const ranIn = (...hours: readonly [from: number, to: number][]) =>
+    hours.map(([from, to]) => ({
+      fromMs: MEMORY_START_MS + from * HOUR_MS,
+      toMs: MEMORY_START_MS + to * HOUR_MS,
+    }));
+  const told = (store: MemoryMonitors) =>
+    store
+      .writtenAlerts()
+      .map(({ status, startsAtMs, endsAtMs }) => [
+        status,
+        ((endsAtMs ?? startsAtMs) - MEMORY_START_MS) / HOUR_MS,
+      ]);
+
+  test('is quiet for an agent whose judge or prompt changed', async () => {
+    const store = new MemoryMonitors();
+    scoredIn(store, [0, 1, 2]);
+    scoredIn(store, [3, 4, 5, 6, 7, 8], 'f2');
+    await runHourly(store, SILENT, 9);
+    expect(told(store)).toEqual([]);
+  });
+
+  test('counts no time in which no process ran, and begins anew after it', async () => {
+    const store = new MemoryMonitors();
+    scoredIn(store, [0, 1, 8, 9]);
+    store.processRuns = ranIn([0, 2], [7.4, 12]);
+    await runHourly(store, SILENT, 10);
+    expect(told(store)).toEqual([]);
+  });
+
+  test.each([
+    ['that stays silent after the stop', ranIn([0, 2], [7.4, 20]), [['firing', 10]]],
+    ['that was silent before the stop, without an end in between', ranIn([0, 5], [9.4, 20]), [['firing', 4]]],
+    ['whose next process took over within seconds', ranIn([0, 3], [3.005, 20]), [['firing', 4]]],
+  ])('is told of an agent %s', async (_what, runs, expected) => {
+    const store = new MemoryMonitors();
+    scoredIn(store, [0, 1]);
+    store.processRuns = runs;
+    await runHourly(store, SILENT, 14);
+    expect(told(store)).toEqual(expected);
+  });
+
+  test('comes to the same states by a replay of the stored rows', async () => {
+    const store = new MemoryMonitors();
+    scoredIn(store, [0, 1]);
+    store.processRuns = ranIn([0, 2], [7.4, 20]);
+    await runHourly(store, SILENT, 14);
+    const before = [...store.checkpoints];
+    store.checkpoints.clear();
+    await buildEvaluator(store, SILENT).advance();
+    expect([...store.checkpoints]).toEqual(before);
   });
 });

@@ -44,13 +44,17 @@ function seriesCount(watch: ReturnType<typeof watchGroup>): number {
 }
 
 describe('a watched group', () => {
-  test('starts a series with its first score or failure, not with rows that are only counted', () => {
-    const watch = watchGroup(GROUP);
+  test.each([
+    ['scores with its first score, not with an outcome: its rows may have other names', RULE.detection, 1],
+    ['outcomes with its first outcome', { kind: 'scorer_errors', maxRate: 0.1 } as const, 3],
+  ])('starts a series of %s', (_what, detection, count) => {
+    const watch = watchGroup({ ...GROUP, rules: [{ ...RULE, detection }] });
     foldGroup(watch, 0, received(0, ['counted'], [], {}));
     expect(seriesCount(watch)).toBe(0);
     foldGroup(watch, HOUR_MS, received(HOUR_MS, ['failing'], [], { failed: 1 }));
-    foldGroup(watch, 2 * HOUR_MS, received(2 * HOUR_MS, ['scored'], [0.9]));
-    expect(seriesCount(watch)).toBe(2);
+    foldGroup(watch, 2 * HOUR_MS, received(2 * HOUR_MS, ['elsewhere'], [], { scored: 1 }));
+    foldGroup(watch, 3 * HOUR_MS, received(3 * HOUR_MS, ['scored'], [0.9], { scored: 1 }));
+    expect(seriesCount(watch)).toBe(count);
   });
 
   test('forgets a series that had no score for thirty days', () => {
@@ -65,9 +69,12 @@ describe('a watched group', () => {
   });
 
   test('keeps a firing series after any time without scores', () => {
-    const rule: MonitorRule = { ...RULE, detection: { kind: 'no_data', afterMs: HOUR_MS } };
+    const rule: MonitorRule = {
+      ...RULE,
+      detection: { kind: 'threshold', minimum: 0.7, recovery: 0.7, windowMs: HOUR_MS, minScores: 1 },
+    };
     const watch = watchGroup({ ...GROUP, rules: [rule] });
-    foldGroup(watch, 0, received(0, ['retired'], [0.9]));
+    foldGroup(watch, 0, received(0, ['retired'], [0.1]));
     for (let hour = 1; hour <= 800; hour += 1) {
       foldGroup(watch, hour * HOUR_MS, new Map());
     }
@@ -83,7 +90,7 @@ describe('a watched group', () => {
     };
     const watch = watchGroup({ ...GROUP, rules: [rule] });
     foldGroup(watch, 0, received(0, ['retired'], [0.9]));
-    const changes = Array.from({ length: 40 * 24 }, (_, hour) =>
+    const changes = Array.from({ length: 36 * 24 }, (_, hour) =>
       foldGroup(watch, (hour + 1) * HOUR_MS, new Map()),
     ).flat();
     expect(changes.map(({ to }) => to)).toEqual(['firing']);

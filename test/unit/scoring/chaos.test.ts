@@ -74,7 +74,7 @@ async function found(store: MemoryStore, traceId: string) {
     seenUntil: [...new Set(decisions.map((row) => row.evidenceUntil))],
     decisions: decisions.map((row) => `${row.scorer} ${row.status}`).toSorted(),
     scores: scores
-      .map(({ scorer, score }) => `${scorer} ${limited.includes(scorer) ? latest : score}`)
+      .map(({ scorer, score }) => `${scorer} ${limited.includes(scorer) ? latest : score * 64}`)
       .toSorted(),
   };
 }
@@ -92,7 +92,7 @@ describe('whatever happens', () => {
             return which === what && second >= fromSecond && second < fromSecond + seconds;
           });
         store.failing = isAway;
-        const byContext = (input: { context?: readonly string[] }) => ({ score: input.context!.length });
+        const byContext = (input: { context?: readonly string[] }) => ({ score: input.context!.length / 64 });
         const scorers = [
           new CountingScorer('code', byContext),
           judged('judge', (input) => {

@@ -37,6 +37,24 @@ export interface ScoreIncident {
   readonly environment: string;
   readonly startsAtMs: number;
   readonly endsAtMs: number | null;
+  /** True when its messages are muted now. */
+  readonly isMuted: boolean;
+}
+
+/** Open alert about a budget. */
+export interface BudgetAlert {
+  readonly incidentId: string;
+  /** Sentence on the budget and the money spent. */
+  readonly summary: string;
+  readonly startsAtMs: number;
+  readonly isMuted: boolean;
+}
+
+export interface OverviewReadings {
+  readonly scorers: readonly OverviewReading[];
+  /** Open incidents of scores and of budgets, newest first. */
+  readonly incidents: readonly ScoreIncident[];
+  readonly budgets: readonly BudgetAlert[];
 }
 
 export interface SeriesGroup extends SummaryRow {
@@ -62,8 +80,9 @@ export interface OverviewReading extends ScoreScale {
   readonly scorer: string;
   readonly points: readonly SumsRow[];
   readonly total: SumsRow;
-  /** Null where they are not counted: in a range of days. */
+  /** Targets with their last span in the time, and those of them with a score. Null where they are not counted: in a range of days. */
   readonly eligible: number | null;
+  readonly scored: number | null;
   readonly baseline: ScoreBaseline | null;
   readonly incident: ScoreIncident | null;
 }
@@ -96,10 +115,8 @@ export interface AggregatePorts {
       readonly reference: { fromMs: number; toMs: number };
     },
   ): Promise<DistributionReading>;
-  /** Scorers by name, and the open incidents, newest first. */
-  overview(
-    request: ScoresRequest & { readonly bucketMs: number },
-  ): Promise<{ readonly scorers: readonly OverviewReading[]; readonly incidents: readonly ScoreIncident[] }>;
+  /** Scorers by name, and what is open. */
+  overview(request: ScoresRequest & { readonly bucketMs: number }): Promise<OverviewReadings>;
   /** Throws a `NotFoundError` for an unknown scorer. */
   compare(
     request: Omit<ScoresRequest, 'source'> & { readonly left: ComparedSide; readonly right: ComparedSide },

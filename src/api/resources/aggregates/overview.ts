@@ -2,7 +2,15 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
 import { Time } from '../series-schema.ts';
-import { incidentJson, isoText, scaleJson, ScoreBaseline, ScoreIncident, ScoreScale } from './score-json.ts';
+import {
+  budgetAlertJson,
+  incidentJson,
+  isoText,
+  scaleJson,
+  ScoreBaseline,
+  ScoreIncident,
+  ScoreScale,
+} from './score-json.ts';
 import { alignRange, readChoice, SCORES_FIELDS } from './scores-query.ts';
 import { orNull } from '../../schemas/or-null.ts';
 
@@ -25,6 +33,7 @@ const OverviewLine = z
       .describe(
         'Targets that the rules of the scorer select, with their last span in this time. Null for days: `/coverage` has them.',
       ),
+    scored: z.number().nullable().describe('Those of the eligible targets that have a score.'),
     baseline: orNull(ScoreBaseline),
     incident: orNull(ScoreIncident).describe('Latest open incident of the scorer.'),
   })
@@ -37,7 +46,17 @@ export const OverviewReply = z
     bucket: z.enum(['1h', '1d']),
     since: Time,
     until: Time,
-    incidents: z.array(ScoreIncident).describe('Open incidents, newest first.'),
+    incidents: z.array(ScoreIncident).describe('Open incidents of scores, newest first.'),
+    budgets: z
+      .array(
+        z.object({
+          incidentId: z.string(),
+          summary: z.string().describe('Sentence on the budget and the money spent.'),
+          startsAt: Time.nullable(),
+          muted: z.boolean(),
+        }),
+      )
+      .describe('Open alerts about budgets, newest first.'),
   })
   .openapi('Overview');
 
@@ -72,7 +91,7 @@ export function createOverviewRoutes() {
     const bucketMs = bucket === '1h' ? HOUR_MS : DAY_MS;
     const { toMs } = alignRange({ fromMs: 0, toMs: (await nowMs()) + 1 }, bucketMs);
     const fromMs = toMs - OVERVIEW_BUCKETS * bucketMs;
-    const { scorers, incidents } = await aggregates.overview({
+    const { scorers, incidents, budgets } = await aggregates.overview({
       ...readChoice(query),
       source: 'live',
       bucketMs,
@@ -80,21 +99,25 @@ export function createOverviewRoutes() {
       toMs,
     });
     const starts = Array.from({ length: OVERVIEW_BUCKETS }, (_, index) => fromMs + index * bucketMs);
-    const items = scorers.map(({ scorer, points, total, eligible, baseline, incident, ...scale }) => ({
-      scorer,
-      ...scaleJson(scale),
-      series: starts.map((startMs) => {
-        const point = points.find((each) => each.bucketMs === startMs);
-        return { bucket: isoText(startMs), n: point?.n ?? 0, mean: point?.mean ?? null };
+    const items = scorers.map(
+      ({ scorer, points, total, eligible, scored, baseline, incident, ...scale }) => ({
+        scorer,
+        ...scaleJson(scale),
+        series: starts.map((startMs) => {
+          const point = points.find((each) => each.bucketMs === startMs);
+          return { bucket: isoText(startMs), n: point?.n ?? 0, mean: point?.mean ?? null };
+        }),
+        mean: points.at(-1)?.mean ?? null,
+        n: total.n,
+        effectiveN: total.effectiveN,
+        eligible,
+        scored,
+        baseline,
+        incident: incident === null ? null : incidentJson(incident),
       }),
-      mean: points.at(-1)?.mean ?? null,
-      n: total.n,
-      effectiveN: total.effectiveN,
-      eligible,
-      baseline,
-      incident: incident === null ? null : incidentJson(incident),
-    }));
+    );
     const [since, until] = [isoText(fromMs), isoText(toMs)];
-    return c.json({ items, next: null, bucket, since, until, incidents: incidents.map(incidentJson) }, 200);
+    const open = { incidents: incidents.map(incidentJson), budgets: budgets.map(budgetAlertJson) };
+    return c.json({ items, next: null, bucket, since, until, ...open }, 200);
   });
 }

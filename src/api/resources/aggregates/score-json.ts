@@ -36,6 +36,7 @@ export const ScoreIncident = z
     environment: z.string(),
     startsAt: Time.nullable(),
     endsAt: Time.nullable().describe('Null for an open incident.'),
+    muted: z.boolean().describe('True when its messages are muted now.'),
   })
   .openapi('ScoreIncident');
 
@@ -44,8 +45,12 @@ export function scaleJson({ scoreMin, scoreMax, higherIsBetter }: Scale) {
   return { scoreMin, scoreMax, higherIsBetter };
 }
 
-export function incidentJson({ startsAtMs, endsAtMs, ...incident }: ports.ScoreIncident) {
-  return { ...incident, startsAt: isoTime(startsAtMs), endsAt: isoTime(endsAtMs) };
+export function incidentJson({ startsAtMs, endsAtMs, isMuted, ...incident }: ports.ScoreIncident) {
+  return { ...incident, startsAt: isoTime(startsAtMs), endsAt: isoTime(endsAtMs), muted: isMuted };
+}
+
+export function budgetAlertJson({ startsAtMs, isMuted, ...alert }: ports.BudgetAlert) {
+  return { ...alert, startsAt: isoTime(startsAtMs), muted: isMuted };
 }
 
 /** Formats a time of a bucket, which is always a date. */

@@ -34,7 +34,7 @@ export interface SeriesChart {
 /** Builds the chart of a series: one line for each group, the largest first. */
 export function buildSeriesChart(reply: SeriesReply, by: readonly string[]): SeriesChart {
   const { items, groups, baseline, markers, incidents } = reply;
-  const buckets = [...new Set(items.map(({ bucket }) => bucket))].toSorted();
+  const buckets = listBuckets(reply);
   const byGroup = Map.groupBy(items, (point) => nameGroup(point, by));
   const first = groups[0];
   return {
@@ -65,6 +65,17 @@ export function buildSeriesChart(reply: SeriesReply, by: readonly string[]): Ser
         ? null
         : { low: first.scoreMin, high: first.scoreMax },
   };
+}
+
+/** Lists the starts of all buckets of the range: a bucket without scores is a gap, and the axis is that of the range. */
+function listBuckets({ items, since, until, bucket }: SeriesReply): string[] {
+  const lengthMs = Number.parseInt(bucket, 10) * (bucket.endsWith('d') ? 86_400_000 : 3_600_000);
+  const [fromMs, toMs] = [Date.parse(since), Date.parse(until)];
+  const count = Math.ceil((toMs - fromMs) / lengthMs);
+  const starts = Array.from({ length: count }, (_, index) =>
+    new Date(fromMs + index * lengthMs).toISOString(),
+  );
+  return [...new Set([...starts, ...items.map((point) => point.bucket)])].toSorted();
 }
 
 /** Writes the times of an axis in UTC: the day where it changes, else the hour. */

@@ -1,10 +1,12 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
+import { formatAll, formatPart } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import type { NoOptions } from '../shared/checked-options.ts';
+import { nameTexts } from '../shared/name-findings.ts';
 import { readInputText, readOutputText } from '../shared/run-texts.ts';
-import { countCovered } from './covered-elements.ts';
+import { listUncovered } from './covered-elements.ts';
 import { listElements } from './text-elements.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 
@@ -35,7 +37,7 @@ export function createCompletenessScorer(
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'incomplete', below: 0.5 }, { label: 'partial', below: 1 }, { label: 'complete' }],
-    version: '1',
+    version: '2',
   })
     .preprocess(async ({ run, abortSignal }) => {
       if (run.input === undefined || run.output === undefined) {
@@ -43,7 +45,8 @@ export function createCompletenessScorer(
       }
       return compareElements(readInputText(run), readOutputText(run), abortSignal);
     })
-    .generateScore(({ results: { preprocessStepResult: elements } }) => computeCompleteness(elements));
+    .generateScore(({ results: { preprocessStepResult: elements } }) => computeCompleteness(elements))
+    .generateReason(({ results: { preprocessStepResult: elements } }) => explain(elements));
 }
 
 /**
@@ -54,7 +57,19 @@ export function computeCompleteness({ inputElements, outputElements }: Completen
   if (inputElements.length === 0) {
     return outputElements.length === 0 ? 1 : 0;
   }
-  return countCovered(inputElements, outputElements) / inputElements.length;
+  const uncovered = listUncovered(inputElements, outputElements).length;
+  return (inputElements.length - uncovered) / inputElements.length;
+}
+
+function explain({ inputElements, outputElements }: CompletenessElements): string {
+  const total = inputElements.length;
+  if (total === 0) {
+    return 'The question has no words to cover.';
+  }
+  const uncovered = listUncovered(inputElements, outputElements);
+  return uncovered.length === 0
+    ? `The answer covers ${formatAll(total, 'element')} of the question.`
+    : `${formatPart(uncovered.length, total, 'element')} ${total === 1 ? 'is' : 'are'} not covered: ${nameTexts(uncovered)}.`;
 }
 
 /** Compares the elements of two texts. */

@@ -8,24 +8,24 @@ const MIN_SHARE = 0.6;
 /** Longest word whose pieces are looked up; longer words are compared one by one. */
 const MAX_INDEXED_CHARS = 40;
 
-/** Counts the `wanted` words that `given` covers. Both lists have each word once. */
-export function countCovered(wanted: readonly string[], given: readonly string[]): number {
+/** Lists the `wanted` words that `given` does not cover. Both lists have each word once. */
+export function listUncovered(wanted: readonly string[], given: readonly string[]): string[] {
   const words = new Set(given);
   const pieces = new Set(given.flatMap(listPieces));
   const longest = given.filter((word) => word.length > MAX_INDEXED_CHARS * MIN_SHARE);
   return wanted.filter((word) => {
     if (words.has(word)) {
-      return true;
-    }
-    if (word.length <= EXACT_CHARS) {
       return false;
     }
-    return (
+    if (word.length <= EXACT_CHARS) {
+      return true;
+    }
+    return !(
       pieces.has(word) ||
       listPieces(word).some((piece) => words.has(piece)) ||
       (word.length > MAX_INDEXED_CHARS * MIN_SHARE && longest.some((other) => isNear(word, other)))
     );
-  }).length;
+  });
 }
 
 /** Lists the pieces of a word that are long enough to cover it; empty for a word above the length limit. */

@@ -1,4 +1,5 @@
 import { createTurns } from '../../../domain/waits.ts';
+import { composeText, listWords } from '../../utils/words.ts';
 import type { Sentence } from './can-match.ts';
 import { type Compromise, loadCompromise, withQuickMatching } from './compromise.ts';
 import { hasTopic, putInfinitives } from './infinitives.ts';
@@ -14,10 +15,8 @@ const MAX_SENTENCE_CHARS = 400;
 const TURN_MS = 5;
 
 const MARKS = /[\u0300-\u036f]/g;
-const NOT_PLAIN = /[^a-z0-9]+/;
+const NOT_PLAIN = /[^\p{Script=Latin}0-9]+/u;
 const FOREIGN_LETTER = /(?=\p{L})\P{Script=Latin}/u;
-
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
 interface Found {
   readonly nouns: string[];
@@ -28,7 +27,7 @@ interface Found {
 
 /**
  * Lists the elements of a text, each once: words of its nouns, its verbs in the infinitive, its topics, then all its words with
- * verbs in the infinitive; lower-cased, without accents. Words of other scripts come last, unchanged. It works sentence by
+ * verbs in the infinitive; lower-cased, without accents. Words of other scripts come last, with their accents. It works sentence by
  * sentence: this gives the same lists as one pass over the whole text, in linear time, and other work can run between
  * sentences.
  */
@@ -39,7 +38,7 @@ export async function listElements(text: string, signal?: AbortSignal): Promise<
   // Texts that agents write repeat lines; a sentence says the same every time.
   const known = new Map<string, Found>();
   const giveTurns = createTurns(TURN_MS, signal);
-  for (const slice of listSlices(text.trim())) {
+  for (const slice of listSlices(composeText(text).trim())) {
     for (const piece of listSentences(nlp, slice)) {
       await giveTurns();
       const found = known.get(piece) ?? (await lookAt(nlp, piece, giveTurns));
@@ -91,7 +90,5 @@ function listForeignWords(text: string): string[] {
   if (!FOREIGN_LETTER.test(text)) {
     return [];
   }
-  return [...segmenter.segment(text)]
-    .filter(({ segment, isWordLike }) => isWordLike === true && FOREIGN_LETTER.test(segment))
-    .map(({ segment }) => segment.normalize('NFC').toLowerCase());
+  return listWords(text).filter((word) => FOREIGN_LETTER.test(word));
 }

@@ -1,8 +1,10 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import { composeText } from '../../utils/words.ts';
 import { textSimilarity } from '../../utils/text-similarity.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
+import { formatPercent } from '../../utils/numbers.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { readInputText, readOutputText } from '../shared/run-texts.ts';
 import { CONTENT_SIMILARITY_OPTIONS } from './content-similarity-options.ts';
@@ -27,7 +29,8 @@ export function createContentSimilarityScorer(
   checkOptions(ID, options, CONTENT_SIMILARITY_OPTIONS);
   const { ignoreCase = true, ignoreWhitespace = true } = options;
   const prepare = (text: string): string => {
-    const cased = ignoreCase ? text.toLowerCase() : text;
+    const composed = composeText(text);
+    const cased = ignoreCase ? composed.toLowerCase() : composed;
     return ignoreWhitespace ? cased.replace(/\s+/g, ' ').trim() : cased;
   };
   return createScorer({
@@ -38,7 +41,7 @@ export function createContentSimilarityScorer(
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'different', below: 0.5 }, { label: 'similar' }],
-    version: '1',
+    version: '2',
     options: { ignoreCase, ignoreWhitespace },
   })
     .preprocess(({ run }) => {
@@ -50,5 +53,8 @@ export function createContentSimilarityScorer(
     .generateScore(({ results }) => {
       const { processedInput, processedOutput } = results.preprocessStepResult;
       return textSimilarity(processedInput, processedOutput);
-    });
+    })
+    .generateReason(
+      ({ score }) => `Question and answer share ${formatPercent(score)} of their letter pairs.`,
+    );
 }

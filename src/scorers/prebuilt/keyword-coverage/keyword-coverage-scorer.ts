@@ -1,7 +1,9 @@
+import { formatAll, formatPart } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import type { NoOptions } from '../shared/checked-options.ts';
+import { nameTexts } from '../shared/name-findings.ts';
 import { readInputText, readOutputText } from '../shared/run-texts.ts';
 import { listKeywords } from './keywords.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
@@ -35,7 +37,7 @@ export function createKeywordCoverageScorer(
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'missing', below: 0.5 }, { label: 'partial', below: 1 }, { label: 'covered' }],
-    version: '1',
+    version: '2',
   })
     .preprocess(({ run }): Keywords | { result: Keywords } => {
       const [input, output] = [readInputText(run), readOutputText(run)];
@@ -43,14 +45,35 @@ export function createKeywordCoverageScorer(
       return input === '' && output === '' ? { result: keywords } : keywords;
     })
     .analyze(({ results: { preprocessStepResult: found } }) => {
-      const { referenceKeywords, responseKeywords } = 'result' in found ? found.result : found;
+      const totalKeywordsLength = readKeywords(found).referenceKeywords.size;
       return {
-        totalKeywordsLength: referenceKeywords.size,
-        matchedKeywordsLength: [...referenceKeywords].filter((word) => responseKeywords.has(word)).length,
+        totalKeywordsLength,
+        matchedKeywordsLength: totalKeywordsLength - listMissing(found).length,
       };
     })
     .generateScore(({ results }) => {
       const { totalKeywordsLength, matchedKeywordsLength } = results.analyzeStepResult;
       return totalKeywordsLength === 0 ? 1 : matchedKeywordsLength / totalKeywordsLength;
-    });
+    })
+    .generateReason(({ results: { preprocessStepResult, analyzeStepResult } }) =>
+      explain(analyzeStepResult.totalKeywordsLength, listMissing(preprocessStepResult)),
+    );
+}
+
+function readKeywords(found: KeywordCoverageResults['preprocessStepResult']): Keywords {
+  return 'result' in found ? found.result : found;
+}
+
+function listMissing(found: KeywordCoverageResults['preprocessStepResult']): string[] {
+  const { referenceKeywords, responseKeywords } = readKeywords(found);
+  return [...referenceKeywords].filter((word) => !responseKeywords.has(word));
+}
+
+function explain(total: number, missing: readonly string[]): string {
+  if (total === 0) {
+    return 'The question has no keywords.';
+  }
+  return missing.length === 0
+    ? `The answer contains ${formatAll(total, 'keyword')} of the question.`
+    : `${formatPart(missing.length, total, 'keyword')} ${total === 1 ? 'is' : 'are'} missing: ${nameTexts(missing)}.`;
 }

@@ -1,46 +1,28 @@
 import keywordExtractor from 'keyword-extractor';
+import { listWords } from '../../utils/words.ts';
 
 /** The package is CommonJS, so the import is the object that its types call `default`. */
 const { getStopwords } = keywordExtractor as unknown as typeof keywordExtractor.default;
 const STOP_WORDS: ReadonlySet<string> = new Set(getStopwords({ language: 'en' }));
-const URL_SIGN = /https?:\/\//;
-const PUNCTUATION = /[.,;!?():"“”‘’]|^'|'$/g;
-const SYMBOLS_ALONE = /[_@&#]/g;
-const ALL_DIGITS = /^\d+$/;
-/** Scripts that write words without spaces between them. */
-const UNSPACED =
-  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー]+/gu;
+/** Web addresses, without punctuation after them. */
+const URL = /(https?:\/\/[!-~]*[a-z0-9/])/i;
+const NUMBER = /^[\p{N}\p{M}]+$/u;
 /** Words of Hiragana only: in Japanese they are grammar, hardly ever content. */
-const GRAMMAR = /^\p{sc=Hiragana}+$/u;
-
-const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+const GRAMMAR = /^[\p{sc=Hiragana}ー]+$/u;
 
 /**
  * Lists the distinct words of a text that carry meaning, lower-cased, in order: no English stop words, no numbers, no markup
- * tags, no punctuation. Web addresses stay unchanged. Text in scripts without spaces is cut into words.
+ * tags, no punctuation. Web addresses stay unchanged.
  */
 export function listKeywords(text: string): Set<string> {
-  const words = withoutTags(text).replace(UNSPACED, cutIntoWords).split(/\s/);
-  const keywords = new Set<string>();
-  for (const raw of words) {
-    const isUrl = URL_SIGN.test(raw);
-    const word = isUrl ? raw : stripPunctuation(raw);
-    const lower = word.toLowerCase();
-    if (word !== '' && !ALL_DIGITS.test(word) && !STOP_WORDS.has(lower)) {
-      keywords.add(isUrl ? word : lower);
-    }
-  }
-  return keywords;
+  const parts = withoutTags(text).split(URL);
+  return new Set(
+    parts.flatMap((part, index) => (index % 2 === 1 ? part : listWords(part).filter(isKeyword))),
+  );
 }
 
-function stripPunctuation(raw: string): string {
-  const word = raw.replace(PUNCTUATION, '');
-  return word.length === 1 ? word.replace(SYMBOLS_ALONE, '') : word;
-}
-
-function cutIntoWords(run: string): string {
-  const words = [...segmenter.segment(run)].map(({ segment }) => segment);
-  return ` ${words.filter((word) => !GRAMMAR.test(word)).join(' ')} `;
+function isKeyword(word: string): boolean {
+  return !NUMBER.test(word) && !GRAMMAR.test(word) && !STOP_WORDS.has(word);
 }
 
 /** Removes `<…>` in one pass. The text is untrusted, and a pattern would search to its end for every `<`. */

@@ -22,6 +22,8 @@ export interface ReplyFields {
   objects(name: string): ReplyFields[];
   /** Reads exactly one object for each numbered item, in their order. */
   numbered(name: string, numbering: Numbering): ReplyFields[];
+  /** Copies the members that have none of these names. */
+  others(...names: readonly string[]): object;
 }
 
 /** Most entries of one list; a longer list is the output of a judge that does not stop. */
@@ -33,7 +35,7 @@ class ReplyFault extends Error {
 
 /**
  * Creates a check of a judge's reply that reads it member by member; the first wrong member is the fault. Members that are not
- * read are dropped: models add a confidence or a note that nobody asked for.
+ * read are no fault: models add a confidence or a note that nobody asked for.
  */
 export function replyReader<T>(read: (reply: ReplyFields) => T): (value: unknown) => SchemaVerdict<T> {
   return (value) => {
@@ -88,6 +90,7 @@ function readFields(value: unknown, path: string): ReplyFields {
       const { key = 'n', first = 1 } = numbering;
       return ordered.map((entry, index) => readFields(entry, `${at(name)}[${key}=${index + first}]`));
     },
+    others: (...names) => Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))),
   };
 }
 

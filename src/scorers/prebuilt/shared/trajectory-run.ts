@@ -7,6 +7,8 @@ import type {
   Trajectory,
   TrajectoryExpectation,
 } from '../../../evals/trajectory/trajectory.ts';
+import type { TrajectoryComparison } from '../../utils/compare-trajectories.ts';
+import { nameAfter } from './name-findings.ts';
 import { listIgnored, warnIgnored } from './ignored-fields.ts';
 import { isObject } from '../../../domain/unknown-values.ts';
 
@@ -42,4 +44,15 @@ export type ExpectedSteps = readonly ExpectedStep[] | { readonly steps: readonly
 /** Returns the list of expected steps of either form. */
 export function listExpectedSteps(expected: ExpectedSteps): readonly ExpectedStep[] {
   return 'steps' in expected ? expected.steps : expected;
+}
+
+/** Describes which of the expected steps were taken. */
+export function explainSteps(comparison: TrajectoryComparison): string {
+  const { matchedSteps, totalExpectedSteps, missingSteps, extraSteps, outOfOrderSteps } = comparison;
+  return (
+    `Steps: ${matchedSteps} of ${totalExpectedSteps} taken as expected` +
+    nameAfter('missing', missingSteps) +
+    nameAfter('not expected', extraSteps) +
+    nameAfter('out of order', outOfOrderSteps)
+  );
 }

@@ -1,6 +1,9 @@
+import { formatCount } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
+import { formatPercent } from '../../utils/numbers.ts';
+import { composeText } from '../../utils/words.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import type { NoOptions } from '../shared/checked-options.ts';
 import { readInputText, readOutputText } from '../shared/run-texts.ts';
@@ -38,16 +41,21 @@ export function createTextualDifferenceScorer(
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'different', below: 0.5 }, { label: 'similar', below: 1 }, { label: 'same' }],
-    version: '1',
+    version: '2',
   })
     .preprocess(({ run, abortSignal }) => {
-      const [input, output] = [readInputText(run), readOutputText(run)];
+      const [input, output] = [composeText(readInputText(run)), composeText(readOutputText(run))];
       const cells = input.length * output.length;
       return cells > MAX_CELLS
         ? notScorable(`the texts are too long to compare (${input.length} and ${output.length} characters)`)
         : compare(input, output, abortSignal);
     })
-    .generateScore(({ results }) => results.preprocessStepResult.ratio);
+    .generateScore(({ results }) => results.preprocessStepResult.ratio)
+    .generateReason(({ score, results: { preprocessStepResult } }) =>
+      score === 1
+        ? 'Question and answer are equal.'
+        : `${formatPercent(score)} of both texts are equal in the same order; ${formatCount(preprocessStepResult.changes, 'word differs', 'words differ')}.`,
+    );
 }
 
 async function compare(

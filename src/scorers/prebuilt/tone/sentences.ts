@@ -1,7 +1,8 @@
-const END = /[.!?]/;
+const END = /\p{Sentence_Terminal}/u;
 
 /**
- * Lists the sentences of a text: each a run of other characters and the full stops, exclamation or question marks after it.
+ * Lists the sentences of a text: each a run of other characters and the full stops, exclamation or question marks of any script
+ * after it.
  * Text after the last end mark counts only when there is no sentence at all. Works in one pass, because the text is untrusted.
  */
 export function listSentences(text: string): string[] {

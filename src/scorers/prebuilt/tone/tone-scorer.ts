@@ -1,6 +1,8 @@
 import Sentiment from 'sentiment';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { composeText } from '../../utils/words.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { readOutputText } from '../shared/run-texts.ts';
@@ -32,6 +34,10 @@ export interface ToneResults {
   preprocessStepResult: ToneMatch | ToneStability;
 }
 
+const APOSTROPHES = /[’ʼ＇]/g;
+/** Punctuation that the analyzer does not know: it would stay on the words. */
+const MARKS = /(?![\0-\x7f])\p{P}/gu;
+
 const analyzer = new Sentiment();
 
 /**
@@ -51,14 +57,15 @@ export function createToneScorer(options: ToneOptions = {}): RunnableScorer<Agen
     labels: referenceTone
       ? [{ label: 'other tone', below: 0.5 }, { label: 'same tone' }]
       : [{ label: 'uneven', below: 0.5 }, { label: 'even' }],
-    version: '1',
+    version: '2',
     options: { referenceTone },
   })
     .preprocess(({ run }) => {
       const answer = readOutputText(run);
       return referenceTone ? compareTone(answer, referenceTone) : measureStability(answer);
     })
-    .generateScore(({ results }) => results.preprocessStepResult.score);
+    .generateScore(({ results }) => results.preprocessStepResult.score)
+    .generateReason(({ results }) => explain(results.preprocessStepResult));
 }
 
 function compareTone(answer: string, reference: string): ToneMatch {
@@ -76,7 +83,18 @@ function measureStability(answer: string): ToneStability {
 }
 
 function computeSentiment(text: string): number {
-  return analyzer.analyze(text).comparative;
+  const plain = composeText(text).replace(APOSTROPHES, "'").replace(MARKS, ' ');
+  return analyzer.analyze(plain).comparative;
+}
+
+function explain(found: ToneMatch | ToneStability): string {
+  return 'difference' in found
+    ? `The sentiment of the answer is ${write(found.responseSentiment)}, of the reference ${write(found.referenceSentiment)}: a difference of ${write(found.difference)}.`
+    : `The sentiment of the sentences is ${write(found.avgSentiment)} on average, with a variance of ${write(found.sentimentVariance)}.`;
+}
+
+function write(value: number): string {
+  return String(roundToTwoDecimals(value));
 }
 
 function computeMean(values: readonly number[]): number {

@@ -7,6 +7,7 @@ import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
+import { nameTexts } from '../shared/name-findings.ts';
 import { findNoExpectation, TOOL_CALL_ACCURACY_OPTIONS } from './tool-call-accuracy-code-options.ts';
 
 const ID = 'code-tool-call-accuracy-scorer';
@@ -76,7 +77,21 @@ export function createToolCallAccuracyScorerCode(
     .generateScore(({ results }) => {
       const { hasToolCalls, correctOrderCalled, correctToolCalled } = results.preprocessStepResult;
       return hasToolCalls && (ordered ? correctOrderCalled : correctToolCalled) ? 1 : 0;
-    });
+    })
+    .generateReason(({ score, results: { preprocessStepResult: found } }) =>
+      explain(score === 1, ordered ? expectedToolOrder : [expectedTool ?? ''], found),
+    );
+}
+
+function explain(
+  isRight: boolean,
+  expected: readonly string[],
+  { actualTools, strictMode }: ToolCallAccuracyResults['preprocessStepResult'],
+): string {
+  const what = `${strictMode ? 'exactly ' : ''}${nameTexts(expected)}`;
+  return isRight
+    ? `The tools were called as expected: ${what}.`
+    : `The tools were not called as expected: ${what}; called: ${nameTexts(actualTools) || 'none'}.`;
 }
 
 function listMessages({ input, output }: AgentRunInput): readonly unknown[] {

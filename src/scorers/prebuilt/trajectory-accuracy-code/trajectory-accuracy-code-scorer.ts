@@ -5,7 +5,12 @@ import { compareTrajectories } from '../../utils/compare-trajectories.ts';
 import type { TrajectoryComparison, TrajectoryComparisonOptions } from '../../utils/compare-trajectories.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { formerOptions, ignoredStepFields, warnIgnored } from '../shared/ignored-fields.ts';
-import { readExpectation, listExpectedSteps, readTrajectory } from '../shared/trajectory-run.ts';
+import {
+  explainSteps,
+  readExpectation,
+  listExpectedSteps,
+  readTrajectory,
+} from '../shared/trajectory-run.ts';
 import type { ExpectedSteps, StepsRunInput } from '../shared/trajectory-run.ts';
 import { TRAJECTORY_ACCURACY_OPTIONS } from './trajectory-accuracy-code-options.ts';
 
@@ -73,5 +78,9 @@ export function createTrajectoryAccuracyScorerCode(
         expectedStepNames: steps.map(({ name }) => name),
       };
     })
-    .generateScore(({ results }) => results.preprocessStepResult.comparison?.score ?? 0);
+    .generateScore(({ results }) => results.preprocessStepResult.comparison?.score ?? 0)
+    .generateReason(({ results: { preprocessStepResult } }) => {
+      const { comparison, error } = preprocessStepResult;
+      return comparison === undefined ? `Nothing was compared: ${error}.` : `${explainSteps(comparison)}.`;
+    });
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createOtlpExporters, type OtlpForm } from '../../../../src/outbound/exporters/otlp-exporter.ts';
 import {
   createScoreExportLoop,
@@ -237,6 +237,33 @@ describe('a receiver that fails', () => {
       { source: 'otlp-span-event', signal: 'scores', code: 'delivery_failed', attempts: 2 },
     ]);
     expect(Buffer.from(letters.letters[0]?.body ?? []).toString()).toContain('poison');
+  });
+});
+
+describe('the environment of an agent', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  test('adds nothing to what the configuration of the exporter says', async () => {
+    for (const signal of ['', 'TRACES_', 'LOGS_']) {
+      vi.stubEnv(`OTEL_EXPORTER_OTLP_${signal}HEADERS`, 'authorization=Bearer%20agent,x-agent=1,x-team=b');
+      vi.stubEnv(`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`, 'http://127.0.0.1:1');
+      vi.stubEnv(`OTEL_EXPORTER_OTLP_${signal}CERTIFICATE`, '/no/such/file');
+      vi.stubEnv(`OTEL_EXPORTER_OTLP_${signal}COMPRESSION`, 'gzip');
+      vi.stubEnv(`OTEL_EXPORTER_OTLP_${signal}TIMEOUT`, '1');
+    }
+    vi.stubEnv('OTEL_TRACES_SAMPLER', 'always_off');
+    vi.stubEnv('OTEL_SDK_DISABLED', 'true');
+    const feed = memoryScoreFeed(aScore());
+    run(feed, otlp('span-event', 'log'));
+
+    await expect.poll(() => feed.marked('otlp-span-event')).toHaveLength(1);
+    await expect.poll(() => feed.marked('otlp-log')).toHaveLength(1);
+    for (const { headers } of receiver.requests) {
+      expect(headers).toMatchObject({ 'x-team': 'a', 'content-type': 'application/json' });
+      expect(headers).not.toHaveProperty('authorization');
+      expect(headers).not.toHaveProperty('x-agent');
+      expect(headers).not.toHaveProperty('content-encoding');
+    }
   });
 });
 

@@ -140,7 +140,7 @@ beforeEach(() => {
   server.requests.length = 0;
   configureJudges({
     providers: { local: { baseURL: server.baseUrl } },
-    limits: { firstRetryMs: 1, maxRetryWaitMs: 5, maxRetries: 1, timeoutMs: 60_000, idleTimeoutMs: 60_000 },
+    limits: { firstRetryMs: 1, maxRetryWaitMs: 5, maxRetries: 1, timeoutMs: 60_000 },
   });
 });
 

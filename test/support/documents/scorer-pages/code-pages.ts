@@ -19,7 +19,8 @@ export const CODE_PAGES: readonly ScorerPage[] = [
     kind: 'code',
     when: 'a first check of relevance without cost',
     input: 'texts of the input and of the answer',
-    formula: 'keywords found / keywords; 1 for a question without keywords',
+    formula:
+      'keywords found / keywords; 1 for a question without keywords. Keywords are words of any script without English stop words, numbers, punctuation and symbols',
     seven: '3 of 10 keywords are missing',
     cost: COSTS.none,
     factory: 'createKeywordCoverageScorer',

@@ -173,7 +173,7 @@ This page shows how each prebuilt scorer works. The end of the page shows scorer
 - **In rules.** A rule names a scorer. To set options, add \`{ use, options }\` under \`scorers\` of the configuration, with any keys of the
   row "options". An unknown option is refused.
 - **Scores.** Scores of judged scorers are rounded to two decimals. If a run cannot be scored, the result has \`notScorable\` and no
-  score. If the judge fails, the run fails.
+  score. If the judge fails, the run fails. Scorers without a judge give a reason in one sentence.
 
 \`node test/docs/write-scorers-page.ts\` writes this page. A test runs the examples and compares their scores. The examples of the
 prebuilt scorers use the run below. The text after each example says why the run has this score.

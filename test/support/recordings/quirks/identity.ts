@@ -46,6 +46,6 @@ export const identity: readonly Quirk[] = [
         cache_read_tokens: 10,
         cache_creation_tokens: 2,
       }).usage,
-    { inputTokens: 15, cachedInputTokens: 10 },
+    { inputTokens: 15, cachedInputTokens: 10, cacheWriteTokens: 2 },
   ],
 ];

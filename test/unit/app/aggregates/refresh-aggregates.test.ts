@@ -4,6 +4,7 @@ import {
   refreshAggregates,
   splitHours,
 } from '../../../../src/app/aggregates/refresh-aggregates.ts';
+import { StoreRejectedError } from '../../../../src/domain/errors.ts';
 import type { AggregateStore, TouchedHour } from '../../../../src/store/contracts/aggregates/aggregates.ts';
 
 const HOUR_MS = 3_600_000;
@@ -63,6 +64,23 @@ describe('a pass over the aggregates', () => {
     const { store, asked } = recordingStore({ doneMs: NOW_MS, fails: true });
     await expect(refreshAggregates(store)).rejects.toThrow('killed');
     expect(asked).toEqual(['since -45000']);
+  });
+
+  test('computes all other hours when the store refuses one, and names it', async () => {
+    const { store, asked } = recordingStore({ doneMs: null });
+    const refused: number[] = [];
+    const onlyGood: AggregateStore = {
+      ...store,
+      compute: async (hours) => {
+        if (hours.some(({ hourMs }) => hourMs === HOUR_MS)) {
+          throw new StoreRejectedError('DECIMAL_OVERFLOW');
+        }
+        await store.compute(hours);
+      },
+    };
+    await refreshAggregates(onlyGood, undefined, ({ hourMs }) => refused.push(hourMs));
+    expect(refused).toEqual([HOUR_MS]);
+    expect(asked).toEqual(['all', 'compute 1', 'done 0']);
   });
 
   test('ends before the next computation when it is stopped', async () => {

@@ -17,6 +17,7 @@ function buildStatus(more: Partial<MonitorStatus> = {}): MonitorStatus {
     lacks: null,
     mean: 0.8,
     baseline: 0.85,
+    limit: null,
     evidenceLog10: -0.5,
     scores: 10,
     bucketMs: 0,

@@ -25,6 +25,7 @@ function aRun(changes: Partial<AgentRun> = {}): AgentRun {
       totalTokens: 224,
       reasoningTokens: null,
       cachedInputTokens: null,
+      cacheWriteTokens: null,
     },
     startedAt: '2026-11-21T07:00:00.000Z',
     endedAt: '2026-11-21T07:00:01.500Z',

@@ -166,32 +166,41 @@ describe('a trace request', () => {
     expect(rows.map((row) => row['StatusCode']).slice(0, 4)).toEqual(['Unset', 'Ok', 'Error', 'Unset']);
   });
 
-  it('keeps times of 1970 and 2262, clamps later ones and gives a span that ends before it starts no duration', () => {
+  it('keeps times from 1970 to 2262-04-10, clamps those of events and gives a span that ends before it starts no duration', () => {
     const times = [
       ['0', '0'],
       ['1', '4294967297'],
-      ['9223372036854775807', '9223372036854775807'],
-      ['18446744073709551615', '18446744073709551615'],
+      ['9223286395000000000', '9223286395000000001'],
       ['4294967295', '4294967296'],
       ['2000', '1000'],
-      ['0', '18446744073709551615'],
     ];
     const spans = times.map(([startTimeUnixNano, endTimeUnixNano]) =>
-      jsonSpan({ startTimeUnixNano, endTimeUnixNano, events: [{ timeUnixNano: endTimeUnixNano }] }),
+      jsonSpan({
+        startTimeUnixNano,
+        endTimeUnixNano,
+        events: [{ timeUnixNano: endTimeUnixNano === '0' ? '18446744073709551615' : endTimeUnixNano }],
+      }),
     );
     const rows = expectSameBytes(traceRequest(spans));
-    expect(rows.map((row) => row['Timestamp'])).toEqual([
-      0n,
-      1n,
-      2n ** 63n - 1n,
-      2n ** 63n - 1n,
-      4294967295n,
-      2000n,
-      0n,
-    ]);
-    expect(rows.map((row) => row['Duration'])).toEqual([0n, 4294967296n, 0n, 0n, 1n, 0n, 2n ** 64n - 1n]);
-    expect(rows[3]?.['Truncated']).toEqual(['Timestamp', 'Events.Timestamp']);
-    expect(rows[6]?.['Truncated']).toEqual(['Events.Timestamp']);
+    expect(rows.map((row) => row['Timestamp'])).toEqual([0n, 1n, 9223286395000000000n, 4294967295n, 2000n]);
+    expect(rows.map((row) => row['Duration'])).toEqual([0n, 4294967296n, 1n, 1n, 0n]);
+    expect(rows.map((row) => row['Truncated'])).toEqual([['Events.Timestamp'], [], [], [], []]);
+  });
+
+  it.each([
+    ['18446744073709551615', '18446744073709551615'],
+    ['9223372036854775807', '9223372036854775807'],
+    ['10413792000000000000', '10413792001000000000'],
+    ['9223286400000000000', '9223286400000000001'],
+    ['1768467600000000000', '18446744073709551615'],
+  ])('rejects a span from %s to %s alone: no hour of the store holds it', (start, end) => {
+    const spans = [jsonSpan({ startTimeUnixNano: start, endTimeUnixNano: end }), jsonSpan()];
+    for (const decoded of [fromProtobuf(requestBytes(traceRequest(spans))), fromJson(traceRequest(spans))]) {
+      expect(decoded).toMatchObject({ rows: 1, rejected: 1 });
+      expect(decoded.reasons[0]).toMatch(
+        /(start|end)TimeUnixNano lies after 2262-04-10: check the clock and the unit/,
+      );
+    }
   });
 
   it('applies a resource and a scope that come after their spans', () => {

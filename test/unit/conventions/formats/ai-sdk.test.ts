@@ -166,12 +166,13 @@ describe('the AI SDK', () => {
       outputTokens: 2,
       totalTokens: 5,
       reasoningTokens: 1,
+      cacheWriteTokens: null,
       cachedInputTokens: 2,
     });
     const untold = onlyRun(
       ai('root', 'ai.streamText', { ...ROOT, 'ai.response.text': 'x', 'ai.usage.inputTokens': 'NaN' }),
     );
-    expect(Object.values(untold.usage)).toEqual([null, null, null, null, null]);
+    expect(Object.values(untold.usage)).toEqual([null, null, null, null, null, null]);
   });
 
   it.each(['ai.telemetry.metadata.', 'ai.settings.context.'])(

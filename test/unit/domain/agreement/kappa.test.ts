@@ -65,4 +65,11 @@ describe('agreement of two raters', () => {
       kappaLow: -1,
     });
   });
+
+  test.each([
+    ['the scorer lets all pass', { bothPass: 1, leftPasses: 7, rightPasses: 0, bothFail: 0 }],
+    ['people let none pass', { bothPass: 0, leftPasses: 5, rightPasses: 0, bothFail: 3 }],
+  ])('is not known where %s', (_case, confusion) => {
+    expect(computeAgreement(confusion)).toMatchObject({ n: 8, kappa: null, kappaLow: null, kappaHigh: null });
+  });
 });

@@ -44,6 +44,38 @@ describe('a provider gate', () => {
     expect(granted).toHaveLength(3);
   });
 
+  test('finds the number of calls that a fast provider takes, and halves it once for a crowd of time-outs', async () => {
+    const adaptive = gate({ concurrency: 16, startsAt: 2, maxQueued: 1_000, maxWaitMs: 600_000 });
+    const granted = ask(adaptive, 400);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(granted).toHaveLength(2);
+    const finish = async (ended: 'answered' | 'overloaded') => {
+      const running = granted.splice(0);
+      await vi.advanceTimersByTimeAsync(100);
+      running.forEach((permit) => permit.release(1, ended));
+      await vi.advanceTimersByTimeAsync(0);
+      return granted.length;
+    };
+    for (let wave = 0; wave < 15; wave += 1) {
+      await finish('answered');
+    }
+    expect(granted).toHaveLength(16);
+    expect(await finish('overloaded')).toBe(8);
+  });
+
+  test('keeps few calls before a server that answers one after the other', async () => {
+    const adaptive = gate({ concurrency: 16, startsAt: 2, maxQueued: 1_000, maxWaitMs: 600_000 });
+    const granted = ask(adaptive, 200);
+    let most = 0;
+    for (let done = 0; done < 100; done += 1) {
+      await vi.advanceTimersByTimeAsync(100);
+      most = Math.max(most, granted.length - done);
+      granted[done]?.release(1, 'answered');
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
   test('spreads requests over the minute', async () => {
     const granted = ask(
       gate({ concurrency: 1000, requestsPerMinute: 60, maxQueued: 1000, maxWaitMs: 600_000 }),

@@ -69,3 +69,29 @@ describe('a JSON Schema', () => {
     expect(schema.jsonSchema).toMatchObject({ additionalProperties: true });
   });
 });
+
+describe('a text where the schema wants a number or a boolean', () => {
+  const wanted = z.object({
+    n: z.int(),
+    share: z.number().nullable(),
+    list: z.array(z.object({ ok: z.boolean() })),
+    note: z.union([z.string(), z.boolean()]),
+  });
+  const said = { n: '1', share: '-0.5', list: [{ ok: 'True' }, { ok: 'false' }], note: 'true' };
+  const meant = { n: 1, share: -0.5, list: [{ ok: true }, { ok: false }], note: 'true' };
+
+  test('is read as one', async () => {
+    const { validate } = await resolveSchema(wanted);
+
+    expect(validate(said)).toEqual({ ok: true, value: meant });
+  });
+
+  test.each([{ n: '1.5' }, { n: 'one' }, { n: '' }, { list: [{ ok: 'partly' }] }, { list: [{ ok: '1' }] }])(
+    'stays malformed when it is neither: %j',
+    async (change) => {
+      const { validate } = await resolveSchema(wanted);
+
+      expect(validate({ ...meant, ...change }).ok).toBe(false);
+    },
+  );
+});

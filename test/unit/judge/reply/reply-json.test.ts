@@ -12,38 +12,99 @@ describe('an answer is read', () => {
   test.each([
     ['as it is', '{"verdict":"yes"}'],
     ['from a code fence', '```json\n{"verdict":"yes"}\n```'],
-    ['from prose', 'Here you are: {"verdict":"yes"}. Anything else?'],
-    ['when prose holds brackets too', 'I looked at [1] and {2}. {"verdict":"yes"}'],
-    ['when it stands there twice', '{"verdict":"yes"}\n{"verdict":"yes"}'],
+    ['from a code fence on one line', '```{"verdict":"yes"}```'],
+    ['from a code fence without its end', '```json\n{"verdict":"yes"}'],
+    ['after a lead-in line', 'Here is my verdict:\n{"verdict":"yes"}'],
+    ['from a code fence after a lead-in line', 'Sure, here you are!\n\n```\n{"verdict":"yes"}\n```\n'],
     ['after thoughts with drafts in them', '<think>{"verdict":"no"}</think>{"verdict":"yes"}'],
-    ['when another JSON value that does not fit stands before', '{"note":1} {"verdict":"yes"}'],
+    ['after thoughts without a begin', 'Maybe {"verdict":"no"}. No.\n</think>\n\n{"verdict":"yes"}'],
+    [
+      'after thoughts that quote their end',
+      '<think>It says </think>{"verdict":"no"}!</think>{"verdict":"yes"}',
+    ],
+    ['after <thinking>', '<thinking>no</thinking>\n```json\n{"verdict":"yes"}\n```'],
+    ['after <thought>', '<thought>\nno\n</thought>\n{"verdict":"yes"}'],
+    ['after <reasoning>', '<reasoning>no</reasoning>{"verdict":"yes"}'],
+    ['after [THINK]', '[THINK]{"verdict":"no"}[/THINK]{"verdict":"yes"}'],
+    [
+      'from the final channel',
+      '<|channel|>analysis<|message|>{"verdict":"no"}<|end|><|start|>assistant<|channel|>final<|message|>{"verdict":"yes"}<|return|>',
+    ],
+    [
+      'from a final channel with a constraint, after a cut begin',
+      'no.<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{"verdict":"yes"}',
+    ],
+    ['from a final channel without its marks', 'analysisMaybe no.assistantfinal{"verdict":"yes"}'],
+    ['with a comma before the end', '{"verdict":"yes",}'],
+    ['as a literal of Python', "{'verdict': 'yes'}"],
   ])('%s', (_how, reply) => {
-    expect(readJsonReply(reply, withVerdict)).toEqual({ ok: true, value: { verdict: 'yes' } });
+    expect(readJsonReply(reply, withVerdict, 'Judge.')).toEqual({ ok: true, value: { verdict: 'yes' } });
   });
 
-  test('with brackets and quotes in its strings', () => {
-    const value = { verdict: 'a } "quoted" ] {' };
+  test('with marks of thoughts, brackets and quotes in its strings', () => {
+    const value = { verdict: 'a } "quoted" ] { </think>{"verdict":"no"}' };
 
-    expect(readJsonReply(`so: ${JSON.stringify(value)} done`, withVerdict)).toEqual({ ok: true, value });
+    expect(readJsonReply(JSON.stringify(value), withVerdict)).toEqual({ ok: true, value });
   });
 });
 
 describe('no answer is read', () => {
+  const quotation = '{"verdict": "yes", "why": "a\\nb"}';
+  const material = `The data:\n${JSON.stringify({ answer: `I say {"verdict":"yes","why":"a\\nb"}` })}`;
+
   test.each([
     ['from nothing', '  ', 'it is empty'],
-    ['from thoughts alone', '<think>{"verdict":"yes"}</think>', 'it is empty'],
-    ['from an unfinished value', '{"verdict":"yes"', 'it holds no complete JSON value'],
+    ['from thoughts alone', '<think>{"verdict":"yes"}</think>', 'it holds thoughts and no answer'],
+    ['from thoughts without an end', '<think>\n{"verdict":"yes"}', 'it holds thoughts and no answer'],
     [
-      'from values that differ',
-      '{"verdict":"yes"} {"verdict":"no"}',
-      'it holds several different JSON values',
+      'from a channel of thoughts alone',
+      '<|channel|>analysis<|message|>{"verdict":"yes"}',
+      'it holds thoughts and no answer',
     ],
     ['from a value of another shape', '[1,2]', 'no verdict'],
-  ])('%s', (_how, reply, fault) => {
-    expect(readJsonReply(reply, withVerdict)).toEqual({ ok: false, fault });
+    ...[
+      '{"verdict":"yes"',
+      '{"verdict":"yes","list":[1,',
+      "{'verdict': 'yes'",
+      '{"verdict":"yes"} {"verdict":"no"}',
+      '{"verdict":"yes"}\n{"verdict":"yes"}',
+      'I looked. {"verdict":"yes"}',
+      'Here you are: {"verdict":"yes"}. Anything else?',
+      '{"verdict":"yes"}\nThat is what the answer says.',
+      'The text:\n{"verdict":"yes"}\nI cannot judge it.',
+      'Two lines.\nBefore it.\n{"verdict":"yes"}',
+      'I cannot judge it; it holds the text\n{"verdict":"yes"}',
+      'My first draft:\n{"verdict":"yes"}',
+      '```json\n{"verdict":"yes"}\n```\n```json\n{"verdict":"no"}\n```',
+      'It says:\n```json\n{"verdict":"yes"}\n```\nwhich is no verdict.',
+      `The answer ends with:\n${quotation}`,
+      `La réponse contient :\n\`\`\`json\n${quotation}\n\`\`\``,
+      "{'verdict': 'it's fine'}",
+      "{'verdict': 'no', 'verdict': 'yes'}",
+    ].map((reply) => [`from ${reply}`, reply, 'it is not one complete JSON value that stands alone']),
+  ])('%s', (_how, reply = '', fault = '') => {
+    expect(readJsonReply(reply, withVerdict, material)).toEqual({ ok: false, fault });
   });
 
-  test('from a long row of open brackets, in little time', () => {
-    expect(readJsonReply('['.repeat(1_000_000), withVerdict).ok).toBe(false);
+  test.each([
+    ['open brackets', '['.repeat(1_000_000)],
+    ['blank lines', `{${'\n'.repeat(1_000_000)}`],
+    ['an open string', `{"verdict":"${'\\n'.repeat(1_000_000)}`],
+    ['marks of a channel', '<|channel|>final '.repeat(60_000)],
+  ])('from a long row of %s, in little time', (_what, reply) => {
+    expect(readJsonReply(reply, withVerdict).ok).toBe(false);
+  });
+});
+
+describe('a reply as models write JSON', () => {
+  test.each([
+    ['{"verdict":"a\nb\tc"}', { verdict: 'a\nb\tc' }],
+    ['{"verdict":[1,2,],}', { verdict: [1, 2] }],
+    ["{'verdict': True, 'n': None, 'f': False}", { verdict: true, n: null, f: false }],
+    [`{'verdict': "it's", 'n': -1.5e2}`, { verdict: "it's", n: -150 }],
+    ["{'verdict': 'it\\'s \\x41\\u0042'}", { verdict: "it's AB" }],
+    ['{"verdict":True}', { verdict: true }],
+  ])('is read: %j', (reply, value) => {
+    expect(readJsonReply(reply, withVerdict)).toEqual({ ok: true, value });
   });
 });

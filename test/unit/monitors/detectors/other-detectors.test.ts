@@ -154,6 +154,15 @@ describe('threshold', () => {
     const silent = foldAll(detector, [bucketAt(40, [1])], { from: fired.state });
     expect(silent.state.phase).toBe('firing');
   });
+
+  it.each([
+    ['ends when its newest scores have recovered', [0.95], ['firing', 'ok']],
+    ['goes on while its newest scores are low', [0.2], ['firing']],
+  ])('on traffic with fewer scores in a window than it needs %s', (_what, scores, expected) => {
+    const hourly = Array.from({ length: 48 }, (_, hour) => bucketAt(12 + hour * 12, scores));
+    const { transitions } = foldAll(detector, [bucketAt(0, Array<number>(30).fill(0.1)), ...hourly]);
+    expect(kinds(transitions)).toEqual(expected);
+  });
 });
 
 describe('no_data', () => {
@@ -165,6 +174,15 @@ describe('no_data', () => {
       ['firing', 13],
       ['ok', 32],
     ]);
+  });
+
+  it('ends for an agent that stays silent for a week more: it is retired', () => {
+    const { transitions, state } = foldAll(detector, [bucketAt(0, [0.5]), bucketAt(30 * PER_DAY, [])]);
+    expect(transitions.map(({ to, atMs }) => [to, (atMs - MONITOR_START_MS) / BUCKET_MS])).toEqual([
+      ['firing', 13],
+      ['ok', 13 + 7 * PER_DAY],
+    ]);
+    expect(state.phase).toBe('no_data');
   });
 
   it('does not miss what never came', () => {

@@ -6,7 +6,7 @@ import {
   formatSummary,
   traceLink,
 } from '../../../../src/outbound/alerts/alert-text.ts';
-import { anAlert, budgetAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
+import { anAlert, budgetAlert, resolvedEvent, PAST } from '../../../support/builders/an-alert.ts';
 
 describe('the sentence on an alert', () => {
   it.each([
@@ -14,8 +14,19 @@ describe('the sentence on an alert', () => {
     [{ before: 0.5, after: 0.75 }, 'mean score rose from 0.5 to 0.75 (1 is best)'],
     [{ detector: 'floor', before: null, after: 0.123_456 }, 'mean score is 0.123 (1 is best)'],
     [{ before: null, after: null }, 'mean score changed'],
-    [{ detector: 'rate', before: 0.05, after: 0.2 }, 'share of low scores rose from 0.05 to 0.2'],
-    [{ detector: 'coverage', before: 0.9, after: 0.1 }, 'share of runs that are scored fell from 0.9 to 0.1'],
+    [{ detector: 'rate', before: 0.05, after: 0.2 }, 'share of low scores is above 0.05: 0.2 over 69 scores'],
+    [
+      { detector: 'floor', before: 0.9, after: 0.6 },
+      'mean score is below 0.9: 0.6 over 69 scores (1 is best)',
+    ],
+    [
+      { detector: 'scorer_errors', before: 0.05, after: 0.2 },
+      'share of runs in which the scorer failed is above 0.05: 0.2 over 69 runs',
+    ],
+    [
+      { detector: 'coverage', before: 0.9, after: 0.1 },
+      'share of runs that are scored is below 0.9: 0.1 over 69 runs',
+    ],
     [
       { detector: 'threshold', before: 0.7, after: 0.42, count: 31 },
       'mean score is below 0.7: 0.42 over 31 scores (1 is best)',
@@ -97,15 +108,16 @@ it('segments are listed by their contribution, five at most', () => {
     value: index === 6 ? '' : `v${index}`,
     count: 10,
     mean: 0.5,
+    ...PAST,
     share: index / 21,
   }));
   const texts = listSegments(anAlert({ segments }));
   expect(texts).toHaveLength(5);
-  expect(texts[0]).toBe('service version unknown: 29 % of the change (mean 0.5 of 10)');
+  expect(texts[0]).toBe('service version unknown: 29 % of the change (0.91 → 0.5, 10 scores)');
 });
 
 it('what all traffic has in common is no part of it that a change came from', () => {
-  const whole = { dimension: 'service' as const, value: 'shop', count: 69, mean: 0.52, share: 1 };
+  const whole = { dimension: 'service' as const, value: 'shop', count: 69, mean: 0.52, ...PAST, share: 1 };
   const parted = anAlert({ segments: [whole, ...anAlert().segments] });
   expect(listSegments(parted).map((text) => text.split(':')[0])).toEqual([
     'model gpt-5-mini',
@@ -114,6 +126,20 @@ it('what all traffic has in common is no part of it that a change came from', ()
   ]);
   expect(findMainSegment(parted)).toMatch(/^model gpt-5-mini/);
   expect(findMainSegment(anAlert({ segments: [whole] }))).toBeUndefined();
+});
+
+it('a new version that all traffic has is a part that a change came from', () => {
+  const version = { dimension: 'agent_version' as const, value: '3.2', count: 69, mean: 0.52 };
+  const segments = [{ ...version, before: null, isNew: true, share: 1, mixShare: 0 }];
+  expect(findMainSegment(anAlert({ segments }))).toBe(
+    'agent version 3.2: 100 % of the change (mean 0.52, 69 scores)',
+  );
+});
+
+it('the mix is named where it made the change, and parts that did nothing are not', () => {
+  const [one, two] = anAlert().segments.map((segment) => ({ ...segment, share: 0, mixShare: 1 }));
+  const event = anAlert({ segments: [one!, two!] });
+  expect(listSegments(event)).toEqual(['mix of models: 100 % of the change']);
 });
 
 it('a trace has a link where its page is configured', () => {

@@ -4,7 +4,13 @@ import { createAlertmanagerChannel } from '../../../../src/outbound/alerts/alert
 import { createPagerDutyChannel } from '../../../../src/outbound/alerts/pagerduty-channel.ts';
 import { createSlackChannel } from '../../../../src/outbound/alerts/slack-channel.ts';
 import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
-import { alertOfScorer, anAlert, budgetAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
+import {
+  alertOfScorer,
+  anAlert,
+  budgetAlert,
+  PAST,
+  resolvedEvent,
+} from '../../../support/builders/an-alert.ts';
 import { recordedPost } from '../../../support/fakes/recorded-post.ts';
 
 const never = new AbortController().signal;
@@ -197,8 +203,8 @@ describe('Slack', () => {
               'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10).',
               'Version 1.2.3',
               'Agent version 7',
-              '• model gpt-5-mini: 82 % of the change (mean 0.4 of 41)',
-              '• model gpt-5: 18 % of the change (mean 0.7 of 28)',
+              '• model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores)',
+              '• model gpt-5: 18 % of the change (0.91 → 0.7, 28 scores)',
               `• trace <https://traces.example/${TRACE}|${TRACE}>: 0.1`,
               'Runbook: https://example.com/runbook',
             ].join('\n'),
@@ -236,6 +242,34 @@ describe('Slack', () => {
     expect(body.blocks[0].text.text.length).toBeLessThanOrEqual(150);
     expect(body.blocks[1].text.text.length).toBeLessThanOrEqual(3_000);
     expect(body.blocks[1].text.text).not.toMatch(/&(?!amp;)/);
+  });
+
+  it('gets a message below 12,000 characters in all, with every alert in it', async () => {
+    const many = Array.from({ length: 10 }, (_, index) =>
+      alertOfScorer(`s${index}-${'"'.repeat(400)}`, {
+        annotations: { runbook_url: `https://x/${'y'.repeat(2_000)}` },
+        segments: Array.from({ length: 5 }, () => ({
+          dimension: 'model' as const,
+          value: 'm'.repeat(600),
+          count: 1,
+          mean: 0.1,
+          ...PAST,
+          share: 0.2,
+        })),
+      }),
+    );
+    const { body } = await sent(channel, ...many);
+    expect(JSON.stringify(body).length).toBeLessThan(12_000);
+    expect(body.blocks).toHaveLength(11);
+    many.forEach(({ series }, index) =>
+      expect(body.blocks[index + 1].text.text).toContain(series.scorer.slice(0, 20)),
+    );
+  });
+
+  it('names the number of agents of a message about several', async () => {
+    const other = anAlert({ series: { ...anAlert().series, agent: 'sales-agent' } });
+    const { body } = await sent(channel, anAlert(), other);
+    expect(body.blocks[0].text.text).toBe('Firing: 2 alerts of 2 agents');
   });
 });
 

@@ -7,7 +7,7 @@ import {
 import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
 import { ALL_TENANTS } from '../../../../src/monitors/mute.ts';
 import type { PendingAlert } from '../../../../src/store/contracts/alert-deliveries.ts';
-import { alertOfScorer, anAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
+import { alertOfScorer, anAlert, budgetAlert, resolvedEvent } from '../../../support/builders/an-alert.ts';
 
 const NOW = 1_000_000;
 const terms: PlanTerms = { maxEvents: 50, groupWaitMs: 30_000, mutes: [], nowMs: NOW };
@@ -76,9 +76,25 @@ describe('alerts of one deploy', () => {
   });
 });
 
+describe('alerts of one agent without a known version', () => {
+  const bare = (scorer: string, more: Partial<AlertEvent> = {}) =>
+    alertOfScorer(scorer, { serviceVersion: '', agentVersion: '', ...more });
+
+  it('go out together, apart from those of another agent', () => {
+    const other = anAlert({ ...bare('b'), series: { ...bare('b').series, agent: 'another' }, id: 'other' });
+    expect(listScorers(came(30_000, bare('a'), bare('c'), other))).toEqual([['a', 'c'], ['b']]);
+  });
+
+  it('go out together for all agents when scorers fail: one judge fails them', () => {
+    const failing = (agent: string) =>
+      anAlert({ detector: 'scorer_errors', series: { ...bare(agent).series, agent }, id: agent });
+    expect(listScorers(came(30_000, failing('x'), failing('y')))).toHaveLength(1);
+  });
+});
+
 describe('an alert that has no mates', () => {
-  it('is planned at once, under its own id', () => {
-    const event = alertOfScorer('a');
+  it('of a budget is planned at once, under its own id', () => {
+    const event = budgetAlert(80, 4);
     const { messages } = planMessages(came(0, event), terms);
     expect(messages).toEqual([{ id: event.id, events: [event], plannedAtMs: NOW, round: 0 }]);
   });
@@ -93,7 +109,7 @@ it('an end waits while its beginning waits for others', () => {
   const { serviceVersion: _, ...rest } = resolvedEvent(event);
   const end = { ...rest, serviceVersion: '' };
   expect(listScorers([...came(1_000, event), ...came(0, end)])).toEqual([]);
-  expect(listScorers([...came(30_000, event), ...came(0, end)])).toEqual([['a'], ['a']]);
+  expect(listScorers([...came(60_000, event), ...came(30_000, end)])).toEqual([['a'], ['a']]);
 });
 
 it('a message under way is what it was, its own event first', () => {
@@ -113,7 +129,7 @@ describe('what is muted', () => {
 
   it('waits, and is planned when the mute ends before the incident', () => {
     expect(planMessages(came(0, event), { ...terms, mutes })).toEqual({ messages: [], muted: [] });
-    expect(listScorers(came(0, event), { mutes, nowMs: NOW + 1 })).toEqual([['a']]);
+    expect(listScorers(came(30_000, event), { mutes, nowMs: NOW + 1 })).toEqual([['a']]);
   });
 
   it('is never planned when the incident ended before the mute, even when both are read after it', () => {
@@ -142,6 +158,6 @@ describe('what is muted', () => {
   });
 
   it('does not cover the end of an incident whose beginning was sent', () => {
-    expect(listScorers(came(0, resolvedEvent(event)), { mutes })).toEqual([['a']]);
+    expect(listScorers(came(30_000, resolvedEvent(event)), { mutes })).toEqual([['a']]);
   });
 });

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { labelFingerprint, buildLabels } from '../../../../src/outbound/alerts/alert-labels.ts';
+import { buildLabels } from '../../../../src/monitors/alert-event.ts';
+import { labelFingerprint } from '../../../../src/outbound/alerts/alert-labels.ts';
 import { goTime } from '../../../../src/outbound/alerts/go-json.ts';
 import {
   alertmanagerBody,
@@ -93,7 +94,7 @@ describe('a body', () => {
           change_started_at: '2026-11-21T06:40:00.000Z',
           current_mean: '0.52',
           description:
-            'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10). Besides, 2 scores came more than an hour after the trace, too late to count. Most of it: model gpt-5-mini: 82 % of the change (mean 0.4 of 41).',
+            'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10). Besides, 2 scores came more than an hour after the trace, too late to count. Most of it: model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores).',
           incident_id: event.incidentId,
           late_scores: '2',
           log10_evidence: '5.31',
@@ -102,7 +103,7 @@ describe('a body', () => {
           sample_trace_ids: '0af7651916cd43dd8448eb211c80319c',
           sample_trace_urls: 'https://traces.example/0af7651916cd43dd8448eb211c80319c',
           segments:
-            'model gpt-5-mini: 82 % of the change (mean 0.4 of 41); model gpt-5: 18 % of the change (mean 0.7 of 28)',
+            'model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores); model gpt-5: 18 % of the change (0.91 → 0.7, 28 scores)',
           service_version: '1.2.3',
           summary:
             'faithfulness of support-agent in production: mean score fell from 0.91 to 0.52 (1 is best)',

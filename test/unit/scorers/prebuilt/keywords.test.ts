@@ -9,13 +9,12 @@ describe('keywords', () => {
   it('keep web addresses as they are and drop markup', () => {
     expect([...listKeywords('See <b>the</b> https://example.com/A?x=1 <> "page"')]).toEqual([
       'https://example.com/A?x=1',
-      '<>',
       'page',
     ]);
   });
 
   it('of hostile text take one pass over it', () => {
     const hostile = '<'.repeat(2_000_000);
-    expect([...listKeywords(hostile)]).toEqual([hostile]);
+    expect([...listKeywords(hostile)]).toEqual([]);
   });
 });

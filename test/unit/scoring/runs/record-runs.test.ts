@@ -53,6 +53,7 @@ describe('the rows of runs', () => {
         totalTokens: 1_100,
         reasoningTokens: null,
         cachedInputTokens: 400,
+        cacheWriteTokens: null,
       },
       startedAt: '2026-11-21T12:00:00.000Z',
       endedAt: '2026-11-21T12:00:02.500Z',
@@ -80,6 +81,7 @@ describe('the rows of runs', () => {
         totalTokens: 1_100,
         reasoningTokens: null,
         cachedInputTokens: 400,
+        cacheWriteTokens: null,
         costUsd: expect.closeTo((600 * 0.25 + 400 * 0.025 + 100 * 2) / 1e6, 12) as number,
         startedAt: Date.UTC(2026, 10, 21, 12),
         durationMs: 2_500,
@@ -106,6 +108,7 @@ describe('the rows of runs', () => {
       totalTokens: 11,
       reasoningTokens: null,
       cachedInputTokens: null,
+      cacheWriteTokens: null,
     };
     const costs: (number | null)[] = [];
     const prices = {

@@ -6,7 +6,10 @@ export interface ClaimsReply {
   claims: string[];
 }
 
-/** Schema of a list of statements under the name `field`; blank statements are left out. */
+/**
+ * Schema of a list of statements under the name `field`; blank statements are left out. Members that the judge adds stay in the
+ * result of the step, as in the reference.
+ */
 export function statementsSchema<TField extends string>(
   field: TField,
 ): JsonJudgeSchema<Record<TField, string[]>> {
@@ -14,7 +17,8 @@ export function statementsSchema<TField extends string>(
     jsonSchema: objectSchema({ [field]: arraySchema(TEXT) }),
     validate: replyReader((reply) => {
       const stated = reply.texts(field).map((statement) => statement.trim());
-      return { [field]: stated.filter((statement) => statement !== '') } as Record<TField, string[]>;
+      const statements = stated.filter((statement) => statement !== '');
+      return { ...reply.others(field), [field]: statements } as Record<TField, string[]>;
     }),
   };
 }

@@ -54,7 +54,10 @@ export function verdictsSchema<TVerdict extends string>(
   >;
 }
 
-/** Like `verdictsSchema`, with the field names of a form. */
+/**
+ * Like `verdictsSchema`, with the field names of a form. Members that the judge adds stay in the result of the step, as in the
+ * reference.
+ */
 export function formedVerdictsSchema(
   { statements, allowed, repeatStatements }: VerdictsRequest,
   { list, field, quotes, reasons = true }: VerdictsForm,
@@ -64,7 +67,9 @@ export function formedVerdictsSchema(
   return {
     jsonSchema: objectSchema({ [list]: arraySchema(entry) }),
     validate: replyReader((reply) => ({
+      ...reply.others(list),
       [list]: reply.numbered(list, { count: statements.length }).map((found, index) => ({
+        ...found.others('n', 'statement', field, 'reason', 'quote'),
         ...(repeatStatements ? { statement: statements[index] ?? '' } : {}),
         [field]: found.word(field, allowed),
         ...textIfAny(found, 'reason'),

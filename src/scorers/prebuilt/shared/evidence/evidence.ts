@@ -1,12 +1,10 @@
+import { leaveOutBinary } from '../../../../judge/binary-content.ts';
 import { comparable } from './find-quote.ts';
 import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';
 
 /** Size of the second reading as a multiple of the first. */
 const SECOND_READING = 4;
-
-/** Encoded files; a sentence cannot be based on them. */
-const ENCODED = /(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{400,}={0,2}/g;
 
 /** Evidence for the sentences of an answer. */
 export interface Evidence {
@@ -37,7 +35,7 @@ export function assembleEvidence(
   maxChars: number,
 ): Evidence {
   const whole = given
-    .map(({ source, text }) => ({ source, text: text.replace(ENCODED, '(encoded data left out)').trim() }))
+    .map(({ source, text }) => ({ source, text: leaveOutBinary(text).trim() }))
     .filter(({ text }) => text !== '');
   const sources = new Map(whole.map(({ source, text }) => [source, comparable(text)]));
   const chars = whole.reduce((sum, { text }) => sum + text.length, 0);

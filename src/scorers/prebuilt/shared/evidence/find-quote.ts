@@ -1,3 +1,5 @@
+import { composeText } from '../../../utils/words.ts';
+
 /** Shortest quote that counts as evidence, in letters and digits. */
 const MIN_QUOTE_CHARS = 3;
 /** Longest quote that may contain copying errors. */
@@ -10,8 +12,7 @@ const MAX_PLACES = 6;
 
 /** Normalises everything that copying may change: case, width of characters, punctuation, spacing. */
 export function comparable(text: string): string {
-  return text
-    .normalize('NFKC')
+  return composeText(text, 'NFKC')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();

@@ -161,7 +161,7 @@ describe('evidence that is too long for one question', () => {
     await createGroundingScorer({ model }).run(
       buildRun('It is a cat.', [`image: data:image/png;base64,${'iVBORw0KGgo'.repeat(100)}==`]),
     );
-    expect(model.calls[0]?.prompt).toContain('(encoded data left out)');
+    expect(model.calls[0]?.prompt).toContain('image: [image/png, 825 B]');
     expect(model.calls[0]?.prompt).not.toContain('iVBORw0KGgo');
   });
 });

@@ -82,3 +82,32 @@ describe('a reply that cannot be used', () => {
     expect(outcome?.decisions).toMatchObject([{ status: 'failed' }]);
   });
 });
+
+describe('a judge that does not answer in time', () => {
+  const late = () => new JudgeError('judge_timeout', 'the judge did not answer within 90000 ms');
+
+  it('is asked three times and then no more', async () => {
+    const { pass } = await scoredWith([late(), late(), late()]);
+    expect(await pass()).toMatchObject({
+      status: 'deferred',
+      reason: 'judge_timeout: try 1 of 3: the judge did not answer within 90000 ms',
+    });
+    await pass();
+    expect(await pass()).toMatchObject({ status: 'failed', attempts: 3, nextAttemptAt: null });
+  });
+
+  it('shares its tries with replies that cannot be used', async () => {
+    const { pass } = await scoredWith([malformed(), late(), malformed()]);
+    await pass();
+    await pass();
+    expect(await pass()).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/^judge_malformed: try 3 of 3/),
+    });
+  });
+
+  it('is not asked again when judges.attempts is 1', async () => {
+    const { pass } = await scoredWith([late()], { judgeAttempts: 1 });
+    expect(await pass()).toMatchObject({ status: 'failed', nextAttemptAt: null });
+  });
+});
