@@ -124,7 +124,8 @@ function buildScoreRow(
     fingerprint: bound.fingerprint,
     promptVersion: bound.scorer.promptVersion ?? '',
     ...listValueColumns(value),
-    reason: noteCut(value.reason, target),
+    // A measure tells a cut answer by itself, and its reason is read again.
+    reason: bound.readsPast === true ? value.reason : noteCut(value.reason, target),
     scoredAt: nowMs,
     stratum: origin.stratum,
     inclusionProbability: origin.inclusionProbability,

@@ -10,6 +10,7 @@ import { computeSurprise, writePath, writeTimes } from '../../../domain/behaviou
 import { canonicalJson } from '../../../domain/identity.ts';
 import type { TokenUsage } from '../../../domain/trace/agent-run.ts';
 import { ANSWER_TOOLS } from '../../../domain/trace/answer-tools.ts';
+import { isCutFinish } from '../../../domain/trace/halt.ts';
 import { isObject } from '../../../domain/unknown-values.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { NamedScore } from '../../../evals/scorer.ts';
@@ -27,7 +28,7 @@ export interface BehaviourRunInput extends AgentRunInput {
   readonly usage?: Partial<TokenUsage>;
   readonly durationMs?: number;
   readonly costUsd?: number | null;
-  /** Reason why the model stopped; `length` marks a cut answer. */
+  /** Reason why the model stopped, as its provider names it: `length`, `max_tokens`. */
   readonly finishReason?: string;
   /** What the runs of the agent gave in the last week. Absent: the ranges are those of a new agent, and there is no path. */
   readonly past?: AgentPast;
@@ -218,5 +219,5 @@ function findFault(
   if (answer === null || answer.trim() === '') {
     return answer === null ? 'none' : 'empty';
   }
-  return finishReason === 'length' ? 'cut' : isRefusal(answer) ? 'refusal' : undefined;
+  return isCutFinish(finishReason ?? '') ? 'cut' : isRefusal(answer) ? 'refusal' : undefined;
 }
