@@ -103,7 +103,10 @@ export function addCounts(report: BackfillReport, counts: PairCounts): BackfillR
 /** Returns the larger of both counts, each alone: progress that was shown never falls while pages are read again. */
 export function atLeast(report: BackfillReport, shown: BackfillReport): BackfillReport {
   const join = (a: ReasonCounts, b: ReasonCounts) =>
-    Object.entries(b).reduce((all, [code, count]) => ({ ...all, [code]: Math.max(all[code] ?? 0, count) }), a);
+    Object.entries(b).reduce(
+      (all, [code, count]) => ({ ...all, [code]: Math.max(all[code] ?? 0, count) }),
+      a,
+    );
   return {
     ...report,
     matched: Math.max(report.matched, shown.matched),

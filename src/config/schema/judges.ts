@@ -45,7 +45,7 @@ const judgeOptions = z
   .strictObject({
     timeout: duration(
       'Time limit of one question, without waits for the limits of the provider. Absent: 90s, and 5m for a server in the own network.',
-      { minMs: 1_000, minText: '1s', maxMs: 8 * 60_000, maxText: '8m' },
+      { minMs: 1_000, minText: '1s', maxMs: 5 * 60_000, maxText: '5m' },
     ).optional(),
     maxOutputTokens: wholeNumber(
       'Limit of the tokens of one reply, thoughts included. Absent: three times what the form of the reply needs, from 500 to 8,192, and 16,000 more for a model that thinks.',

@@ -29,7 +29,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
     local: { baseURL: http://127.0.0.1:11434/v1, concurrency: 4 }
     openai: { apiKey: "\${env:OPENAI_API_KEY}", requestsPerMinute: 500 }
   options:
-    local/qwen3: { timeout: 10m, contextTokens: 32768 }
+    local/qwen3: { timeout: 3m, contextTokens: 32768 }
   prices:
     local/qwen3: { input: 0, output: 0 }      # a budget needs a price, also where it is 0`,
   budgets: `budgets:

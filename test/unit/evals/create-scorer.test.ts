@@ -253,7 +253,7 @@ describe('a prompt step', () => {
     expect((await scorer.run(RUN)).score).toBe(0.9);
   });
 
-  it.each([{ verdict: 'good' }, { score: '0.9' }, { score: null }, [0.9], 0.9])(
+  it.each([{ verdict: 'good' }, { score: 'high' }, { score: null }, [0.9], 0.9])(
     'makes no score of %j',
     async (json) => {
       const model = scriptedModel(() => ({ json }));
