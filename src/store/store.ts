@@ -173,6 +173,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     listTraces: (filter) => listTraces(database, filter, listing),
     scorerNames: () => readScorerNames(database),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
+    unknownWords: async () => source?.unknownWords() ?? [],
     watchSource: async () => source?.watch(),
     aheadRows: () => readAheadRows(database),
     serverClocks: () => readServerClocks(database),

@@ -13,7 +13,7 @@ import { openConnectedStore, readSchemaStatus } from '../../app/store/open-store
 import { refuseNode } from '../node-version.ts';
 import type { CheckResult } from './check-result.ts';
 import { checkServers } from './cluster-servers.ts';
-import type { AheadRows, ServerClock, Store } from '../../store/contracts/store.ts';
+import type { AheadRows, ServerClock, Store, UnknownWord } from '../../store/contracts/store.ts';
 
 export interface DoctorDeps {
   readonly log: Log;
@@ -146,7 +146,8 @@ async function checkSpans(config: Config, store: Store): Promise<CheckResult[]> 
     return [];
   }
   try {
-    return [{ check: 'spans', status: 'ok', detail: await store.describeSource() }];
+    const found: CheckResult = { check: 'spans', status: 'ok', detail: await store.describeSource() };
+    return [found, ...describeUnknown(await store.unknownWords(), config.store.spans.table)];
   } catch (error) {
     const fix = 'read the message; the key store.spans names the tables';
     return [{ check: 'spans', status: 'failed', detail: redactText(readErrorMessage(error)), fix }];
@@ -187,6 +188,16 @@ export function checkServerSkew(clocks: readonly ServerClock[]): CheckResult {
     detail: `${detail}: ${slowest?.server} is behind ${fastest?.server}; ${effect}`,
     fix: 'synchronise the clocks of the servers with NTP',
   };
+}
+
+/** Describes words for the status and the kind of spans that are read as unset. */
+export function describeUnknown(words: readonly UnknownWord[], table: string): CheckResult[] {
+  return [...Map.groupBy(words, ({ column }) => column)].map(([column, found]) => ({
+    check: `${column} of ${table}`,
+    status: 'warning',
+    detail: `unknown words, which count as unset: ${found.map(({ word, rows }) => `${word} (${rows} rows)`).join(', ')}`,
+    fix: `write the words of the OpenTelemetry Collector's ClickHouse exporter, as ${column === 'StatusCode' ? 'Error' : 'Client'}, or name a view that translates them in store.spans.table`,
+  }));
 }
 
 /** Describes rows from before the store's clock went back. */

@@ -1,7 +1,8 @@
 import type { AgentRun, NotScorableReason, ReadingOptions } from '../../domain/trace/agent-run.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
-import { askedIds, buildRun } from './build-run.ts';
+import { mapAsking } from './asked-calls.ts';
+import { buildRun } from './build-run.ts';
 import type { BuiltRun } from './built-run.ts';
 import { resolveEnvelopes } from './envelopes.ts';
 import { findWorkflows } from './find-workflows.ts';
@@ -40,7 +41,7 @@ export function* assembleTrace(
   clearTransferErrors(plans);
   takeDelegatedFacts(plans);
   const ordered = childrenFirst(plans);
-  const asked = new Set(plans.flatMap((plan) => [...askedIds(plan)]));
+  const asked = mapAsking(plans);
   const identities = listIdentities(ordered);
   const transfers = handoffResults(plans);
   const facts = { traceId, asked, identities, transfers };

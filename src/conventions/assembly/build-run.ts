@@ -5,6 +5,7 @@ import { CONVENTIONS } from '../registry.ts';
 import { addUsage } from '../../domain/trace/token-usage.ts';
 import type { Steps } from '../steps.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
+import { findOthers } from './asked-calls.ts';
 import type { BuiltRun } from './built-run.ts';
 import { settle } from './call-index.ts';
 import type { Identity } from './identities.ts';
@@ -20,22 +21,15 @@ import { addFinalAnswer, buildTranscript, type Transcript } from './transcript.t
 
 export interface TraceFacts {
   traceId: string;
-  /** Ids of the tool calls that the model of any run requested. */
-  asked: ReadonlySet<string>;
+  /** The run whose model requested a call, by id, and by id and name of the call; null for more than one run. */
+  asked: ReadonlyMap<string, RunPlan | null>;
   identities: ReadonlyMap<RunPlan, Identity>;
-  /** Results of the transfers in the trace, by the id of the call. */
+  /** Results of the transfers in the trace, by id and name of the call. */
   transfers: ReadonlyMap<string, ResultPart>;
-}
-
-/** Lists the ids of the tool calls that a run's own model requested. */
-export function askedIds(plan: RunPlan): Set<string> {
-  const outputs = plan.llms.flatMap((llm) => llm.facts.output ?? []);
-  return new Set(outputs.flatMap((part) => (part.type === 'tool-call' && part.id !== null ? [part.id] : [])));
 }
 
 /** Builds one run; its sub-runs must be built before it. */
 export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: TraceFacts): Steps<BuiltRun> {
-  const own = askedIds(plan);
   const output = plan.kind === 'calls' ? [] : orderedOutput(plan.root.facts);
   const transcript = yield* buildTranscript({
     llms: plan.llms,
@@ -43,8 +37,7 @@ export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: Trace
     rootOrder: Math.max(plan.root.order, plan.subs.at(-1)?.root.order ?? 0),
     // The output of an envelope repeats the output of its members, in the form of its framework.
     agentOutput: plan.kind === 'agent' ? output : [],
-    // Ids need not be unique: a call that this run requested is its own, even when another run has the same id.
-    askedElsewhere: (id) => trace.asked.has(id) && !own.has(id),
+    isElsewhere: findOthers(plan, trace.asked),
   });
   yield;
   settleTransfers(transcript, trace.transfers);
@@ -58,7 +51,7 @@ export function* buildRun(plan: RunPlan, subs: readonly BuiltRun[], trace: Trace
 
 function settleTransfers({ calls }: Transcript, transfers: TraceFacts['transfers']): void {
   for (const call of transfers.size === 0 ? [] : calls.all) {
-    const result = call.id === null ? undefined : transfers.get(call.id);
+    const result = call.id === null ? undefined : transfers.get(`${call.id} ${call.name}`);
     if (call.handoff && result !== undefined) {
       settle(call, result);
     }

@@ -100,6 +100,8 @@ export class CallIndex {
   readonly #all: Queue = { calls: [], next: 0, open: 0 };
   readonly #handoffs: Queue = { calls: [], next: 0, open: 0 };
   readonly #byId = new Map<string, Queue>();
+  /** Calls by id and name, and by id, name and arguments. */
+  readonly #byExact = new Map<string, Queue>();
   readonly #byKey = new Map<string, Queue>();
   readonly #byPlainKey = new Map<string, Queue>();
   readonly #byName = new Map<string, Queue>();
@@ -114,15 +116,14 @@ export class CallIndex {
 
   add(call: Call): Call {
     this.#all.calls.push(call);
-    if (call.id !== null) {
-      push(this.#byId, call.id, call);
-    }
     if (call.handoff) {
       this.#handoffs.calls.push(call);
     }
     const key = callKey(call.name, call.args);
     if (call.id === null) {
       push(this.#unnamed, key, call);
+    } else {
+      this.#pushId(call, call.id, key);
     }
     push(this.#byKey, key, call);
     // The key of the plain name, without a second pass over the arguments.
@@ -133,14 +134,25 @@ export class CallIndex {
 
   /** Finds the call that a part repeats. A call may get its id only after the model requested it. */
   find(part: CallPart): Call | undefined {
-    const key = callKey(part.name, part.args);
-    if (part.id === null) {
-      return this.#byKey.get(key)?.calls[0];
+    const [known] = part.id === null ? [] : this.withId(part.id);
+    if (known !== undefined) {
+      return known;
     }
-    const named = this.#byId.get(part.id)?.calls ?? [];
-    const equal = named.length > 1 ? named.find((call) => callKey(call.name, call.args) === key) : undefined;
-    const known = equal ?? named[0];
-    return known ?? this.#identify(firstUnnamed(this.#unnamed.get(key)), part.id);
+    const key = callKey(part.name, part.args);
+    return part.id === null
+      ? this.#byKey.get(key)?.calls[0]
+      : this.#identify(firstUnnamed(this.#unnamed.get(key)), part.id);
+  }
+
+  withId(id: string): readonly Call[] {
+    return this.#byId.get(id)?.calls ?? [];
+  }
+
+  /** Lists the calls with the id, name and arguments of a part, or by name and arguments for a part without an id. */
+  equalTo(part: CallPart): readonly Call[] {
+    const key = callKey(part.name, part.args);
+    const queue = part.id === null ? this.#byKey.get(key) : this.#byExact.get(`${part.id} ${key}`);
+    return queue?.calls ?? [];
   }
 
   /** Matches parts with unknown ids to calls of equal name and arguments that no other of the parts repeats. */
@@ -163,7 +175,13 @@ export class CallIndex {
 
   /** Makes a call known under a further id, which later results name. */
   addName(call: Call, id: string): void {
+    this.#pushId(call, id, callKey(call.name, call.asked.args));
+  }
+
+  #pushId(call: Call, id: string, key: string): void {
     push(this.#byId, id, call);
+    push(this.#byExact, `${id} ${call.name}`, call);
+    push(this.#byExact, `${id} ${key}`, call);
   }
 
   /** Lists the calls whose name ends with the target of a transfer: its tool may have a name of its own. */
@@ -182,16 +200,21 @@ export class CallIndex {
   #identify(call: Call | undefined, id: string | undefined): Call | undefined {
     if (call?.id === null && id !== undefined) {
       call.id = id;
-      push(this.#byId, id, call);
+      this.addName(call, id);
     }
     return call;
   }
 
-  /** Sets the result of the open call with this id. A result without an id goes to the first open call of its name. */
+  /**
+   * Sets the result of the open call with this id, and with this name when several calls have the id. A result without an id goes to
+   * the first open call of its name.
+   */
   settleById(part: ResultPart): boolean {
-    const queue = part.id === null ? this.#byName.get(part.name ?? '') : this.#byId.get(part.id);
-    settleFirst(queue, part);
-    return queue !== undefined;
+    const named = part.id === null ? this.#byName.get(part.name ?? '') : this.#byId.get(part.id);
+    const isRepeated = part.id !== null && part.name !== null && (named?.calls.length ?? 0) > 1;
+    const exact = isRepeated ? this.#byExact.get(`${part.id} ${part.name}`) : undefined;
+    settleFirst(exact ?? named, part);
+    return named !== undefined;
   }
 
   /** Like `settleById`, but a result without any call id or name goes to the first open call. */

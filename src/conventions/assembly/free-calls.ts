@@ -1,5 +1,6 @@
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
-import { messageKey } from './message-key.ts';
+import { addAsking, listAsked } from './asked-calls.ts';
+import { callKey, messageKey } from './message-key.ts';
 import { createPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { splitInput } from './split-input.ts';
@@ -15,8 +16,8 @@ export interface FreeGroup {
   plans: RunPlan[];
   /** In order of time. */
   calls: { order: number; plan: RunPlan }[];
-  /** The run that requested a tool call, by the id of the call. */
-  askedBy: Map<string, RunPlan>;
+  /** Runs that requested a tool call, by the id of the call; by id, name and arguments where several runs requested the id. */
+  askedBy: Map<string, RunPlan | null>;
 }
 
 /** Plans for model calls that are not below an agent span. */
@@ -59,24 +60,28 @@ export function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
 }
 
 function fillGroup(group: FreeGroup, calls: readonly SpanNode[], owners: Map<SpanNode, RunPlan>): void {
-  for (const call of calls) {
+  const owned = calls.flatMap((call) => {
     const plan = owners.get(call);
-    if (plan !== undefined) {
-      group.calls.push({ order: call.order, plan });
-      for (const part of call.facts.output ?? []) {
-        if (part.type === 'tool-call' && part.id !== null) {
-          group.askedBy.set(part.id, plan);
-        }
-      }
-    }
+    return plan === undefined ? [] : [{ call, plan }];
+  });
+  for (const { call, plan } of owned) {
+    group.calls.push({ order: call.order, plan });
+    listAsked([call]).forEach(({ id }) => addAsking(group.askedBy, id, plan));
+  }
+  for (const { call, plan } of owned) {
+    const repeated = listAsked([call]).filter(({ id }) => group.askedBy.get(id) === null);
+    repeated.forEach(({ id, name, args }) => addAsking(group.askedBy, `${id} ${callKey(name, args)}`, plan));
   }
 }
 
 /** Finds the run of a free tool or retriever: the run that requested it, else the run whose calls began last before it. */
 export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPlan | null {
-  const asked = group?.askedBy.get(node.facts.toolCallId ?? '');
-  if (group === undefined || asked !== undefined) {
-    return asked ?? null;
+  if (group === undefined) {
+    return null;
+  }
+  const asked = findAsking(group, node);
+  if (asked !== null) {
+    return asked;
   }
   let low = 0;
   let high = group.calls.length;
@@ -89,6 +94,12 @@ export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPl
     }
   }
   return group.calls[low - 1]?.plan ?? group.plans[0] ?? null;
+}
+
+function findAsking({ askedBy }: FreeGroup, { facts }: SpanNode): RunPlan | null {
+  const { toolCallId: id = '', toolName = '', toolArgs } = facts;
+  const byId = askedBy.get(id);
+  return byId === null ? (askedBy.get(`${id} ${callKey(toolName, toolArgs)}`) ?? null) : (byId ?? null);
 }
 
 interface CallsByTop {
@@ -181,7 +192,7 @@ function listConversations(calls: readonly SpanNode[]): SpanNode[][] {
     const last = chains.at(-1);
     const empty = keys.length === 0 || last?.keys.length === 0;
     // After a transfer, another agent continues under other instructions.
-    const asker = findAsker(turn === '[]' ? input : splitInput(input).inFlight, askedBy);
+    const asker = findAsker(turn === '[]' ? input : splitInput(input).inFlight, turn, askedBy);
     let chain =
       asker ?? (empty ? last : known.slice(-MAX_COMPARED).findLast((one) => isContinuation(keys, one.keys)));
     if (chain === undefined) {
@@ -192,7 +203,7 @@ function listConversations(calls: readonly SpanNode[]): SpanNode[][] {
     chain.calls.push(call);
     chain.keys = keys.length > chain.keys.length ? keys : chain.keys;
     for (const id of listIds(call.facts.output ?? [])) {
-      askedBy.set(id, chain);
+      askedBy.set(id, chain).set(turn + id, chain);
     }
   }
   return chains.map((chain) => chain.calls);
@@ -205,10 +216,19 @@ function buildKeys(input: readonly NormalMessage[]): { keys: string[]; turn: str
   };
 }
 
-/** Finds the group of calls that requested the tool call whose result is in this input. */
-function findAsker(input: readonly NormalMessage[], askedBy: ReadonlyMap<string, Chain>): Chain | undefined {
+/**
+ * Finds the group of calls that requested the tool call whose result is in this input: of groups that requested one id, the group
+ * with this turn, else the latest.
+ */
+function findAsker(
+  input: readonly NormalMessage[],
+  turn: string,
+  askedBy: ReadonlyMap<string, Chain>,
+): Chain | undefined {
   const ids = input.flatMap((message) => listIds(message.parts));
-  return ids.map((id) => askedBy.get(id)).find((chain) => chain !== undefined);
+  const find = (start: string): Chain | undefined =>
+    ids.map((id) => askedBy.get(start + id)).find((chain) => chain !== undefined);
+  return find(turn) ?? find('');
 }
 
 function listIds(parts: readonly NormalPart[]): string[] {

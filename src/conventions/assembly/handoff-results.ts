@@ -1,32 +1,55 @@
-import type { ResultPart } from '../normalised-span.ts';
+import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
+import { listAsked } from './asked-calls.ts';
 import { createCall, plainName, transferTarget } from './call-index.ts';
 import type { RunPlan } from './run-plan.ts';
 
 /**
- * Finds the results of the trace's transfers, by the id of the call. Only the model of the next agent receives them, as part of
- * the conversation, so no other run contains them.
+ * Finds the results of the trace's transfers, by id and name of the call. Only the model of the next agent receives them, as part
+ * of the conversation, so no other run contains them.
  */
 export function handoffResults(plans: readonly RunPlan[]): ReadonlyMap<string, ResultPart> {
-  const ids = new Set(plans.flatMap(transferIds));
   const results = new Map<string, ResultPart>();
-  if (ids.size === 0) {
-    return results;
-  }
-  const inputs = plans.flatMap((plan) => plan.llms).flatMap((llm) => llm.facts.input ?? []);
-  for (const part of inputs.flatMap((message) => message.parts)) {
-    if (part.type === 'tool-result' && part.id !== null && ids.has(part.id) && !results.has(part.id)) {
-      results.set(part.id, part);
+  const byId = Map.groupBy(
+    plans.flatMap((plan) => listAsked(plan.llms)),
+    ({ id }) => id,
+  );
+  for (const [id, calls] of byId) {
+    if (!calls.some((call) => createCall(call).handoff)) {
+      byId.delete(id);
     }
+  }
+  const inputs =
+    byId.size === 0 ? [] : plans.flatMap((plan) => plan.llms).map((llm) => llm.facts.input ?? []);
+  for (const input of inputs) {
+    addResults(
+      results,
+      input.flatMap((message) => message.parts),
+      byId,
+    );
   }
   return results;
 }
 
-function transferIds(plan: RunPlan): string[] {
-  return plan.llms
-    .flatMap((llm) => llm.facts.output ?? [])
-    .flatMap((part) =>
-      part.type === 'tool-call' && part.id !== null && createCall(part).handoff ? [part.id] : [],
-    );
+/** Adds the results in one input. For an id of several calls, the call before the result tells its name. */
+function addResults(
+  results: Map<string, ResultPart>,
+  parts: readonly NormalPart[],
+  byId: ReadonlyMap<string, readonly CallPart[]>,
+): void {
+  const open = new Map<string, string[]>();
+  for (const part of parts) {
+    const id = part.type === 'tool-call' || part.type === 'tool-result' ? (part.id ?? '') : '';
+    const asked = byId.get(id);
+    if (asked !== undefined && part.type === 'tool-call') {
+      const names = open.get(id) ?? [];
+      names.push(part.name);
+      open.set(id, names);
+    } else if (asked !== undefined && part.type === 'tool-result') {
+      const name = asked.length === 1 ? asked[0]?.name : open.get(id)?.shift();
+      const key = `${id} ${name}`;
+      results.set(key, results.get(key) ?? part);
+    }
+  }
 }
 
 /**

@@ -93,6 +93,6 @@ function transcribe(llm: SpanNode, without: Partial<SpanNode['facts']>): Steps<T
     tools: [],
     rootOrder: llm.order,
     agentOutput: [],
-    askedElsewhere: () => false,
+    isElsewhere: () => false,
   });
 }

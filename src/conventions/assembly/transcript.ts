@@ -1,7 +1,8 @@
 import { canonicalJson } from '../../domain/identity.ts';
-import type { CallPart, NormalPart } from '../normalised-span.ts';
+import type { CallPart, NormalMessage, NormalPart } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import { CallIndex, type Call, createCall, settle } from './call-index.ts';
+import { InputCalls, type IsElsewhere, listOwnParts } from './input-calls.ts';
 import { messageKey } from './message-key.ts';
 import type { SpanNode } from './span-tree.ts';
 import { type SplitInput, splitInput } from './split-input.ts';
@@ -35,8 +36,7 @@ export interface TranscriptSources {
   rootOrder: number;
   /** Output of the agent span, in order. */
   agentOutput: readonly NormalPart[];
-  /** True for a call that another run of the trace requested. */
-  askedElsewhere: (id: string) => boolean;
+  isElsewhere: IsElsewhere;
 }
 
 /**
@@ -47,7 +47,12 @@ export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> 
   const transcript: Transcript = { blocks: [], calls: new CallIndex(), blockByCall: new Map() };
   const inputs = sources.llms.map((llm) => splitInput(llm.facts.input));
   const first = inputs[0]?.inFlight ?? [];
-  addBlock(transcript, sources.llms[0]?.order ?? 0, false, ownParts(first, sources.askedElsewhere));
+  addBlock(
+    transcript,
+    sources.llms[0]?.order ?? 0,
+    false,
+    listOwnParts(listParts(first), sources.isElsewhere),
+  );
   for (const llm of answering(sources.llms)) {
     addBlock(transcript, llm.order, true, llm.facts.output ?? []);
     yield;
@@ -91,8 +96,8 @@ function addBlock(
   const entries: Entry[] = [];
   for (const part of parts) {
     if (part.type === 'tool-call') {
-      const known = isModelCall ? transcript.calls.find(part) : undefined;
-      if (known?.fromInput !== true) {
+      const isKnown = isModelCall && transcript.calls.find(part)?.fromInput === true;
+      if (!isKnown || transcript.calls.equalTo(part)[0]?.fromInput !== true) {
         const call = { ...createCall(part), fromInput: !isModelCall };
         entries.push({ kind: 'call', call: transcript.calls.add(call) });
       }
@@ -118,17 +123,8 @@ function pushBlock(transcript: Transcript, block: Block): void {
   }
 }
 
-/** Lists the parts of the agent before its first recorded call of this turn, without the parts of other runs. */
-function ownParts(
-  inFlight: SplitInput['inFlight'],
-  askedElsewhere: TranscriptSources['askedElsewhere'],
-): NormalPart[] {
-  return inFlight
-    .flatMap((message) => message.parts)
-    .filter((part) => {
-      const isTool = part.type === 'tool-call' || part.type === 'tool-result';
-      return !isTool || part.id === null || !askedElsewhere(part.id);
-    });
+function listParts(messages: SplitInput['inFlight']): NormalPart[] {
+  return messages.flatMap((message) => message.parts);
 }
 
 /**
@@ -220,7 +216,7 @@ function* recoverFromInputs(
 ): Steps<void> {
   // Counted, because ids may begin anew in each step: then a later message has the key of an earlier one.
   const known = new Map<string, number>();
-  for (const key of inputs[0]?.inFlight.map(messageKey) ?? []) {
+  for (const key of inputs[0]?.inFlight.map((message) => keyInTurn(message, inputs[0])) ?? []) {
     known.set(key, (known.get(key) ?? 0) + 1);
   }
   const looked = new Set(inputs.slice(0, 1));
@@ -232,16 +228,37 @@ function* recoverFromInputs(
     }
     looked.add(input);
     const findRepeated = createRepeatFinder(transcript.calls, input.inFlight);
+    const read = new InputCalls(transcript.calls);
+    const own = new Set(listOwnParts(listParts(input.inFlight), sources.isElsewhere));
     const seen = new Map<string, number>();
     for (const message of input.inFlight) {
-      const key = messageKey(message);
+      const key = keyInTurn(message, input);
       const count = (seen.get(key) ?? 0) + 1;
       seen.set(key, count);
+      const parts = message.parts.filter((part) => own.has(part));
       if (count > (known.get(key) ?? 0)) {
         known.set(key, count);
-        const parts = ownParts([message], sources.askedElsewhere);
-        restoreParts(transcript, parts, { before: llm.order, findRepeated });
+        restoreParts(transcript, parts, { before: llm.order, findRepeated, read });
+      } else {
+        skipParts(parts, read);
       }
+    }
+  }
+}
+
+/** Computes the key of a message. Results that a model receives without the question are new ones, also under an id of before. */
+function keyInTurn(message: NormalMessage, input: SplitInput | undefined): string {
+  const results = input?.turn.length === 0 ? message.parts.filter((part) => part.type === 'tool-result') : [];
+  return messageKey(message) + results.map(({ result }) => canonicalJson(result ?? null)).join('');
+}
+
+function skipParts(parts: readonly NormalPart[], read: InputCalls): void {
+  for (const part of parts) {
+    const call = part.type === 'tool-call' ? read.find(part) : undefined;
+    if (part.type === 'tool-call' && call !== undefined) {
+      read.open(part, call);
+    } else if (part.type === 'tool-result') {
+      read.close(part);
     }
   }
 }
@@ -274,23 +291,29 @@ interface Restoring {
   /** Position of the model call that received the parts. */
   before: number;
   findRepeated: (part: CallPart) => Call | undefined;
+  read: InputCalls;
 }
 
 function restoreParts(
   transcript: Transcript,
   parts: readonly NormalPart[],
-  { before, findRepeated }: Restoring,
+  { before, findRepeated, read }: Restoring,
 ): void {
   const reasoning = parts.filter((part) => part.type === 'reasoning');
   for (const part of parts) {
     if (part.type === 'tool-result') {
-      transcript.calls.settleNext(part);
+      read.settle(part);
     } else if (part.type === 'tool-call') {
-      const call = transcript.calls.find(part) ?? findRepeated(part);
-      const block = call === undefined ? undefined : transcript.blockByCall.get(call);
-      if (call === undefined) {
+      const known = read.find(part) ?? findRepeated(part);
+      if (known === undefined) {
         addBlock(transcript, before - 0.5, false, [part]);
-      } else if (reasoning.length > 0 && block !== undefined && !block.entries.some(isReasoning)) {
+      }
+      const call = known ?? transcript.calls.all.at(-1);
+      const block = known === undefined ? undefined : transcript.blockByCall.get(known);
+      if (call !== undefined) {
+        read.open(part, call);
+      }
+      if (reasoning.length > 0 && block !== undefined && !block.entries.some(isReasoning)) {
         block.entries = [...reasoning.map((item): Entry => ({ kind: 'part', part: item })), ...block.entries];
       }
     }

@@ -6,32 +6,43 @@ import { isRecord } from '../../domain/unknown-values.ts';
 /**
  * Reads the parts of a message with its calls, which have up to three homes: `tool_calls`, LangChain's
  * `additional_kwargs.tool_calls`, and blocks of the content. Each call is read once, with the arguments of the first home that
- * has them.
+ * has them. Calls of one home are different calls, also when they have one id; then the order tells which call of the next home
+ * is the same.
  */
 export function joinCalls(message: Fields, content: readonly NormalPart[]): NormalPart[] {
   const kwargs = field(message, 'additional_kwargs');
-  const homes = [
+  const beside = [
     readCalls(field(message, 'tool_calls')),
     isRecord(kwargs) ? readCalls(field(kwargs, 'tool_calls')) : [],
   ];
-  const beside = homes.flat();
-  if (beside.length === 0) {
+  if (beside.flat().length === 0) {
     return [...content];
   }
-  const byId = new Map<string, CallPart>();
-  const calls = [...beside, ...content.filter(isCall)].filter((call) => {
-    const known = call.id === null ? undefined : byId.get(call.id);
-    if (known !== undefined && isEmpty(known.args)) {
-      known.args = call.args;
-    }
-    if (known === undefined && call.id !== null) {
-      byId.set(call.id, call);
-    }
-    return known === undefined;
-  });
-  const placed = content.map((part) => (isCall(part) ? (byId.get(part.id ?? '') ?? part) : part));
-  const inContent = new Set(placed);
-  return [...placed, ...calls.filter((call) => !inContent.has(call))];
+  const byId = new Map<string, CallPart[]>();
+  const calls: CallPart[] = [];
+  /** Returns the call of an earlier home that each call of this home repeats, else the call itself. */
+  const join = (home: readonly CallPart[]): CallPart[] => {
+    const counts = new Map<string, number>();
+    return home.map((call) => {
+      const nth = counts.get(call.id ?? '') ?? 0;
+      const same = (call.id === null ? undefined : byId.get(call.id)) ?? [];
+      const known = same[nth];
+      counts.set(call.id ?? '', nth + 1);
+      if (known === undefined) {
+        calls.push(call);
+        same.push(call);
+        byId.set(call.id ?? '', same);
+        return call;
+      }
+      known.args = isEmpty(known.args) ? call.args : known.args;
+      return known;
+    });
+  };
+  beside.forEach(join);
+  const placed = join(content.filter(isCall));
+  const parts = content.map((part) => (isCall(part) ? (placed.shift() ?? part) : part));
+  const inContent = new Set(parts);
+  return [...parts, ...calls.filter((call) => !inContent.has(call))];
 }
 
 /** Reads OpenAI's `tool_calls`: nested under `function`, or flat. */

@@ -85,6 +85,13 @@ export interface ServerClock {
   readonly atMs: number;
 }
 
+/** A word for the status or the kind of spans in a foreign table that is not known. */
+export interface UnknownWord {
+  readonly column: string;
+  readonly word: string;
+  readonly rows: number;
+}
+
 /** Rows of a table whose stamps lie more than a minute ahead of the store's clock: the clock went back after they were written. */
 export interface AheadRows {
   readonly table: string;
@@ -158,6 +165,8 @@ export interface Store {
    * readable, and a `ConfigError` for tables that lack columns.
    */
   describeSource(): Promise<string>;
+  /** Finds the words in foreign tables that say nothing to spanscore about a span. Throws like `describeSource`. */
+  unknownWords(): Promise<UnknownWord[]>;
   /**
    * Marks the present content of foreign tables as past; must be called before rules become active. Throws like
    * `describeSource`.

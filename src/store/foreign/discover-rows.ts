@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import { agentLogSql, COUNTS, END, logSignalNames, spanSignalNames, START } from './foreign-rows.ts';
+import { agentLogSql, COUNTS, END, logSignalNames, spanSignalNames, START, STATUS } from './foreign-rows.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 
@@ -67,7 +67,7 @@ function arrivedAt({ past }: Search, lastEnd: string): string {
 
 function spanStatement(table: ForeignTable, search: Search): string {
   const columns = `origin.TraceId AS id, origin.SpanId AS span, origin.ParentSpanId AS parent, ${START} AS start,
-    ${END} AS end, ${spanSignalNames(table)} AS names, origin.StatusCode = 'Error' AS error`;
+    ${END} AS end, ${spanSignalNames(table)} AS names, ${STATUS} = 'Error' AS error`;
   const rows = (started: string) => `SELECT ${columns} FROM ${table.name} AS origin
     WHERE ${started} AND ${END} >= {fromNs:Int64} AND ${END} < {toNs:Int64} AND ${COUNTS}
       AND ${isNew('origin.SpanId')}`;

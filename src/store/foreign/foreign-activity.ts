@@ -2,7 +2,7 @@ import { joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/st
 import { toActivity, type ActivityRow } from '../spans/activity.ts';
 import type { Database } from '../database.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
-import { agentSpanSql, COUNTS, END, START, WANTED_TRACES } from './foreign-rows.ts';
+import { agentSpanSql, COUNTS, END, START, STATUS, WANTED_TRACES } from './foreign-rows.ts';
 import type { ForeignSchema } from './foreign-schema.ts';
 import { foreignParams } from './foreign-tables.ts';
 import { readBounds } from './trace-bounds.ts';
@@ -28,7 +28,7 @@ export async function readForeignActivity(
          max(${END}) AS lastEnd,
          max(origin.ParentSpanId = '') AS rootSeen,
          max(${agentSpanSql(schema.traces)}) AS agentSeen,
-         max(origin.StatusCode = 'Error') AS errorSeen
+         max(${STATUS} = 'Error') AS errorSeen
        FROM ${schema.traces.name} AS origin
        WHERE ${WANTED_TRACES} AND ${COUNTS}
        GROUP BY origin.TraceId`,

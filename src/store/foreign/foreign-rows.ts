@@ -1,4 +1,4 @@
-import { OWN_SCOPE } from '../../domain/trace/span.ts';
+import { OWN_SCOPE, SPAN_KINDS, STATUS_CODES } from '../../domain/trace/span.ts';
 import { agentSignalSql, signalNamesSql, type SignalColumns } from '../spans/agent-signal-sql.ts';
 import { attributeColumn, attributeLists, JSON_TEXT_SETTINGS } from './attribute-columns.ts';
 import type { ForeignTable } from './foreign-schema.ts';
@@ -7,6 +7,24 @@ import type { ForeignTable } from './foreign-schema.ts';
 export const START = 'toUnixTimestamp64Nano(origin.Timestamp)';
 export const END = `toInt64(least(
   toInt128(${START}) + if(origin.Duration < 9223372036854775808, origin.Duration, 0), toInt128(9223372036854775807)))`;
+
+/**
+ * Status and kind of a span of `origin`, in any case of letters. Exporters before the autumn of 2024 wrote the names of the
+ * protocol, as `STATUS_CODE_ERROR`.
+ */
+export const STATUS = currentWords('StatusCode', 'STATUS_CODE_', STATUS_CODES);
+export const KIND = currentWords('SpanKind', 'SPAN_KIND_', SPAN_KINDS);
+
+function currentWords(column: string, prefix: string, words: readonly string[]): string {
+  const text = `toString(origin.${column})`;
+  const upper = words.map((word) => word.toUpperCase());
+  return `transform(replaceOne(upper(${text}), '${prefix}', ''), ${quoteTexts(upper)}, ${quoteTexts(words)}, ${text})`;
+}
+
+/** Writes words without quotes in them as an array of SQL. */
+export function quoteTexts(words: readonly string[]): string {
+  return `[${words.map((word) => `'${word}'`).join(', ')}]`;
+}
 
 /** Excludes rows without a trace and our own evaluations, which the user's Collector may write to the same tables. */
 export const COUNTS = `origin.TraceId != '' AND origin.ScopeName != '${OWN_SCOPE}'`;
@@ -61,8 +79,8 @@ function logColumns(table: ForeignTable): SignalColumns {
 }
 
 /** Columns that are read without a change. */
-const SPAN_COLUMNS = `TraceId SpanId ParentSpanId TraceState SpanName SpanKind ServiceName ScopeName ScopeVersion Timestamp
-  Duration StatusCode StatusMessage Events.Timestamp Events.Name Links.TraceId Links.SpanId Links.TraceState`;
+const SPAN_COLUMNS = `TraceId SpanId ParentSpanId TraceState SpanName ServiceName ScopeName ScopeVersion Timestamp
+  Duration StatusMessage Events.Timestamp Events.Name Links.TraceId Links.SpanId Links.TraceState`;
 const LOG_COLUMNS = `TraceId SpanId Timestamp SeverityText SeverityNumber ServiceName Body ScopeName ScopeVersion`;
 
 /**
@@ -75,6 +93,8 @@ export function spanRows(table: ForeignTable): string {
   return `(SELECT
     '' AS Tenant,
     ${plain(SPAN_COLUMNS)},
+    ${KIND} AS SpanKind,
+    ${STATUS} AS StatusCode,
     ${column('ResourceAttributes').selected} AS ResourceAttributes,
     ${column('SpanAttributes').selected} AS SpanAttributes,
     ${column('SpanAttributes').keys} AS AttributeKeys,

@@ -1,6 +1,7 @@
 import { findTrace } from '../spans/activity.ts';
 import { readArrivals, readClock } from '../spans/arrivals.ts';
 import type { SpanSource } from '../contracts/stores.ts';
+import type { UnknownWord } from '../contracts/store.ts';
 import type { Database } from '../database.ts';
 import { readFacts } from '../spans/facts.ts';
 import { limitsFor, READ_LIMITS, readTraces } from '../spans/read-traces.ts';
@@ -12,6 +13,7 @@ import { countForeign, foreignStarts } from './foreign-starts.ts';
 import { foreignTables } from './foreign-tables.ts';
 import { newestForeign } from './newest-foreign.ts';
 import { createTableActivity } from './table-activity.ts';
+import { readUnknownWords } from './unknown-words.ts';
 
 /** Foreign tables as a source of spans. */
 export interface ForeignSource {
@@ -21,6 +23,8 @@ export interface ForeignSource {
   watch(): Promise<void>;
   /** Describes the source in one line. Throws like `readForeignSchema`. */
   describe(): Promise<string>;
+  /** Finds unknown words for status and kind in the table of spans. */
+  unknownWords(): Promise<UnknownWord[]>;
 }
 
 /**
@@ -75,6 +79,7 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
     },
     watch: poll,
     describe: async () => describeSchema(tables, await schema()),
+    unknownWords: async () => readUnknownWords(database, (await schema()).traces),
   };
 }
 

@@ -6,7 +6,7 @@ import { ASKED_OF_MAPS, type FactRows, type SpanTables } from '../spans/span-tab
 import { keyParams } from '../spans/trace-keys.ts';
 import { attributeColumn } from './attribute-columns.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
-import { COUNTS, logRows, formatSettings, spanRows, WANTED_TRACES } from './foreign-rows.ts';
+import { COUNTS, logRows, formatSettings, spanRows, STATUS, WANTED_TRACES } from './foreign-rows.ts';
 import { buildWindow, listBounds, readBounds, type Remembered, type TimeBounds } from './trace-bounds.ts';
 
 /** Creates the source of spans for a foreign schema. `known` returns the activity of a trace that is known already. */
@@ -58,7 +58,7 @@ async function factRows(
   const select = (
     columns: string,
   ) => `(SELECT '' AS Tenant, origin.TraceId AS TraceId, origin.ScopeName AS ScopeName,
-      origin.ServiceName AS ServiceName, origin.StatusCode AS StatusCode, ${columns}
+      origin.ServiceName AS ServiceName, ${STATUS} AS StatusCode, ${columns}
     FROM ${table.name} AS origin WHERE ${WANTED_TRACES} ${formatSettings(table)})`;
   if (table.attributes === 'map') {
     return {

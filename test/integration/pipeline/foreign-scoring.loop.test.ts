@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { decodeTraces, readTrace } from '../../../src/conventions/index.ts';
 import { runBackfill } from '../../support/scoring/backfill-runs.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
+import { noToolErrors } from '../../../src/scorers/checks/tool-checks.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { createScoring } from '../../../src/scoring/scoring.ts';
@@ -10,7 +13,11 @@ import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { exporterTables, type ExporterTables } from '../../support/collector/exporter-tables.ts';
+import {
+  exporterTables,
+  type ExporterTables,
+  withoutExpiry,
+} from '../../support/collector/exporter-tables.ts';
 import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
@@ -19,6 +26,11 @@ import { newTraceId, openEmptied, testStore, type TestStore } from '../../suppor
 import { until } from '../../support/until.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 import { isLong, testLong } from '../../support/loops.ts';
+
+const OLD_TABLE = readFileSync(
+  new URL('../../fixtures/reports/35-old-collector-status/create.sql', import.meta.url),
+  'utf8',
+).replace('otel.', '{db}.');
 
 let base: TestStore;
 let tables: ExporterTables;
@@ -35,8 +47,8 @@ afterEach(async () => {
   await stopAll();
 });
 
-async function fresh(attributes: AttributeKind = 'map'): Promise<void> {
-  tables = await exporterTables(base.engine, { attributes });
+async function fresh(attributes: AttributeKind = 'map', edit = withoutExpiry): Promise<void> {
+  tables = await exporterTables(base.engine, { attributes, edit });
   store = await openEmptied({ ...base.options, foreignSpans: tables.source });
   await store.watchSource();
 }
@@ -115,6 +127,29 @@ describe('live scoring of a table that the Collector writes', () => {
     await until(async () => (await listScores(traceId))[0]?.revision === 2);
     expect(await listScores(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
     expect(scorer.inputs).toHaveLength(2);
+  });
+
+  test('reads the words of an older Collector for status and kind', async () => {
+    await fresh('map', () => OLD_TABLE);
+    await startLoop([buildRule([noToolErrors()], { sample: { rate: 0, always: ['error'] } })]);
+    const [failed, fine] = [newTraceId(), newTraceId()];
+    for (const traceId of [fine, failed]) {
+      const run = recentRun(traceId).map((span) => {
+        const hasFailed =
+          traceId === failed && span.attributes.get('gen_ai.operation.name') === 'execute_tool';
+        const words = {
+          statusCode: hasFailed ? 'STATUS_CODE_ERROR' : 'STATUS_CODE_UNSET',
+          kind: 'SPAN_KIND_CLIENT',
+        };
+        return { ...span, ...(words as Partial<Span>) };
+      });
+      await tables.addSpans(run);
+    }
+    await until(async () => (await listScores(failed)).length === 1);
+    expect(await listScores(failed)).toMatchObject([{ scorer: 'check-no-tool-errors', score: 0 }]);
+    expect(await listScores(fine)).toEqual([]);
+    const read = await store.spans.read([{ tenant: '', traceId: failed }]);
+    expect(read.get(` ${failed}`)?.spans.map(({ kind }) => kind)).toContain('Client');
   });
 
   testLong('does not score what spanscore emitted about a trace', async () => {

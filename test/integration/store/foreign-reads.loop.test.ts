@@ -5,6 +5,7 @@ import { looksLikeAgent } from '../../../src/domain/trace/agent-signals.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import type { LogRecord, Span, TraceData } from '../../../src/domain/trace/span.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
+import { describeUnknown } from '../../../src/cli/checks/doctor-checks.ts';
 import { openStore } from '../../../src/store/store.ts';
 import {
   exportedRows,
@@ -312,5 +313,44 @@ describe('tables that differ from those of the newest exporter', () => {
       const found = await (await storeOn(tables)).spans.facts([key], asked);
       expect(found.get(` ${traceId}`)).toEqual(expected);
     }
+  });
+
+  test('may have words for status and kind that doctor tells, when they are unknown', async () => {
+    const tables = await exporterTables(base.engine);
+    const words = [
+      ['Error', 'Client'],
+      ['STATUS_CODE_OK', 'SPAN_KIND_SERVER'],
+      ['error', ''],
+      ['failed', 'Client'],
+      ['failed', 'remote'],
+      ['2', 'Internal'],
+    ] as const;
+    for (const [statusCode, kind] of words) {
+      await tables.addSpans([{ ...buildSpan({ traceId }), ...({ statusCode, kind } as Partial<Span>) }]);
+    }
+    const store = await storeOn(tables);
+    expect((await readOne(store, traceId))?.spans.map((each) => each.statusCode).sort()).toEqual([
+      'Error',
+      'Error',
+      'Ok',
+      'Unset',
+      'Unset',
+      'Unset',
+    ]);
+    const found = await store.unknownWords();
+    expect(found).toEqual([
+      { column: 'StatusCode', word: 'failed', rows: 2 },
+      { column: 'StatusCode', word: '2', rows: 1 },
+      { column: 'SpanKind', word: 'remote', rows: 1 },
+    ]);
+    expect(describeUnknown(found, 'otel.otel_traces')).toMatchObject([
+      {
+        check: 'StatusCode of otel.otel_traces',
+        status: 'warning',
+        detail: 'unknown words, which count as unset: failed (2 rows), 2 (1 rows)',
+      },
+      { check: 'SpanKind of otel.otel_traces', status: 'warning' },
+    ]);
+    expect(await base.store.unknownWords()).toEqual([]);
   });
 });
