@@ -40,33 +40,45 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
     }
   }
   fillGaps(facts, withIds(commonFacts(view)));
-  const failure = failureIn(facts.toolResult);
-  if (failure !== undefined) {
-    facts.error = { type: facts.error?.type ?? null, message: facts.error?.message ?? failure };
-  }
-  if (conventions.size > 0 && facts.withheld?.includes('usage') !== true) {
-    [span, ...span.events, ...logs].forEach(({ attributes }) => fillUsage(facts, partsAmong(attributes)));
-  }
-  if (facts.role === 'llm') {
-    facts.finishReason ??= findFinishReason(view);
-  }
-  readStop(facts, span);
+  addOutcome(facts, view, conventions.size > 0);
   facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
   if (facts.hidden !== undefined) {
     const detail = `placeholders stand in place of ${[...facts.hidden.keys()].join(', ')}; ${contentAdvice([{ span, conventions }])}`;
     warnings.push({ code: 'redacted', spanId: span.spanId, detail });
   }
-  if (span.droppedAttributesCount > 0 && conventions.size > 0) {
-    const detail = `the emitter dropped ${span.droppedAttributesCount} attributes; raise its attribute count limit (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT)`;
-    warnings.push({ code: 'attributes_dropped', spanId: span.spanId, detail });
-  }
-  const cut = listCutKeys(span);
-  if (cut.length > 0 && conventions.size > 0) {
-    const detail = `cut when it was stored: ${cut.join(', ')}; raise ingest.limits`;
-    warnings.push({ code: 'truncated', spanId: span.spanId, detail });
+  if (conventions.size > 0) {
+    warnings.push(...listLosses(span));
   }
   return { span, facts, conventions, warnings };
+}
+
+/** Adds how a span ended and what it used: a failure in its result, its usage, its finish reason, and a pause or a cancellation. */
+function addOutcome(facts: SpanFacts, view: SpanView, isKnown: boolean): void {
+  const { span, logs } = view;
+  const failure = failureIn(facts.toolResult);
+  if (failure !== undefined) {
+    facts.error = { type: facts.error?.type ?? null, message: facts.error?.message ?? failure };
+  }
+  if (isKnown && facts.withheld?.includes('usage') !== true) {
+    [span, ...span.events, ...logs].forEach(({ attributes }) => fillUsage(facts, partsAmong(attributes)));
+  }
+  if (facts.role === 'llm') {
+    facts.finishReason ??= findFinishReason(view);
+  }
+  readStop(facts, span);
+}
+
+/** Warns of content that the emitter dropped, or that was cut when it was stored. */
+function listLosses(span: Span): ReadingWarning[] {
+  const { spanId, droppedAttributesCount: dropped } = span;
+  const cut = listCutKeys(span);
+  const droppedDetail = `the emitter dropped ${dropped} attributes; raise its attribute count limit (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT)`;
+  const cutDetail = `cut when it was stored: ${cut.join(', ')}; raise ingest.limits`;
+  return [
+    ...(dropped > 0 ? [{ code: 'attributes_dropped', spanId, detail: droppedDetail }] : []),
+    ...(cut.length > 0 ? [{ code: 'truncated', spanId, detail: cutDetail }] : []),
+  ];
 }
 
 /** Lists the keys of content that the store cut off; empty for a stub, which has no content to lose. */

@@ -1,7 +1,6 @@
-import type { JudgeCallRequest } from './call-deps.ts';
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
-import type { ChatMessage, ModelReply } from './model-call.ts';
+import type { ModelCall, ChatMessage, ModelReply } from './model-call.ts';
 import { findAssumedWindow, type KnownWindow } from './known-windows.ts';
 import { isWindowRefusal, readRefusedWindow } from './window-refusal.ts';
 
@@ -83,7 +82,7 @@ export class JudgeWindow {
   }
 
   /** Throws `judge_window` for a question that is longer than a window of which somebody has said the size. */
-  rejectTooLong({ messages }: JudgeCallRequest): void {
+  rejectTooLong({ messages }: Omit<ModelCall, 'signal'>): void {
     const known = this.#known ?? (this.#assumed?.isExact === true ? this.#assumed.tokens : undefined);
     const sent = this.#estimate(messages);
     if (known !== undefined && sent * FILLED > known) {
@@ -97,7 +96,7 @@ export class JudgeWindow {
    * Learns the window from an error with which the server refuses a question for its length. Returns the error for it; undefined
    * for any other error.
    */
-  readRefusal(error: JudgeError, { messages }: JudgeCallRequest): JudgeError | undefined {
+  readRefusal(error: JudgeError, { messages }: Omit<ModelCall, 'signal'>): JudgeError | undefined {
     if (!isWindowRefusal(error)) {
       return undefined;
     }
@@ -117,7 +116,10 @@ export class JudgeWindow {
    * Compares the tokens that the server says it has read with the tokens of the question. Returns an error when it has read
    * less than half of a long question: its answer is about a part. Learns from a reply to a question that was read.
    */
-  checkReply({ messages, responseSchema }: JudgeCallRequest, { usage }: ModelReply): JudgeError | undefined {
+  checkReply(
+    { messages, responseSchema }: Omit<ModelCall, 'signal'>,
+    { usage }: ModelReply,
+  ): JudgeError | undefined {
     const read = countRead(usage);
     if (read === undefined) {
       return undefined;

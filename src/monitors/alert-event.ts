@@ -147,3 +147,12 @@ export function withoutEmptyLabels(labels: Labels): Labels {
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   );
 }
+
+/** Side of the limit on which an alert fires, for each detector that compares with a limit. */
+export const LIMIT_SIDES: ReadonlyMap<string, 'below' | 'above'> = new Map<string, 'below' | 'above'>([
+  ['floor', 'below'],
+  ['threshold', 'below'],
+  ['coverage', 'below'],
+  ['rate', 'above'],
+  ['scorer_errors', 'above'],
+]);

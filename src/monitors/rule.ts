@@ -121,18 +121,6 @@ function eraseState<State>(detector: Detector<State>): AnyDetector {
   };
 }
 
-/** Side of the limit on which an alert fires, for each detector that compares with a limit. */
-export const LIMIT_SIDES: ReadonlyMap<string, 'below' | 'above'> = new Map<
-  Detection['kind'],
-  'below' | 'above'
->([
-  ['floor', 'below'],
-  ['threshold', 'below'],
-  ['coverage', 'below'],
-  ['rate', 'above'],
-  ['scorer_errors', 'above'],
-]);
-
 /** Detectors that learn a reference, and can restart it. */
 const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution', 'cusum']);
 

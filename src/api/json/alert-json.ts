@@ -1,6 +1,5 @@
-import type { AlertEvent } from '../../monitors/alert-event.ts';
+import { type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../../monitors/mute.ts';
-import { LIMIT_SIDES } from '../../monitors/rule.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
 import { budgetJson } from './budget-json.ts';
 import { isoTime } from './time-json.ts';

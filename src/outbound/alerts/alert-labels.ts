@@ -2,10 +2,10 @@ import { showUsd } from '../../domain/money/usd.ts';
 import {
   type AlertBudget,
   type AlertEvent,
+  LIMIT_SIDES,
   type Labels,
   withoutEmptyLabels,
 } from '../../monitors/alert-event.ts';
-import { LIMIT_SIDES } from '../../monitors/rule.ts';
 import type { AlertLinks } from './alert-channel.ts';
 import {
   formatFinding,

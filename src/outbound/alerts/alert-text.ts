@@ -1,8 +1,12 @@
 import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { splitTexts } from '../../domain/series-facets.ts';
-import { type AlertBudget, type AlertEvent, type AlertSegment } from '../../monitors/alert-event.ts';
-import { LIMIT_SIDES } from '../../monitors/rule.ts';
+import {
+  type AlertBudget,
+  type AlertEvent,
+  type AlertSegment,
+  LIMIT_SIDES,
+} from '../../monitors/alert-event.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { AlertLinks } from './alert-channel.ts';
 import { MINUTE_MS } from '../../domain/durations.ts';

@@ -1,6 +1,5 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../../monitors/mute.ts';
-import type { Detection } from '../../monitors/rule.ts';
 import type { AlertDelivery, PendingAlert } from '../../store/contracts/alert-deliveries.ts';
 import type { AlertMessage } from './alert-channel.ts';
 
@@ -90,7 +89,7 @@ function findCause({ status, series, budget, detector, ...event }: AlertEvent): 
   }
   const { tenant, agent, environment } = series;
   return JSON.stringify(
-    detector === ('scorer_errors' satisfies Detection['kind'])
+    detector === 'scorer_errors'
       ? [status, tenant, detector]
       : [status, tenant, agent, environment, event.serviceVersion, event.agentVersion],
   );
