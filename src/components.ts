@@ -11,6 +11,7 @@ import type { ExporterDefinition } from './outbound/exporters/exporter-definitio
 import { otlpExporter } from './outbound/exporters/otlp-definition.ts';
 import { webhookExporter } from './outbound/exporters/webhook-definition.ts';
 import { answerRelevancyDefinition } from './scorers/prebuilt/answer-relevancy/answer-relevancy-definition.ts';
+import { behaviourDefinition } from './scorers/prebuilt/behaviour/behaviour-definition.ts';
 import { biasDefinition } from './scorers/prebuilt/bias/bias-definition.ts';
 import { completenessDefinition } from './scorers/prebuilt/completeness/completeness-definition.ts';
 import { contentSimilarityDefinition } from './scorers/prebuilt/content-similarity/content-similarity-definition.ts';
@@ -42,6 +43,7 @@ import type { ScorerDefinition } from './scorers/scorer-definition.ts';
 
 /** Scorers that rules can name. */
 export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
+  behaviourDefinition,
   keywordCoverageDefinition,
   contentSimilarityDefinition,
   completenessDefinition,

@@ -59,7 +59,7 @@ receivers:
 #   - groups:
 #       - name: quality
 #         rules:
-#           - { alert: CoverageDropped, detector: drift, series: { scorer: keyword-coverage } }
+#           - { alert: ToolErrorsRose, detector: drift, series: { scorer: behaviour-tool-errors } }
 # alerts:
 #   slack: [{ name: on-call, url: "\${env:SLACK_HOOK}" }]
 

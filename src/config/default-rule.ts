@@ -10,8 +10,8 @@ export interface KnownScorer {
   findOptionFault?(options: Readonly<Record<string, unknown>>): string | undefined;
 }
 
-/** Scorers of the default rule: those that need no judge and no expectation. */
-const DEFAULT_CODE_SCORERS = ['keyword-coverage', 'content-similarity', 'tone', 'no-tool-errors'];
+/** Scorers of the default rule: what each run did. */
+const DEFAULT_CODE_SCORERS = ['behaviour'];
 
 /** Scorers added when SPANSCORE_JUDGE names a judge. */
 const DEFAULT_JUDGED_SCORERS = ['grounding'];

@@ -24,6 +24,8 @@ export interface ScorerParts {
   readonly needsJudge: boolean;
   /** Names of its score rows, for a scorer that writes several. */
   readonly rows?: readonly string[];
+  /** True for a scorer that compares a run with the past of its agent, and measures what the run took. */
+  readonly readsPast?: boolean;
   /** Completes "Measures …" in the documentation. */
   readonly measures: string;
   readonly options: Readonly<Record<string, DefinedOption>>;

@@ -1,3 +1,4 @@
+import type { AgentPastStore } from '../store/contracts/agent-pasts.ts';
 import type { RunStore } from '../store/contracts/runs.ts';
 import type { SessionStore } from '../store/contracts/sessions.ts';
 import type {
@@ -14,6 +15,7 @@ export interface ScoringStores {
   readonly spans: SpanSource;
   readonly decisions: DecisionStore;
   readonly scores: ScoreStore;
+  readonly agentPasts: AgentPastStore;
   readonly runs: RunStore;
   readonly sessions: SessionStore;
   readonly ruleVersions: RuleVersionStore;

@@ -12,6 +12,7 @@ import type { JudgeCallRecord } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
 import { createBudget } from './budget/budget.ts';
+import { createAgentPasts } from './attempt/agent-pasts.ts';
 import { createJudgeHealth } from './attempt/judge-health.ts';
 import { createJudgeReuses } from './attempt/judge-reuses.ts';
 import { createJudgeStock } from './attempt/judge-stock.ts';
@@ -131,6 +132,7 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
       monotonicMs,
     }),
     laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs: options.lookupWaitMs ?? 0 }),
+    agentPasts: createAgentPasts(stores.agentPasts, { monotonicMs, log }),
     flights: createSingleFlight(),
     ...createWriters(stores, options.commitPace),
     prices: ports.prices ?? {},

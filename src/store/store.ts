@@ -52,6 +52,7 @@ import { createRunStore } from './scores/runs.ts';
 import { createSessionStore } from './scores/sessions.ts';
 import { createScoreExport } from './scores/score-export.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
+import { createAgentPastStore } from './scores/agent-pasts.ts';
 import { createVersionSampleStore } from './scores/version-samples.ts';
 import { reopenTraces } from './spans/reopen-traces.ts';
 import { createSpanSink } from './spans/span-sink.ts';
@@ -138,6 +139,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     decisions: createDecisionStore(database),
     scores: createScoreStore(database),
     scoreExport: createScoreExport(database),
+    agentPasts: createAgentPastStore(database),
     runs: createRunStore(database),
     sessions: createSessionStore(database),
     lists: createListStore(database),

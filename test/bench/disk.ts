@@ -1,6 +1,7 @@
 /**
  * Disk that a store needs: traces of 8 spans with three code scorers, and a judged one on a fifth of them. Prints the bytes of each table
- * after its merges, and the sums from which `docs/capacity.md` is computed. `node test/bench/disk.ts [--traces 10000]`
+ * after its merges, and the sums from which `docs/capacity.md` is computed. `node test/bench/disk.ts [--traces 10000]
+ * [--scorers behaviour]`
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,10 +15,15 @@ import { buildText, createRandom } from './bench-requests.ts';
 import { head, row, shown } from './bench-table.ts';
 import { startTimedJudge } from './single-traces.ts';
 
-const { values } = parseArgs({ options: { traces: { type: 'string', default: '10000' } } });
+const { values } = parseArgs({
+  options: {
+    traces: { type: 'string', default: '10000' },
+    scorers: { type: 'string', default: 'content-similarity,keyword-coverage,tone' },
+  },
+});
 const traces = Number(values.traces);
 
-const CODE_SCORERS = ['content-similarity', 'keyword-coverage', 'tone'];
+const CODE_SCORERS = values.scorers.split(',');
 const JUDGED_RATE = 0.2;
 const TRACES_PER_REQUEST = 20;
 const LOOK_EVERY_MS = 1_000;

@@ -197,32 +197,32 @@ describe.each(PREBUILT_SCORERS)('the scorer $name of rules', (definition) => {
 });
 
 describe('the default rule', () => {
-  it('has the four scorers that need neither judge nor expectation, and all of them exist', async () => {
+  it('measures what each run did, without a judge', async () => {
     const { name, target, sample, scorers } = defaultRule(PREBUILT_SCORERS, undefined);
     expect({ name, target, sample, scorers }).toEqual({
       name: 'default',
       target: 'trace',
       sample: { rate: 1, always: [] },
-      scorers: ['keyword-coverage', 'content-similarity', 'tone', 'no-tool-errors'],
+      scorers: ['behaviour'],
     });
     for (const scorer of scorers) {
       const entry = PREBUILT_SCORERS.find((candidate) => candidate.name === scorer);
       expect(entry?.needsJudge).toBe(false);
       const result = await (await entry?.create({ judge: '', options: {} }))?.run(buildRun());
-      expect(result?.score).toBeTypeOf('number');
+      expect(result?.scores?.map((row) => row.name)).toContain('behaviour-answered');
     }
   });
 
   it('adds grounding under a daily budget where a judge was named', () => {
     const judge = { model: 'openai/gpt-5-mini', hasPrice: true };
     const { scorers, budget } = defaultRule(PREBUILT_SCORERS, judge);
-    expect(scorers.slice(4)).toEqual(['grounding']);
+    expect(scorers.slice(1)).toEqual(['grounding']);
     expect(budget?.perDay).toBeGreaterThan(0);
   });
 
   it('adds grounding without a budget where the judge has no price', () => {
     const { scorers, budget } = defaultRule(PREBUILT_SCORERS, { model: 'local/qwen3', hasPrice: false });
-    expect(scorers.slice(4)).toEqual(['grounding']);
+    expect(scorers.slice(1)).toEqual(['grounding']);
     expect(budget).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MEASURES, nameMeasure } from '../../src/domain/behaviour/measures.ts';
 import { describe, expect, it } from 'vitest';
 import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
 import { testLong } from '../support/loops.ts';
@@ -57,15 +58,15 @@ describe('serve', () => {
     }
     await expect
       .poll(async () => jsonLines((await cli('explain', TRACE)).stdout), { timeout: 180_000, interval: 1000 })
-      .toEqual(
-        ['content-similarity', 'keyword-coverage', 'no-tool-errors', 'tone'].map((scorer) =>
-          expect.objectContaining({ rule: 'default', scorer, status: 'scored' }),
-        ),
-      );
-    const scores = jsonLines((await cli('scores')).stdout);
+      .toEqual([expect.objectContaining({ rule: 'default', scorer: 'behaviour', status: 'scored' })]);
+    const scores = jsonLines((await cli('scores')).stdout) as { scorer: string }[];
     const doctor = await cli('doctor');
 
-    expect(scores).toHaveLength(4);
+    expect(scores.map(({ scorer }) => scorer).toSorted()).toEqual(
+      MEASURES.filter((measure) => measure !== 'path')
+        .map(nameMeasure)
+        .toSorted(),
+    );
     expect(doctor.code).toBe(0);
     expect(doctor.stdout).toContain(`running serve (pid ${announced.pid})`);
 
@@ -142,7 +143,7 @@ describe('serve', () => {
 });
 
 describe('demo', () => {
-  it('scores four traces, and names the claim that contradicts the tool', async () => {
+  it('scores four traces, and names the claim that contradicts the tool and the run whose tool failed', async () => {
     const { code, stdout } = await runCli(['demo', '--json']);
     const rows = jsonLines(stdout) as {
       traceId: string;
@@ -154,6 +155,12 @@ describe('demo', () => {
 
     expect(code).toBe(0);
     expect(new Set(rows.map((row) => row.traceId)).size).toBe(4);
+    expect(rows.filter(({ scorer }) => scorer === 'behaviour-answered').map(({ score }) => score)).toEqual([
+      1, 1, 1, 1,
+    ]);
+    expect(rows.filter(({ scorer, score }) => scorer === 'behaviour-tool-errors' && score > 0)).toEqual([
+      expect.objectContaining({ score: 1, reason: 'get_weather' }),
+    ]);
     expect(hallucinated).toEqual([
       expect.objectContaining({ score: 0.5, reason: expect.stringContaining('The sky is sunny') }),
     ]);

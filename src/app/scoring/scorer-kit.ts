@@ -92,7 +92,8 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
   const timeout = entry?.limits?.timeout;
   try {
     const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
-    return { name, scorer, timeoutMs: timeout === undefined ? undefined : durationMs(timeout) };
+    const timeoutMs = timeout === undefined ? undefined : durationMs(timeout);
+    return { name, scorer, timeoutMs, readsPast: prebuilt.readsPast };
   } catch (cause) {
     throw new ConfigError(`scorers.${name}: ${readErrorMessage(cause)}`, {}, cause);
   }

@@ -6,6 +6,12 @@ import type { SpooledTrace, TraceSpool } from './trace-spool.ts';
 /** Age of the last span of a recorded trace, longer than any wait: the trace counts as complete. */
 const QUIET_MS = DAY_MS;
 
+/** Nothing is stored, so no run is known and no agent has a past. */
+const NO_RUNS: Pick<ScoringStores, 'runs' | 'agentPasts'> = {
+  runs: { ofTraces: async () => new Map(), readUntil: async () => new Map(), write: async () => undefined },
+  agentPasts: { read: async () => new Map() },
+};
+
 /** Nothing is stored, so no budget knows the calls. */
 const NO_JUDGE_CALLS: ScoringStores['judgeCalls'] = {
   write: async () => undefined,
@@ -59,7 +65,7 @@ export function createSpoolStores(spool: TraceSpool, nowMs: number): ScoringStor
       write: nothing,
       list: none,
     },
-    runs: { ofTraces: async () => new Map(), readUntil: async () => new Map(), write: nothing },
+    ...NO_RUNS,
     sessions: {
       undecided: none,
       activity: nothing,

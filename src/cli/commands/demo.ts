@@ -20,7 +20,7 @@ import { sleep } from '../../domain/waits.ts';
 const POLL_EVERY_MS = 200;
 /** Deadline of the demonstration. Scoring takes a few seconds; beyond this something else is wrong. */
 const DEADLINE_MS = 90_000;
-const SCORERS = ['hallucination', 'faithfulness', 'keyword-coverage', 'content-similarity', 'no-tool-errors'];
+const SCORERS = ['behaviour', 'hallucination', 'faithfulness'];
 
 export const registerDemo: RegisterCommand = (program, bind) => {
   program
@@ -101,7 +101,8 @@ async function watch(
     for (const score of [...scores.values()].flat()) {
       if (!printed.has(score.scoreId)) {
         printed.add(score.scoreId);
-        await context.out.item(scoreJson(score), () => showScore(findScenarioName(score.traceId), score));
+        const show = () => showScore(findScenarioName(score.traceId), score);
+        await (context.out.json || isInStory(score) ? context.out.item(scoreJson(score), show) : undefined);
       }
     }
     if (keys.every((key) => isDecided(decisions.get(joinTraceKey(key)) ?? []))) {
@@ -150,17 +151,24 @@ function notInTimeError(decisions: readonly Decision[]): AppError {
   );
 }
 
+/** Measures of the demonstration's story; `--json` prints all rows. */
+const STORY = new Set(['answered', 'tool-errors', 'repeats'].map((measure) => `behaviour-${measure}`));
+
+function isInStory({ scorer }: Score): boolean {
+  return STORY.has(scorer) || !scorer.startsWith('behaviour-');
+}
+
 function showScore(scenario: string, score: Score): string {
   const value = Number.isInteger(score.score) ? String(score.score) : score.score.toFixed(2);
   const reason = score.reason === '' ? '' : `  ${cleanLine(score.reason, 300)}`;
   const found = score.verdicts
     .filter((verdict) => verdict.verdict === 'yes' && score.scorer === 'hallucination')
     .map((verdict) => `\n      claim not backed by the tools: "${cleanLine(verdict.statement)}"`);
-  return `  ${scenario.padEnd(14)} ${score.scorer.padEnd(19)} ${value.padEnd(5)}${reason}${found.join('')}`;
+  return `  ${scenario.padEnd(14)} ${score.scorer.padEnd(21)} ${value.padEnd(5)}${reason}${found.join('')}`;
 }
 
 function showDecision(scenario: string, decision: Decision): string {
-  return `  ${scenario.padEnd(14)} ${decision.scorer.padEnd(19)} ${decision.status}: ${cleanLine(decision.reason, 200)}`;
+  return `  ${scenario.padEnd(14)} ${decision.scorer.padEnd(21)} ${decision.status}: ${cleanLine(decision.reason, 200)}`;
 }
 
 const NEXT_STEPS = `

@@ -125,7 +125,12 @@ async function* readPages({ store }: App, filter: ScoreFilter): AsyncGenerator<r
 }
 
 export function scoreText(score: number): string {
-  return Number.isInteger(score) ? String(score) : score.toFixed(3);
+  const isTiny = Math.abs(score) < 0.001;
+  return Number.isInteger(score)
+    ? String(score)
+    : isTiny
+      ? String(Number(score.toPrecision(2)))
+      : score.toFixed(3);
 }
 
 /** Formats a score on two lines: the value and the reason. */

@@ -1,4 +1,5 @@
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
+import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
 import { endUnixNano } from '../../domain/trace/span.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import type { SpanFacts } from '../normalised-span.ts';
@@ -6,9 +7,6 @@ import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import type { Block } from './transcript.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Tools by which a framework makes the model return its answer: their arguments are output, not evidence. */
-export const ANSWER_TOOLS = new Set(['final_result', 'final_answer', 'finish']);
 
 /** Names of tools whose results may be documents. */
 const SEARCH_TOOL = /search|retriev|lookup|knowledge/i;

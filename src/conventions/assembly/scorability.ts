@@ -1,10 +1,11 @@
 import type { NotScorableReason } from '../../domain/trace/agent-run.ts';
+import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
 import { isCutFinish, type Halt } from '../../domain/trace/halt.ts';
 import { endUnixNano } from '../../domain/trace/span.ts';
 import type { ContentField, Hidden, NormalPart, SpanFacts } from '../normalised-span.ts';
 import { contentAdvice } from '../advice/content-switches.ts';
 import type { Call } from './call-index.ts';
-import { ANSWER_TOOLS, findError, memberNodes } from './run-fields.ts';
+import { findError, memberNodes } from './run-fields.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { type Block, readAnswer, type Transcript } from './transcript.ts';

@@ -1,4 +1,6 @@
 export * from '../checks/index.ts';
+export { createBehaviourScorer } from './behaviour/behaviour-scorer.ts';
+export type { BehaviourResults, BehaviourRunInput } from './behaviour/behaviour-scorer.ts';
 export { createCompletenessScorer } from './completeness/completeness-scorer.ts';
 export type { CompletenessResults } from './completeness/completeness-scorer.ts';
 export { createContentSimilarityScorer } from './content-similarity/content-similarity-scorer.ts';

@@ -4,6 +4,7 @@ import type { RedactionOptions } from '../../judge/redaction/redaction.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 import type { RecordedAttempt } from './attempt-result.ts';
 import type { Budget } from '../budget/budget.ts';
+import type { AgentPasts } from './agent-pasts.ts';
 import type { JudgeHealth } from './judge-health.ts';
 import type { JudgeReuses } from './judge-reuses.ts';
 import type { JudgeStock } from './judge-stock.ts';
@@ -30,6 +31,7 @@ export interface AttemptContext {
   readonly reuses: JudgeReuses;
   readonly judgeStock: JudgeStock;
   readonly laterScores: LaterScores;
+  readonly agentPasts: AgentPasts;
   readonly flights: SingleFlight<RecordedAttempt>;
   /** Aborts judge calls: the traces under way stay undecided. */
   readonly signal: AbortSignal | undefined;

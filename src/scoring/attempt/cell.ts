@@ -1,6 +1,6 @@
 import type { Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
-import { computeEvidenceHash } from '../read/evidence.ts';
+import { computeEvidenceHash, computeTotalsHash } from '../read/evidence.ts';
 import { planCell, type CellPlan } from './plan-cell.ts';
 import type { PreparedScorer } from '../select/rule.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
@@ -57,8 +57,8 @@ export function buildCells(
   target: ScoringTarget,
   mode: ScoringMode,
 ): Cell[] {
-  const hash = computeEvidenceHash(target.run);
   return selected.scorers.map((bound) => {
+    const hash = bound.readsPast === true ? computeTotalsHash(target.run) : computeEvidenceHash(target.run);
     const scores = task.existing.filter((score) => isScoreOfCell(score, { target, bound, selected }));
     const existing = scores.filter(({ fingerprint }) => fingerprint === bound.fingerprint);
     const prior = selected.prior.find((row) => row.targetId === target.targetId && row.scorer === bound.name);

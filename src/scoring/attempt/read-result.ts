@@ -33,7 +33,9 @@ export function readResult(bound: BoundScorer, result: ScorerRunResult): Attempt
     const which = bad.name === '' ? 'the score' : `the score ${bad.name}`;
     return failScorer(bound, `${which} is ${String(bad.score)}, not a finite number`);
   }
-  const outside = values
+  // The range of a measure comes from the past of its agent: a run may exceed it.
+  const limited = bound.readsPast === true ? [] : values;
+  const outside = limited
     .map(({ name, score, range }) =>
       describeOutside(name === '' ? bound.name : `${bound.name}.${name}`, score, range),
     )

@@ -10,6 +10,7 @@ import { limitTries } from './limit-tries.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { sumCost, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
 import { buildScorerInput } from './scorer-input.ts';
+import { readRunFacts } from './run-facts.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
 import type { RecordContext } from '../record/record-context.ts';
 import type { AttemptContext } from './attempt-context.ts';
@@ -125,8 +126,10 @@ export function findStock(
   return guest ?? (isJudged ? judgeStock : null);
 }
 
-function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Promise<ScorerAttempt> {
-  return attemptScorer(cell.bound, buildScorerInput(cell.target, mode.source, scoreId), {
+async function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Promise<ScorerAttempt> {
+  const facts = cell.bound.readsPast === true ? await readRunFacts(cell, context) : {};
+  const input = { ...buildScorerInput(cell.target, mode.source, scoreId), ...facts };
+  return attemptScorer(cell.bound, input, {
     judgeScope: context.judgeScope,
     redaction: context.redaction,
     timeoutMs: context.scorerTimeoutMs,

@@ -15,6 +15,11 @@ export function computeEvidenceHash(run: AgentRun): string {
   return hash;
 }
 
+/** Computes the hash of the evidence with what the run took: later spans may change its times and its tokens alone. */
+export function computeTotalsHash(run: AgentRun): string {
+  return hashValue([computeEvidenceHash(run), run.usage, run.startedAt, run.endedAt]);
+}
+
 /** Hashes by run: a run of fifty thousand tool calls takes seconds to hash, and every rule needs the hash. */
 const hashes = new WeakMap<AgentRun, string>();
 

@@ -124,7 +124,8 @@ function buildScoreRow(
     fingerprint: bound.fingerprint,
     promptVersion: bound.scorer.promptVersion ?? '',
     ...listValueColumns(value),
-    reason: noteCut(value.reason, target),
+    // A measure tells a cut answer by itself, and its reason is read again.
+    reason: bound.readsPast === true ? value.reason : noteCut(value.reason, target),
     scoredAt: nowMs,
     stratum: origin.stratum,
     inclusionProbability: origin.inclusionProbability,
@@ -166,7 +167,7 @@ export function buildScoreId(
  * Formats the scorer column of a value: the scorer's name for its own score (`valueName` is ''). For a further score, its name
  * where that begins with the scorer's (`grounding-faithfulness` of `grounding`), else `<scorer>/<name>`.
  */
-function formatScoreName(scorer: string, valueName: string): string {
+export function formatScoreName(scorer: string, valueName: string): string {
   if (valueName === '' || valueName.startsWith(`${scorer}-`)) {
     return valueName === '' ? scorer : valueName;
   }

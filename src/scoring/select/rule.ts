@@ -17,6 +17,8 @@ export interface BoundScorer {
   readonly range?: readonly [number, number] | undefined;
   /** Time limit of one run, milliseconds. Absent: the limit of all scorers. */
   readonly timeoutMs?: number | undefined;
+  /** True: it gets what the run took, and the past of its agent. */
+  readonly readsPast?: boolean | undefined;
   /** Runs in child processes. Set for such a scorer: it has places and a timer of its own. */
   readonly guest?: RunStock | undefined;
 }

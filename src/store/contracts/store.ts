@@ -1,5 +1,6 @@
 import type { MonitorStore } from '../../monitors/monitor-store.ts';
 import type { AuditStore, CookieKeyStore } from './access.ts';
+import type { AgentPastStore } from './agent-pasts.ts';
 import type { AggregateReads } from './aggregates/aggregate-reads.ts';
 import type { AggregateStore } from './aggregates/aggregates.ts';
 import type { ComparedScoreStore } from './aggregates/compared-scores.ts';
@@ -106,6 +107,8 @@ export interface Store {
   readonly decisions: DecisionStore;
   readonly scores: ScoreStore;
   readonly scoreExport: ScoreExport;
+  /** Pasts of agents by their scores of `behaviour`. */
+  readonly agentPasts: AgentPastStore;
   readonly runs: RunStore;
   readonly sessions: SessionStore;
   readonly lists: ListStore;

@@ -115,7 +115,7 @@ describe('live scoring of a table that the Collector writes', () => {
 
   test('replaces a score when a span comes late, and asks no judge for one that comes twice', async () => {
     await fresh();
-    const scorer = judged('j', (input) => ({ score: input.context!.length }));
+    const scorer = judged('j', (input) => ({ score: input.context!.length / 2 }));
     await startLoop([buildRule([scorer])]);
     const traceId = newTraceId();
     const run = recentRun(traceId);
@@ -125,7 +125,7 @@ describe('live scoring of a table that the Collector writes', () => {
     const now = BigInt(Date.now() - 2_000) * 1_000_000n;
     await tables.addSpans([{ ...lateToolSpan(traceId), startUnixNano: now, durationNano: 1_000_000n }]);
     await until(async () => (await listScores(traceId))[0]?.revision === 2);
-    expect(await listScores(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
+    expect(await listScores(traceId)).toMatchObject([{ score: 1, revision: 2 }]);
     expect(scorer.inputs).toHaveLength(2);
   });
 

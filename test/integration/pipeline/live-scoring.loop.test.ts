@@ -277,7 +277,7 @@ describe('live scoring on the engine', () => {
 
   test('replaces a score when a tool result comes late, and asks no judge for a resent span', async () => {
     await freshStore();
-    const scorer = judged('j', (input) => ({ score: input.context!.length }));
+    const scorer = judged('j', (input) => ({ score: input.context!.length / 2 }));
     const rule = buildRule([scorer]);
     await startLoop([rule]);
     const traceId = newTraceId();
@@ -286,7 +286,7 @@ describe('live scoring on the engine', () => {
     const late = lateToolSpan(traceId);
     await ingest(store, [late]);
     await until(async () => (await listDecisions(traceId))[0]?.revision === 2);
-    expect(await listScores(traceId)).toMatchObject([{ score: 2, revision: 2 }]);
+    expect(await listScores(traceId)).toMatchObject([{ score: 1, revision: 2 }]);
     const [before] = await listDecisions(traceId);
     await ingest(store, [late]);
     await until(async () => (await listDecisions(traceId))[0]!.evidenceUntil > before!.evidenceUntil);

@@ -67,7 +67,7 @@ const readDecisions = (sessionId: string) => store.sessions.decisions('', [build
 describe('sessions on the engine', () => {
   test('are scored as one conversation when they are idle, and again after a new turn', async () => {
     store = await openEmptied(base.options);
-    const scorer = new CountingScorer('a', ({ output }) => ({ score: (output as unknown[]).length }));
+    const scorer = new CountingScorer('a', ({ output }) => ({ score: (output as unknown[]).length / 4 }));
     const ofTraces = new CountingScorer('b');
     await startLoops([onSessions(scorer), buildRule([ofTraces], { name: 't' })]);
     const session = randomUUID();
@@ -77,7 +77,7 @@ describe('sessions on the engine', () => {
     await until(async () => (await readDecisions(session)).length > 0);
     expect(await readScores(session)).toMatchObject([
       {
-        score: 2,
+        score: 0.5,
         target: 'session',
         targetId: session,
         sessionId: session,
@@ -92,7 +92,7 @@ describe('sessions on the engine', () => {
 
     await say(session, 'Thank you.', 'You are welcome.', startMs + 2_000);
     await until(async () => (await readScores(session))[0]?.revision === 2);
-    expect(await readScores(session)).toMatchObject([{ score: 3, completeness: 'complete' }]);
+    expect(await readScores(session)).toMatchObject([{ score: 0.75, completeness: 'complete' }]);
     expect(scorer.inputs).toHaveLength(2);
     expect(ofTraces.inputs).toHaveLength(3);
     const key = { tenant: '', traceId: first };

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KnownScorer } from '../../../src/config/default-rule.ts';
 
-/** Scorers as a registry lists them: two in code, two with a judge. */
+/** Scorers as a registry lists them: three in code, three with a judge. */
 export const KNOWN_SCORERS: readonly KnownScorer[] = [
+  { name: 'behaviour', needsJudge: false },
   { name: 'keyword-coverage', needsJudge: false },
   { name: 'content-similarity', needsJudge: false },
   { name: 'hallucination', needsJudge: true },

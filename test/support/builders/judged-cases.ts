@@ -69,7 +69,11 @@ export function buildRun(material: Material = {}): ScorerRunInput {
 }
 
 /** Named scores that stand for a result without a score of its own. */
-const SCORES: ReadonlySet<string> = new Set(['grounding-faithfulness', 'panel-grounding']);
+const SCORES: ReadonlySet<string> = new Set([
+  'grounding-faithfulness',
+  'panel-grounding',
+  'behaviour-answered',
+]);
 
 /** Returns the score of a result: the single score, or the named scores when the result has only those. */
 export function findScore(result: Awaited<ReturnType<Scorer['run']>>): number | undefined {

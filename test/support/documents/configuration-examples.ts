@@ -40,7 +40,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   tone-of-voice: { module: ./tone-of-voice.ts, higherIsBetter: true, range: [0, 1] }`,
   rules: `rules:
   - name: production
-    scorers: [keyword-coverage, content-similarity]
+    scorers: [behaviour, completeness]
     where: { service: [weather], environment: production, attributes: { customer.tier: gold } }
     sample: { rate: 0.1, always: [error, tool-error, { slow: 10s }, { costly: 0.05 }, { newVersion: 100 }] }
   - name: long-answers
@@ -61,8 +61,8 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
       - name: quality
         interval: 5m
         rules:
-          - { alert: CoverageDropped, detector: drift, series: { scorer: keyword-coverage } }
-          - { alert: CoverageLow, detector: floor, minimum: 0.6, series: { scorer: keyword-coverage } }`,
+          - { alert: ToolErrorsRose, detector: drift, series: { scorer: behaviour-tool-errors } }
+          - { alert: FewAnswers, detector: floor, minimum: 0.9, series: { scorer: behaviour-answered } }`,
   alerts: `alerts:
   alertmanager: [http://127.0.0.1:9093]
   webhook: [{ url: "\${env:ALERT_HOOK}", secret: "\${env:HOOK_SECRET}" }]

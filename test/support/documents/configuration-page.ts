@@ -12,7 +12,7 @@ const INTRODUCTION = `# Configuration
 # spanscore.config.yaml
 rules:
   - name: production
-    scorers: [keyword-coverage, tone, no-tool-errors]
+    scorers: [behaviour, no-tool-errors]
     where: { environment: production }
     sample: { rate: 0.2, always: [error] }
 \`\`\`

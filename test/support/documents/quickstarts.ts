@@ -58,7 +58,7 @@ export function comparableLines(lines: readonly string[]): string[] {
       line
         .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
         .replaceAll(/\b[0-9a-f]{32}\b/g, '<trace>')
-        .replaceAll(/\b[\d.]+ m?s\b/g, '<duration>'),
+        .replaceAll(/\b[\d.]+ m?s\b|(?<=behaviour-duration )[\d.]+/g, '<duration>'),
     )
     .toSorted();
 }

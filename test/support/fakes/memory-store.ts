@@ -1,3 +1,4 @@
+import type { AgentPast } from '../../../src/domain/behaviour/measures.ts';
 import { compareValues } from '../../../src/domain/compare-values.ts';
 import { decisionVersion, isHeldBack, isLiveRule, type Decision } from '../../../src/domain/decision.ts';
 import { scoreVersion, type Score } from '../../../src/domain/score.ts';
@@ -123,7 +124,11 @@ export class MemoryStore {
     count: async (query) => this.#toRepair(query).length,
   };
 
+  /** Pasts of agents, by `joinAgentKey`. */
+  readonly agentPasts = new Map<string, AgentPast>();
+
   readonly stores: ScoringStores = {
+    agentPasts: { read: async () => this.agentPasts },
     spans: {
       nowMs: async () => this.clockMs + this.skewMs,
       arrivals: async (fromMs, toMs) => {

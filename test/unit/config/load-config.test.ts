@@ -17,7 +17,7 @@ describe('loadConfig without a file', () => {
     expect(config.rules).toEqual([
       {
         name: 'default',
-        scorers: ['keyword-coverage', 'content-similarity'],
+        scorers: ['behaviour'],
         target: 'trace',
         sample: { rate: 1, always: [] },
       },
@@ -29,7 +29,7 @@ describe('loadConfig without a file', () => {
     const { config, notes } = await load({}, { variables: { SPANSCORE_JUDGE: 'openai/gpt-5-mini' } });
 
     expect(config.judges.default).toBe('openai/gpt-5-mini');
-    expect(config.rules[0]?.scorers).toEqual(['keyword-coverage', 'content-similarity', 'grounding']);
+    expect(config.rules[0]?.scorers).toEqual(['behaviour', 'grounding']);
     expect(config.rules[0]?.budget).toEqual({ perDay: 1 });
     expect(notes[0]).toMatch(/openai\/gpt-5-mini.*1 USD a day/);
   });

@@ -125,7 +125,7 @@ export const CHECK_PAGES: readonly ScorerPage[] = [
   pageOf('no-tool-errors', {
     title: 'checks.noToolErrors',
     kind: 'check',
-    when: 'every agent with tools; on in the default rule',
+    when: 'every agent with tools',
     input: TOOLS,
     formula: '1 when every call has a result and none failed, else 0',
     seven: NEVER,

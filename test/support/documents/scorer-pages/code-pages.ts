@@ -3,9 +3,21 @@ import type { ScorerPage } from './scorer-page.ts';
 
 /** Scorers without a judge. */
 export const CODE_PAGES: readonly ScorerPage[] = [
+  pageOf('behaviour', {
+    kind: 'code',
+    when: 'every agent: it is the default rule. One row for each measure',
+    input: 'output of the run; tokens, duration and models of its spans',
+    formula:
+      "`behaviour-tokens`; `behaviour-cost` in USD, without a row if the price is unknown; `behaviour-duration` in seconds; `behaviour-steps` = model calls with their tools, and the reason names the tools in order; `behaviour-tool-calls`; `behaviour-tool-errors` = calls with an error; `behaviour-repeats` = calls equal to an earlier one, by tool and arguments; `behaviour-answer-length` in characters; `behaviour-answered` = 1, or 0 if the run ends with a tool or without output (`none`), or if its answer is `empty`, was `cut` at the output limit, or begins with a common form of a `refusal` (13 languages, answers up to 1,500 characters); `behaviour-path` = surprise of the order of the tools in nats a step, by the runs of the agent in the last week, from 20 runs on. Higher is better for `answered` alone. A range begins at 0 and ends at three times the upper quartile of the agent's last week; it changes only if it is wrong by half, and begins with a fixed value before 20 runs. A score may exceed it",
+    seven: 'the measure itself, in its unit: 0.7 s, 0.7 USD',
+    cost: COSTS.none,
+    factory: 'createBehaviourScorer',
+    args: '',
+    because: 'the run called one tool, without an error, and answered',
+  }),
   pageOf('keyword-coverage', {
     kind: 'code',
-    when: 'a first check of relevance without cost; on in the default rule',
+    when: 'a first check of relevance without cost',
     input: 'texts of the input and of the answer',
     formula:
       'keywords found / keywords; 1 for a question without keywords. Keywords are words of any script without English stop words, numbers, punctuation and symbols',
@@ -17,7 +29,7 @@ export const CODE_PAGES: readonly ScorerPage[] = [
   }),
   pageOf('content-similarity', {
     kind: 'code',
-    when: 'answers that should repeat their input, such as corrections; on in the default rule',
+    when: 'answers that should repeat their input, such as corrections',
     input: 'texts of the input and of the answer',
     formula: 'Dice coefficient: 2 * common letter pairs / letter pairs of both, without white space',
     seven: 'most of the wording is shared',
@@ -52,7 +64,7 @@ export const CODE_PAGES: readonly ScorerPage[] = [
   }),
   pageOf('tone', {
     kind: 'code',
-    when: 'agents that need a certain tone, in English; on in the default rule',
+    when: 'agents that need a certain tone, in English',
     input: 'answer',
     formula:
       'without a reference: 1 - variance of the sentiment of the sentences. With a reference: 1 - difference of the sentiments. Not below 0. The sentiment comes from word lists (AFINN-165) and emoji',

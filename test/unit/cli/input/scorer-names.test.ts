@@ -48,7 +48,7 @@ describe('names of scorers', () => {
     expect(() => requireScorers(['retired'], config)).toThrow('there is no scorer retired; the scorers are ');
   });
 
-  it.each(PREBUILT_SCORERS.filter(({ rows }) => rows !== undefined))(
+  it.each(PREBUILT_SCORERS.filter(({ rows, needsJudge }) => needsJudge && rows !== undefined))(
     'declared for the rows of $name are those that it writes',
     async ({ name, rows }) => {
       const judged = JUDGED_CASES.find((candidate) => candidate.name === name) as JudgedCase;

@@ -20,4 +20,10 @@ describe('the result of a scorer', () => {
   it.each([0, 1, 0.1 + 0.2, 1.0000000000000002])('with the score %d in its range is a score', (score) => {
     expect(readResult(bound, { score })).toMatchObject({ status: 'scored', values: [{ score }] });
   });
+
+  it('with a score beyond the range of the past of its agent is a score', () => {
+    const measured = { name: 'behaviour', scorer: { labels: [] }, readsPast: true } as never;
+    const scores = [{ name: 'behaviour-repeats', score: 6, range: [0, 2] as const }];
+    expect(readResult(measured, { scores })).toMatchObject({ status: 'scored', values: [{ score: 6 }] });
+  });
 });
