@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openStore } from '../../src/store/store.ts';
-import { alertOfScorer, resolvedEvent } from '../support/builders/an-alert.ts';
+import { alertOfScorer, anAlert, resolvedEvent } from '../support/builders/an-alert.ts';
 import { startHttpReceiver, type HttpReceiver } from '../support/fakes/http-receiver.ts';
 import { ServeFolder } from '../support/processes/serve-process.ts';
 import { describeLong, loops } from '../support/loops.ts';
@@ -13,9 +13,11 @@ import { testStore, type TestStore } from '../support/store/store-rows.ts';
 const EVERY = loops(5, 1);
 const SENDER = fileURLToPath(new URL('../support/processes/alert-sender.ts', import.meta.url));
 const version = { serviceVersion: '1.2.3' };
-const refused = alertOfScorer('refused');
+/** Alerts of agents of their own, so that each gets a message of its own. */
+const ofAgent = (scorer: string) => anAlert({ series: { ...anAlert().series, scorer, agent: scorer } });
+const refused = ofAgent('refused');
 const mates = [alertOfScorer('a', version), alertOfScorer('b', version)] as const;
-const incident = alertOfScorer('c');
+const incident = ofAgent('c');
 
 // A process for each step, or two starts of `serve`, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 900_000 });

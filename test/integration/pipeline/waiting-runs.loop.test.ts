@@ -81,7 +81,8 @@ test.each([
     chatSpan('say', { output: said }, { traceId, parent: 'shop', at: 300 }),
   ]);
   await until(async () => (await listScores(traceId)).length > 0);
-  await until(async () => (await listDecisions(traceId)).join() === 'scored');
+  // The row of the whole rule withdraws its earlier verdict.
+  await until(async () => (await listDecisions(traceId)).join() === 'scored superseded,scored');
   expect(await listScores(traceId)).toEqual(['done']);
   expect(scorer.inputs).toHaveLength(1);
 });
