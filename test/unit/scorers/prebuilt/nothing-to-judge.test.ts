@@ -97,3 +97,16 @@ describe('an output that no answer can be read from', () => {
     expect(model.calls[0]?.prompt).toContain('Good day.');
   });
 });
+
+it.each([
+  [['It rains.', 'you fool'], 1],
+  [['you fool'], 0],
+])('toxicity counts no passage that does not stand in the answer: %j', async (toxic, score) => {
+  const result = await prebuilt
+    .createToxicityScorer({ model: judge({ json: { toxic, fair: [] } }), options: { reason: false } })
+    .run(buildRun());
+  expect(result.score).toBe(score);
+  expect(result.verdicts?.map(({ statement }) => statement) ?? []).toEqual(
+    toxic.filter((passage) => passage === 'It rains.'),
+  );
+});
