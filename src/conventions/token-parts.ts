@@ -24,10 +24,13 @@ const MAX_DEPTH = 3;
 /** Reads the parts from attributes of usage. Every emitter has its own names, so their words count. */
 export function partsAmong(attributes: Attributes): TokenParts {
   const counts: Record<string, unknown> = {};
-  for (const [key, value] of attributes) {
+  for (const key of attributes.keys()) {
     const name = USAGE_KEY.exec(key)?.[1];
-    if (name !== undefined) {
-      counts[name] = name.endsWith('details') ? (parseStructure(value)?.value ?? value) : value;
+    const isNested = name?.endsWith('details') === true;
+    if (name !== undefined && (isNested || findPart(name) !== undefined)) {
+      // Asked for by its key, so that it counts as an attribute that is read.
+      const value = attributes.get(key) ?? '';
+      counts[name] = isNested ? (parseStructure(value)?.value ?? value) : value;
     }
   }
   return partsIn(counts);
