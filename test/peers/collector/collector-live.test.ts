@@ -49,7 +49,7 @@ describe.skipIf('missing' in program)(
           return rows.map(({ Scorer, Status }) => `${Scorer}: ${Status}`);
         };
         await until(
-          async () => (await statuses()).includes('content-similarity: scored'),
+          async () => (await statuses()).includes('behaviour: scored'),
           SCORED_MS,
           () => folder?.output.slice(-2_000),
         );
