@@ -41,7 +41,7 @@ async function startFleet(judge: JudgeServer, perDayUsd: number): Promise<ServeA
   const config = {
     judges: {
       default: 'local/judge',
-      providers: { local: { baseURL: judge.baseUrl } },
+      providers: { local: { baseURL: judge.baseUrl, concurrency: 16 } },
       prices: { 'local/judge': PRICE },
     },
     rules: [{ name: 'all', scorers: ['hallucination'], budget: { perDay: perDayUsd } }],

@@ -29,7 +29,7 @@ afterAll(async () => {
 
 function serveFolder(config: Record<string, unknown>): ServeFolder {
   const folder = new ServeFolder({
-    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } } },
+    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl, concurrency: 16 } } },
     rules: [{ name: 'all', scorers: ['hallucination'] }],
     ...config,
   });

@@ -37,7 +37,7 @@ function serveFolder(config: Record<string, unknown>): ServeFolder {
 const judged = (model: string, scorers: readonly string[] = ['hallucination'], path = '') => ({
   judges: {
     default: `local/${model}`,
-    providers: { local: { baseURL: judge.baseUrl.replace('/v1', `${path}/v1`) } },
+    providers: { local: { baseURL: judge.baseUrl.replace('/v1', `${path}/v1`), concurrency: 16 } },
   },
   rules: [{ name: 'all', scorers }],
 });

@@ -34,7 +34,7 @@ beforeAll(async () => {
   folder = new ServeFolder({
     receivers: { otlp: { http: at(http), grpc: at(grpc) } },
     api: at(api),
-    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl } } },
+    judges: { default: 'local/judge', providers: { local: { baseURL: judge.baseUrl, concurrency: 16 } } },
     rules: [{ name: 'all', scorers: ['hallucination'] }],
   });
   const findEngine = (ownerPid: number): number | undefined => {
