@@ -255,7 +255,7 @@ function showState(status: MonitorStatus): string {
   return `mean ${shown(mean)}, ${expected}, n ${scores}`;
 }
 
-/** What the limit of a detector limits. */
+/** Words for the limit of each detector that has one. */
 const LIMITS: ReadonlyMap<string, string> = new Map([
   ['floor', 'at least'],
   ['threshold', 'at least'],

@@ -246,7 +246,7 @@ function* recoverFromInputs(
   }
 }
 
-/** Computes the key of a message. Results that a model receives without the question are new ones, also under an id of before. */
+/** Computes the key of a message. Results that a model receives without the question are new ones, also under an id that occurred before. */
 function keyInTurn(message: NormalMessage, input: SplitInput | undefined): string {
   const results = input?.turn.length === 0 ? message.parts.filter((part) => part.type === 'tool-result') : [];
   return messageKey(message) + results.map(({ result }) => canonicalJson(result ?? null)).join('');

@@ -30,7 +30,7 @@ export interface MeasurePast {
   readonly scoreMax: number;
 }
 
-/** How often one step of an agent followed another in the last week. '' is the begin and the end of a run. */
+/** Counts of each step of an agent after another in the last week. '' is the begin and the end of a run. */
 export interface Transitions {
   readonly runs: number;
   /** Numbers of next steps, by the step before. */
@@ -39,7 +39,7 @@ export interface Transitions {
   readonly steps: number;
 }
 
-/** What the runs of an agent gave in the last week. */
+/** Measures of the runs of an agent in the last week. */
 export interface AgentPast {
   readonly measures: ReadonlyMap<Measure, MeasurePast>;
   readonly transitions: Transitions;

@@ -14,7 +14,7 @@ export const MAX_AGENTS = 2_000;
 /** Different paths of an agent that are read, the most frequent first. */
 export const MAX_PATHS = 100;
 
-/** What the scores of `behaviour` of the last week say about each agent. */
+/** Past of each agent, from the scores of `behaviour` of the last week. */
 export interface AgentPastStore {
   /**
    * Reads the pasts, keyed by `joinAgentKey`. Reads the rows of a week: a caller keeps the result.

@@ -30,7 +30,7 @@ export interface BehaviourRunInput extends AgentRunInput {
   readonly costUsd?: number | null;
   /** Reason why the model stopped, as its provider names it: `length`, `max_tokens`. */
   readonly finishReason?: string;
-  /** What the runs of the agent gave in the last week. Absent: the ranges are those of a new agent, and there is no path. */
+  /** Measures of the runs of the agent in the last week. Absent: the ranges are those of a new agent, and there is no path. */
   readonly past?: AgentPast;
 }
 
@@ -119,7 +119,7 @@ function sumTokens(usage: BehaviourRunInput['usage']): number | null {
   return inputTokens === null && outputTokens === null ? null : (inputTokens ?? 0) + (outputTokens ?? 0);
 }
 
-/** What the agent did, in order. A step is a model call with the tools that it asked for. */
+/** Steps of the agent, in order. A step is a model call with the tools that it asked for. */
 interface Acts {
   readonly steps: number;
   readonly calls: readonly LooseInvocation[];
