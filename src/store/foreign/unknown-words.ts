@@ -20,7 +20,8 @@ export async function readUnknownWords(database: Database, { name }: ForeignTabl
       ORDER BY count() DESC, word LIMIT ${MAX_WORDS})`,
   );
   const rows = await database.rows<Record<keyof UnknownWord, string>>(
-    `${queries.join(' UNION ALL ')} SETTINGS max_rows_to_read = ${MAX_ROWS}, read_overflow_mode = 'break'`,
+    `SELECT * FROM (${queries.join(' UNION ALL ')}) ORDER BY column DESC, toUInt64(rows) DESC, word
+      SETTINGS max_rows_to_read = ${MAX_ROWS}, read_overflow_mode = 'break'`,
   );
   return rows.map(({ column, word, rows: count }) => ({ column, word, rows: Number(count) }));
 }

@@ -285,7 +285,9 @@ describe.skipIf('missing' in generator)('agents, their Collector, and the gatewa
       const { traces, childSpans } = LOAD;
       expect(await load.finish()).toEqual({ code: 0, traces, failedExports: [] });
       const sent = { traces, spans: traces * (1 + childSpans) };
-      const sql = 'SELECT ServiceName, Scorer, Score FROM scores FINAL ORDER BY ServiceName, Scorer';
+      // Each pass runs the agents anew, so the durations of their runs differ.
+      const sql = `SELECT ServiceName, Scorer, if(Scorer = 'behaviour-duration', Score > 0, Score) AS Score
+        FROM scores FINAL ORDER BY ServiceName, Scorer`;
       let stored = { traces: 0, spans: 0 };
       let scores: readonly unknown[] = [];
       await until(
