@@ -15,6 +15,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
@@ -43,6 +44,7 @@ export interface AggregateTerms {
   readonly tenant: string | undefined;
   /** Reads the states of monitors of the tenant. */
   readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
+  readonly findPassLine: FindPassLine;
   /** Counts the eligible and the scored targets of each scorer, with their last span since a time. */
   readonly countEligible: (sinceMs: number) => Promise<ReadonlyMap<string, DecidedTargets>>;
 }
@@ -63,7 +65,10 @@ export function createAggregatePorts(terms: AggregateTerms): AggregatePorts {
     overview: (request) => readOverview(terms, request),
     compare: async ({ left, right, ...request }) => {
       await Promise.all([findRows(terms, left.scorer), findRows(terms, right.scorer)]);
-      return compareScores(store, { ...request, tenant, left, right });
+      return compareScores(
+        { ...store, findPassLine: terms.findPassLine },
+        { ...request, tenant, left, right },
+      );
     },
   };
 }
@@ -90,7 +95,9 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest): Promis
   const { store, tenant } = terms;
   const { scorer, bucketMs, by, ...filter } = request;
   const scorers = await findRows(terms, scorer);
-  const base: SummaryQuery = { ...filter, tenant, scorers, by: [] };
+  const lines = scorers.map(async (row) => [row, await terms.findPassLine(row)] as const);
+  const passLines = new Map(await Promise.all(lines));
+  const base: SummaryQuery = { ...filter, tenant, scorers, passLines, by: [] };
   const top = by.length === 0 ? undefined : await store.aggregateReads.topGroups({ ...base, by }, MAX_GROUPS);
   const split: SummaryQuery = { ...base, by, groups: top?.groups };
   const history = baselineRange(filter.fromMs);

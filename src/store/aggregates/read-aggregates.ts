@@ -1,4 +1,5 @@
 import { AGGREGATE_FACETS } from '../../domain/aggregate-facets.ts';
+import { PASS_AT } from '../../domain/agreement/directed-score.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import type {
   AggregateFilter,
@@ -9,6 +10,7 @@ import type {
   SummaryRow,
   SumsRow,
 } from '../contracts/aggregates/aggregate-reads.ts';
+import { ROUNDING } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
 import { BIN_VALUES, FACET_COLUMNS, READ_SETTINGS, valueOf } from './aggregate-columns.ts';
@@ -81,17 +83,18 @@ async function findTopGroups(database: Database, query: SummaryQuery, limit: num
   return { groups: rows.map(({ group }) => group), count: Number(rows[0]?.found ?? 0) };
 }
 
-/** Tolerance of a bar, in score units: histograms have rounded values. */
-const BAR_TOLERANCE = 1e-9;
+/** SQL for the pass line of a row, as a score. */
+const LINE = `if(Direction > 0, ScoreMin, ScoreMax) + Direction * (ScoreMax - ScoreMin)
+  * (transform(toString(Scorer), {lineRows:Array(String)}, {lines:Array(Float64)}, toFloat64(${PASS_AT})) - ${ROUNDING})`;
 
 /**
  * SQL for whether the scores of a row have a bar, and for that bar: a score passes when it is at least as great, both multiplied by the
  * direction.
  */
 function barSql(passAt: number | undefined): { hasBar: string; bar: string } {
-  const hasBar = passAt === undefined ? 'Direction != 0 AND ScoreMax > ScoreMin' : 'Direction != 0';
-  const bar = passAt === undefined ? '(ScoreMin + ScoreMax) / 2' : '{passAt:Float64}';
-  return { hasBar, bar: `${bar} * Direction - ${BAR_TOLERANCE}` };
+  return passAt === undefined
+    ? { hasBar: 'Direction != 0 AND ScoreMax > ScoreMin', bar: `(${LINE}) * Direction` }
+    : { hasBar: 'Direction != 0', bar: `{passAt:Float64} * Direction - ${ROUNDING}` };
 }
 
 /** Histogram columns of a row as values and weights. Functions of arrays are 2 to 4 times as fast as a row for each bin. */
@@ -167,14 +170,14 @@ async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsR
 
 async function summarise(database: Database, query: SummaryQuery): Promise<SummaryRow[]> {
   const { select, groupBy, params } = selectGroups(query);
-  const { passAt } = query;
+  const { passAt, passLines = new Map<string, number>() } = query;
   const { hasBar, bar } = barSql(passAt);
   const rows = await database.rows<StoredSummary>(
     `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${QUANTILES} AS quantiles,
        sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight,
        sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight, ${SCALE}
      FROM (${select(`, ${PLACES}, ${bar} AS Bar`)}) ${groupBy}`,
-    { ...params, passAt },
+    { ...params, passAt, lineRows: [...passLines.keys()], lines: [...passLines.values()] },
   );
   return joinGroups(rows).map(([first, ...others]) => {
     const { w, quantiles, barWeight, passWeight } = first;

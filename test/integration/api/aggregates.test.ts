@@ -118,7 +118,7 @@ describe('GET /series', () => {
         p10: 0,
         p50: 0,
         p90: 1,
-        passRate: 21 / 25,
+        passRate: 20 / 25,
       },
     ]);
   });
@@ -143,8 +143,8 @@ describe('GET /series', () => {
   });
 
   test('says from which score on a score passes, if asked, by the direction of the scorer', async () => {
-    expect((await ask('series?scorer=bias&passAt=0.2')).body['groups']).toMatchObject([
-      { passRate: 20 / 25 },
+    expect((await ask('series?scorer=bias&passAt=0.3')).body['groups']).toMatchObject([
+      { passRate: 21 / 25 },
     ]);
   });
 
@@ -287,7 +287,7 @@ describe('GET /compare', () => {
     const human = { source: 'human', scoreMin: null, scoreMax: null, higherIsBetter: null } as const;
     await it.store.scores.write(
       targets.flatMap(({ traceId, left, right }) => [
-        score(30, { traceId, targetId: traceId, scorer: 'toxicity', fingerprint: 'ab12', score: left }),
+        score(30, { traceId, targetId: traceId, scorer: 'rudeness', fingerprint: 'ab12', score: left }),
         score(30, { traceId, targetId: traceId, scorer: 'correctness', score: right, ...human }),
       ]),
     );
@@ -295,7 +295,7 @@ describe('GET /compare', () => {
   });
 
   test('gives agreement, kappa with its interval, rank correlation and the traces without agreement', async () => {
-    const { status, body } = await ask('compare?left=toxicity&right=human:correctness');
+    const { status, body } = await ask('compare?left=rudeness&right=human:correctness');
     expect(status).toBe(200);
     expect(body).toMatchObject({
       n: 50,
@@ -310,20 +310,20 @@ describe('GET /compare', () => {
   });
 
   test('compares versions by their fingerprints, and knows no targets of another tenant', async () => {
-    const same = await ask('compare?left=toxicity@ab12&right=toxicity');
+    const same = await ask('compare?left=rudeness@ab12&right=rudeness');
     expect(same.body).toMatchObject({ n: 50, agreement: 1, kappa: 1, disagreements: [] });
-    const other = await ask('compare?left=toxicity@ab13&right=toxicity');
+    const other = await ask('compare?left=rudeness@ab13&right=rudeness');
     expect(other.body).toMatchObject({ n: 0, agreement: null });
-    expect((await ask('compare?left=toxicity&right=human:correctness', 'b')).status).toBe(404);
+    expect((await ask('compare?left=rudeness&right=human:correctness', 'b')).status).toBe(404);
   });
 
   test('leaves out deleted scores', async () => {
-    const [gone, peer] = ['toxicity', 'tone'].map((scorer) =>
+    const [gone, peer] = ['rudeness', 'tone'].map((scorer) =>
       score(40, { traceId: 'd'.repeat(32), targetId: 'd'.repeat(32), scorer, fingerprint: 'dd' }),
     );
     await it.store.scores.write([gone, peer].flatMap((each) => each ?? []));
-    expect((await ask('compare?left=toxicity@dd&right=tone@dd')).body).toMatchObject({ n: 1 });
+    expect((await ask('compare?left=rudeness@dd&right=tone@dd')).body).toMatchObject({ n: 1 });
     await it.store.scores.write([gone].flatMap((each) => (each ? { ...each, isDeleted: true } : [])));
-    expect((await ask('compare?left=toxicity@dd&right=tone@dd')).body).toMatchObject({ n: 0 });
+    expect((await ask('compare?left=rudeness@dd&right=tone@dd')).body).toMatchObject({ n: 0 });
   });
 });

@@ -106,7 +106,9 @@ const readSeries = createRoute({
           'Length of a bucket: whole hours up to a day, or whole days up to 366d. Default: 1h up to 3 days, else 1d.',
         ),
       by: SplitBy,
-      passAt: numberOf('Score from which a score passes. Default: the middle of the range.'),
+      passAt: numberOf(
+        'Score from which a score passes. Default: the pass line of the scorer, as in `/labels/agreement`.',
+      ),
     }),
   },
   responses: { 200: describeJson('The series.', SeriesReply), ...PROBLEMS },

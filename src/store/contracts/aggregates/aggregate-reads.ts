@@ -21,8 +21,10 @@ export interface SummaryQuery extends AggregateFilter {
   readonly by: readonly AggregateFacet[];
   /** Only these groups: the scorer, then the values of `by`. Absent: all. */
   readonly groups?: readonly (readonly string[])[] | undefined;
-  /** Score from which a score passes. Absent: the middle of the range. */
+  /** Score from which a score passes. Absent: the pass line of its scorer. */
   readonly passAt?: number | undefined;
+  /** Directed scores from which scores pass, by the names of rows. An absent name has the better half of the range. */
+  readonly passLines?: ReadonlyMap<string, number> | undefined;
 }
 
 /** Range and direction of a scorer. */
