@@ -26,16 +26,21 @@ type CompareRequest = Omit<ScoresRequest, 'source'> & {
   readonly right: ComparedSide;
 };
 
+interface CompareStores extends Pick<Store, 'comparedScores'> {
+  readonly reads: Pick<AggregateReads, 'sum'>;
+  readonly findPassLine: FindPassLine;
+}
+
 /** Compares the scores that two sides gave to the same targets: the newest ones, when there are many. */
 export async function compareScores(
-  stores: Pick<Store, 'aggregateReads' | 'comparedScores'> & { readonly findPassLine: FindPassLine },
+  stores: CompareStores,
   { left, right, ...request }: CompareRequest,
 ): Promise<CompareReading> {
-  const { aggregateReads, comparedScores } = stores;
+  const { reads, comparedScores } = stores;
   const sides = [left, right];
   // People's scores are few and limit what is read of the others.
   const limiting = sides.some(({ isHuman }) => isHuman) ? sides.filter(({ isHuman }) => isHuman) : sides;
-  const starts = await Promise.all(limiting.map((side) => findStart(aggregateReads, request, side)));
+  const starts = await Promise.all(limiting.map((side) => findStart(reads, request, side)));
   const fromMs = Math.max(request.fromMs, ...starts);
   const pairs = await comparedScores.pairs({
     ...request,
@@ -59,7 +64,7 @@ export async function compareScores(
 
 /** Finds the time from which a side has no more scores than are compared, or has one bucket. */
 async function findStart(
-  reads: AggregateReads,
+  reads: CompareStores['reads'],
   request: Omit<CompareRequest, 'left' | 'right'>,
   { scorer, fingerprint, isHuman }: ComparedSide,
 ): Promise<number> {
@@ -85,7 +90,7 @@ async function findStart(
 
 /** Adds the pass line, and the direction of scores that have none: people score on the scale of the scorer of that name. */
 async function addScale(
-  { aggregateReads, findPassLine }: Parameters<typeof compareScores>[0],
+  { reads, findPassLine }: CompareStores,
   { tenant, fromMs, toMs }: Omit<CompareRequest, 'left' | 'right'>,
   side: ComparedSide,
 ): Promise<ComparedScores> {
@@ -93,7 +98,7 @@ async function addScale(
   if (!side.isHuman) {
     return { ...side, passLine, higherIsBetter: true };
   }
-  const [scale] = await aggregateReads.sum({
+  const [scale] = await reads.sum({
     tenant,
     fromMs,
     toMs,

@@ -65,7 +65,7 @@ beforeAll(async () => {
   await refreshAggregates(it.store.aggregates);
   const findPorts = await configuredPorts(parseConfig({}), it.store);
   api = await startTestApi({
-    tokens: [token('a'), token('b')],
+    tokens: [token('a'), token('b'), token('late')],
     findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
   });
 });
@@ -212,6 +212,51 @@ describe('GET /series', () => {
       status: 400,
       body: { detail: expect.stringContaining('did you mean agent?') as string },
     });
+  });
+});
+
+describe('scores that no pass has summed yet', () => {
+  beforeAll(async () => {
+    // Late traces of some days, among them summed hours, and a scorer without any sum.
+    await it.store.scores.write(
+      [1, 2, 30, 50].map((hoursAgo) =>
+        score(hoursAgo, { tenant: 'late', agent: 'x', scorer: 'tone', higherIsBetter: true, score: 0.5 }),
+      ),
+    );
+    await refreshAggregates(it.store.aggregates);
+    await it.store.scores.write(
+      [1, 3, 30, 74].map((hoursAgo) =>
+        score(hoursAgo, { tenant: 'late', agent: 'y', scorer: 'tone', higherIsBetter: true, score: 1 }),
+      ),
+    );
+    await it.store.scores.write([score(3, { tenant: 'late', scorer: 'fresh' })]);
+  });
+
+  test('are in totals, points, segments and distributions alike', async () => {
+    for (const range of ['since=5d&bucket=1h', 'since=5d&bucket=1d', 'since=6d&bucket=1d&until=0d']) {
+      const { body } = await ask(`series?scorer=tone&${range}`, 'late');
+      const split = await ask(`series?scorer=tone&by=agent&${range}`, 'late');
+      expect(body['groups']).toMatchObject([{ n: 8, mean: 0.75, passRate: 1, p90: 1 }]);
+      expect(split.body['groups']).toMatchObject([
+        { agent: 'x', n: 4 },
+        { agent: 'y', n: 4 },
+      ]);
+      const points = body.items as { n: number }[];
+      expect(points.reduce((sum, { n }) => sum + n, 0)).toBe(8);
+    }
+    expect((await ask('distribution?scorer=tone&since=5d', 'late')).body['current']).toMatchObject({ n: 8 });
+  });
+
+  test('are in the overview, which says how far the sums are behind', async () => {
+    const { body } = await ask('overview', 'late');
+    expect(body.items).toMatchObject([
+      { scorer: 'fresh', n: 1 },
+      { scorer: 'tone', n: 4 },
+    ]);
+    expect((body['sums'] as { behindSeconds: number }).behindSeconds).toBeGreaterThan(0);
+    expect((await ask('series?scorer=fresh', 'late')).body.items).toMatchObject([{ n: 1 }]);
+    await refreshAggregates(it.store.aggregates);
+    expect((await ask('overview', 'late')).body['sums']).toEqual({ behindSeconds: 0 });
   });
 });
 
