@@ -114,8 +114,8 @@ function reasonMaterial(spec: StatementScorerSpec, findings: readonly Finding[])
 }
 
 function sourcePrompt(spec: StatementScorerSpec, run: AgentRunInput): string {
-  const { name, text } = spec.source(run);
-  return fence({ [name]: text });
+  const { name, text, beside } = spec.source(run);
+  return fence({ ...beside, [name]: text });
 }
 
 /**
@@ -126,10 +126,10 @@ function verdictInstructions(
   { noun, verdictLead: lead, verdictInstructions: meaning }: StatementScorerSpec,
   form: VerdictsForm,
 ): string {
+  const quote = form.quotes ? ' quote: the shortest passage that decides, copied exactly, or empty.' : '';
   const reason = form.reasons === false ? '' : ' reason: a few words.';
-  const quote = form.quotes ? ' quote: the shortest deciding passage, copied exactly, or empty.' : '';
   // Bare verdicts need no more words than their schema.
-  const fields = reason === '' ? [] : [`One entry per ${noun}, n its number.${reason}${quote}`];
+  const fields = reason === '' ? [] : [`Write one entry for each ${noun}; n is its number.${quote}${reason}`];
   return (lead === undefined ? [meaning, ...fields] : [lead, ...fields, meaning]).join('\n');
 }
 
