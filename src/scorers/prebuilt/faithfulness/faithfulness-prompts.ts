@@ -4,7 +4,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 export const FAITHFULNESS_PROMPT_VERSION = '7';
 
 /** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
-export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `yes: the evidence states or directly implies the claim. Other words, converted units and sensible rounding are fine; figures, names, dates, negations and degrees of certainty must agree. A claim that something is unknown or missing is yes unless the evidence holds it. no: the evidence contradicts it. unsure: neither.`;
+export const FAITHFULNESS_VERDICT_INSTRUCTIONS = `yes: the evidence states or implies it, or lacks what it calls missing. Wording, units and rounding may differ; figures, names, negations and certainty must agree. no: contradicted. unsure: neither.`;
 
 /** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
 export const FAITHFULNESS_REASON_INSTRUCTIONS = reasonInstructions(

@@ -4,8 +4,8 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 export const HALLUCINATION_PROMPT_VERSION = '7';
 
 /** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
-export const HALLUCINATION_VERDICT_INSTRUCTIONS = `yes: the claim is a hallucination, the evidence contradicts it. unsure: no evidence backs it.
-no: the evidence states it or directly implies it. Other words, converted units and sensible rounding are fine; figures, names, dates, negations and degrees of certainty must agree. A claim that something is unknown or missing is no unless the evidence holds it.`;
+export const HALLUCINATION_VERDICT_INSTRUCTIONS = `yes: the claim is a hallucination, the evidence contradicts it. unsure: nothing backs it.
+no: the evidence states or implies it. Wording, units and rounding may differ; figures, names, negations and certainty must agree. A claim that something is missing is no unless the evidence holds it.`;
 
 /** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
 export const HALLUCINATION_REASON_INSTRUCTIONS = reasonInstructions(

@@ -64,7 +64,7 @@ describe('the claim scorers', () => {
     expect(second?.responseFormat).toEqual(first?.responseFormat);
     const [texts, others] = [first, second].map((call) => JSON.stringify(call?.prompt).split('yes: '));
     expect(texts?.[0]).toBe(others?.[0]);
-    expect(texts?.[0]).toContain('one entry for each claim');
+    expect(texts?.[0]).toContain('One entry for each claim');
   });
 });
 

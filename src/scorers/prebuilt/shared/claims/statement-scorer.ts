@@ -126,10 +126,10 @@ function verdictInstructions(
   { noun, verdictLead: lead, verdictInstructions: meaning }: StatementScorerSpec,
   form: VerdictsForm,
 ): string {
-  const quote = form.quotes ? ' quote: the shortest passage that decides, copied exactly, or empty.' : '';
+  const quote = form.quotes ? ' quote: the shortest deciding passage, copied exactly, or empty.' : '';
   const reason = form.reasons === false ? '' : ' reason: a few words.';
   // Bare verdicts need no more words than their schema.
-  const fields = reason === '' ? [] : [`Write one entry for each ${noun}; n is its number.${quote}${reason}`];
+  const fields = reason === '' ? [] : [`One entry for each ${noun}, n its number.${quote}${reason}`];
   return (lead === undefined ? [meaning, ...fields] : [lead, ...fields, meaning]).join('\n');
 }
 
