@@ -2,7 +2,7 @@ import { isNotScorable, notScorable } from '../../../../evals/not-scorable.ts';
 import type { NotScorable } from '../../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
 import { byNumber } from '../by-number.ts';
-import { readAnswer, readQuestion } from '../read-answer.ts';
+import { readAnswer } from '../read-answer.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_LEAD, CLAIMS_PROMPT_VERSION } from './claims-prompt.ts';
 import type {
   ClaimScorerConfig,
@@ -17,7 +17,7 @@ import type { JudgeModel } from '../../../../judge/judge.ts';
 import { assembleEvidence, limitEvidence, numberSources, showEvidence } from '../evidence/evidence.ts';
 import type { Evidence, Source } from '../evidence/evidence.ts';
 import { EVIDENCE_LEAD, EVIDENCE_PROMPT_VERSION } from '../evidence/evidence-prompt.ts';
-import { lackOfEvidence, listRunEvidence } from '../evidence/run-evidence.ts';
+import { lackOfEvidence, listRunEvidence, showConversation } from '../evidence/run-evidence.ts';
 import { createStatementScorer } from './statement-scorer.ts';
 import type { VerdictContext } from './statement-scorer-spec.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../../utils/agent-run-input.ts';
@@ -49,7 +49,7 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
       statementInstructions: CLAIMS_INSTRUCTIONS,
       verdictLead: isGiven(options) ? CLAIMS_LEAD : `${CLAIMS_LEAD} ${EVIDENCE_LEAD}`,
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${EVIDENCE_PROMPT_VERSION}.${spec.promptVersion}`,
-      source: (run) => ({ name: 'answer', text: readAnswer(run), beside: showQuestion(run) }),
+      source: (run) => ({ name: 'answer', text: readAnswer(run), beside: showConversation(run) }),
       unfit: (run) => {
         const { getContext, context } = options;
         const known = context === undefined ? listRunEvidence(run, options) : numberSources(context);
@@ -105,10 +105,4 @@ async function readEvidence(
 
 function isGiven({ context, getContext }: ClaimScorerOptions): boolean {
   return context !== undefined || getContext !== undefined;
-}
-
-/** Shows the question beside the answer: a claim may be made by `yes` alone. */
-function showQuestion(run: AgentRunInput): Record<string, unknown> {
-  const question = readQuestion(run);
-  return question === '' ? {} : { question };
 }

@@ -127,7 +127,7 @@ function countWords(text: string): Map<string, number> {
     }
     word.split(UNSPACED_RUN).filter(Boolean).forEach(count);
     for (const run of runs) {
-      const chars = [...run];
+      const chars = Array.from(run);
       chars.slice(0, Math.max(1, chars.length - 1)).forEach((char, at) => {
         count(char + (chars[at + 1] ?? ''));
       });

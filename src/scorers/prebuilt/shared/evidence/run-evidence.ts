@@ -95,6 +95,18 @@ function numbered(pieces: readonly Piece[]): Source[] {
     .map((piece, index) => ({ source: index + 1, ...piece }));
 }
 
+/** Shows the question and the turns before it, where a judge needs them to read the answer. */
+export function showConversation(run: ScorerRunInput): Record<string, unknown> {
+  const earlier = listEarlierTurns(run, SEEN_KINDS).map(({ kind, text }) =>
+    kind === 'user' ? `user: ${text}` : text,
+  );
+  const question = readQuestion(run);
+  return {
+    ...(earlier.length === 0 ? {} : { earlier }),
+    ...(question === '' ? {} : { question }),
+  };
+}
+
 /** Lists the earlier turns, oldest first. When they are too long, the newest that fit, at least one. */
 function listEarlierTurns(
   { input }: ScorerRunInput,

@@ -178,6 +178,20 @@ describe('evidence that is too long for one question', () => {
     expect(result.reason).toMatch(/1 sentence was left out/);
   });
 
+  it('is ranked by pairs of characters where words have no spaces between them', async () => {
+    const filler20 = Array.from(
+      { length: 20 },
+      (_, index) => `${'港の倉庫には荷物がたくさんあります。'.repeat(220)}${index}`,
+    );
+    const needle = '灯台には階段が二百十四段あります。';
+    const model = scriptedModel([reply({ verdict: 'supported', quotes: [[20, needle]] })]);
+    const scorer = createGroundingScorer({ model, options: { maxEvidenceChars: 12_000 } });
+    await scorer.run(
+      buildRun('灯台の階段は二百十四段です。', [...filler20.slice(1), `${filler20[0]}${needle}`]),
+    );
+    expect(model.calls[0]?.prompt).toContain(needle);
+  });
+
   it('is shown without encoded files', async () => {
     const model = scriptedModel([reply({ verdict: 'unsupported' })]);
     await createGroundingScorer({ model }).run(
