@@ -6,7 +6,15 @@ import {
   type AlertMessage,
   type ChannelDeps,
 } from './alert-channel.ts';
-import { formatFinding, numberText, listSegments, formatSummary, traceLink } from './alert-text.ts';
+import {
+  ALERTS_PAGE,
+  formatFinding,
+  numberText,
+  listSegments,
+  formatSummary,
+  pageLink,
+  traceLink,
+} from './alert-text.ts';
 import { cutText } from '../../domain/cut-text.ts';
 
 export interface SlackChannelConfig extends AlertLinks {
@@ -78,7 +86,9 @@ function formatTitle(events: readonly AlertEvent[]): string {
 }
 
 function formatLines(event: AlertEvent, links: AlertLinks): string[] {
-  const headline = `*${escape(event.alert)}*: ${escape(formatSummary(event))}`;
+  const page = pageLink(ALERTS_PAGE, links);
+  const name = page === undefined ? escape(event.alert) : `<${escapeUrl(page)}|${escape(event.alert)}>`;
+  const headline = `*${name}*: ${escape(formatSummary(event))}`;
   if (event.status === 'resolved') {
     return [headline];
   }
@@ -90,7 +100,7 @@ function formatLines(event: AlertEvent, links: AlertLinks): string[] {
     ...(event.agentVersion === '' ? [] : [`Agent version ${escape(event.agentVersion)}`]),
     ...listSegments(event).map((text) => `• ${escape(text)}`),
     ...event.worstTraces.map(({ traceId, score }) => {
-      const href = traceLink(traceId, links);
+      const href = traceLink(traceId, event, links);
       const name = href === undefined ? escape(traceId) : `<${escapeUrl(href)}|${escape(traceId)}>`;
       return `• trace ${name}: ${numberText(score)}`;
     }),
