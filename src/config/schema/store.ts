@@ -87,7 +87,7 @@ export const Store = z.strictObject({
     .min(1, { error: 'write a port, like 8123' })
     .max(65_535, { error: 'a port is at most 65535' })
     .describe(
-      'Port of 127.0.0.1 for ClickHouse HTTP of the embedded engine. Absent: any free port, see engine.json.',
+      'Port of 127.0.0.1 for ClickHouse HTTP of the embedded engine of serve. Absent: any free port, see engine.json.',
     )
     .meta({ unit: 'port', examples: [8123] })
     .optional(),
