@@ -73,6 +73,15 @@ describe('the evidence of a run', () => {
     expect(evidence).toEqual(shown);
   });
 
+  it('is quoted in the words of the trace, where a quote spans a call and its result', async () => {
+    const quotes = [{ source: 4, quote: 'book_flight {"seats":2} → {"status":"confirmed"}', absence: false }];
+    const verdicts = [1, 2].map((n) => ({ n, verdict: 'supported', quotes, reason: '' }));
+    const result = await prebuilt
+      .createGroundingScorer({ model: scriptedModel([{ json: { verdicts } }]) })
+      .run(run);
+    expect(result.verdicts?.[0]).toMatchObject({ quote: '{"status":"confirmed"}', source: 'tool-results' });
+  });
+
   it('refuses a kind that does not exist, with the list of kinds', () => {
     expect(() =>
       prebuilt.createGroundingScorer({ model: 'a/b', options: { sees: ['tool'] as never } }),

@@ -8,6 +8,7 @@ import { byNumber } from '../by-number.ts';
 import { statementsSchema } from './claims-reply.ts';
 import { askAfterData, fence } from '../fence.ts';
 import { checkedModel } from '../judge-model.ts';
+import { quotedPart } from '../evidence/run-evidence.ts';
 import { isChecked, tellUnchecked } from '../evidence/unchecked.ts';
 import { withReason } from '../reason-step.ts';
 import type { ReasonMode } from '../reason-step.ts';
@@ -179,7 +180,7 @@ function listFindings(spec: StatementScorerSpec, results: StatementResults): Fin
     statement: statements[index] ?? '',
     verdict,
     ...(reason === undefined ? {} : { reason }),
-    ...(quote === undefined ? {} : { quote }),
+    ...(quote === undefined ? {} : { quote: quotedPart(quote) }),
   }));
 }
 

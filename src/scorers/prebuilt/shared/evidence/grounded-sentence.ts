@@ -3,6 +3,7 @@ import type { Verdict } from '../../../../domain/score.ts';
 import { nameFindings } from '../name-findings.ts';
 import type { EvidenceSource, SourceKind } from './evidence.ts';
 import { comparable, isQuotedIn, MIN_QUOTE_CHARS } from './find-quote.ts';
+import { quotedPart } from './run-evidence.ts';
 import { isChecked, tellUnchecked, type UNCHECKED } from './unchecked.ts';
 
 const CLAIMING = ['sentence that claims something', 'sentences that claim something'] as const;
@@ -83,7 +84,7 @@ export function listVerdicts(table: readonly GroundedSentence[]): Verdict[] {
       statement: sentence,
       verdict,
       ...(reason === '' ? {} : { reason }),
-      ...(found === undefined || found.quote === '' ? {} : { quote: found.quote }),
+      ...(found === undefined || found.quote === '' ? {} : { quote: quotedPart(found.quote) }),
       ...(found?.kind === undefined ? {} : { source: found.kind }),
     };
   });

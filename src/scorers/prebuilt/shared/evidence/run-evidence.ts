@@ -154,6 +154,12 @@ function listMessageTools(
     .map((invocation) => ({ kind, text: writeInvocation(invocation, sees) }));
 }
 
+/** Returns the part of a quote that stands in the trace: the question shows a call and its result as one text. */
+export function quotedPart(quote: string): string {
+  const part = quote.split(/ → | failed: /).at(-1) ?? '';
+  return part.trim() === '' ? quote : part;
+}
+
 /** Writes a call as `name arguments → result`, or the part of it that is seen. */
 function writeInvocation(invocation: LooseInvocation, sees: readonly SeenKind[]): string {
   const { toolName = 'tool', args } = invocation;
