@@ -10,6 +10,8 @@ export interface Verdict {
   reason?: string;
   /** Literal quote from the evidence, where the judge gave one. */
   quote?: string;
+  /** Kind of the evidence: `system`, `user`, `turns`, `tool-results` or `documents`. */
+  source?: string;
   /** The span that holds the evidence, 16 hex digits. */
   spanId?: string;
 }

@@ -1,5 +1,5 @@
 import { isCount, isFunction } from '../shared/checked-options.ts';
-import { evidenceOption } from '../shared/described-options.ts';
+import { evidenceOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 
 /** Score rows. */
 export const GROUNDING_ROWS = {
@@ -27,6 +27,7 @@ export const GROUNDING_OPTIONS = {
     ...isFunction,
     means: '`({ run }) => texts`, the evidence of one run; wins over `context`',
   },
+  ...SIGHT_OPTIONS,
   maxEvidenceChars: {
     ...isCount,
     means:
