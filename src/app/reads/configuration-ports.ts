@@ -10,7 +10,7 @@ import { countCoverage } from '../aggregates/count-coverage.ts';
 import { createBudgetWatch } from '../budgets/budget-watch.ts';
 import type { Config } from '../config/index.ts';
 import { findScorerEntry, listConfiguredScorers } from '../scoring/scorer-names.ts';
-import { declareScale, findBound } from '../scoring/scorer-scales.ts';
+import { declareScale, findBound, readScale } from '../scoring/scorer-scales.ts';
 
 /** Configuration of this process, and what it knows only when it scores. */
 export interface ConfigurationSource {
@@ -31,7 +31,8 @@ export function createConfigurationPorts(
     scorers: async () => {
       const versions = await store.ruleVersions.list();
       const stored = await store.scorerNames();
-      return listScorerNames(config).map((name) => viewScorer(name, { config, runRules, versions, stored }));
+      const terms = { config, runRules, versions, stored };
+      return Promise.all(listScorerNames(config).map((name) => viewScorer(name, terms)));
     },
     rules: async () => {
       const [versions, nowMs] = await Promise.all([store.ruleVersions.list(), store.spans.nowMs()]);
@@ -83,8 +84,12 @@ interface ScorerTerms {
   readonly stored: readonly string[];
 }
 
-function viewScorer(name: string, { config, runRules, versions, stored }: ScorerTerms): ScorerView {
+async function viewScorer(
+  name: string,
+  { config, runRules, versions, stored }: ScorerTerms,
+): Promise<ScorerView> {
   const { entry, prebuilt } = findScorerEntry(name, config);
+  const bound = findBound(name, runRules);
   const configured = listConfiguredScorers(config);
   const rows = stored.filter((row) => findRowScorer(row, configured) === name);
   const using = versions.filter((version) => readScorers(version).includes(name));
@@ -94,20 +99,21 @@ function viewScorer(name: string, { config, runRules, versions, stored }: Scorer
     module: entry?.module ?? null,
     kind: prebuilt === undefined ? 'own' : prebuilt.needsJudge ? 'judge' : 'code',
     judge: readJudge(name, config, runRules) ?? null,
-    ...viewBound(entry, findBound(name, runRules)),
+    ...(bound === undefined
+      ? { version: null, fingerprint: null, ...(await readScale(entry, prebuilt)) }
+      : viewBound(entry, bound)),
     rows: rows.length > 0 ? rows : (prebuilt?.rows ?? [name]),
     rules: config.rules.filter(({ scorers }) => scorers.includes(name)).map((rule) => rule.name),
     activeFromMs: using.length === 0 ? null : Math.min(...using.map(({ activeFromMs }) => activeFromMs)),
   };
 }
 
-/** Views what the loaded scorer declares, else its entry. */
-function viewBound(entry: Config['scorers'][string] | undefined, bound: PreparedScorer | undefined) {
-  return {
-    version: bound?.scorer.version ?? null,
-    fingerprint: bound?.fingerprint ?? null,
-    ...declareScale(entry, bound?.scorer),
-  };
+/** Views what a loaded scorer declares. */
+function viewBound(
+  entry: Config['scorers'][string] | undefined,
+  { scorer, fingerprint }: PreparedScorer,
+): Pick<ScorerView, 'version' | 'fingerprint' | 'scoreMin' | 'scoreMax' | 'higherIsBetter'> {
+  return { version: scorer.version ?? null, fingerprint, ...declareScale(entry, scorer) };
 }
 
 /** Returns the judge that a scorer asks: `provider/model`; undefined for none, and for one that a module keeps to itself. */

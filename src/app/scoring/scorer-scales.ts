@@ -56,8 +56,8 @@ export function createScaleReader(config: Config, labels: Pick<LabelStore, 'scal
 
 type Found = ReturnType<typeof findScorerEntry>;
 
-/** A scorer that cannot be created has no scale of its own. */
-async function readScale(entry: Found['entry'], prebuilt: Found['prebuilt']): Promise<Scale> {
+/** Reads the scale of a scorer that is not loaded. One that cannot be created has no scale of its own. */
+export async function readScale(entry: Found['entry'], prebuilt: Found['prebuilt']): Promise<Scale> {
   return declareScale(entry, await createUnasked(entry, prebuilt));
 }
 

@@ -181,6 +181,48 @@ describe.runIf(hasChromium())('an alert', () => {
   });
 });
 
+describe.runIf(hasChromium())('pages with numbers', () => {
+  it('name limits, budgets, mutes, sums that are behind, scales of rows, and who passes', async () => {
+    api = await startTestApi({ dashboard });
+    const [alert, overview, scorer] = [
+      FULL['/alerts']!.items[0]!,
+      FULL['/overview']!,
+      FULL['/scorers']!.items[0]!,
+    ];
+    const { page, end } = await visit(browser, urlOf(api, '/alerts'), {
+      prepare: async (each) => {
+        await answerWith(each, {
+          ...FULL,
+          '/alerts': {
+            items: [{ ...alert, detector: 'rate', before: null, limit: 0.25, after: 0.987 }],
+            next: null,
+          },
+          '/overview': {
+            ...overview,
+            incidents: overview.incidents.map((incident) => ({ ...incident, muted: true })),
+            budgets: [{ incidentId: 'b-1', summary: 'all of 5 USD spent', startsAt: null, muted: false }],
+            sums: { behindSeconds: 420 },
+          },
+          '/scorers': { items: [{ ...scorer, rows: ['panel-bias', 'panel-toxicity'] }], next: null },
+        });
+      },
+    });
+    await page.getByText('0.987, limit 0.25 (n = 69').waitFor();
+    for (const [path, text] of [
+      ['/', 'HallucinationDrift'],
+      ['/', '· muted'],
+      ['/', 'all of 5 USD spent'],
+      ['/', 'Sums are 7 min behind'],
+      ['/rules', 'each row has its own'],
+      ['/compare?left=a&right=b', 'not in the worst label of its scorer'],
+    ] as const) {
+      await page.goto(urlOf(api, path));
+      await page.getByText(text).first().waitFor();
+    }
+    await end();
+  });
+});
+
 describe.runIf(hasChromium())('a backfill', () => {
   const ID = 'b'.repeat(36);
 

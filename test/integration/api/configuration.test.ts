@@ -37,8 +37,20 @@ describe('what is configured', () => {
         kind: 'code',
         judge: null,
         rules: ['production'],
+        higherIsBetter: true,
+        scoreMin: 0,
+        scoreMax: 1,
       },
-      { scorer: 'strict', use: 'hallucination', kind: 'judge', judge: 'local/strict', activeFrom: null },
+      {
+        scorer: 'strict',
+        use: 'hallucination',
+        kind: 'judge',
+        judge: 'local/strict',
+        activeFrom: null,
+        higherIsBetter: false,
+        scoreMin: 0,
+        scoreMax: 1,
+      },
     ]);
   });
 

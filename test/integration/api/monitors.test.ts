@@ -79,9 +79,16 @@ describe('the API of monitors', () => {
     const { status, body } = await ask('monitors', READER_A);
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      items: [{ alert: 'Low', phase: 'firing', series: { tenant: 'a' }, muted: false }],
+      items: [
+        { alert: 'Low', phase: 'firing', series: { tenant: 'a' }, baseline: null, limit: 0.5, muted: false },
+      ],
       next: null,
     });
+  });
+
+  test('gives no limit of a rule as a baseline of its scores', async () => {
+    const { body } = await ask('series?scorer=keyword-coverage&since=30d', READER_A);
+    expect(body).toMatchObject({ groups: [{ n: 60, baseline: null }], baseline: null });
   });
 
   test('lists the states that fire first, and those of a phase that began lately', async () => {
@@ -95,7 +102,15 @@ describe('the API of monitors', () => {
   test('gives a tenant its own incidents', async () => {
     const { body } = await ask('alerts?limit=1', READER_A);
     expect(body.items).toMatchObject([
-      { status: 'firing', alert: 'Low', series: { tenant: 'a' }, serviceVersion: 'v1', endsAt: null },
+      {
+        status: 'firing',
+        alert: 'Low',
+        series: { tenant: 'a' },
+        serviceVersion: 'v1',
+        endsAt: null,
+        before: null,
+        limit: 0.5,
+      },
     ]);
     expect(body.next).toBeNull();
     expect((await ask('alerts?since=1h', READER_A)).body.items).toEqual([]);
