@@ -228,7 +228,7 @@ function errorTextsSql({ attribute }: SpanTables): string {
 type Failures = Pick<FactsRow, 'hasError' | 'hasToolError'>;
 
 /** Reads which of the traces with an error have failed: a span that was interrupted or cancelled has not. */
-async function readHalted(
+export async function readHalted(
   database: Database,
   tables: SpanTables,
   failed: readonly TraceKey[],

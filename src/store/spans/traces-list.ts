@@ -9,6 +9,7 @@ import { readMainRuns } from '../scores/runs.ts';
 import type { Database } from '../database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS } from './trace-keys.ts';
+import { readHalted } from './facts.ts';
 import type { TraceListFilter, TraceSummary } from '../contracts/store.ts';
 
 /** Source of a list of traces. */
@@ -38,11 +39,15 @@ export async function listTraces(
   if (keys.length === 0) {
     return [];
   }
+  const tables = await listing.tables();
   const [activities, runs, spans] = await Promise.all([
     listing.activity(keys),
     readMainRuns(database, keys),
-    countSpans(database, keys, await listing.tables()),
+    countSpans(database, keys, tables),
   ]);
+  const failed = keys.filter((key) => activities.get(joinTraceKey(key))?.errorSeen === true);
+  const params = failed.length === 0 ? {} : { ...(await tables.params(failed)), own: OWN_SCOPE };
+  const halted = await readHalted(database, tables, failed, params);
   const traces = keys.map(({ tenant, traceId }) => {
     const name = joinTraceKey({ tenant, traceId });
     const run = runs.get(name) ?? null;
@@ -66,7 +71,7 @@ export async function listTraces(
         lastArrivalMs,
         rootSeen,
         agentSeen,
-        errorSeen,
+        errorSeen: halted.get(name)?.hasError !== 0 && errorSeen,
       },
     ];
   });

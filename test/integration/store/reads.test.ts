@@ -251,6 +251,8 @@ describe('facts', () => {
       hasError: isFailure,
       hasToolError: isFailure,
     });
+    const listed = await it.store.listTraces({ limit: 50 });
+    expect(listed.find(({ traceId }) => traceId === span.traceId)).toMatchObject({ errorSeen: isFailure });
   });
 
   test('tell the failure beside an interrupted tool', async () => {
