@@ -92,7 +92,7 @@ async function showPage({ out, signal }: CommandContext, api: string | null): Pr
   }
   const isAttended = (process.stdin.isTTY || process.stdout.isTTY) && readEnvironment('CI') === undefined;
   const end = isAttended ? 'Ctrl-C ends the demo' : `the demo ends in ${UNATTENDED_MS / 1000} s`;
-  await out.text(`\nThese four runs in the dashboard (${end}):\n  ${dashboardUrl(api)}`);
+  await out.text(`\nThese four runs in the dashboard (${end}):\n  ${dashboardUrl(api, undefined)}`);
   await sleep(isAttended ? ATTENDED_MS : UNATTENDED_MS, signal);
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BYTE_SIZE_PATTERN, parseByteSize } from '../byte-size.ts';
 import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
 import { tryParseEndpoint } from '../addresses/endpoint.ts';
+import { isAddressOrNetwork } from '../addresses/private-addresses.ts';
 import { durationAdvice, endpointAdvice, judgeAdvice, urlAdvice } from './advice.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 
@@ -118,6 +119,14 @@ export function hookUrl(description: string, instead?: string) {
 /** Field for HTTP headers; their values are secrets. */
 export function headers(description: string) {
   return z.record(z.string(), z.string().meta({ writeOnly: true })).describe(description);
+}
+
+/** Field for a list of addresses and networks. */
+export function networks(description: string) {
+  return z
+    .array(z.string().refine(isAddressOrNetwork, { error: 'write an address or a network, like 10.0.0.0/8' }))
+    .default([])
+    .describe(description);
 }
 
 /** Field for one text or a list of texts; read as a list. */
