@@ -66,7 +66,7 @@ receivers:
 # These texts are removed before a judge is called.
 redaction:
   fields: []
-  patterns: [email, credit-card, api-key, jwt, private-key]
+  patterns: [email, credit-card, api-key, jwt, private-key, random-text]
 
 # Exporters also send scores as OpenTelemetry events.
 # exporters:
