@@ -9,7 +9,7 @@ export function initialConfig(schema: string | undefined): string {
   const { name, scorers } = defaultRule(undefined, undefined);
   return `${schema === undefined ? '' : `# yaml-language-server: $schema=${schema}\n`}# Configuration of spanscore. Every part is optional; check it with: spanscore check-config
 # All keys: docs/configuration.md of the package
-# \${env:NAME} and \${env:NAME:-default} read environment variables.
+# \${env:NAME} and \${env:NAME:-default} read environment variables, \${file:/run/secrets/NAME} reads a file.
 
 store:
   dataDir: .spanscore                                   # files of the embedded engine
