@@ -91,10 +91,30 @@ const SECRET_WORDS = `${PASSWORDS}|secret|${TOKEN}|credentials?|(?:${KEY_OWNERS}
 const NAMED_VALUES: SecretShape = {
   sign: new RegExp(`${PASSWORDS}|secret|token|credential|key`, 'i'),
   pattern: new RegExp(
-    String.raw`(?:(?:${SECRET_WORDS})${AROUND}\s{0,3}(?:=>|:=|=|:|\bis\b)\s{0,3}${AROUND}|--[\w-]{0,40}(?:${SECRET_WORDS})\s{1,3})${VALUE}`,
+    String.raw`(?:(?:${SECRET_WORDS})${AROUND}\s{0,3}(?:=>|:=|=|:|>|\bis\b)\s{0,3}${AROUND}|--[\w-]{0,40}(?:${SECRET_WORDS})\s{1,3})${VALUE}`,
     'gi',
   ),
   isSecret: (value, whole) => /\d/.test(value) && (!/^[\d.:_-]+$/.test(value) || IS_PASSWORD.test(whole)),
+};
+
+/** Values of forms, of queries and of connections (`?password=…&`, `Pwd=…;`), which may be words. */
+const FORM_VALUES: SecretShape = {
+  sign: new RegExp(`(?:${SECRET_WORDS})=`, 'i'),
+  pattern: new RegExp(
+    String.raw`(?:(?<=[?&;] ?)(?:${SECRET_WORDS})=|(?:${SECRET_WORDS})=(?=[\w.~!*%+-]{4,512}[&;]))(?![\w.]{0,64}[([{])([^\s"'\x60\\&;<>(){}\[\]$]{4,512})`,
+    'gi',
+  ),
+  // A name of source code, such as config.password.
+  isSecret: (value) => !/^[A-Za-z_]+(?:\.[A-Za-z_]+)+$/.test(value),
+};
+
+/** Cookies of a header. */
+const COOKIES: SecretShape = {
+  sign: /cookie/i,
+  pattern: new RegExp(
+    String.raw`cookie${AROUND}\s{0,3}:\s{0,3}${AROUND}(?<!\\)([\w.-]{1,64}=[^\s"'\\;<>\[\]]{1,4096}(?:; ?[\w.-]{1,64}=[^\s"'\\;<>\[\]]{1,4096}){0,64})`,
+    'gi',
+  ),
 };
 
 const SCHEMES =
@@ -136,7 +156,7 @@ const KEY_BODY = String.raw`(?:b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{3}IBAAKC|MII
  * them, the evidence of a judge cannot.
  */
 const SECRET_SHAPES: Readonly<Record<SecretKind, readonly SecretShape[]>> = {
-  'api-key': [SERVICE_KEYS, ...AUTHORIZATIONS, URL_LOGINS, NAMED_VALUES],
+  'api-key': [SERVICE_KEYS, ...AUTHORIZATIONS, COOKIES, URL_LOGINS, NAMED_VALUES, FORM_VALUES],
   jwt: [
     {
       sign: /eyJ/,

@@ -1,6 +1,6 @@
-/** Characters that nobody sees, wide and narrow forms of ASCII, blanks, dashes, and ASCII or letters that a URL, JSON or HTML escapes. */
+/** Characters that nobody sees, wide and narrow forms of ASCII, blanks, dashes, points, and ASCII or letters that a URL, JSON or HTML escapes. */
 const FOLDED =
-  /([\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\uFEFF]|[\uFE00-\uFE0F]|\u034F)|([\u00A0\u2000-\u200A\u202F\u205F\u3000])|([\u2010-\u2015\u2212])|([\uFF01-\uFF5E])|(\uFE6B)|%([2-7][0-9a-f])|\\{1,64}u([0-9a-f]{4})|&#(x[0-9a-f]{1,5}|\d{1,6});|(&commat;)/gi;
+  /([\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\uFEFF]|[\uFE00-\uFE0F]|\u034F)|([\u00A0\u2000-\u200A\u202F\u205F\u3000])|([\u2010-\u2015\u2212])|([\uFF01-\uFF5E])|(\uFE6B)|%(?:25){0,4}([2-7][0-9a-f])|([\u00B7\u2022\u2024\u3002\uFF61])|\\{1,64}u([0-9a-f]{4})|&#(x[0-9a-f]{1,5}|\d{1,6});|(&commat;)/gi;
 
 /** Text of which one part differs in most texts that have to be folded. */
 const MAY_FOLD = /[^\0-$'-[\]-\x7f\u0100-\u0ff0]/;
@@ -43,7 +43,7 @@ function fold(source: string): Folded {
 }
 
 /** Returns the text that a match stands for; undefined for one that stays, as the escape of a letter of ASCII: it may be a boundary. */
-function unfold([, unseen, blank, dash, wide, small, inUrl, inJson, inHtml, named]: RegExpExecArray):
+function unfold([, unseen, blank, dash, wide, small, inUrl, point, inJson, inHtml, named]: RegExpExecArray):
   | string
   | undefined {
   if (unseen !== undefined) {
@@ -57,6 +57,9 @@ function unfold([, unseen, blank, dash, wide, small, inUrl, inJson, inHtml, name
   }
   if (wide !== undefined) {
     return String.fromCharCode(wide.charCodeAt(0) - 0xfee0);
+  }
+  if (point !== undefined) {
+    return '.';
   }
   if (small !== undefined || named !== undefined) {
     return '@';
