@@ -23,7 +23,14 @@ export function findFolded(text: string, find: (folded: string) => [number, numb
   if (shifts.length === 0) {
     return find(text);
   }
-  const inText = (index: number) => index + (shifts.findLast(({ at }) => at <= index)?.by ?? 0);
+  let passed = 0;
+  // The places rise, so that each shift is passed once.
+  const inText = (index: number): number => {
+    while ((shifts[passed]?.at ?? Infinity) <= index) {
+      passed += 1;
+    }
+    return index + (shifts[passed - 1]?.by ?? 0);
+  };
   return find(last.text).map(([start, end]) => [inText(start), inText(end)]);
 }
 
