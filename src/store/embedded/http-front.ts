@@ -9,6 +9,7 @@ import { EngineError, wireError } from './engine-error.ts';
 import { readEngineRequest, hasBlocksRequested, type EngineRequest } from './engine-request.ts';
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
+import { limitConnections } from '../../domain/connection-places.ts';
 import { sha256 } from '../../domain/identity.ts';
 
 /** Path of orders to the engine. */
@@ -220,9 +221,13 @@ export function createHttpFront(options: FrontOptions): Server {
   }
 
   const server = createServer(
-    { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 30_000 },
-    (request, response) => void handle(request, response),
+    { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 10_000, keepAliveTimeout: 30_000 },
+    (request, response) => {
+      response.once('close', begin(request.socket, () => request.complete).end);
+      void handle(request, response);
+    },
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  // All clients have one address.
+  const begin = limitConnections(server, { total: MAX_CONNECTIONS, perAddress: MAX_CONNECTIONS, kept: 0 });
   return server;
 }
