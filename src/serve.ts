@@ -15,6 +15,7 @@ import { startBudgetAlerts } from './app/budgets/start-budget-alerts.ts';
 import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/scoring/judge-readings.ts';
 import { startAggregates } from './app/aggregates/start-aggregates.ts';
+import { createPassLineFinder } from './app/scoring/scorer-scales.ts';
 import { startLabels } from './app/labels/start-labels.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
 import { configurePurgeKind, leaveOutPurged, type PurgeAwareStore } from './app/jobs/purges.ts';
@@ -306,7 +307,7 @@ async function startScorer(
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     startJobs(config, store, { scoring, kit, log }),
     startAggregates(store, { duties, log }),
-    ...startLabels(store, { duties, log, metrics }),
+    ...startLabels(store, { duties, log, metrics, findPassLine: createPassLineFinder(config, kit.rules) }),
     startMonitors(groups, { store, duties, log, metrics }),
     startBudgetAlerts(config.alerts, { store, watch, budget, duties, log }),
     ...(await startAlerts(config, store, { duties, log, metrics })),

@@ -10,7 +10,7 @@ import { countCoverage } from '../aggregates/count-coverage.ts';
 import { createBudgetWatch } from '../budgets/budget-watch.ts';
 import type { Config } from '../config/index.ts';
 import { findScorerEntry, listConfiguredScorers } from '../scoring/scorer-names.ts';
-import { declareScale } from '../scoring/scorer-scales.ts';
+import { declareScale, findBound } from '../scoring/scorer-scales.ts';
 
 /** Configuration of this process, and what it knows only when it scores. */
 export interface ConfigurationSource {
@@ -125,10 +125,6 @@ function viewBound(entry: Config['scorers'][string] | undefined, bound: Prepared
     fingerprint: bound?.fingerprint ?? null,
     ...declareScale(entry, bound?.scorer),
   };
-}
-
-function findBound(name: string, rules: readonly PreparedRule[] | undefined): PreparedScorer | undefined {
-  return rules?.flatMap(({ scorers }) => scorers).find((scorer) => scorer.name === name);
 }
 
 /** Returns the judge that a scorer asks: `provider/model`; undefined for none, and for one that a module keeps to itself. */
