@@ -4,9 +4,9 @@ import type { ReadingWarning } from '../domain/trace/agent-run.ts';
 import { readErrorHalt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';
 import { readText } from './attributes.ts';
 import { contentAdvice } from './advice/content-switches.ts';
-import { isId } from './ids.ts';
+import { isId, isModelName } from './ids.ts';
 import { bindResults } from './messages/bind-results.ts';
-import { failureIn } from './messages/part-reader.ts';
+import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
 import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import { restoreContent } from './advice/moved-content.ts';
@@ -64,6 +64,7 @@ function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void
     [span, ...span.events, ...logs].forEach(({ attributes }) => fillUsage(facts, partsAmong(attributes)));
   }
   if (facts.role === 'llm') {
+    facts.output = facts.output?.flatMap(openFinalAnswer);
     facts.finishReason ??= findFinishReason(view);
   }
   readStop(facts, span);
@@ -94,9 +95,12 @@ function without(facts: SpanFacts, withheld: SpanFacts['withheld']): SpanFacts {
 
 const ID_FACTS = ['session', 'user', 'toolCallId', 'responseId'] as const;
 
-/** Removes ids that are the text of an empty value. */
+/** Removes ids and names of models that are the text of an empty value. */
 function withIds(facts: SpanFacts): SpanFacts {
-  const empty = ID_FACTS.filter((key) => facts[key] !== undefined && !isId(facts[key]));
+  const empty = [
+    ...ID_FACTS.filter((key) => facts[key] !== undefined && !isId(facts[key])),
+    ...(facts.model === undefined || isModelName(facts.model) ? [] : (['model'] as const)),
+  ];
   return empty.length === 0 ? facts : without(facts, empty);
 }
 
@@ -141,9 +145,12 @@ function commonFacts({ span, logs }: SpanView): SpanFacts {
   const find = (...keys: string[]): string | undefined =>
     sources.map((source) => readText(source, ...keys)).find((value) => value !== undefined);
   return {
-    session: find('session.id'),
+    session: find('session.id', 'galileo.session.id'),
     user: find('user.id', 'enduser.id'),
     agentVersion: find('gen_ai.agent.version'),
+    model: [find('traceloop.association.properties.ls_model_name'), find('metadata.ls_model_name')].find(
+      isModelName,
+    ),
     error: span.statusCode === 'Error' ? buildError(span) : undefined,
   };
 }

@@ -33,6 +33,7 @@ import { beeai } from './formats/beeai.ts';
 import { geminiCli } from './formats/gemini-cli.ts';
 import { googleGenai } from './formats/google-genai.ts';
 import { openaiAgents } from './formats/openai-agents.ts';
+import { agentops, anyAgent, monocle } from './formats/tabled.ts';
 import { trulens } from './formats/trulens.ts';
 import type { Convention } from './normalised-span.ts';
 
@@ -53,6 +54,9 @@ export const CONVENTIONS: readonly Convention[] = [
   langsmith,
   mlflow,
   aiSdk,
+  monocle,
+  anyAgent,
+  agentops,
   agentFramework,
   crewai,
   haystack,

@@ -112,13 +112,17 @@ export function toRun(parts: RunParts): AgentRun {
 }
 
 /**
- * Builds the agent's name and version. Model calls without an agent span have no name, unless the tool above them names the
- * agent.
+ * Builds the agent's name and version. Without an agent span or a tool that names the agent, the name is the one that all model
+ * calls give; several names are none.
  */
-function buildAgent({ kind, root }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
+function buildAgent({ kind, root, llms }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
   const { agent, agentVersion } = kind !== 'calls' || root.role === 'tool' ? root.facts : {};
+  const [named, ...more] = new Set([root, ...llms].flatMap(({ facts }) => facts.agent ?? []));
   const deployed = root.span.resourceAttributes.get('gen_ai.agent.version');
-  return { agent: agent ?? null, agentVersion: (agentVersion ?? deployed) || null };
+  return {
+    agent: agent ?? (more.length === 0 ? named : null) ?? null,
+    agentVersion: (agentVersion ?? deployed) || null,
+  };
 }
 
 function buildOrigin(plan: RunPlan): Pick<AgentRun, 'service' | 'serviceVersion' | 'environment'> {
