@@ -19,6 +19,7 @@ export {
   type ScopeSurvey,
   type Survey,
 } from './advice/survey.ts';
+export type { ConventionTable } from '../domain/trace/convention-table.ts';
 export type { Convention } from './normalised-span.ts';
 export type * from '../domain/trace/agent-run.ts';
 export type * from '../domain/trace/messages.ts';

@@ -1,5 +1,6 @@
 import { STUB_MARK } from './kept-content.ts';
 import type { LogRecord, Span } from '../domain/trace/span.ts';
+import { BUILT_IN_CONVENTIONS } from '../domain/trace/convention-table.ts';
 import type { ReadingWarning } from '../domain/trace/agent-run.ts';
 import { readErrorHalt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';
 import { readText } from './attributes.ts';
@@ -10,7 +11,7 @@ import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
 import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import { restoreContent } from './advice/moved-content.ts';
-import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
+import type { Convention, NormalisedSpan, SpanError, SpanFacts, SpanRole, SpanView } from './normalised-span.ts';
 import { partsAmong } from './token-parts.ts';
 import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
@@ -19,7 +20,11 @@ import { CONVENTIONS } from './registry.ts';
 const MAX_ERROR_CHARS = 2_000;
 
 /** Reads one span with every convention that recognises it; a later convention does not change the facts of an earlier one. */
-export function normaliseSpan(sent: Span, records: readonly LogRecord[]): NormalisedSpan {
+export function normaliseSpan(
+  sent: Span,
+  records: readonly LogRecord[],
+  list: readonly Convention[] = CONVENTIONS,
+): NormalisedSpan {
   const { span, logs } = restoreContent(sent, records);
   const warnings: ReadingWarning[] = [];
   const conventions = new Map<string, number>();
@@ -29,7 +34,7 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
   const view: SpanView = { span, logs, warnings };
   const facts: SpanFacts = {};
   const placeholders: Revealed[] = [];
-  for (const convention of CONVENTIONS) {
+  for (const convention of list) {
     if (convention.detect(view)) {
       const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
       const given = fillGaps(facts, shown.facts) + shown.hidden.size;
@@ -38,6 +43,9 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
         conventions.set(convention.name, given);
       }
     }
+  }
+  if ([...conventions.keys()].some((name) => !BUILT_IN_CONVENTIONS.has(name))) {
+    facts.role ??= roleByFacts(facts);
   }
   completeFacts(facts, view, conventions.size > 0);
   facts.input = facts.input && bindResults(facts.input);
@@ -68,6 +76,18 @@ function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void
     facts.finishReason ??= findFinishReason(view);
   }
   readStop(facts, span);
+}
+
+/** Finds the role of a span for which a user's table names none: from what the span has. */
+function roleByFacts({ toolName, toolArgs, toolResult, documents, model, input, output }: SpanFacts): SpanRole | undefined {
+  const hasContent = input !== undefined || output !== undefined;
+  if (toolName !== undefined && (toolArgs !== undefined || toolResult !== undefined)) {
+    return 'tool';
+  }
+  if (documents !== undefined && output === undefined) {
+    return 'retriever';
+  }
+  return hasContent ? (model === undefined ? 'agent' : 'llm') : undefined;
 }
 
 /** Warns of content that the emitter dropped, or that was cut when it was stored. */

@@ -5,6 +5,7 @@ import { normaliseSpan } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
 import { finish, type Steps } from './steps.ts';
+import { toConvention } from './tables/table-convention.ts';
 
 /** The spans of a trace, each once, in order of their ids, each read with its log records. */
 export interface NormalisedTrace {
@@ -21,12 +22,15 @@ export function normaliseTrace(data: TraceData): NormalisedTrace {
 /** Like `normaliseTrace`, with one span per step. */
 export function* normaliseInSteps(data: TraceData): Steps<NormalisedTrace> {
   const { spans, differing } = uniqueSpans(data.spans);
-  const logs = uniqueLogs(data.logs.filter(isAgentEvent));
+  const tables = (data.conventions ?? []).map(toConvention);
+  const conventions = tables.length === 0 ? CONVENTIONS : [...tables, ...CONVENTIONS];
+  const events = tables.flatMap(({ logEvents = [] }) => logEvents);
+  const logs = uniqueLogs(data.logs.filter((log) => isAgentEvent(log) || events.includes(log.eventName)));
   const logsBySpan = bySpan(logs);
   const inOrder = spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
   const normalised: NormalisedSpan[] = [];
   for (const span of inOrder) {
-    const read = normaliseSpan(span, logsBySpan.get(span.spanId) ?? []);
+    const read = normaliseSpan(span, logsBySpan.get(span.spanId) ?? [], conventions);
     normalised.push(differing.has(span.spanId) ? duplicated(read) : read);
     yield;
   }

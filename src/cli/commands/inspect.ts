@@ -57,7 +57,8 @@ const MAX_INPUT_BYTES = 256 * MIB;
 
 async function readTracesOfFiles(context: CommandContext, files: readonly string[]): Promise<TraceData[]> {
   const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
-  const spool = openTraceSpool();
+  const { config } = await context.loadConfig();
+  const spool = openTraceSpool(config.conventions);
   try {
     await readTraceFiles(files, context, (parts) => spool.add(parts), MAX_INPUT_BYTES);
     return spool.take(spool.count()).flatMap((traceId) => spool.read(traceId) ?? []);

@@ -146,7 +146,8 @@ function countConventions(plan: RunPlan, subs: readonly BuiltRun[]): Map<string,
 
 /** Sorts conventions by their number of facts; for equal numbers the more specific convention comes first. */
 function byRichness(counts: ReadonlyMap<string, number>): string[] {
-  const names = CONVENTIONS.map((convention) => convention.name).filter((name) => counts.has(name));
+  const known = CONVENTIONS.map((convention) => convention.name).filter((name) => counts.has(name));
+  const names = [...[...counts.keys()].filter((name) => !known.includes(name)), ...known];
   return names.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
 }
 

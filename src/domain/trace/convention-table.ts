@@ -1,3 +1,10 @@
+/** Names of the conventions of this program: no table may have one of them. */
+export const BUILT_IN_CONVENTIONS: ReadonlySet<string> = new Set(
+  'langfuse claude-code mastra pydantic-ai google-adk genkit livekit langsmith mlflow ai-sdk monocle any-agent agentops agent-framework crewai haystack spring-ai koog laminar litellm logfire-agents logfire openlit flue voltagent braintrust trulens beeai gemini-cli latitude google-genai traceloop openai-agents sentry otel-genai otel-genai-events openinference traceloop-flattened otel-genai-content by-shape'.split(
+    ' ',
+  ),
+);
+
 /** Facts that a table can give. */
 export const TABLE_FIELDS = [
   'input',
@@ -37,8 +44,7 @@ export interface ConventionTable<Kind extends string = string> {
     /** Name of the resource's service. */
     readonly service?: string | undefined;
   };
-  readonly kind?:
-    { readonly from: string; readonly values: Readonly<Record<string, Kind>> } | undefined;
+  readonly kind?: { readonly from: string; readonly values: Readonly<Record<string, Kind>> } | undefined;
   /** Sources of each fact; the first with a value is taken. */
   readonly fields: { readonly [Field in TableField]?: string | readonly string[] | undefined };
 }
@@ -55,7 +61,7 @@ export interface TableSource {
 }
 
 const SOURCE =
-  /^(?:(?<place>event|log):(?:"(?<quotedEvent>[^"]+)"|(?<event>[^"\s/]+))(?:\/(?:"(?<quotedInner>[^"]+)"|(?<inner>[^"\s]+)))?|"(?<quoted>[^"]+)"|(?!(?:event|log):)(?<plain>[^"\s]+))(?:\s+\$(?<path>\S*))?$/;
+  /^(?:(?<place>event|log):(?:"(?<quotedEvent>[^"]+)"|(?<event>[^"\s/]+))(?:\/(?:"(?<quotedInner>[^"]+)"|(?<inner>[^"\s]+)))?|"(?<quoted>[^"]+)"|(?!(?:event|log):)(?<plain>[^"\s]+))(?:\s+\$(?<path>.*))?$/;
 
 const STEP = /\.([^.[\]"\s]+)|\["((?:[^"\\]|\\.)+)"\]|\[(\d{1,6})\]|\[(\*)\]/y;
 

@@ -1,4 +1,3 @@
-import { AGENT_SIGNALS } from '../../conventions/agent-signals.ts';
 import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 
 /** SQL expressions over the columns of a span or a log record. */
@@ -14,7 +13,7 @@ export interface SignalColumns {
  * `looksLikeAgent` of one row as a ClickHouse expression (UInt8), over several lines. Names are joined by line breaks and all
  * prefixes searched at once, which costs a fifth of a test of every name; a name with a line break may be taken for two.
  */
-export function agentSignalSql(columns: SignalColumns, signals: AgentSignals = AGENT_SIGNALS): string {
+export function agentSignalSql(columns: SignalColumns, signals: AgentSignals): string {
   return [
     `match(${columns.scopeName}, '${scopePattern(signals)}')`,
     searchAny(columns.attributeKeys, signals.keyPrefixes),
