@@ -11,7 +11,14 @@ import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
 import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import { restoreContent } from './advice/moved-content.ts';
-import type { Convention, NormalisedSpan, SpanError, SpanFacts, SpanRole, SpanView } from './normalised-span.ts';
+import type {
+  Convention,
+  NormalisedSpan,
+  SpanError,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from './normalised-span.ts';
 import { partsAmong } from './token-parts.ts';
 import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
@@ -19,11 +26,15 @@ import { CONVENTIONS } from './registry.ts';
 /** Longest error text that is kept, in UTF-16 units; some emitters put a whole stack trace there. */
 const MAX_ERROR_CHARS = 2_000;
 
+/** Function that is told what each convention states of a span. */
+export type Observe = (convention: string, facts: SpanFacts, view: SpanView) => void;
+
 /** Reads one span with every convention that recognises it; a later convention does not change the facts of an earlier one. */
 export function normaliseSpan(
   sent: Span,
   records: readonly LogRecord[],
   list: readonly Convention[] = CONVENTIONS,
+  observe?: Observe,
 ): NormalisedSpan {
   const { span, logs } = restoreContent(sent, records);
   const warnings: ReadingWarning[] = [];
@@ -37,6 +48,7 @@ export function normaliseSpan(
   for (const convention of list) {
     if (convention.detect(view)) {
       const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
+      observe?.(convention.name, shown.facts, view);
       const given = fillGaps(facts, shown.facts) + shown.hidden.size;
       placeholders.push(shown);
       if (given > 0) {
@@ -79,7 +91,15 @@ function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void
 }
 
 /** Finds the role of a span for which a user's table names none: from what the span has. */
-function roleByFacts({ toolName, toolArgs, toolResult, documents, model, input, output }: SpanFacts): SpanRole | undefined {
+function roleByFacts({
+  toolName,
+  toolArgs,
+  toolResult,
+  documents,
+  model,
+  input,
+  output,
+}: SpanFacts): SpanRole | undefined {
   const hasContent = input !== undefined || output !== undefined;
   if (toolName !== undefined && (toolArgs !== undefined || toolResult !== undefined)) {
     return 'tool';

@@ -1,7 +1,7 @@
 import type { LogRecord, TraceData } from '../domain/trace/span.ts';
 import { uniqueLogs, uniqueSpans } from './traces/deduplicate.ts';
 import { isMovedContent } from './advice/moved-content.ts';
-import { normaliseSpan } from './normalise-span.ts';
+import { normaliseSpan, type Observe } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
 import { finish, type Steps } from './steps.ts';
@@ -20,7 +20,7 @@ export function normaliseTrace(data: TraceData): NormalisedTrace {
 }
 
 /** Like `normaliseTrace`, with one span per step. */
-export function* normaliseInSteps(data: TraceData): Steps<NormalisedTrace> {
+export function* normaliseInSteps(data: TraceData, observe?: Observe): Steps<NormalisedTrace> {
   const { spans, differing } = uniqueSpans(data.spans);
   const tables = (data.conventions ?? []).map(toConvention);
   const conventions = tables.length === 0 ? CONVENTIONS : [...tables, ...CONVENTIONS];
@@ -30,7 +30,7 @@ export function* normaliseInSteps(data: TraceData): Steps<NormalisedTrace> {
   const inOrder = spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
   const normalised: NormalisedSpan[] = [];
   for (const span of inOrder) {
-    const read = normaliseSpan(span, logsBySpan.get(span.spanId) ?? [], conventions);
+    const read = normaliseSpan(span, logsBySpan.get(span.spanId) ?? [], conventions, observe);
     normalised.push(differing.has(span.spanId) ? duplicated(read) : read);
     yield;
   }

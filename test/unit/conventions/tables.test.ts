@@ -3,7 +3,7 @@ import { AGENT_SIGNALS, signalsWith } from '../../../src/conventions/agent-signa
 import { hasUsefulContent } from '../../../src/conventions/kept-content.ts';
 import { CONVENTIONS } from '../../../src/conventions/registry.ts';
 import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
-import { readTraces } from '../../../src/conventions/index.ts';
+import { listFacts, readTraces } from '../../../src/conventions/index.ts';
 import {
   BUILT_IN_CONVENTIONS,
   type ConventionTable,
@@ -125,6 +125,30 @@ describe("a user's own convention", () => {
     expect(() => readTraces('{}', { conventions: [{ ...ACME, name: 'openinference' }] })).toThrow(
       /conventions: .*name of a convention of spanscore/s,
     );
+  });
+
+  it('states its facts with their places, and says which are not used', () => {
+    const own: ConventionTable = {
+      name: 'own',
+      match: { service: 'shop' },
+      fields: { output: 'mine $.text' },
+    };
+    const call = chatSpan('c', { input: [], output: [chatMessage('assistant', 'theirs')] });
+    const attributes = new Map([
+      ...call.attributes,
+      ['gen_ai.request.model', 'm'],
+      ['mine', '{"text":"ours"}'],
+    ]);
+    const facts = listFacts({ ...buildTrace([{ ...call, attributes }]), conventions: [own] });
+
+    expect(facts.map(({ field, convention, source, used }) => [field, convention, source, used])).toEqual(
+      expect.arrayContaining([
+        ['output', 'own', 'mine $.text', true],
+        ['output', 'otel-genai', 'gen_ai.output.messages', false],
+        ['model', 'otel-genai', 'gen_ai.request.model', true],
+      ]),
+    );
+    expect(facts[0]).toMatchObject({ spanId: call.spanId, value: [{ type: 'text', text: 'ours' }] });
   });
 
   it('finds the kind of a span from its facts when the table names none', () => {
