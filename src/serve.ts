@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createSignIns } from './app/api/audit.ts';
 import { startApiPorts, type ScorerPorts } from './app/api/start-api-ports.ts';
 import { limitYoungGeneration } from './app/api/young-generation.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
@@ -183,7 +184,7 @@ async function startRoles(
   const findPorts = hasApi
     ? await startApiPorts(config, readStatus, { opened, ...purgeAware, ...scorer?.forApi, started, log })
     : undefined;
-  const listening = await api.open({ checks, findPorts, readCookieKey: () => store.cookieKeys.read() });
+  const listening = await api.open({ checks, findPorts, signIns: createSignIns(store) });
   const addresses = buildAddresses(config, { connection, receivers, listening, hasApi });
   rejectAborted(deps.signal);
   limitYoungGeneration(roles);

@@ -94,6 +94,7 @@ async function answer(
   deps: ReceiverDependencies,
 ): Promise<Reply> {
   const { maxBodyBytes } = deps.limits;
+  refuseBrowser(request);
   const signal = readRoute(request);
   const tenant = readTenant(request, deps.authenticate);
   const encoding = findEncoding(request.headers['content-type']);
@@ -115,6 +116,16 @@ async function answer(
         : deps.take({ signal, encoding, origin, body }, lease),
     );
   return { status: 200, encoding, body: encodeExportResponse(signal, encoding, result), headers: {} };
+}
+
+/** Refuses a request of a page in a browser, which always names its origin: any page could send spans into somebody's installation. */
+function refuseBrowser({ headers: { origin } }: IncomingMessage): void {
+  if (origin !== undefined) {
+    throw new HttpRefusal(
+      403,
+      `pages in a browser may not send OTLP (the header Origin is ${JSON.stringify(origin)}); send it to a Collector that allows this origin, and from there without the header`,
+    );
+  }
 }
 
 function readRoute(request: IncomingMessage): Signal | 'metrics' {

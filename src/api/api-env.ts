@@ -1,4 +1,5 @@
 import type { RequestAccess, Sender } from './access/request-access.ts';
+import type { RequestSite } from './access/request-site.ts';
 import type { RequestRate } from './access/request-rate.ts';
 import type { ApiPorts } from './ports.ts';
 
@@ -12,6 +13,7 @@ export interface Caller extends Pick<Sender, 'name'> {
 export interface ApiEnv {
   Variables: {
     access: RequestAccess;
+    site: RequestSite;
     rate: RequestRate;
     /** Returns the ports that see only the tenant of a caller. Throws `AppError` for a process that has none. */
     findPorts: (caller: Caller) => ApiPorts;

@@ -1,10 +1,14 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { secureHeaders } from 'hono/secure-headers';
 import { timeout } from 'hono/timeout';
+import { readPublicUrl } from '../config/addresses/public-url.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { SECOND_MS } from '../domain/durations.ts';
 import { createRequestAccess, type RequestAccessOptions } from './access/request-access.ts';
 import { createRequestRate } from './access/request-rate.ts';
+import { createSiteReader, type SiteOptions } from './access/request-site.ts';
+import { createWrongTokenReport } from './access/wrong-tokens.ts';
 import { createErrorHandler } from './answer-errors.ts';
 import type { ApiEnv, Caller } from './api-env.ts';
 import { guardBrowsers, type BrowserGuardOptions } from './browser-guard.ts';
@@ -49,7 +53,12 @@ const MAX_REQUEST_MS = 30_000;
 /** Path of all resources. */
 export const PREFIX = '/api/v1';
 
-export interface ApiOptions extends ProbeOptions, BrowserGuardOptions, RequestAccessOptions {
+export interface ApiOptions
+  extends
+    ProbeOptions,
+    SiteOptions,
+    Pick<BrowserGuardOptions, 'hosts'>,
+    Omit<RequestAccessOptions, 'onWrongToken'> {
   /** Most requests of a token within a minute. */
   readonly requestsPerMinute: number;
   /** Limit of a request, milliseconds. Default 30,000. */
@@ -91,23 +100,30 @@ export function createApiRoutes() {
 
 /** Creates the whole HTTP API. */
 export function createApi(options: ApiOptions): Hono<ApiEnv> {
-  const { log, requestsPerMinute, findPorts, maxRequestMs = MAX_REQUEST_MS } = options;
-  const access = createRequestAccess(options);
+  const { log, requestsPerMinute, findPorts, maxRequestMs = MAX_REQUEST_MS, publicUrl } = options;
+  const readSite = createSiteReader(options);
+  const onWrongToken = createWrongTokenReport(log, options.metrics);
+  const access = createRequestAccess({ ...options, onWrongToken });
   const rate = createRequestRate(requestsPerMinute, () => performance.now());
   const routes = createApiRoutes();
-  const api = createRouter();
+  const api = createRouter(publicUrl === undefined ? '' : readPublicUrl(publicUrl).basePath);
   const listFilters = (c: Context) => listRouteFilters(routes, c);
   const hasNone = () => findPorts(NOBODY) === 'none';
   const refuseNone: MiddlewareHandler<ApiEnv> = async (c, next) => (hasNone() ? c.notFound() : next());
   api.onError(createErrorHandler(log, listFilters));
+  api.use(limitUse(options));
   api.use(async (c, next) => {
+    c.set('site', readSite(c));
     c.set('access', access);
     c.set('rate', rate);
     c.set('findPorts', (caller) => readPorts(findPorts(caller)));
     await next();
   });
+  // With tokens, no page can read the metrics, and a supervisor asks for them under any name.
+  const exempt = PROBES.filter((path) => path !== '/metrics' || options.tokens.length > 0);
+  const hasData = (path: string) => path === '/metrics' || path.startsWith(`${PREFIX}/`);
+  api.use(guardBrowsers({ hosts: listHosts(options), exempt, hasData }));
   api.route('/', createProbes(options));
-  api.use(guardBrowsers(options));
   api.route('/', createDashboard(options.dashboard, refuseNone));
   api.use(`${PREFIX}/*`, async (c, next) =>
     findPorts(NOBODY) === 'starting'
@@ -128,27 +144,42 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
   api.route(PREFIX, routes);
   const document = buildOpenApi(PREFIX, createApiRoutes());
   api.get(`${PREFIX}/openapi.json`, (c) => c.json(document));
-  api.get('/docs', refuseNone, (c) => {
-    c.header('content-security-policy', "default-src 'none'");
-    return c.html(buildDocsPage(document));
-  });
+  api.get('/docs', refuseNone, (c) => c.html(buildDocsPage(document)));
   const paths = [...PROBES.map(describeProbe), ...listPaths(routes)];
-  api.notFound((c) => {
-    const known = hasNone() ? paths.slice(0, PROBES.length) : paths;
-    const here = known.filter(({ pattern }) => pattern.test(c.req.path));
-    if (here.length > 0) {
-      const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-      const allow = [...new Set(methods)].join(', ');
-      return answerProblem(
-        c,
-        { status: 405, title: 'Method not allowed', detail: `Allowed: ${allow}` },
-        { allow },
-      );
-    }
-    const detail = `The routes are: ${[...new Set(known.map(({ path }) => path))].join(', ')}`;
-    return answerProblem(c, { status: 404, title: 'Not found', detail });
-  });
+  api.notFound((c) => answerUnknown(c, hasNone() ? paths.slice(0, PROBES.length) : paths));
   return api;
+}
+
+/** Answers a request that no route takes: for a path of a route, with its methods. */
+function answerUnknown(c: Context, known: ReturnType<typeof listPaths>): Response {
+  const here = known.filter(({ pattern }) => pattern.test(c.req.path));
+  if (here.length > 0) {
+    const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    const allow = [...new Set(methods)].join(', ');
+    return answerProblem(
+      c,
+      { status: 405, title: 'Method not allowed', detail: `Allowed: ${allow}` },
+      { allow },
+    );
+  }
+  const detail = `The routes are: ${[...new Set(known.map(({ path }) => path))].join(', ')}`;
+  return answerProblem(c, { status: 404, title: 'Not found', detail });
+}
+
+/** Sets headers that limit what browsers do with replies, where a handler has not set its own. */
+function limitUse({ scheme, publicUrl = '' }: SiteOptions): MiddlewareHandler {
+  const isSecure = scheme === 'https' || publicUrl.startsWith('https:');
+  return secureHeaders({
+    contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    strictTransportSecurity: isSecure ? 'max-age=31536000' : false,
+    xFrameOptions: 'DENY',
+    overwrite: false,
+  });
+}
+
+/** Lists the names under which users reach the API. */
+function listHosts({ hosts, publicUrl }: Pick<ApiOptions, 'hosts' | 'publicUrl'>): string[] {
+  return publicUrl === undefined ? [...hosts] : [...hosts, new URL(publicUrl).hostname];
 }
 
 /** Caller of whom nothing is known, to ask for the state of the process. */

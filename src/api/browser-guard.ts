@@ -4,30 +4,35 @@ import type { ApiEnv } from './api-env.ts';
 import { answerProblem } from './problem.ts';
 
 export interface BrowserGuardOptions {
-  readonly scheme: 'http' | 'https';
   /** Names under which users reach the API, beside loopback names and IP addresses; lower case, without port. */
   readonly hosts: readonly string[];
+  /** Paths that are not guarded. */
+  readonly exempt: readonly string[];
+  /** True for a path with data, which no foreign page may load as a script or an image either. */
+  readonly hasData: (path: string) => boolean;
 }
 
-/** Paths that a supervisor asks under any name; they change nothing. */
-const EXEMPT = ['/healthz', '/readyz', '/metrics'];
-
 const READS = ['GET', 'HEAD'];
+
+/** Values of `Sec-Fetch-Site` of a request by our own page, and by a person. */
+export const OWN_SITES = ['same-origin', 'none'];
 
 /**
  * Refuses requests that a foreign page makes in somebody's browser: through a name that was rebound to this address, from
  * another origin, or as a form.
  */
-export function guardBrowsers({ scheme, hosts }: BrowserGuardOptions): MiddlewareHandler<ApiEnv> {
+export function guardBrowsers({ hosts, exempt, hasData }: BrowserGuardOptions): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
-    if (EXEMPT.includes(c.req.path)) {
+    const { path, method } = c.req;
+    if (exempt.includes(path)) {
       return next();
     }
-    const host = c.req.header('host') ?? '';
+    const { site } = c.var;
     const fault =
-      findHostFault(host, hosts) ??
-      findOriginFault(c.req.header('origin'), `${scheme}://${host}`) ??
-      findBodyFault(c.req.method, c.req.header('content-type'));
+      site.hosts.map((host) => findHostFault(host, hosts)).find((found) => found !== undefined) ??
+      findOriginFault(c.req.header('origin'), site.origins) ??
+      (hasData(path) ? findSiteFault(c.req.header('sec-fetch-site')) : undefined) ??
+      findBodyFault(method, c.req.header('content-type'));
     return fault === undefined
       ? next()
       : answerProblem(c, { status: 403, title: 'Forbidden', detail: fault });
@@ -40,13 +45,19 @@ function findHostFault(host: string, hosts: readonly string[]): string | undefin
   const isLoopback = name === 'localhost' || name.endsWith('.localhost');
   return isAddress || isLoopback || hosts.includes(name)
     ? undefined
-    : `the host ${JSON.stringify(host)} is not known; add its name to api.hosts`;
+    : `the host ${JSON.stringify(host)} is not known; add its name to api.hosts, or set api.publicUrl`;
 }
 
-function findOriginFault(origin: string | undefined, own: string): string | undefined {
-  return origin === undefined || origin === own
+function findOriginFault(origin: string | undefined, own: readonly string[]): string | undefined {
+  return origin === undefined || own.includes(origin)
     ? undefined
-    : `a page of ${JSON.stringify(origin)} may not ask ${own}`;
+    : `a page of ${JSON.stringify(origin)} may not ask ${own.join(' or ')}; if users open the dashboard at this address of a proxy, set api.publicUrl to it`;
+}
+
+function findSiteFault(site: string | undefined): string | undefined {
+  return site === undefined || OWN_SITES.includes(site)
+    ? undefined
+    : `a page of another site may not ask: "sec-fetch-site" is ${JSON.stringify(site)}; ask from a program, with a bearer token`;
 }
 
 function findBodyFault(method: string, contentType: string | undefined): string | undefined {

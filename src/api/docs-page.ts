@@ -22,7 +22,7 @@ export function buildDocsPage({ info, paths }: OpenApiDocument): Html {
         <main>
           <h1>HTTP API of ${info.title}</h1>
           <p>${info.description ?? ''}</p>
-          <p><a href="/api/v1/openapi.json">OpenAPI document</a></p>
+          <p><a href="./api/v1/openapi.json">OpenAPI document</a></p>
           ${operations}
         </main>
       </body>

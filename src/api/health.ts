@@ -25,8 +25,12 @@ export function createReadiness(
     const result = await running;
     if (result.status !== last) {
       last = result.status;
-      const failed = Object.entries(result.checks).filter(([, outcome]) => !outcome.ok);
-      log.info('readiness changed', { status: result.status, failed: Object.fromEntries(failed) });
+      // A process that starts is not ready yet, and nothing has failed.
+      const waiting = Object.entries(result.checks).flatMap(([name, { error }]) =>
+        error === undefined ? [] : [`${name}: ${error}`],
+      );
+      const waitsFor = waiting.length === 0 ? {} : { waitsFor: waiting.join('; ') };
+      log.info('readiness changed', { status: result.status, ...waitsFor });
     }
     return result;
   };

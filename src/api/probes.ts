@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { ApiEnv } from './api-env.ts';
 import { createReadiness } from './health.ts';
 import { requireScope } from './router.ts';
@@ -9,8 +10,7 @@ import { refuseTenant } from './totals.ts';
 export interface ProbeOptions {
   /** Current checks of the readiness. */
   readonly checks: () => readonly ReadinessCheck[];
-  /** Metrics as text, for Prometheus. */
-  readonly metrics: () => Promise<string>;
+  readonly metrics: Pick<Metrics, 'add' | 'text'>;
   readonly log: Log;
 }
 
@@ -28,7 +28,9 @@ export function createProbes({ checks, metrics, log }: ProbeOptions): Hono<ApiEn
     })
     .get('/metrics', requireScope('read'), async (c) => {
       refuseTenant(c.var.caller, 'metrics');
-      return c.body(await metrics(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+      return c.body(await metrics.text(), 200, {
+        'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+      });
     });
 }
 

@@ -23,6 +23,7 @@ export type Problem = Omit<z.infer<typeof ProblemSchema>, 'type'>;
 export const PROBLEM_HEADERS = {
   'content-type': 'application/problem+json',
   'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
 };
 
 /** Formats an error reply as JSON. */

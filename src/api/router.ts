@@ -1,6 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
+import { getPath } from 'hono/utils/url';
 import { z } from 'zod';
 import { checkValue } from '../config/index.ts';
 import type { Grant, Refusal, Scope } from '../config/access.ts';
@@ -13,9 +14,16 @@ import { answerProblem, describeProblem } from './problem.ts';
 /** Routes with their schemas. */
 export type ApiRouter = OpenAPIHono<ApiEnv>;
 
-/** Creates a router that refuses invalid input with the words of configuration faults. */
-export function createRouter(): ApiRouter {
+/**
+ * Creates a router that refuses invalid input with the words of configuration faults.
+ * @param basePath beginning of paths that the routes do not have: a proxy may remove it, or not
+ */
+export function createRouter(basePath = ''): ApiRouter {
   const router: ApiRouter = new OpenAPIHono<ApiEnv>({
+    getPath(request) {
+      const path = getPath(request);
+      return path === basePath ? '/' : path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
+    },
     defaultHook: (result, c) => {
       if (!result.success) {
         const { data, target } = result as unknown as { data: unknown; target: InputTarget };
@@ -109,7 +117,7 @@ export function requireScope(first: Scope, ...others: readonly Scope[]): Middlew
   return async (c, next) => {
     let access = await c.var.access.check(c, first);
     for (const scope of others) {
-      access = 'status' in access ? await c.var.access.check(c, scope) : access;
+      access = 'status' in access && access.status === 403 ? await c.var.access.check(c, scope) : access;
     }
     if ('status' in access) {
       return answerRefusal(c, access);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Config, type ConfigIssue, readConfiguredMonitors } from './config/index.ts';
-import { RECEIVERS } from '../components.ts';
+import { PREBUILT_SCORERS, RECEIVERS } from '../components.ts';
 import { tlsIssues } from '../config/tls-files.ts';
 import { ConfigError } from '../domain/errors.ts';
 
@@ -12,7 +12,7 @@ export async function partIssues(
   config: Config,
   { loadsModules }: { readonly loadsModules: boolean },
 ): Promise<ConfigIssue[]> {
-  const { issues } = await readConfiguredMonitors(config);
+  const { issues } = await readConfiguredMonitors(config, PREBUILT_SCORERS);
   return [...issues, ...tlsIssues(config, RECEIVERS), ...(loadsModules ? await moduleIssues(config) : [])];
 }
 

@@ -1,4 +1,5 @@
 import { createApi } from '../api/api.ts';
+import type { SignIns } from '../api/access/request-access.ts';
 import type { Caller } from '../api/api-env.ts';
 import type { ApiPorts } from '../api/ports.ts';
 import { readDashboardFiles } from '../api/dashboard/dashboard-files.ts';
@@ -23,8 +24,8 @@ export interface ServeApi {
     readonly checks: readonly ReadinessCheck[];
     /** Returns the ports of a caller, which see its tenant only. Absent: the process has only probes. */
     readonly findPorts?: ((caller: Caller) => ApiPorts) | undefined;
-    /** Reads the key of the cookies of browsers. Absent: nobody can sign in. */
-    readonly readCookieKey?: (() => Promise<string>) | undefined;
+    /** Sign-ins of browsers. Absent: nobody can sign in. */
+    readonly signIns?: SignIns | undefined;
   }): Promise<ApiServer['address'] | null>;
   /** Answers the requests under way, then closes. */
   stop(): Promise<void>;
@@ -45,17 +46,19 @@ export async function startServeApi(
     { name: 'start', check: () => Promise.reject(new Error(`the start waits for ${awaited}`)) },
   ];
   let findPorts: (caller: Caller) => ApiPorts | 'starting' | 'none' = () => 'starting';
-  let readCookieKey = refuseSignIn;
+  let signIns = NO_SIGN_INS;
   const tls = readServerTls(config.api.tls, 'api.tls');
   const app = createApi({
     scheme: tls === undefined ? 'http' : 'https',
     hosts: config.api.hosts,
-    tokens: config.auth.tokens,
+    publicUrl: config.api.publicUrl,
+    trustedProxies: config.api.trustedProxies,
     requestsPerMinute: config.api.requestsPerMinute,
-    readCookieKey: () => readCookieKey(),
+    tokens: config.auth.tokens,
+    signIns: { readKey: () => signIns.readKey(), hasEnded: (id) => signIns.hasEnded(id) },
     dashboard: hasApi ? readDashboardFiles(dashboardFolder()) : undefined,
     checks: () => checks,
-    metrics: () => metrics.text(),
+    metrics,
     findPorts: (caller) => findPorts(caller),
     log,
   });
@@ -72,7 +75,7 @@ export async function startServeApi(
     async open(parts) {
       checks = parts.checks;
       findPorts = parts.findPorts ?? (() => 'none');
-      readCookieKey = parts.readCookieKey ?? refuseSignIn;
+      signIns = parts.signIns ?? NO_SIGN_INS;
       try {
         api ??= await listen();
       } catch (error) {
@@ -87,8 +90,8 @@ export async function startServeApi(
   };
 }
 
-function refuseSignIn(): Promise<string> {
-  return Promise.reject(
-    new NotFoundError('nobody can sign in to a process without a store: send a bearer token'),
-  );
-}
+const NO_SIGN_INS: SignIns = {
+  readKey: () =>
+    Promise.reject(new NotFoundError('nobody can sign in to a process without a store: send a bearer token')),
+  hasEnded: async () => true,
+};

@@ -7,7 +7,7 @@ import { defaultRule } from '../config/default-rule.ts';
  */
 export function initialConfig(schema: string | undefined): string {
   const { name, scorers } = defaultRule(undefined, undefined);
-  return `${schema === undefined ? '' : `# yaml-language-server: $schema=${schema}\n`}# Configuration of spanscore. Every part is optional; check it with: spanscore check-config
+  return `${schema === undefined ? '' : `# yaml-language-server: $schema=${schema}\n`}# Configuration of spanscore. Every part is optional; check it with: npx spanscore check-config
 # All keys: docs/configuration.md of the package
 # \${env:NAME} and \${env:NAME:-default} read environment variables.
 
@@ -54,7 +54,7 @@ receivers:
 #     sample: { rate: 0.1, always: [error, tool-error] }
 #     budget: { perDay: 5 }                             # USD
 
-# Monitors find drifting scores, and alerts send messages. Try rules on stored scores first: spanscore alerts backtest --help
+# Monitors find drifting scores, and alerts send messages. Try rules on stored scores first: npx spanscore alerts backtest --help
 # monitors:
 #   - groups:
 #       - name: quality

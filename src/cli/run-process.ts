@@ -1,5 +1,6 @@
 import { createLog } from '../telemetry/log.ts';
 import { EXIT } from './exit-codes.ts';
+import { watchNpx } from './npx-parent.ts';
 import { run } from './run.ts';
 
 /** Time limit of a command after Ctrl-C, after which the process ends; `serve` drains within it. */
@@ -19,6 +20,13 @@ process.on('SIGINT', onSignal);
 process.on('SIGTERM', onSignal);
 // The end of a terminal or of a remote session.
 process.on('SIGHUP', onSignal);
+
+void watchNpx(() => {
+  // At Ctrl-C, npx ends while this process still finishes its work.
+  if (!stopping.signal.aborted) {
+    onSignal('SIGHUP');
+  }
+});
 
 /**
  * An unhandled rejection is logged and the process continues. After an uncaught exception the state is unknown: the process

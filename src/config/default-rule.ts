@@ -6,6 +6,8 @@ export interface KnownScorer {
   /** Name used in rules. */
   readonly name: string;
   readonly needsJudge: boolean;
+  /** Names of its score rows, for a scorer that writes several. */
+  readonly rows?: readonly string[];
   /** The first fault of its options in words; absent: they are not checked. */
   findOptionFault?(options: Readonly<Record<string, unknown>>): string | undefined;
 }

@@ -28,6 +28,7 @@ export {
   type MonitorFile,
   type MonitorTestFile,
 } from './files/monitor-files.ts';
+export { findSeriesFaults } from './checks/monitor-checks.ts';
 export type { MonitorTest } from './schema/monitor-tests.ts';
 export type { MonitorGroup, MonitorRule } from './schema/monitors.ts';
 export type { LoadConfigOptions, LoadedConfig } from './load-config.ts';

@@ -1,9 +1,10 @@
 import type { ReadPath, Replies, Writes } from './api-types.ts';
+import { BASE_PATH } from './base-path.ts';
 import { fillPath, type Query } from './view-models/paths/fill-path.ts';
 import type { Problem } from './view-models/problem.ts';
 
 /** Path of all routes of the API. */
-export const PREFIX = '/api/v1';
+export const PREFIX = `${BASE_PATH}/api/v1`;
 
 /** Longest wait for a reply, milliseconds; the server gives up after 30 s. */
 const REPLY_LIMIT_MS = 40_000;

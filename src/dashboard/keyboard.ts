@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { BASE_PATH } from './base-path.ts';
 import { push } from './router.ts';
 import { findAction, GO, type KeyAction } from './view-models/shortcuts.ts';
 
@@ -30,7 +31,7 @@ export function startKeyboard(): void {
 function act(action: Exclude<KeyAction, { kind: 'wait' }>): void {
   switch (action.kind) {
     case 'go':
-      push(action.path);
+      push(BASE_PATH + action.path);
       break;
     case 'help':
       isHelpOpen.value = true;

@@ -1,10 +1,12 @@
 import './theme.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { placeLinks } from './base-path.ts';
 import { startKeyboard } from './keyboard.ts';
 import { startRouter } from './router.ts';
 import { startTheme } from './theme.ts';
 
+placeLinks();
 startTheme();
 startRouter();
 startKeyboard();

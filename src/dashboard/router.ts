@@ -1,11 +1,12 @@
 import { computed, signal } from '@preact/signals';
+import { BASE_PATH } from './base-path.ts';
 import { matchPath } from './view-models/paths/match-path.ts';
 import type { Query } from './view-models/paths/fill-path.ts';
 
 const address = signal(readAddress());
 
 function readAddress(): { path: string; search: string } {
-  return { path: location.pathname, search: location.search };
+  return { path: location.pathname.slice(BASE_PATH.length), search: location.search };
 }
 
 /** Page of the current address; undefined for a path of no page. */
@@ -61,6 +62,7 @@ function isPageLink({ href, target, origin, pathname, hash }: HTMLAnchorElement)
     target === '' &&
     hash === '' &&
     origin === location.origin &&
-    matchPath(pathname) !== undefined
+    pathname.startsWith(`${BASE_PATH}/`) &&
+    matchPath(pathname.slice(BASE_PATH.length)) !== undefined
   );
 }

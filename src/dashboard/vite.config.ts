@@ -7,6 +7,8 @@ const API = process.env['SPANSCORE_DASHBOARD_API'] ?? 'http://127.0.0.1:4320';
 export default defineConfig({
   root: import.meta.dirname,
   publicDir: false,
+  // `serve` writes the addresses of assets for each page: a proxy may add a path.
+  base: './',
   // The host stays as the browser sent it, so that `serve` sees the origin as its own.
   server: { proxy: { '/api': { target: API, changeOrigin: false } } },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

@@ -20,6 +20,8 @@ import type { JudgeConfig, StepContext, StepDefinition, StepResults } from './sc
 
 /** Verdicts and named scores of a finished run, beside its score. */
 export interface RunDetails {
+  /** Name of the band, where the findings decide it and not the score alone. */
+  readonly label?: string | undefined;
   readonly verdicts?: readonly Verdict[] | undefined;
   readonly scores?: readonly NamedScore[] | undefined;
 }
@@ -241,8 +243,12 @@ function buildResult(plan: ScorerPlan, state: RunState): ScorerRunResult {
 
 function readDetails(plan: ScorerPlan, state: RunState): Partial<ScorerRunResult> {
   try {
-    const { verdicts, scores } = plan.details?.({ run: state.run, results: state.results }) ?? {};
-    return { ...(verdicts === undefined ? {} : { verdicts }), ...(scores === undefined ? {} : { scores }) };
+    const { label, verdicts, scores } = plan.details?.({ run: state.run, results: state.results }) ?? {};
+    return {
+      ...(label === undefined ? {} : { label }),
+      ...(verdicts === undefined ? {} : { verdicts }),
+      ...(scores === undefined ? {} : { scores }),
+    };
   } catch (error) {
     throw hookFailure(plan, 'details', error);
   }

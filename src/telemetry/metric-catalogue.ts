@@ -126,6 +126,11 @@ export const METRICS = {
     's',
     'Age of the oldest request without a reply, or with rows that wait for the store.',
   ),
+  'spanscore.api.tokens.wrong': counter(
+    '{request}',
+    'Requests of the API with a token that is not in auth.tokens: bearer, sign-in.',
+    'proof',
+  ),
   'spanscore.insert.duration': histogram(
     's',
     SECONDS,

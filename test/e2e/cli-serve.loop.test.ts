@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MEASURES, nameMeasure } from '../../src/domain/behaviour/measures.ts';
 import { describe, expect, it } from 'vitest';
-import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
+import { type CliOptions, emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
 import { testLong } from '../support/loops.ts';
 
 const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
@@ -22,11 +22,11 @@ interface Announced {
 }
 
 /** A running `serve` in a folder of its own. */
-async function startServing() {
+async function startServing(options: CliOptions = {}) {
   const folder = emptyFolder();
   const addressFile = join(folder, '.spanscore/serve.json');
   writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG);
-  const running = startCli(['serve', '--json'], { cwd: folder });
+  const running = startCli(['serve', '--json'], { cwd: folder, ...options });
   await expect
     .poll(() => existsSync(addressFile) && running.output.stdout.includes('\n'), { timeout: 120_000 })
     .toBe(true);
@@ -85,6 +85,16 @@ describe('serve', () => {
 
     expect((await running.ended).code).toBe(expected);
     expect(existsSync(join(folder, '.spanscore/serve.json'))).toBe(false);
+  });
+
+  it('drains and ends when the npx that started it is killed', async () => {
+    const { addressFile, running } = await startServing({ npx: true });
+
+    running.child.kill('SIGKILL');
+
+    // The output of npx is closed when the last process that has it ends.
+    expect((await running.ended).stderr).toContain('stopping: finishing the accepted work');
+    expect(existsSync(addressFile)).toBe(false);
   });
 
   testLong('ends with 1 at once where another one serves, and names its process', async () => {

@@ -267,7 +267,7 @@ describe('init', () => {
     const again = await runCli(['init', '--config', 'mine.yaml'], { cwd: folder });
     const other = await runCli(['init', '--config', 'mine.json'], { cwd: folder });
 
-    expect(first.stdout).toContain('spanscore serve --config mine.yaml');
+    expect(first.stdout).toContain('Then start: npx spanscore serve --config mine.yaml');
     expect(readdirSync(folder)).toEqual(['mine.yaml']);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('exists already') });
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('ends in .yaml') });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -107,15 +108,15 @@ const environment = {
 
 describe('the first commands of the README, in an empty folder', () => {
   let userFolder: string;
-  let serve: ChildProcess | undefined;
+  let started: ChildProcess | undefined;
 
   beforeAll(() => {
     userFolder = mkdtempSync(join(tmpdir(), 'spanscore-readme-'));
   });
 
   afterAll(() => {
-    if (serve?.pid !== undefined && serve.exitCode === null) {
-      process.kill(-serve.pid, 'SIGKILL');
+    if (started?.pid !== undefined && started.exitCode === null) {
+      process.kill(-started.pid, 'SIGKILL');
     }
     rmSync(userFolder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
@@ -127,20 +128,37 @@ describe('the first commands of the README, in an empty folder', () => {
     return stdout + stderr;
   }
 
-  /** Starts `serve` as the leader of a process group of its own. */
-  async function startServe(line: string): Promise<string> {
+  /** Starts a command as the leader of a process group of its own, and waits for a part of its output. */
+  async function startLine(line: string, awaited: RegExp): Promise<string> {
     let output = '';
-    serve = spawn('sh', ['-c', line], { cwd: userFolder, env: environment, detached: true });
-    serve.stdout?.on('data', (data: Buffer) => (output += data.toString()));
-    serve.stderr?.on('data', (data: Buffer) => (output += data.toString()));
-    await expect.poll(() => output, { timeout: 100_000 }).toContain('OTLP/HTTP');
+    started = spawn('sh', ['-c', line], { cwd: userFolder, env: environment, detached: true });
+    started.stdout?.on('data', (data: Buffer) => (output += data.toString()));
+    started.stderr?.on('data', (data: Buffer) => (output += data.toString()));
+    await expect.poll(() => output, { timeout: 100_000 }).toMatch(awaited);
     return output;
+  }
+
+  /** Runs the demonstration until its page is there, and ends it as Ctrl-C does. */
+  async function runDemo(line: string): Promise<string> {
+    const output = await startLine(line, /dashboard .*\n +http\S+\n/);
+    const address = /dashboard .*\n +(http\S+)/.exec(output)?.[1] ?? '';
+    expect(await (await fetch(address)).text()).toContain('<html');
+    process.kill(-(started?.pid ?? 0), 'SIGINT');
+    await once(started as ChildProcess, 'exit');
+    return output;
+  }
+
+  async function follow(line: string): Promise<string> {
+    if (line === 'npx spanscore demo') {
+      return runDemo(line);
+    }
+    return line === 'npx spanscore serve' ? startLine(line, /OTLP\/HTTP/) : runLine(line);
   }
 
   it('can be run one after the other', async () => {
     const outputs = new Map<string, string>();
     for (const line of readCommands()) {
-      outputs.set(line, await (line === 'npx spanscore serve' ? startServe(line) : runLine(line)));
+      outputs.set(line, await follow(line));
     }
 
     expect([...outputs.keys()]).toEqual([

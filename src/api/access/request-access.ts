@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import {
@@ -9,6 +10,9 @@ import {
 } from '../../config/access.ts';
 import { SECOND_MS } from '../../domain/durations.ts';
 import { sha256 } from '../../domain/identity.ts';
+import type { ApiEnv } from '../api-env.ts';
+import { OWN_SITES } from '../browser-guard.ts';
+import type { RequestSite } from './request-site.ts';
 import { buildCookie, readCookie, SIGN_IN_MS } from './session-cookie.ts';
 
 /** Proof of a sender: none is needed without tokens. */
@@ -19,26 +23,36 @@ export interface Sender extends Grant {
   readonly proof: Proof;
   /** End of the sign-in, Unix milliseconds; null for another proof. */
   readonly expiresAtMs: number | null;
+  /** Id of the sign-in; '' for another proof. */
+  readonly signInId: string;
 }
 
 /** Access to the API: bearer tokens, and cookies of browsers that have signed in. */
 export interface RequestAccess {
   /** True without tokens. */
   readonly isOpen: boolean;
-  check(c: Context, scope: Scope): Promise<Sender | Refusal>;
+  check(c: Context<ApiEnv>, scope: Scope): Promise<Sender | Refusal>;
   /** Checks the token of a sign-in. */
-  checkSignIn(token: string): Sender | Refusal;
+  checkSignIn(c: Context<ApiEnv>, token: string): Sender | Refusal;
   /** Gives the browser the cookie of a sign-in. */
-  signIn(c: Context, token: string, sender: Sender): Promise<void>;
-  /** Ends the sign-in of the browser. */
-  signOut(c: Context): void;
+  signIn(c: Context<ApiEnv>, token: string, sender: Sender): Promise<void>;
+  /** Removes the cookie of the browser. */
+  signOut(c: Context<ApiEnv>): void;
+}
+
+/** Sign-ins of all processes on one store. */
+export interface SignIns {
+  /** Reads the key of cookies. */
+  readKey(): Promise<string>;
+  /** True for the id of a sign-in that ended with a sign-out. */
+  hasEnded(id: string): Promise<boolean>;
 }
 
 export interface RequestAccessOptions {
   readonly tokens: readonly AccessToken[];
-  readonly scheme: 'http' | 'https';
-  /** Reads the key of cookies, which all processes on one store share. */
-  readonly readCookieKey: () => Promise<string>;
+  readonly signIns: SignIns;
+  /** Called with the address of each sender whose token is unknown. */
+  readonly onWrongToken: (address: string, proof: 'bearer' | 'sign-in') => void;
 }
 
 const COOKIE = 'spanscore';
@@ -48,20 +62,25 @@ const SIGN_IN_SCOPE: Scope = 'read';
 
 const SIGN_IN_ENDED = 'the sign-in has ended: sign in again';
 
-/** Values of `Sec-Fetch-Site` of a request by our own page, and by a person. */
-const OWN_SITES = ['same-origin', 'none'];
+/** Returns the terms of the cookie: only the site of the request gets it. */
+function cookieTerms({ isSecure, basePath }: RequestSite) {
+  const shared = { path: basePath === '' ? '/' : basePath, httpOnly: true, sameSite: 'Strict' } as const;
+  return isSecure
+    ? ({ ...shared, prefix: basePath === '' ? 'host' : 'secure', secure: true } as const)
+    : shared;
+}
+
+/** Returns the cookie of a request, under the name that its site has. */
+function findCookie(c: Context<ApiEnv>): string | undefined {
+  const terms = cookieTerms(c.var.site);
+  return getCookie(c, COOKIE, 'prefix' in terms ? terms.prefix : undefined);
+}
 
 /** Creates the access to an API. */
-export function createRequestAccess({ tokens, scheme, readCookieKey }: RequestAccessOptions): RequestAccess {
+export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAccessOptions): RequestAccess {
   const book = createTokenBook(tokens);
-  const cookieTerms = {
-    path: '/',
-    httpOnly: true,
-    sameSite: 'Strict',
-    ...(scheme === 'https' ? ({ prefix: 'host', secure: true } as const) : {}),
-  } as const;
 
-  async function checkCookie(c: Context, value: string, scope: Scope): Promise<Sender | Refusal> {
+  async function checkCookie(c: Context<ApiEnv>, value: string, scope: Scope): Promise<Sender | Refusal> {
     const site = c.req.header('sec-fetch-site');
     if (!OWN_SITES.includes(site ?? '')) {
       return {
@@ -69,37 +88,50 @@ export function createRequestAccess({ tokens, scheme, readCookieKey }: RequestAc
         message: `a sign-in works in the dashboard only: "sec-fetch-site" is ${JSON.stringify(site ?? '')}; send a bearer token`,
       };
     }
-    const cookie = readCookie(await readCookieKey(), value, Date.now());
+    const cookie = readCookie(await signIns.readKey(), value, Date.now());
     if (cookie === undefined) {
       return { status: 401, message: SIGN_IN_ENDED };
     }
+    const { id, expiresAtMs } = cookie;
     const access = book.checkProof((digest) => cookie.isOf(digest), scope, SIGN_IN_ENDED);
-    return 'status' in access ? access : { ...access, proof: 'cookie', expiresAtMs: cookie.expiresAtMs };
+    if ('status' in access) {
+      return access;
+    }
+    return (await signIns.hasEnded(id))
+      ? { status: 401, message: SIGN_IN_ENDED }
+      : { ...access, proof: 'cookie', expiresAtMs, signInId: id };
   }
 
   return {
     isOpen: book.isOpen,
     async check(c, scope) {
       const authorization = c.req.header('authorization');
-      const cookie = getCookie(c, COOKIE, cookieTerms.prefix);
+      const cookie = findCookie(c);
       if (authorization === undefined && cookie !== undefined && !book.isOpen) {
         return checkCookie(c, cookie, scope);
       }
       const access = book.check(authorization, scope);
+      if ('status' in access && access.status === 401 && authorization !== undefined) {
+        onWrongToken(c.var.site.address, 'bearer');
+      }
       return 'status' in access
         ? access
-        : { ...access, proof: book.isOpen ? 'none' : 'bearer', expiresAtMs: null };
+        : { ...access, proof: book.isOpen ? 'none' : 'bearer', expiresAtMs: null, signInId: '' };
     },
-    checkSignIn(token) {
+    checkSignIn(c, token) {
       const access = book.check(`Bearer ${token}`, SIGN_IN_SCOPE);
+      if ('status' in access && access.status === 401) {
+        onWrongToken(c.var.site.address, 'sign-in');
+      }
       return 'status' in access
         ? access
-        : { ...access, proof: 'cookie', expiresAtMs: Date.now() + SIGN_IN_MS };
+        : { ...access, proof: 'cookie', expiresAtMs: Date.now() + SIGN_IN_MS, signInId: randomUUID() };
     },
-    async signIn(c, token, { expiresAtMs }) {
-      const value = buildCookie(await readCookieKey(), sha256(token), expiresAtMs ?? 0);
-      setCookie(c, COOKIE, value, { ...cookieTerms, maxAge: SIGN_IN_MS / SECOND_MS });
+    async signIn(c, token, { expiresAtMs, signInId }) {
+      const terms = { digest: sha256(token), id: signInId, expiresAtMs: expiresAtMs ?? 0 };
+      const value = buildCookie(await signIns.readKey(), terms);
+      setCookie(c, COOKIE, value, { ...cookieTerms(c.var.site), maxAge: SIGN_IN_MS / SECOND_MS });
     },
-    signOut: (c) => setCookie(c, COOKIE, '', { ...cookieTerms, maxAge: 0 }),
+    signOut: (c) => setCookie(c, COOKIE, '', { ...cookieTerms(c.var.site), maxAge: 0 }),
   };
 }

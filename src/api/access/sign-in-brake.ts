@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-/** Failed sign-ins of an address before it has to wait. */
+/** Wrong tokens of an address before it has to wait. */
 const FREE_FAILURES = 5;
 
 /** First wait after these failures, milliseconds. It doubles with each further failure. */
@@ -15,13 +15,10 @@ const FORGET_AFTER_MS = 15 * 60_000;
 /** Most addresses in memory. The address whose last failure is the oldest is forgotten first. */
 const MAX_ADDRESSES = 1_000;
 
-/** Brake of failed sign-ins. */
+/** Brake of sign-ins with wrong tokens. It never keeps the right token out: people behind one proxy may share an address. */
 export interface SignInBrake {
-  /** Returns the time for which an address has to wait, milliseconds; 0 for none. */
-  readWaitMs(address: string): number;
-  countFailure(address: string): void;
-  /** Forgets the failures of an address. */
-  release(address: string): void;
+  /** Counts a wrong token. Returns the time for which the address should wait, milliseconds; 0 for none. */
+  fail(address: string): number;
 }
 
 interface Failures {
@@ -30,40 +27,27 @@ interface Failures {
 }
 
 /**
- * Creates a brake. An address with many failures is refused without a look at its token, for a time that doubles.
+ * Creates a brake. The wait of an address with many failures doubles with each further one.
  * @param nowMs clock that never goes back, milliseconds
  */
 export function createSignInBrake(nowMs: () => number): SignInBrake {
   const byNetwork = new Map<string, Failures>();
-  const find = (network: string): Failures | undefined => {
-    const failures = byNetwork.get(network);
-    return failures === undefined || nowMs() - failures.atMs > FORGET_AFTER_MS ? undefined : failures;
-  };
   return {
-    readWaitMs(address) {
-      const failures = find(findNetwork(address));
-      return failures === undefined
-        ? 0
-        : Math.max(failures.atMs + computeWaitMs(failures.count) - nowMs(), 0);
-    },
-    countFailure(address) {
+    fail(address) {
       const network = findNetwork(address);
-      const count = (find(network)?.count ?? 0) + 1;
+      const former = byNetwork.get(network);
+      const isRecent = former !== undefined && nowMs() - former.atMs <= FORGET_AFTER_MS;
+      const count = (isRecent ? former.count : 0) + 1;
       byNetwork.delete(network);
       byNetwork.set(network, { count, atMs: nowMs() });
       const [oldest] = byNetwork.keys();
       if (byNetwork.size > MAX_ADDRESSES && oldest !== undefined) {
         byNetwork.delete(oldest);
       }
+      const above = count - FREE_FAILURES - 1;
+      return above < 0 ? 0 : Math.min(FIRST_WAIT_MS * 2 ** Math.min(above, 20), MAX_WAIT_MS);
     },
-    release: (address) => void byNetwork.delete(findNetwork(address)),
   };
-}
-
-function computeWaitMs(failures: number): number {
-  return failures < FREE_FAILURES
-    ? 0
-    : Math.min(FIRST_WAIT_MS * 2 ** Math.min(failures - FREE_FAILURES, 20), MAX_WAIT_MS);
 }
 
 /** Groups of an IPv6 address that name a network: one person has all addresses of it. */

@@ -45,7 +45,8 @@ export interface AuditSubject {
     | 'service'
     | 'rule'
     | 'scorer'
-    | 'backfill';
+    | 'backfill'
+    | 'sign-in';
   readonly id: string;
 }
 

@@ -1,4 +1,4 @@
-import { Hono, type MiddlewareHandler } from 'hono';
+import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import type { ApiEnv } from '../api-env.ts';
 import type { DashboardFiles } from './dashboard-files.ts';
 import { PAGE_PATHS } from './page-paths.ts';
@@ -17,19 +17,10 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-const DOCUMENT_HEADERS = {
-  'content-security-policy': POLICY,
-  'cache-control': 'no-cache',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'cross-origin-opener-policy': 'same-origin',
-};
+const DOCUMENT_HEADERS = { 'content-security-policy': POLICY, 'cache-control': 'no-cache' };
 
 /** The names of assets are hashes of their content. */
-const ASSET_HEADERS = {
-  'cache-control': 'public, max-age=31536000, immutable',
-  'x-content-type-options': 'nosniff',
-};
+const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' };
 
 const NOT_BUILT = `The dashboard is not built. In a checkout of spanscore, run: npm run build:dashboard
 Then start spanscore serve again. The published package has it built.
@@ -46,7 +37,9 @@ export function createDashboard(
   const routes = new Hono<ApiEnv>();
   for (const path of PAGE_PATHS) {
     routes.get(path, guard, (c) =>
-      files === undefined ? c.text(NOT_BUILT, 404) : c.html(files.document, 200, DOCUMENT_HEADERS),
+      files === undefined
+        ? c.text(NOT_BUILT, 404)
+        : c.html(placeAssets(files.document, c), 200, DOCUMENT_HEADERS),
     );
   }
   return routes.get('/assets/:name', guard, (c) => {
@@ -55,4 +48,14 @@ export function createDashboard(
       ? c.notFound()
       : c.body(asset.content, 200, { ...ASSET_HEADERS, 'content-type': asset.contentType });
   });
+}
+
+/**
+ * Writes the addresses of the assets for the path of a page: below the path of a proxy if it is known, else up from the page, so that a
+ * proxy may remove any path.
+ */
+function placeAssets(document: string, { req, var: { site } }: Context<ApiEnv>): string {
+  const up = '../'.repeat(req.path.split('/').length - 2) || './';
+  const root = site.basePath === '' ? up : `${site.basePath}/`;
+  return document.replaceAll('="./assets/', `="${root}assets/`);
 }

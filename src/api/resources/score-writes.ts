@@ -14,18 +14,15 @@ import {
 } from '../router.ts';
 import { DecisionItem, ScoreItem } from '../schemas/score-schema.ts';
 import { ScoreValue } from '../schemas/score-value.ts';
-import { checkTarget, hexId, ScoreParams, TenantQuery } from '../schemas/target-fields.ts';
+import { checkTarget, hexId, Name, ScoreParams, TenantQuery } from '../schemas/target-fields.ts';
 import { scoreJson } from '../json/score-json.ts';
 
 /** Most scores of a request. */
 const MAX_POSTED = 1_000;
 
-const MAX_NAME = 200;
 const MAX_LABEL = 1_000;
 const MAX_REASON = 100_000;
 const MAX_SCORERS = 100;
-
-const name = z.string().min(1).max(MAX_NAME);
 
 const NewScore = checkTarget(
   z.strictObject({
@@ -34,12 +31,12 @@ const NewScore = checkTarget(
       .describe('Required, unless `sessionId` is given: then the score is about the session.'),
     spanId: hexId(16).optional().describe('Absent: the score is about the whole run.'),
     sessionId: z.string().min(1).max(MAX_LABEL).optional(),
-    scorer: name,
+    scorer: Name,
     score: ScoreValue.describe('Within the range of the scorer, where it has one.'),
     label: z.string().max(MAX_LABEL).default(''),
     reason: z.string().max(MAX_REASON).default(''),
     source: z.enum(['human', 'api']).describe('`human` needs the scope label, `api` the scope admin.'),
-    scoredBy: name.optional().describe('Author. Default: the name of the token.'),
+    scoredBy: Name.optional().describe('Author. Default: the name of the token.'),
   }),
 ).openapi('NewScore');
 
@@ -82,7 +79,7 @@ const scoreNow = createRoute({
     body: describeBody(
       z.strictObject({
         traceId: hexId(32),
-        scorers: z.array(name).min(1).max(MAX_SCORERS),
+        scorers: z.array(Name).min(1).max(MAX_SCORERS),
         write: z.boolean().default(false).describe('true: stores the results.'),
       }),
     ),

@@ -1,4 +1,3 @@
-import { getConnInfo } from '@hono/node-server/conninfo';
 import { createRoute, z } from '@hono/zod-openapi';
 import { SCOPES } from '../../config/access.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
@@ -53,7 +52,7 @@ const signOut = createRoute({
   method: 'delete',
   path: '/session',
   tags: ['session'],
-  summary: 'Signs a browser out: its cookie is removed.',
+  summary: 'Signs a browser out: its cookie is removed, and no process takes it again.',
   request: { query: NoQuery },
   responses: { 204: { description: 'The cookie is removed.' }, ...PROBLEMS },
 });
@@ -64,22 +63,20 @@ export function createSignInRoutes() {
   return createRouter()
     .openapi(readSession, (c) => c.json(sessionJson(c.var.sender), 200))
     .openapi(signIn, async (c) => {
-      const address = getConnInfo(c).remote.address ?? '';
-      const waitMs = brake.readWaitMs(address);
-      if (waitMs > 0) {
-        return answerTooMany(c, 'too many sign-ins have failed; wait', waitMs) as never;
-      }
-      const { access } = c.var;
+      const { access, site } = c.var;
       if (access.isOpen) {
         throw new InvalidInputError('nobody needs a sign-in: auth.tokens has no token');
       }
       const { token } = c.req.valid('json');
-      const sender = access.checkSignIn(token);
+      const sender = access.checkSignIn(c, token);
       if ('status' in sender) {
-        brake.countFailure(address);
-        return answerRefusal(c, sender) as never;
+        const waitMs = sender.status === 401 ? brake.fail(site.address) : 0;
+        return (
+          waitMs > 0
+            ? answerTooMany(c, 'too many sign-ins had a wrong token; check it, and wait', waitMs)
+            : answerRefusal(c, sender)
+        ) as never;
       }
-      brake.release(address);
       const store = readStorePorts({ ...c.var, caller: identifyCaller(sender) });
       await store.openWrites({ action: 'session.begin', subjects: [] });
       await access.signIn(c, token, sender);
@@ -87,7 +84,10 @@ export function createSignInRoutes() {
       return c.json(sessionJson(sender), 201);
     })
     .openapi(signOut, async (c) => {
-      await readStorePorts(c.var).openWrites({ action: 'session.end', subjects: [] });
+      const { signInId: id } = c.var.sender;
+      const subjects = id === '' ? [] : [{ kind: 'sign-in', id } as const];
+      // The row of the audit ends the sign-in, for every process on the store.
+      await readStorePorts(c.var).openWrites({ action: 'session.end', subjects });
       c.var.access.signOut(c);
       return c.body(null, 204);
     });

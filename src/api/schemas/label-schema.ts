@@ -6,10 +6,7 @@ import { orNull } from './or-null.ts';
 import { Run } from './reading-schema.ts';
 import { ScoreItem } from './score-schema.ts';
 import { ScoreValue } from './score-value.ts';
-import { checkTarget, hexId } from './target-fields.ts';
-
-/** Most characters of a name. */
-const MAX_NAME = 200;
+import { checkTarget, hexId, Name } from './target-fields.ts';
 
 /** Most characters of a session id and of a label. */
 const MAX_TEXT = 1_000;
@@ -20,14 +17,12 @@ const MAX_NOTE = 100_000;
 /** Most items of a queue, and the usual number. Each comes with its content. */
 const QUEUE_ITEMS = { most: 20, usual: 5 };
 
-const name = z.string().min(1).max(MAX_NAME);
-
 /** Orders in which a reviewer gets targets. */
 const STRATEGIES = ['stratified'] as const;
 
 /** Parameters of the reads of labels. */
 export const LABEL_FIELDS = {
-  scorer: name.describe('Name of the score rows to check.'),
+  scorer: Name.describe('Name of the score rows to check.'),
   since: Moment.default('30d').describe('Oldest start: `24h`, or a date and time.'),
 };
 
@@ -38,7 +33,7 @@ export const QueueQuery = z.strictObject({
     .enum(STRATEGIES)
     .default('stratified')
     .describe('`stratified`: as many targets of each label of the scorer and each fifth of its range.'),
-  reviewer: name.optional().describe('Default: the name of the token.'),
+  reviewer: Name.optional().describe('Default: the name of the token.'),
   limit: z.coerce
     .number()
     .int()
@@ -88,7 +83,7 @@ export const NewLabel = checkTarget(
       .describe('Required, unless `sessionId` is given: then the label is about the session.'),
     spanId: hexId(16).optional().describe('Absent: the label is about the whole run.'),
     sessionId: z.string().min(1).max(MAX_TEXT).optional(),
-    scorer: name,
+    scorer: Name,
     passes: z
       .boolean()
       .optional()
@@ -96,7 +91,7 @@ export const NewLabel = checkTarget(
     score: ScoreValue.optional().describe('Score within the range of the scorer, in place of `passes`.'),
     label: z.string().max(MAX_TEXT).default(''),
     note: z.string().max(MAX_NOTE).default('').describe('Stored as the reason of the score.'),
-    reviewer: name.optional().describe('Default: the name of the token.'),
+    reviewer: Name.optional().describe('Default: the name of the token.'),
   }),
 )
   .refine(({ passes, score }) => (passes === undefined) !== (score === undefined), {

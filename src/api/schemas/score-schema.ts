@@ -13,6 +13,10 @@ const Verdict = z
     verdict: z.string(),
     reason: z.string().optional(),
     quote: z.string().optional().describe('Literal quote of the evidence.'),
+    source: z
+      .string()
+      .optional()
+      .describe('Kind of the evidence: system, user, turns, tool-results or documents.'),
     spanId: z.string().optional().describe('Span of the evidence.'),
   })
   .openapi('Verdict');

@@ -8,6 +8,22 @@ export function hexId(digits: number) {
     .transform((id) => id.toLowerCase());
 }
 
+/** Most characters of a name. */
+const MAX_NAME = 200;
+
+/** Pattern of a text without control characters and halves of surrogate pairs. */
+const NAME = String.raw`^[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]*$`;
+
+/** Schema of a name that a request gives to rows: of a scorer, an author, a reviewer. */
+export const Name = z
+  .string()
+  .min(1)
+  .max(MAX_NAME)
+  .refine((name) => new RegExp(NAME, 'u').test(name), {
+    error: 'must have no control characters and no half of a surrogate pair',
+  })
+  .openapi({ pattern: NAME });
+
 /** Parameters of a path with the id of a score, in any case. */
 export const ScoreParams = z.strictObject({ scoreId: z.guid().transform((id) => id.toLowerCase()) });
 

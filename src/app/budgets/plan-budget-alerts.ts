@@ -6,6 +6,7 @@ import {
   computeBudgetIncidentId,
 } from '../../monitors/alert-event.ts';
 import { buildEndEvent } from '../../monitors/build-alert-event.ts';
+import { reaches } from '../../domain/limits.ts';
 import type { BudgetCap } from '../../domain/money/budget.ts';
 import type { SpentCap } from '../../scoring/budget/budget-ask.ts';
 import { computeBudgetRest } from '../../scoring/budget/budget-rest.ts';
@@ -51,7 +52,7 @@ function findReached(
   const told = facts.open.flatMap(({ budget }) =>
     budget !== undefined && isOfPeriod(budget) ? [budget.percent] : [],
   );
-  const reached = Math.max(...percents.filter((percent) => part >= percent));
+  const reached = Math.max(...percents.filter((percent) => reaches(part, percent)));
   return reached > Math.max(0, ...told) ? reached : undefined;
 }
 

@@ -1,4 +1,5 @@
 import { type Config, configErrorOf, readConfiguredMonitors } from '../config/index.ts';
+import { PREBUILT_SCORERS } from '../../components.ts';
 import { computeRuleKey } from '../../monitors/group-watch.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { seriesSplitBy } from '../../domain/series-facets.ts';
@@ -14,13 +15,13 @@ import { buildMonitorGroups } from './monitor-groups.ts';
  * fault of every file with its line.
  */
 export async function configuredMonitors(
-  config: Pick<Config, 'monitors'> & Partial<Pick<Config, 'scorers'>>,
+  config: Pick<Config, 'monitors' | 'scorers' | 'rules'>,
 ): Promise<MonitorGroup[]> {
-  const { groups, issues } = await readConfiguredMonitors(config);
+  const { groups, issues } = await readConfiguredMonitors(config, PREBUILT_SCORERS);
   if (issues.length > 0) {
     throw configErrorOf('the monitors', issues, () => ({ kind: 'default', where: '' }));
   }
-  return buildMonitorGroups(groups, Object.keys(config.scorers ?? {}));
+  return buildMonitorGroups(groups, Object.keys(config.scorers));
 }
 
 /** Rule with its key in the store. */

@@ -12,11 +12,11 @@ import type { Store } from '../../store/contracts/store.ts';
 
 /** Creates the configured channels of some kinds. */
 export async function createChannels(
-  { alerts }: Pick<Config, 'alerts'>,
+  { alerts, api: { publicUrl } }: Pick<Config, 'alerts' | 'api'>,
   kinds: readonly ChannelDefinition[],
 ): Promise<AlertChannel[]> {
   const created = await Promise.all(
-    kinds.map((kind) => kind.create(readOptions(alerts, kind.name) as unknown[], alerts)),
+    kinds.map((kind) => kind.create(readOptions(alerts, kind.name) as unknown[], { ...alerts, publicUrl })),
   );
   return created.flat();
 }

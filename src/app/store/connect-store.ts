@@ -190,7 +190,8 @@ function engineOptions({ store }: Config, log: Log, user: StoreUser): EmbeddedEn
     log: engineLog(log),
     username,
     ...(password === '' ? {} : { password }),
-    ...(port === undefined ? {} : { port }),
+    // The port is for readers beside `serve`. A command on another data directory may run beside it.
+    ...(port === undefined || command !== 'serve' ? {} : { port }),
     readers: readerAccounts(store),
   };
 }

@@ -257,30 +257,27 @@ export async function checkJudge(config: Config, deps: DoctorDeps): Promise<Chec
   }
 }
 
-/** Finds telemetry of this process that is sent to its own receiver. */
+/** Finds exporters that send to the receiver of this process. Variables of OpenTelemetry SDKs do not count: no part reads them. */
 export function checkLoops(config: Config, exporters: readonly ExporterSection[]): CheckResult {
   const own = parseEndpoint(config.receivers.otlp.http.endpoint);
-  const exported = exporters.flatMap((exporter): [string, string][] => {
+  const looping = exporters.flatMap((exporter) => {
     const options = readOptions(config.exporters, exporter.name);
     const target = options === undefined ? undefined : exporter.readOtlpUrl?.(options);
-    return target === undefined ? [] : [[`exporters.${exporter.name}.${target.key}`, target.url]];
+    return target !== undefined && pointsAt(target.url, own)
+      ? [`exporters.${exporter.name}.${target.key}`]
+      : [];
   });
-  const targets: [string, string | undefined][] = [
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', readEnvironment('OTEL_EXPORTER_OTLP_ENDPOINT')],
-    ...exported,
-  ];
-  const looping = targets.filter(([, url]) => url !== undefined && pointsAt(url, own)).map(([name]) => name);
   return looping.length === 0
     ? {
         check: 'loops',
         status: 'ok',
-        detail: 'spanscore does not send its own telemetry to its own receiver',
+        detail: 'no exporter sends to the receiver of spanscore itself',
       }
     : {
         check: 'loops',
         status: 'warning',
-        detail: `${looping.join(' and ')} sends telemetry to the receiver of spanscore itself (${config.receivers.otlp.http.endpoint})`,
-        fix: 'unset it for the spanscore process, or use the address of another backend; only agents may use this address',
+        detail: `${looping.join(' and ')} sends to the receiver of spanscore itself (${config.receivers.otlp.http.endpoint})`,
+        fix: 'use the address of another backend; only agents may use this address',
       };
 }
 

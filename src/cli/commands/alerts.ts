@@ -2,7 +2,8 @@ import { formatCount } from '../../domain/plural.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { buildMonitorGroups } from '../../app/monitors/monitor-groups.ts';
-import { loadMonitorFiles, loadMonitorTests } from '../../config/index.ts';
+import { PREBUILT_SCORERS } from '../../components.ts';
+import { loadMonitorFiles, loadMonitorTests, findSeriesFaults } from '../../config/index.ts';
 import type { BacktestResult } from '../../monitors/backtest.ts';
 import { type Detection, type MonitorGroup, type MonitorRule, buildSplits } from '../../monitors/rule.ts';
 import type { Transition } from '../../monitors/series.ts';
@@ -83,13 +84,20 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
 };
 
 async function check(context: CommandContext, options: RulesOptions): Promise<ExitCode> {
-  for (const { path, groups } of await loadMonitorFiles(options.rules, context.cwd)) {
+  const sources = await readScoreSources(context);
+  for (const { path, groups } of await loadMonitorFiles(options.rules, context.cwd, sources)) {
     const rules = groups.flatMap((group) => group.rules.map(({ alert, detector }) => ({ alert, detector })));
     await context.out.item({ file: path, ok: true, rules }, () =>
       [`${path} can be used`, ...rules.map(({ alert, detector }) => `  ${alert}: ${detector}`)].join('\n'),
     );
   }
   return EXIT.done;
+}
+
+/** Reads what gives monitors their scores: the scorers and rules of the configuration. */
+async function readScoreSources(context: CommandContext) {
+  const { config } = await context.loadConfig();
+  return { ...config, known: PREBUILT_SCORERS };
 }
 
 async function backtest(context: CommandContext, options: BacktestOptions): Promise<ExitCode> {
@@ -109,11 +117,15 @@ async function backtest(context: CommandContext, options: BacktestOptions): Prom
   for (const result of results) {
     await context.out.item(resultJson(result), () => alertChart(result, days.get(result.series) ?? []));
   }
+  const sources = options.scores === undefined ? await readScoreSources(context) : undefined;
   const watching = new Set(results.map(({ alert }) => alert));
   for (const rule of groups.flatMap(({ rules }) => rules)) {
     if (!rule.paused && !watching.has(rule.alert)) {
       const nothing = { series: null, scores: 0, checks: 0, finalState: null, events: [] };
       await context.out.item({ alert: rule.alert, ...nothing }, () => showUnwatched(rule));
+      for (const { message } of sources === undefined ? [] : findSeriesFaults(rule.series, sources)) {
+        context.out.talk(`${rule.alert}: ${message}`);
+      }
     }
   }
   return EXIT.done;

@@ -7,11 +7,14 @@ import { decisionJson } from '../../api/json/decision-json.ts';
 import { scoreJson } from '../../api/json/score-json.ts';
 import type { ConfigInput } from '../../app/config/index.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 import { AppError, ConfigError } from '../../domain/errors.ts';
 import type { AgentScenarioRun } from '../demo/run-demo.ts';
 import type { Score } from '../../domain/score.ts';
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
+import { readEnvironment } from '../../config/environment.ts';
 import { cleanLine } from '../show/clean-text.ts';
+import { dashboardUrl } from '../show/dashboard-address.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Store } from '../../store/contracts/store.ts';
@@ -20,6 +23,10 @@ import { sleep } from '../../domain/waits.ts';
 const POLL_EVERY_MS = 200;
 /** Deadline of the demonstration. Scoring takes a few seconds; beyond this something else is wrong. */
 const DEADLINE_MS = 90_000;
+/** Time that the page stays where nobody can press Ctrl-C: in CI, or without a terminal. */
+const UNATTENDED_MS = 30_000;
+/** Time that it stays on a terminal: near the longest that a timer has. */
+const ATTENDED_MS = 24 * DAY_MS;
 const SCORERS = ['behaviour', 'hallucination', 'faithfulness'];
 
 export const registerDemo: RegisterCommand = (program, bind) => {
@@ -30,7 +37,10 @@ export const registerDemo: RegisterCommand = (program, bind) => {
     )
     .addHelpText(
       'before',
-      examples(['score four traces', 'spanscore demo'], ['as JSON lines', 'spanscore demo --json']),
+      examples(
+        ['score four traces, and show them until Ctrl-C', 'spanscore demo'],
+        ['as JSON lines; ends when all is scored', 'spanscore demo --json'],
+      ),
     )
     .action(bind(demo, { stopsItself: true }));
 };
@@ -60,7 +70,9 @@ async function demo(context: CommandContext): Promise<ExitCode> {
           );
         }
         context.out.talk('\nscores, as they arrive:');
-        return await watch(context, store, runs);
+        const code = await watch(context, store, runs);
+        await showPage(context, serve.addresses.api);
+        return code;
       } finally {
         await store.close();
       }
@@ -71,6 +83,17 @@ async function demo(context: CommandContext): Promise<ExitCode> {
     await model.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Prints the address of the dashboard and keeps it until Ctrl-C. Ends at once with `--json`. */
+async function showPage({ out, signal }: CommandContext, api: string | null): Promise<void> {
+  if (out.json || api === null || signal.aborted) {
+    return;
+  }
+  const isAttended = (process.stdin.isTTY || process.stdout.isTTY) && readEnvironment('CI') === undefined;
+  const end = isAttended ? 'Ctrl-C ends the demo' : `the demo ends in ${UNATTENDED_MS / 1000} s`;
+  await out.text(`\nThese four runs in the dashboard (${end}):\n  ${dashboardUrl(api, undefined)}`);
+  await sleep(isAttended ? ATTENDED_MS : UNATTENDED_MS, signal);
 }
 
 function demoConfig(folder: string, modelUrl: string, judge: string): ConfigInput {

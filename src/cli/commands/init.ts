@@ -26,7 +26,7 @@ async function init(context: CommandContext) {
   const existing = chosen === undefined ? findConfigFile(context.cwd) : findFile(path);
   if (existing !== undefined) {
     throw new InvalidInputError(
-      `${existing} exists already and was not changed; to check it: spanscore check-config`,
+      `${existing} exists already and was not changed; to check it: npx spanscore check-config`,
     );
   }
   await writeNew(path, initialConfig(schemaIn(context.cwd)));
@@ -41,7 +41,7 @@ async function init(context: CommandContext) {
       'Set these two variables in the environment of your agent:',
       ...Object.entries(variables).map(([name, value]) => `  export ${name}=${value}`),
       '',
-      `Then start: spanscore serve${chosen === undefined ? '' : ` --config ${chosen}`}`,
+      `Then start: npx spanscore serve${chosen === undefined ? '' : ` --config ${chosen}`}`,
     ].join('\n'),
   );
   return EXIT.done;

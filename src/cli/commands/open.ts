@@ -30,7 +30,7 @@ async function open(context: CommandContext, options: { readonly browser: boolea
       `no serve with the role api runs on ${config.store.dataDir}: start one with spanscore serve, or name the data directory of the running one with --data-dir`,
     );
   }
-  const url = dashboardUrl(serve.api);
+  const url = dashboardUrl(serve.api, config.api.publicUrl);
   await context.out.document({ dashboard: url, isBuilt: isDashboardBuilt() }, () => showDashboard(url));
   if (options.browser && isDashboardBuilt()) {
     await openBrowser(url, context);

@@ -5,7 +5,7 @@ import type { Role, Serve } from '../../serve.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { showDashboard } from '../show/dashboard-address.ts';
+import { dashboardUrl, showDashboard } from '../show/dashboard-address.ts';
 
 interface ServeCommandOptions {
   readonly role?: readonly Role[];
@@ -58,7 +58,7 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   }
   await context.out.document({ ready: true, pid: process.pid, ...publicAddresses(running) }, () =>
     [
-      ...showAddresses(running),
+      ...showAddresses(running, config.api.publicUrl),
       `configuration  ${loaded.file ?? 'none: default values apply'}`,
       ...(config.forward === undefined ? config.rules : []).map(
         (rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`,
@@ -99,13 +99,16 @@ function publicAddresses({ addresses, storeKind }: Serve) {
   };
 }
 
-function showAddresses({ addresses, storeKind }: Serve): string[] {
+function showAddresses({ addresses, storeKind }: Serve, publicUrl: string | undefined): string[] {
   return [
     ...(addresses.otlpHttp === null ? [] : [`OTLP/HTTP      ${addresses.otlpHttp}`]),
     ...(addresses.otlpGrpc === null ? [] : [`OTLP/gRPC      ${addresses.otlpGrpc}`]),
     ...(addresses.api === null
       ? []
-      : [`API            ${addresses.api}`, `dashboard      ${showDashboard(addresses.api)}`]),
+      : [
+          `API            ${addresses.api}`,
+          `dashboard      ${showDashboard(dashboardUrl(addresses.api, publicUrl))}`,
+        ]),
     addresses.clickhouse === null
       ? `store          none: ${storeKind}`
       : `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,

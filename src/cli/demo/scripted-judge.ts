@@ -28,10 +28,12 @@ export function answerAsJudge(prompt: string): string | undefined {
   if (typeof material['answer'] === 'string') {
     return JSON.stringify({ claims: listClaims(material['answer']) });
   }
-  const { claims } = material;
-  if (typeof claims === 'object' && claims !== null && Array.isArray(material['context'])) {
-    const yesMeansBacked = !/yes: a hallucination/.test(task);
-    const context = material['context'].map(String);
+  const { claims, ...evidence } = material;
+  if (typeof claims === 'object' && claims !== null) {
+    const yesMeansBacked = !/yes: the claim is a hallucination/.test(task);
+    const context = Object.entries(evidence)
+      .filter(([kind]) => kind !== 'user' && kind !== 'operator')
+      .flatMap(([, texts]) => Object.values(texts as object).map(String));
     const verdicts = Object.entries(claims).map(([n, claim]) =>
       buildVerdict({ n: Number(n), claim: String(claim) }, context, yesMeansBacked),
     );

@@ -83,9 +83,10 @@ export function isOwnNetwork(hostname: string): boolean {
     : OWN_NETWORK.check(host, detectFamily(host));
 }
 
-/** True for an address in one of `networks`, each an `isAddressOrNetwork`. */
-export function isWithin(address: string, networks: readonly string[]): boolean {
-  return buildBlockList(networks).check(address, detectFamily(address));
+/** Creates a check for addresses in one of `networks`, each an `isAddressOrNetwork`. Other texts are in none. */
+export function createNetworkCheck(networks: readonly string[]): (text: string) => boolean {
+  const list = buildBlockList(networks);
+  return (text) => isIP(text) !== 0 && list.check(text, detectFamily(text));
 }
 
 /** True for a URL of this machine: a loopback address or `localhost`. */

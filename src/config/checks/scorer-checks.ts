@@ -76,7 +76,8 @@ function noModuleText(path: string, known: Known): string {
     : `there is no file ${path}`;
 }
 
-function suggestNearest(name: string, names: readonly string[]): string {
+/** Says that there is no scorer of a name, and which one is probably meant. */
+export function suggestNearest(name: string, names: readonly string[]): string {
   const meant = nearest(name, names);
   return meant === undefined
     ? `there is no scorer ${name}; the scorers are ${names.join(', ')}`

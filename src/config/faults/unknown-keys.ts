@@ -31,17 +31,24 @@ export function unknownKey(key: string, path: KeyPath, { schema, value, group }:
   if (known.includes(key)) {
     return { message: otherAlternative(key, path, { schema, group }), meant: [] };
   }
-  const places = placesIn(schema, [], path)
-    .filter((place) => canHold(place.node, value))
-    .map((place) => ({ path: place.path, distance: computeDistance(place.path, path) }));
-  const near = nearestNamed(key, places, NEIGHBOURHOOD);
-  const meant = near.length === 0 ? nearest(key, known) : undefined;
+  const attribute = findCondition(key, known);
+  const all = placesIn(schema, [], path).map((place) => ({
+    ...place,
+    distance: computeDistance(place.path, path),
+  }));
+  const places = all.filter(({ node }) => canHold(node, value));
+  const near = [places, all]
+    .map((some) => nearestNamed(key, some, NEIGHBOURHOOD))
+    .find((found) => found.length > 0);
+  const meant = near === undefined && attribute === undefined ? nearest(key, known) : undefined;
   if (meant !== undefined) {
     return { message: `unknown key; did you mean ${meant}?`, meant: [[...path, meant]] };
   }
-  const homes = [near, nearestNamed(key, places), findMisspelt(key, places)].find(
-    (found) => found.length > 0,
-  );
+  const homes =
+    near ??
+    (attribute === undefined
+      ? [nearestNamed(key, places), findMisspelt(key, places)].find((found) => found.length > 0)
+      : [[...path, ...attribute]]);
   if (homes !== undefined) {
     const names = homes.map((home) => showHome(home)).join(' or ');
     return { message: `unknown key here; did you mean ${names}?`, meant: homes };
@@ -51,6 +58,22 @@ export function unknownKey(key: string, path: KeyPath, { schema, value, group }:
   }
   const place = path.length === 0 ? 'at the top' : `in ${showPath(path)}`;
   return { message: `unknown key; known keys ${place}: ${known.join(', ')}`, meant: [] };
+}
+
+/**
+ * Finds the condition that an attribute of OpenTelemetry stands for, where conditions are asked for: `service` for `service.name`,
+ * `environment` for `deployment.environment.name`, otherwise the attribute itself.
+ */
+function findCondition(key: string, known: readonly string[]): KeyPath | undefined {
+  if (!known.includes('attributes') || !key.includes('.')) {
+    return undefined;
+  }
+  const subject =
+    key
+      .replace(/[._]name$/, '')
+      .split('.')
+      .at(-1) ?? '';
+  return known.includes(subject) ? [subject] : ['attributes', key];
 }
 
 /** Explains a key of another alternative (of a detector): names the alternatives that have it. */

@@ -1,5 +1,6 @@
 import { glob } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { type ScoreSources, findSeriesFaults } from '../checks/monitor-checks.ts';
 import { createConfigError, type ConfigIssue } from '../faults/config-issue.ts';
 import { monitorFileJsonSchema, monitorTestFileJsonSchema } from '../json-schema.ts';
 import type { KeyPath } from '../key-path.ts';
@@ -29,37 +30,48 @@ interface Pattern {
   readonly path: KeyPath;
 }
 
-/** Names of alerts, each with the place where it was first read. */
-type AlertNames = Map<string, string>;
+/** What rules of several files are checked against. */
+interface Surroundings {
+  /** Names of alerts, each with the place where it was first read. */
+  readonly names: Map<string, string>;
+  /** Absent: what the rules watch is not checked. */
+  readonly sources?: ScoreSources | undefined;
+}
 
 /**
  * Reads files of monitor rules, given by paths or patterns. Throws a `ConfigError` that lists every fault of every file
  * with its line.
+ * @param sources what the rules must watch; absent: that is not checked
  */
-export async function loadMonitorFiles(patterns: readonly string[], cwd: string): Promise<MonitorFile[]> {
+export async function loadMonitorFiles(
+  patterns: readonly string[],
+  cwd: string,
+  sources?: ScoreSources,
+): Promise<MonitorFile[]> {
   const { files, issues } = await readMonitorFiles(
     patterns.map((pattern) => ({ pattern, path: [] })),
     cwd,
-    new Map(),
+    { names: new Map(), sources },
   );
   throwIssues('the monitor files', issues);
   return files;
 }
 
 /** Reads the monitors of a configuration, from its files and from inline groups. Returns them with every fault. */
-export async function readConfiguredMonitors({
-  monitors,
-}: Pick<Config, 'monitors'>): Promise<{ groups: MonitorGroup[]; issues: ConfigIssue[] }> {
-  const names: AlertNames = new Map();
+export async function readConfiguredMonitors(
+  { monitors, scorers, rules }: Pick<Config, 'monitors' | 'scorers' | 'rules'>,
+  known: ScoreSources['known'],
+): Promise<{ groups: MonitorGroup[]; issues: ConfigIssue[] }> {
+  const surroundings = { names: new Map(), sources: { scorers, rules, known } };
   const patterns = monitors.flatMap((entry, index) =>
     typeof entry === 'string' ? [{ pattern: entry, path: ['monitors', index] }] : [],
   );
-  const { files, issues } = await readMonitorFiles(patterns, process.cwd(), names);
+  const { files, issues } = await readMonitorFiles(patterns, process.cwd(), surroundings);
   const groups = files.flatMap((file) => file.groups);
   for (const [index, entry] of monitors.entries()) {
     if (typeof entry !== 'string') {
       groups.push(...entry.groups);
-      issues.push(...sameNames(entry.groups, ['monitors', index], 'the configuration', names));
+      issues.push(...ruleIssues(entry.groups, ['monitors', index], 'the configuration', surroundings));
     }
   }
   return { groups, issues };
@@ -85,7 +97,7 @@ function throwIssues(subject: string, issues: readonly ConfigIssue[]): void {
 async function readMonitorFiles(
   patterns: readonly Pattern[],
   cwd: string,
-  names: AlertNames,
+  surroundings: Surroundings,
 ): Promise<{ files: MonitorFile[]; issues: ConfigIssue[] }> {
   const { paths, issues } = await findFiles(patterns, cwd);
   const files: MonitorFile[] = [];
@@ -93,7 +105,7 @@ async function readMonitorFiles(
     const { value, issues: found } = await readCheckedFile(
       path,
       { schema: monitorFileSchema, jsonSchema: monitorFileJsonSchema() },
-      ({ groups }) => sameNames(groups, [], path, names),
+      ({ groups }) => ruleIssues(groups, [], path, surroundings),
     );
     issues.push(...found);
     files.push({ path, groups: value?.groups ?? [] });
@@ -121,12 +133,40 @@ async function findFiles(
   return { paths: [...found].sort(), issues };
 }
 
+function ruleIssues(
+  groups: readonly MonitorGroup[],
+  parent: KeyPath,
+  place: string,
+  { names, sources }: Surroundings,
+): ConfigIssue[] {
+  return [
+    ...sameNames(groups, parent, place, names),
+    ...(sources === undefined ? [] : seriesIssues(groups, parent, sources)),
+  ];
+}
+
+function seriesIssues(
+  groups: readonly MonitorGroup[],
+  parent: KeyPath,
+  sources: ScoreSources,
+): ConfigIssue[] {
+  return groups.flatMap(({ rules }, group) =>
+    rules.flatMap(({ series }, rule) =>
+      findSeriesFaults(series, sources).map(({ key, message, dependsOn }) => ({
+        path: [...parent, 'groups', group, 'rules', rule, 'series', key],
+        message,
+        dependsOn: [dependsOn],
+      })),
+    ),
+  );
+}
+
 /** Reports alerts with the name of another rule: they would be one alert with two conditions. */
 function sameNames(
   groups: readonly MonitorGroup[],
   parent: KeyPath,
   place: string,
-  names: AlertNames,
+  names: Surroundings['names'],
 ): ConfigIssue[] {
   return groups.flatMap(({ rules }, group) =>
     rules.flatMap(({ alert }, rule) => {

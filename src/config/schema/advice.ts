@@ -1,4 +1,4 @@
-import { DURATION_PATTERN } from '../duration.ts';
+import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
 import { tryParseEndpoint } from '../addresses/endpoint.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 
@@ -15,15 +15,24 @@ const UNITS: readonly [ms: number, unit: string, names: RegExp][] = [
 
 const DURATION_FORM = 'a whole number and a unit, like 500ms, 5s, 15m, 24h or 30d';
 
-/** Returns advice for a value that is no duration. Understands `5 s`, `1.5h`, `1h30m`, `PT5S` and `2 weeks`. */
-export function durationAdvice(input: unknown): string {
-  if (typeof input === 'number') {
-    return Number.isInteger(input) && input > 0
-      ? `needs a unit: write ${input}s or ${input}m (${DURATION_FORM})`
-      : `write ${DURATION_FORM}`;
+/** Units that are proposed for a number without one; the first that the field takes. */
+const PROPOSED_UNITS = ['s', 'm', 'h', 'd'];
+
+/**
+ * Returns advice for a value that is no duration. Understands `5 s`, `1.5h`, `1h30m`, `PT5S` and `2 weeks`.
+ * @param isTaken true for a duration that the field takes, in milliseconds; nothing else is proposed
+ */
+export function durationAdvice(input: unknown, isTaken: (ms: number) => boolean): string {
+  const isProposed = (text: string) => isTaken(parseDurationMs(text) ?? Number.NaN);
+  if (/^[1-9]\d*$/.test(String(input).trim())) {
+    const [first, second] = PROPOSED_UNITS.map((unit) => `${Number(input)}${unit}`).filter(isProposed);
+    const meant = second === undefined ? first : `${first} or ${second}`;
+    return meant === undefined ? `write ${DURATION_FORM}` : `needs a unit: write ${meant} (${DURATION_FORM})`;
   }
   const meant = typeof input === 'string' ? guessDuration(input) : undefined;
-  return meant === undefined ? `write ${DURATION_FORM}` : `write ${meant} (${DURATION_FORM})`;
+  return meant === undefined || !isProposed(meant)
+    ? `write ${DURATION_FORM}`
+    : `write ${meant} (${DURATION_FORM})`;
 }
 
 function guessDuration(text: string): string | undefined {

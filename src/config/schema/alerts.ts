@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { isAddressOrNetwork } from '../addresses/private-addresses.ts';
 import type { ChannelSection } from './components.ts';
-import { duration, httpUrl } from './fields.ts';
+import { duration, networks } from './fields.ts';
 
 /** Field for the name of an entry of a channel. */
 export const channelName = z
@@ -15,12 +14,6 @@ export const channelName = z
 function createSharedKeys(channels: readonly ChannelSection[]) {
   const restricted = channels.filter(({ mayBePrivate }) => !mayBePrivate).map(({ name }) => name);
   return {
-    traceUrl: httpUrl(
-      'URL of the page of a trace, for links in alerts. {traceId} is replaced by the trace id.',
-    )
-      .meta({ examples: ['https://traces.example.com/trace/{traceId}'] })
-      .refine((url) => url.includes('{traceId}'), { error: 'must contain {traceId}' })
-      .optional(),
     groupWait: duration('Wait before a message, so that alerts of one deploy go into one message.').default(
       '30s',
     ),
@@ -37,14 +30,9 @@ function createSharedKeys(channels: readonly ChannelSection[]) {
       .describe(
         'Percentages of each limit of a budget at which an alert begins; 100: no further call can be paid. []: no alerts of budgets.',
       ),
-    allowAddresses: z
-      .array(
-        z.string().refine(isAddressOrNetwork, { error: 'write an address or a network, like 10.0.0.0/8' }),
-      )
-      .default([])
-      .describe(
-        `Private addresses and networks (10.0.0.0/8) that ${new Intl.ListFormat('en-GB').format(restricted)} may call.`,
-      ),
+    allowAddresses: networks(
+      `Private addresses and networks (10.0.0.0/8) that ${new Intl.ListFormat('en-GB').format(restricted)} may call.`,
+    ),
   };
 }
 

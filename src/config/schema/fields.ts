@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BYTE_SIZE_PATTERN, parseByteSize } from '../byte-size.ts';
 import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
 import { tryParseEndpoint } from '../addresses/endpoint.ts';
+import { isAddressOrNetwork } from '../addresses/private-addresses.ts';
 import { durationAdvice, endpointAdvice, judgeAdvice, urlAdvice } from './advice.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 
@@ -12,24 +13,37 @@ import { MIB } from '../../domain/byte-sizes.ts';
  * The fields of this file already have a unit or an example; a further `.meta({ examples })` replaces theirs.
  */
 
+/** Limits of a duration, each with its text for people. */
+interface DurationLimits {
+  readonly minMs?: number;
+  readonly minText?: string;
+  readonly maxMs?: number;
+  readonly maxText?: string;
+  /** The duration must be a multiple of this. */
+  readonly stepMs?: number;
+  readonly stepText?: string;
+}
+
 /**
  * Field for a duration of `minMs` to `maxMs` milliseconds: `500ms`, `5s`, `15m`, `24h`, `30d`. Read it with `durationMs`.
  */
-export function duration(
-  description: string,
-  options: { minMs?: number; minText?: string; maxMs?: number; maxText?: string } = {},
-) {
-  const { minMs = 0, maxMs = Number.POSITIVE_INFINITY } = options;
+export function duration(description: string, options: DurationLimits = {}) {
+  const { minMs = 0, maxMs = Number.POSITIVE_INFINITY, stepMs = 1 } = options;
+  const isTaken = (ms: number) => ms >= minMs && ms <= maxMs && ms % stepMs === 0;
   return z
     .string({
-      error: ({ input }) => (input === undefined || input === null ? undefined : durationAdvice(input)),
+      error: ({ input }) =>
+        input === undefined || input === null ? undefined : durationAdvice(input, isTaken),
     })
-    .regex(DURATION_PATTERN, { error: ({ input }) => durationAdvice(input) })
+    .regex(DURATION_PATTERN, { error: ({ input }) => durationAdvice(input, isTaken) })
     .refine((text) => (parseDurationMs(text) ?? minMs) >= minMs, {
       error: `must be at least ${options.minText ?? `${minMs}ms`}`,
     })
     .refine((text) => (parseDurationMs(text) ?? maxMs) <= maxMs, {
       error: `must be at most ${options.maxText ?? `${maxMs}ms`}`,
+    })
+    .refine((text) => (parseDurationMs(text) ?? 0) % stepMs === 0, {
+      error: `must be ${options.stepText ?? `a multiple of ${stepMs}ms`}`,
     })
     .describe(description)
     .meta({ unit: 'duration', examples: ['30s'] });
@@ -105,6 +119,14 @@ export function hookUrl(description: string, instead?: string) {
 /** Field for HTTP headers; their values are secrets. */
 export function headers(description: string) {
   return z.record(z.string(), z.string().meta({ writeOnly: true })).describe(description);
+}
+
+/** Field for a list of addresses and networks. */
+export function networks(description: string) {
+  return z
+    .array(z.string().refine(isAddressOrNetwork, { error: 'write an address or a network, like 10.0.0.0/8' }))
+    .default([])
+    .describe(description);
 }
 
 /** Field for one text or a list of texts; read as a list. */

@@ -25,18 +25,24 @@ const provider = z
   })
   .describe('A judge provider: any server with the OpenAI chat completions API.');
 
-const perMillionTokens = (description: string) =>
-  z.number().min(0).describe(description).meta({ unit: 'USD per million tokens' });
+const perMillionTokens = (description: string, example: number) =>
+  z
+    .number()
+    .min(0)
+    .describe(description)
+    .meta({ unit: 'USD per million tokens', examples: [example] });
 
 const price = z
   .strictObject({
-    input: perMillionTokens('Price of input tokens.'),
-    output: perMillionTokens('Price of output tokens.'),
+    input: perMillionTokens('Price of input tokens.', 0.25),
+    output: perMillionTokens('Price of output tokens.', 2),
     cachedInput: perMillionTokens(
       "Price of input tokens read from the provider's cache. Absent: the price of input, for Anthropic's models 0.1 times that.",
+      0.025,
     ).exactOptional(),
     cacheWrite: perMillionTokens(
       "Price of input tokens written to the provider's cache, in runs of agents. Absent: the price of input, for Anthropic's models 1.25 times that.",
+      0.25,
     ).exactOptional(),
   })
   .describe('Price of a model.');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { endpoint, serverTls, wholeNumber } from './fields.ts';
+import { isPublicUrl } from '../addresses/public-url.ts';
+import { endpoint, httpUrl, networks, serverTls, wholeNumber } from './fields.ts';
 
 /** Schema of the HTTP API. */
 export const Api = z.strictObject({
@@ -10,6 +11,16 @@ export const Api = z.strictObject({
     .describe(
       'Names under which users reach the API, beside localhost and IP addresses. Requests to other names are refused, so that no foreign page can ask.',
     ),
+  publicUrl: httpUrl(
+    'Address of the dashboard behind a proxy, with the path that the proxy adds. Browsers may ask from its pages, cookies follow it, and alerts link to it. Its host needs no entry in api.hosts.',
+    'users sign in with tokens',
+  )
+    .refine(isPublicUrl, { error: 'must have no query, and a path of letters, digits and . _ ~ - only' })
+    .meta({ examples: ['https://scores.example.com/base'] })
+    .optional(),
+  trustedProxies: networks(
+    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto, -Host and -Prefix count. With api.publicUrl, only X-Forwarded-For does.',
+  ),
   requestsPerMinute: wholeNumber(
     'Most requests of one token to one process of the API. Further ones are answered with 429 and Retry-After. Without tokens, all senders share one limit.',
     { unit: 'requests per minute', max: 1_000_000 },

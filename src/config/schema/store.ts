@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { parseDurationMs } from '../duration.ts';
 import { duration, httpUrl, secret } from './fields.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 
@@ -22,16 +21,16 @@ const foreignSpans = z
   })
   .describe('Foreign tables to read instead of the tables of spanscore. Then no receiver starts.');
 
-/** True for whole days, and for text that is no duration, because that has its own message. */
-function isWholeDays(text: string): boolean {
-  const ms = parseDurationMs(text);
-  return ms === undefined || (ms > 0 && ms % DAY_MS === 0);
-}
-
 const days = (description: string) =>
-  duration(description)
-    .refine((text) => isWholeDays(text), { error: 'must be whole days, at least 1d' })
-    .meta({ unit: 'whole days', examples: ['30d'] });
+  duration(description, {
+    minMs: DAY_MS,
+    minText: '1d',
+    stepMs: DAY_MS,
+    stepText: 'whole days, at least 1d',
+  }).meta({
+    unit: 'whole days',
+    examples: ['30d'],
+  });
 
 const retention = z
   .strictObject({
@@ -88,7 +87,7 @@ export const Store = z.strictObject({
     .min(1, { error: 'write a port, like 8123' })
     .max(65_535, { error: 'a port is at most 65535' })
     .describe(
-      'Port of 127.0.0.1 for ClickHouse HTTP of the embedded engine. Absent: any free port, see engine.json.',
+      'Port of 127.0.0.1 for ClickHouse HTTP of the embedded engine of serve. Absent: any free port, see engine.json.',
     )
     .meta({ unit: 'port', examples: [8123] })
     .optional(),

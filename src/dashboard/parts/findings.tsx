@@ -128,6 +128,7 @@ function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: r
     <section class="evidence" aria-label="Evidence" aria-live="polite">
       <h4>
         Evidence
+        {claim.source !== '' && ` from ${claim.source}`}
         {span !== undefined && (
           <>
             {' '}

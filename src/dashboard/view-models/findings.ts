@@ -12,6 +12,8 @@ export interface Claim {
   readonly reason: string;
   /** Literal quote of the evidence; '' without one. */
   readonly quote: string;
+  /** Kind of the evidence in words; '' when the scorer does not say. */
+  readonly source: string;
   /** Span with the evidence; '' when none is known. */
   readonly spanId: string;
 }
@@ -37,6 +39,15 @@ const TONES: Readonly<Record<string, Tone>> = {
   unanswered: 'bad',
 };
 
+/** Words for the kinds of evidence. */
+const SOURCES: Readonly<Record<string, string>> = {
+  system: 'the system prompt',
+  user: 'the words of the user',
+  turns: 'an earlier turn',
+  'tool-results': 'a tool call',
+  documents: 'a document',
+};
+
 const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', bad: '✗', open: '?' };
 
 /** Sign of a verdict beside its word. */
@@ -50,13 +61,14 @@ export function buildFindings(scores: readonly ScoreItem[]): FindingGroup[] {
   return scores
     .map((score) => ({
       score,
-      claims: score.verdicts.map(({ statement, verdict, reason, quote, spanId }, index) => ({
+      claims: score.verdicts.map(({ statement, verdict, reason, quote, source, spanId }, index) => ({
         id: `${score.scoreId}-${index}`,
         scoreId: score.scoreId,
         statement,
         verdict,
         reason: reason ?? '',
         quote: quote ?? '',
+        source: SOURCES[source ?? ''] ?? '',
         spanId: spanId ?? '',
       })),
     }))

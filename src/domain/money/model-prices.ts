@@ -87,13 +87,13 @@ export function isSamePrice(a: ModelPrice | undefined, b: ModelPrice | undefined
   );
 }
 
-/** Writes the configuration line that gives a model a price; the example price is 0. */
+/** Writes the configuration line that gives a model a price. Its example is no 0, with which a budget would limit nothing. */
 export function priceLine(model: string): string {
   const key = /^[\w./-]+$/.test(model) ? model : JSON.stringify(model);
-  return `prices: { ${key}: { input: 0, output: 0 } }`;
+  return `prices: { ${key}: { input: 0.25, output: 2 } }`;
 }
 
 /** Writes the advice for a budget whose judge has no price. */
 export function unpricedBudget(judge: string): string {
-  return `the judge ${judge} has no known price, so the budget cannot be kept; write under judges: ${priceLine(judge)} (USD per million tokens; 0 for a model that costs nothing), or remove the budget`;
+  return `the judge ${judge} has no known price, so the budget cannot be kept; write under judges: ${priceLine(judge)} with the prices of its provider (USD per million tokens), or remove the budget`;
 }

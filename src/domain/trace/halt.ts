@@ -1,6 +1,6 @@
 /**
- * A stop that is no failure. `waiting`: the run goes on when a person or another program has answered. `cancelled`: its caller
- * wanted no more of it.
+ * A stop that is no failure. `waiting`: the run goes on when a person or another program has answered, or in the graph that called
+ * it. `cancelled`: its caller wanted no more of it.
  */
 export type Halt = 'waiting' | 'cancelled';
 
@@ -10,6 +10,7 @@ const WAITING = new Set([
   'graphinterrupt',
   'nodeinterrupt',
   'graphbubbleup',
+  'parentcommand',
   'toolinterrupt',
   'toolinterrupterror',
   'agentinterrupt',

@@ -1,3 +1,4 @@
+import { reaches } from '../../domain/limits.ts';
 import type { IntervalScores } from '../bucket.ts';
 import { sumHistogram } from '../bucket.ts';
 import type { Finding } from '../detector.ts';
@@ -110,7 +111,7 @@ function continueGuard(
     return excursion;
   }
   const shortfall = (excursion?.shortfall ?? 0) + count * bound - sum;
-  if (shortfall <= 0) {
+  if (reaches(0, shortfall)) {
     return null;
   }
   return {

@@ -42,8 +42,8 @@ export interface AlertReminders {
 
 /** Links in alerts. */
 export interface AlertLinks {
-  /** Address of a trace; `{traceId}` is replaced by its id. */
-  readonly traceUrl?: string | undefined;
+  /** Address of the dashboard. Absent: no links. */
+  readonly publicUrl?: string | undefined;
 }
 
 /** Dependencies of a channel. */

@@ -39,7 +39,7 @@ function buildBudgetFacts({ capUsd, spentUsd, renewsAtMs }: AlertBudget): Labels
 
 function buildSeriesFacts(event: AlertEvent, links: AlertLinks): Labels {
   const { before, after, evidenceLog10, count, lateScores, changeBeganMs, worstTraces } = event;
-  const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, links) ?? []);
+  const urls = worstTraces.flatMap(({ traceId }) => traceLink(traceId, event, links) ?? []);
   return {
     [LIMIT_SIDES.has(event.detector) ? 'limit' : 'baseline_mean']: optional(before),
     current_mean: optional(after),

@@ -1,3 +1,4 @@
+import { trimPath } from '../../config/addresses/public-url.ts';
 import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { splitTexts } from '../../domain/series-facets.ts';
@@ -164,10 +165,23 @@ function percentText(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-/** Builds the link to a trace; undefined when none is configured. */
-export function traceLink(traceId: string, { traceUrl }: AlertLinks): string | undefined {
-  return traceUrl?.replaceAll('{traceId}', encodeURIComponent(traceId));
+/** Builds the link to the page of a trace, with its tenant: other tenants may have the same id. Undefined without a public address. */
+export function traceLink(
+  traceId: string,
+  { series: { tenant } }: Pick<AlertEvent, 'series'>,
+  links: AlertLinks,
+): string | undefined {
+  const query = tenant === '' ? '' : `?tenant=${encodeURIComponent(tenant)}`;
+  return pageLink(`/traces/${encodeURIComponent(traceId)}${query}`, links);
 }
+
+/** Builds the link to a page of the dashboard; undefined without a public address. */
+export function pageLink(path: string, { publicUrl }: AlertLinks): string | undefined {
+  return publicUrl === undefined ? undefined : trimPath(publicUrl) + path;
+}
+
+/** Path of the page of alerts. */
+export const ALERTS_PAGE = '/alerts';
 
 /** Writes a number with at most this many digits after the point, without trailing zeros. */
 export function numberText(value: number, digits = 3): string {

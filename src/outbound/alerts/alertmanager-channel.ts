@@ -8,6 +8,7 @@ import {
 } from './alert-channel.ts';
 import { buildLabels } from '../../monitors/alert-event.ts';
 import { buildAnnotations } from './alert-labels.ts';
+import { ALERTS_PAGE, pageLink } from './alert-text.ts';
 import { goJson, goTime } from './go-json.ts';
 
 export interface AlertmanagerChannelConfig extends AlertLinks {
@@ -58,10 +59,12 @@ export function createAlertmanagerChannel(
 }
 
 function buildAlert(event: AlertEvent, validUntilMs: number, links: AlertLinks): object {
+  const page = pageLink(ALERTS_PAGE, links);
   return {
     labels: buildLabels(event),
     annotations: buildAnnotations(event, links),
     startsAt: goTime(event.startsAtMs),
     endsAt: goTime(event.endsAtMs ?? validUntilMs),
+    ...(page === undefined ? {} : { generatorURL: page }),
   };
 }

@@ -11,14 +11,14 @@ export const alertmanagerChannel = defineChannel({
   // An Alertmanager usually runs in the same network as spanscore.
   mayBePrivate: true,
   readTarget: (url) => ({ url, identity: { value: url } }),
-  create: async (urls, { traceUrl, allowAddresses: allowed }) => {
+  create: async (urls, { publicUrl, allowAddresses: allowed }) => {
     const [{ createAlertmanagerChannel }, { createChannelDeps, nameChannel }] = await Promise.all([
       import('./alertmanager-channel.ts'),
       import('./channel-parts.ts'),
     ]);
     return urls.map((url) =>
       createAlertmanagerChannel(
-        { traceUrl, name: nameChannel('alertmanager', undefined, url), url },
+        { publicUrl, name: nameChannel('alertmanager', undefined, url), url },
         createChannelDeps(url, { allowed, inside: true }),
       ),
     );

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AlertTerms } from '../../config/schema/alerts.ts';
 import type { ChannelSection } from '../../config/schema/components.ts';
-import type { AlertChannel } from './alert-channel.ts';
+import type { AlertChannel, AlertLinks } from './alert-channel.ts';
 
 /** Kind of alert channel, defined in its own folder. `create` loads its code. */
 export interface ChannelDefinition<
@@ -9,7 +9,7 @@ export interface ChannelDefinition<
   Options extends z.ZodArray = z.ZodArray,
 > extends ChannelSection<Name, Options> {
   /** Creates one channel for each entry of the configuration. */
-  create(entries: z.infer<Options>, terms: AlertTerms): Promise<AlertChannel[]>;
+  create(entries: z.infer<Options>, terms: AlertTerms & AlertLinks): Promise<AlertChannel[]>;
 }
 
 /** Defines a channel; returns the definition with the types of its name and its options. */

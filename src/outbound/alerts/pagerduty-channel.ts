@@ -1,7 +1,7 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { attempt, type AlertChannel, type AlertLinks, type ChannelDeps } from './alert-channel.ts';
 import { buildAnnotations } from './alert-labels.ts';
-import { formatSubject, formatSummary, traceLink } from './alert-text.ts';
+import { ALERTS_PAGE, formatSubject, formatSummary, pageLink, traceLink } from './alert-text.ts';
 import { cutText } from '../../domain/cut-text.ts';
 
 export interface PagerDutyChannelConfig extends AlertLinks {
@@ -58,6 +58,7 @@ function buildTriggerEvent(event: AlertEvent, config: PagerDutyChannelConfig): o
     event_action: 'trigger',
     dedup_key: event.incidentId,
     client: 'spanscore',
+    client_url: pageLink(ALERTS_PAGE, config),
     payload: {
       summary: cutText(`${event.alert}: ${formatSummary(event)}`, MAX_SUMMARY_CHARS),
       source: series.agent || series.scorer || formatSubject(event),
@@ -75,7 +76,7 @@ function buildTriggerEvent(event: AlertEvent, config: PagerDutyChannelConfig): o
 function buildLinks(event: AlertEvent, links: AlertLinks): object[] {
   const { runbook_url: runbook } = event.annotations;
   const traces = event.worstTraces.flatMap(({ traceId }) => {
-    const href = traceLink(traceId, links);
+    const href = traceLink(traceId, event, links);
     return href === undefined ? [] : [{ href, text: `trace ${traceId}` }];
   });
   return [...(runbook === undefined ? [] : [{ href: runbook, text: 'runbook' }]), ...traces].slice(

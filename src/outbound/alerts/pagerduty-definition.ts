@@ -23,14 +23,14 @@ export const pagerdutyChannel = defineChannel({
     name,
     identity: { key: 'routingKey', value: routingKey },
   }),
-  create: async (entries, { traceUrl, allowAddresses: allowed }) => {
+  create: async (entries, { publicUrl, allowAddresses: allowed }) => {
     const [{ createPagerDutyChannel }, { createChannelDeps, nameChannel }] = await Promise.all([
       import('./pagerduty-channel.ts'),
       import('./channel-parts.ts'),
     ]);
     return entries.map(({ name, routingKey, url }) =>
       createPagerDutyChannel(
-        { traceUrl, name: nameChannel('pagerduty', name, routingKey), routingKey, url },
+        { publicUrl, name: nameChannel('pagerduty', name, routingKey), routingKey, url },
         createChannelDeps(url, { allowed, inside: false }),
       ),
     );

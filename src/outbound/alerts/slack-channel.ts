@@ -6,7 +6,15 @@ import {
   type AlertMessage,
   type ChannelDeps,
 } from './alert-channel.ts';
-import { formatFinding, numberText, listSegments, formatSummary, traceLink } from './alert-text.ts';
+import {
+  ALERTS_PAGE,
+  formatFinding,
+  numberText,
+  listSegments,
+  formatSummary,
+  pageLink,
+  traceLink,
+} from './alert-text.ts';
 import { cutText } from '../../domain/cut-text.ts';
 
 export interface SlackChannelConfig extends AlertLinks {
@@ -78,7 +86,7 @@ function formatTitle(events: readonly AlertEvent[]): string {
 }
 
 function formatLines(event: AlertEvent, links: AlertLinks): string[] {
-  const headline = `*${escape(event.alert)}*: ${escape(formatSummary(event))}`;
+  const headline = `*${writeLink(event.alert, pageLink(ALERTS_PAGE, links))}*: ${escape(formatSummary(event))}`;
   if (event.status === 'resolved') {
     return [headline];
   }
@@ -89,13 +97,17 @@ function formatLines(event: AlertEvent, links: AlertLinks): string[] {
     ...(event.serviceVersion === '' ? [] : [`Version ${escape(event.serviceVersion)}`]),
     ...(event.agentVersion === '' ? [] : [`Agent version ${escape(event.agentVersion)}`]),
     ...listSegments(event).map((text) => `• ${escape(text)}`),
-    ...event.worstTraces.map(({ traceId, score }) => {
-      const href = traceLink(traceId, links);
-      const name = href === undefined ? escape(traceId) : `<${escapeUrl(href)}|${escape(traceId)}>`;
-      return `• trace ${name}: ${numberText(score)}`;
-    }),
+    ...event.worstTraces.map(
+      ({ traceId, score }) =>
+        `• trace ${writeLink(traceId, traceLink(traceId, event, links))}: ${numberText(score)}`,
+    ),
     ...(runbook === undefined ? [] : [`Runbook: ${escape(runbook)}`]),
   ];
+}
+
+/** Writes a text as a link, if it has an address. */
+function writeLink(text: string, href: string | undefined): string {
+  return href === undefined ? escape(text) : `<${escapeUrl(href)}|${escape(text)}>`;
 }
 
 /** Escapes `&`, `<` and `>`, which mark links and mentions in Slack. */

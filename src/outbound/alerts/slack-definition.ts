@@ -11,14 +11,14 @@ export const slackChannel = defineChannel({
     .describe('Slack channels.'),
   mayBePrivate: false,
   readTarget: ({ name, url }) => ({ url, name, identity: { key: 'url', value: url } }),
-  create: async (entries, { traceUrl, allowAddresses: allowed }) => {
+  create: async (entries, { publicUrl, allowAddresses: allowed }) => {
     const [{ createSlackChannel }, { createChannelDeps, nameChannel }] = await Promise.all([
       import('./slack-channel.ts'),
       import('./channel-parts.ts'),
     ]);
     return entries.map(({ name, url }) =>
       createSlackChannel(
-        { traceUrl, name: nameChannel('slack', name, url), url },
+        { publicUrl, name: nameChannel('slack', name, url), url },
         createChannelDeps(url, { allowed, inside: false }),
       ),
     );

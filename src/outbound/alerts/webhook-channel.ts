@@ -8,6 +8,7 @@ import {
   type ChannelDeps,
 } from './alert-channel.ts';
 import { buildAnnotations, commonLabels, labelFingerprint } from './alert-labels.ts';
+import { ALERTS_PAGE, pageLink } from './alert-text.ts';
 import { GO_ZERO_TIME, goJson, goTime } from './go-json.ts';
 
 export interface WebhookChannelConfig extends AlertLinks {
@@ -61,7 +62,7 @@ function webhookBody({ events }: AlertMessage, config: WebhookChannelConfig): st
     groupLabels,
     commonLabels: shared,
     commonAnnotations: commonLabels(alerts.map(({ annotations }) => annotations)),
-    externalURL: '',
+    externalURL: pageLink('', config) ?? '',
   });
 }
 
@@ -83,7 +84,7 @@ function buildAlert(event: AlertEvent, links: AlertLinks): WebhookAlert {
     annotations: buildAnnotations(event, links),
     startsAt: goTime(event.startsAtMs),
     endsAt: event.endsAtMs === null ? GO_ZERO_TIME : goTime(event.endsAtMs),
-    generatorURL: '',
+    generatorURL: pageLink(ALERTS_PAGE, links) ?? '',
     fingerprint: labelFingerprint(labels),
   };
 }

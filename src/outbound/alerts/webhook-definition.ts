@@ -17,14 +17,14 @@ export const webhookChannel = defineChannel({
     .describe('Webhooks for alerts.'),
   mayBePrivate: false,
   readTarget: ({ name, url }) => ({ url, name, identity: { key: 'url', value: url } }),
-  create: async (entries, { traceUrl, allowAddresses: allowed }) => {
+  create: async (entries, { publicUrl, allowAddresses: allowed }) => {
     const [{ createWebhookChannel }, { createChannelDeps, nameChannel }] = await Promise.all([
       import('./webhook-channel.ts'),
       import('./channel-parts.ts'),
     ]);
     return entries.map(({ name, url, ...rest }) =>
       createWebhookChannel(
-        { traceUrl, name: nameChannel('webhook', name, url), url, secret: rest.secret },
+        { publicUrl, name: nameChannel('webhook', name, url), url, secret: rest.secret },
         createChannelDeps(url, { allowed, inside: false }),
       ),
     );

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 import {
+  createNetworkCheck,
   isAddressOrNetwork,
   isLoopbackUrl,
-  isWithin,
   writtenAddress,
 } from '../../config/addresses/private-addresses.ts';
 import { readEnvironment } from '../../config/environment.ts';
@@ -53,7 +53,7 @@ function isDirect(url: URL, noProxy: string): boolean {
     .filter((entry) => entry !== '')
     .some((entry) => {
       if (isAddressOrNetwork(entry)) {
-        return address !== undefined && isWithin(address, [entry]);
+        return address !== undefined && createNetworkCheck([entry])(address);
       }
       const [, named = '', wanted = port] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
       const bare = named.replace(/^\[|\]$/g, '').replace(/^\*?\./, '');

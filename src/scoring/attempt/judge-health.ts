@@ -1,3 +1,4 @@
+import { HELD_BACK } from '../../domain/decision.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** Outcome of one attempt of a scorer. */
@@ -17,7 +18,7 @@ export interface JudgeState {
   readonly judge: string;
   readonly scorer: string;
   readonly state: 'ok' | 'failing';
-  /** Start of the failures; null while the judge works. */
+  /** Start of the failures; null while the judge works, and while only a budget holds it back. */
   readonly failingSinceMs: number | null;
   readonly succeeded: number;
   readonly deferred: number;
@@ -46,8 +47,8 @@ export interface JudgeHealthOptions {
 
 const EVERY_MS = 60_000;
 
-/** Kind of an attempt that was deferred by a budget: not a fault of the judge. */
-const BUDGET = 'budget';
+/** Kinds of an attempt that a budget deferred: by a judge, and by a scorer that tells only the code. No fault of the judge. */
+const OF_BUDGETS: ReadonlySet<string> = new Set(['budget', HELD_BACK]);
 
 /** Most pairs of judge and scorer that are counted. Configurations have some dozens. */
 const MAX_PAIRS = 1_000;
@@ -116,7 +117,7 @@ interface Tally {
   readonly kinds: Map<string, number>;
 }
 
-/** One scorer and its judge. The watch is open from the first failure until the recovery is logged. */
+/** One scorer and its judge. The watch is open from the first failure, or the first refusal of a budget, until the recovery is logged. */
 class Watch {
   readonly #options: WatchOptions;
   readonly #total = emptyTally();
@@ -127,7 +128,7 @@ class Watch {
   #recent = emptyTally();
   #openedAtMs: number | null = null;
   #closedAtMs = -Infinity;
-  #isFailing = false;
+  #failingSinceMs: number | null = null;
   #lastFailure: JudgeState['lastFailure'] = null;
   #lastSuccessMs: number | null = null;
   #failuresSinceOpen = 0;
@@ -144,7 +145,7 @@ class Watch {
     this.#total.succeeded += 1;
     this.#recent.succeeded += 1;
     this.#lastSuccessMs = nowMs;
-    this.#isFailing = false;
+    this.#failingSinceMs = null;
     // A judge that fails now and then does not log every recovery: the summary has the number of failures.
     if (this.isOpen() && nowMs - this.#closedAtMs >= this.#options.everyMs) {
       this.#close(nowMs);
@@ -160,15 +161,18 @@ class Watch {
       tally.kinds.set(counted, (tally.kinds.get(counted) ?? 0) + 1);
     }
     this.#openedAtMs ??= nowMs;
-    this.#failuresSinceOpen += 1;
-    this.#isFailing = true;
-    this.#lastFailure = { kind, reason, atMs: nowMs };
+    const isHeld = OF_BUDGETS.has(kind);
+    if (!isHeld) {
+      this.#failuresSinceOpen += 1;
+      this.#failingSinceMs ??= nowMs;
+      this.#lastFailure = { kind, reason, atMs: nowMs };
+    }
     const isNew =
       !this.#seen.has(counted) &&
       nowMs - (this.#failedAtMs.get(counted) ?? -Infinity) >= this.#options.everyMs;
     this.#seen.add(counted);
     if (isNew) {
-      this.#options.log.warn(this.#formatMessage(kind === BUDGET ? 'is held back by a budget' : 'fails'), {
+      this.#options.log.warn(this.#formatMessage(isHeld ? 'is held back by a budget' : 'fails'), {
         ...this.#listNames(),
         kind,
         decision: status,
@@ -186,14 +190,15 @@ class Watch {
       return;
     }
     if (deferred + failed > 0) {
-      this.#options.log.warn(this.#formatMessage('still fails'), {
+      const isHeld = [...kinds.keys()].every((kind) => OF_BUDGETS.has(kind));
+      this.#options.log.warn(this.#formatMessage(isHeld ? 'is still held back by a budget' : 'still fails'), {
         ...this.#listNames(),
         deferred,
         failed,
         succeeded,
         kinds: Object.fromEntries(kinds),
       });
-    } else if (!this.#isFailing) {
+    } else if (this.#failingSinceMs === null) {
       this.#close(nowMs);
     }
   }
@@ -204,8 +209,8 @@ class Watch {
     return {
       judge,
       scorer,
-      state: this.#isFailing ? 'failing' : 'ok',
-      failingSinceMs: this.#isFailing ? this.#openedAtMs : null,
+      state: this.#failingSinceMs === null ? 'ok' : 'failing',
+      failingSinceMs: this.#failingSinceMs,
       succeeded,
       deferred,
       failed,
@@ -217,11 +222,15 @@ class Watch {
 
   #close(nowMs: number): void {
     const seconds = Math.round((nowMs - (this.#openedAtMs ?? nowMs)) / 1_000);
-    this.#options.log.info(this.#formatMessage('works again'), {
-      ...this.#listNames(),
-      failures: this.#failuresSinceOpen,
-      seconds,
-    });
+    const isHeld = this.#failuresSinceOpen === 0;
+    this.#options.log.info(
+      this.#formatMessage(isHeld ? 'is no longer held back by a budget' : 'works again'),
+      {
+        ...this.#listNames(),
+        failures: this.#failuresSinceOpen,
+        seconds,
+      },
+    );
     this.#openedAtMs = null;
     this.#seen.clear();
     this.#closedAtMs = nowMs;

@@ -12,5 +12,13 @@ export function createAuditStore(database: Database): AuditStore {
         [{ Tenant: tenant, Token: token, Action: action, Subjects: [...subjects] }],
         randomUUID(),
       ),
+    async has(action, subject) {
+      const rows = await database.rows(
+        `SELECT 1 FROM audit WHERE WrittenAt > now64(3) - INTERVAL 1 DAY AND Action = {action:String}
+          AND has(Subjects, {subject:String}) LIMIT 1`,
+        { action, subject },
+      );
+      return rows.length > 0;
+    },
   };
 }

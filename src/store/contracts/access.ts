@@ -12,6 +12,8 @@ export interface AuditRecord {
 /** Store of the writes through the API. Rows are only added. */
 export interface AuditStore {
   write(record: AuditRecord): Promise<void>;
+  /** True when a write of the last 24 hours has the action and the subject. */
+  has(action: string, subject: string): Promise<boolean>;
 }
 
 /** Store of the key that signs the cookies of browsers. */

@@ -25,7 +25,7 @@ describe('the built dashboard', async () => {
     const loaded = [...document.matchAll(/(?:src|href)="([^"]+)"/gu)].map(([, path]) => path ?? '');
 
     expect(loaded.length).toBeGreaterThan(2);
-    expect(loaded.filter((path) => !assets.has(path.replace('/assets/', '')))).toEqual([]);
+    expect(loaded.filter((path) => !assets.has(path.replace('./assets/', '')))).toEqual([]);
     expect(document).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\son\w+=/u);
   });
 

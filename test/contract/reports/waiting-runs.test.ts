@@ -64,6 +64,7 @@ describe('runs that wait for a person', () => {
 describe('stops that are no failures', () => {
   it.each([
     ['langgraph.errors.GraphInterrupt', '', 'waiting'],
+    ['langgraph.errors.ParentCommand', "Command(graph='__parent__', goto='billing')", 'waiting'],
     ['Error', "NodeInterrupt: (Interrupt(value='x'),)", 'waiting'],
     [null, "(Interrupt(value='x'),)", 'waiting'],
     ['pydantic_ai.exceptions.ApprovalRequired', '', 'waiting'],

@@ -29,14 +29,15 @@ const urlOf = ({ address }: ApiServer, path: string) => `http://127.0.0.1:${addr
 describe.runIf(hasChromium())('signing in', () => {
   const TOKEN = 'the-token-of-the-reader';
 
-  it('takes the place of a page, refuses a wrong token with the reason, and ends with a sign-out', async () => {
+  it('takes the place of a page below a path, refuses a wrong token with the reason, and ends with a sign-out', async () => {
     const store = fakePorts({ openWrites: async () => fakeWrites() });
     api = await startTestApi({
       dashboard,
+      publicUrl: 'http://scores.example/base',
       tokens: [{ name: 'reader', token: TOKEN, tenant: '', scopes: ['read'] }],
       findPorts: () => ({ status: async () => ({ ...FULL['/status'], version: '1.2.3' }), store }),
     });
-    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/status'));
+    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/base/status'));
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     await expectAccessible();
 
@@ -47,7 +48,12 @@ describe.runIf(hasChromium())('signing in', () => {
     await page.keyboard.press('Enter');
 
     await page.getByText('1.2.3').waitFor();
-    expect(new URL(page.url()).pathname).toBe('/status');
+    const pathOf = () => new URL(page.url()).pathname;
+    expect(pathOf()).toBe('/base/status');
+    expect(await page.getByRole('link', { name: 'spanscore' }).getAttribute('href')).toBe('/base/');
+    await page.keyboard.type('gs');
+    expect(pathOf()).toBe('/base/status');
+    await page.getByText('1.2.3').waitFor();
     expect(await page.evaluate('document.cookie + JSON.stringify({ ...localStorage })')).not.toContain(TOKEN);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();

@@ -1,4 +1,3 @@
-import { get } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { StorePorts } from '../../../src/api/ports.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
@@ -6,8 +5,9 @@ import type { DeployMarker } from '../../../src/domain/deploy-marker.ts';
 import { QueryStoppedError } from '../../../src/domain/errors.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
 import { fakePorts, fakeWrites } from '../../support/api/fake-ports.ts';
-import { sendHead } from '../../support/api/raw-request.ts';
+import { sendHead, sendRaw } from '../../support/api/raw-request.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
+import browser from '../../fixtures/attacks/browser.json' with { type: 'json' };
 
 let api: ApiServer;
 
@@ -254,14 +254,56 @@ describe("a page in somebody's browser", () => {
     });
   });
 
-  /** Asks with a `Host` header, which `fetch` does not allow. */
-  function askAs(host: string, path = '/api/v1/markers'): Promise<number> {
-    const { port } = api.address;
-    return new Promise((resolve, reject) => {
-      get({ host: '127.0.0.1', port, path, headers: { host: `${host}:${port}` } }, (response) => {
-        response.resume();
-        resolve(response.statusCode ?? 0);
-      }).on('error', reject);
+  it.each(
+    browser.requests
+      .filter(({ port }) => port === 'api')
+      .map((each) => [`${each.path} ${JSON.stringify(each.headers)}`, each] as const),
+  )('gets nothing by the recorded attack %s', async (_, attack) => {
+    await start([]);
+    expect(await sendRaw(api.address.port, attack)).toMatchObject({ status: 403 });
+  });
+
+  it.each([
+    ['cross-site', '/api/v1/markers', 403],
+    ['same-site', '/api/v1/markers', 403],
+    ['cross-site', '/api/v1/openapi.json', 403],
+    ['same-site', '/metrics', 403],
+    ['same-origin', '/api/v1/markers', 200],
+    ['none', '/metrics', 200],
+    ['cross-site', '/docs', 200],
+    ['cross-site', '/healthz', 200],
+  ])('of the site "%s" that loads %s gets %s', async (site, path, expected) => {
+    await start([]);
+    const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    expect(await sendRaw(api.address.port, { method: 'GET', path, headers })).toMatchObject({
+      status: expected,
     });
+  });
+
+  it('cannot show replies in a frame, nor read another type into them', async () => {
+    await start(TOKENS);
+    for (const path of ['/docs', '/healthz', '/api/v1/openapi.json', '/api/v1/markers', '/nothing']) {
+      const { headers } = await sendRaw(api.address.port, { method: 'GET', path, headers: {} });
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      expect(headers['strict-transport-security']).toBeUndefined();
+    }
+  });
+
+  it('under a foreign name gets no metrics without tokens; with tokens, a supervisor gets them under any name', async () => {
+    await start([]);
+    expect(await askAs('evil.example', '/metrics')).toBe(403);
+    await api.stop();
+    await start(TOKENS);
+    const headers = { host: 'metrics.internal', authorization: 'Bearer the-reader-of-no-tenant' };
+    expect(await sendRaw(api.address.port, { method: 'GET', path: '/metrics', headers })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  /** Asks with a `Host` header, which `fetch` does not allow. */
+  async function askAs(host: string, path = '/api/v1/markers'): Promise<number> {
+    const { port } = api.address;
+    return (await sendRaw(port, { method: 'GET', path, headers: { host: `${host}:${port}` } })).status;
   }
 });

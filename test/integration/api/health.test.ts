@@ -1,8 +1,10 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createReadiness } from '../../../src/api/health.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
 import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 
 const started: ApiServer[] = [];
@@ -57,6 +59,23 @@ describe('the health endpoints', () => {
       checks: { collector: { ok: true }, store: { ok: false, error: expect.stringContaining('is gone') } },
     });
     expect(body).not.toContain('secret');
+  });
+
+  it('log what a process that starts waits for, and no failure', async () => {
+    const said: unknown[] = [];
+    const checks = [fails('start', 'waits for the scorers')];
+    const read = createReadiness(() => checks, {
+      ...silentLog,
+      info: (message, fields) => said.push([message, fields]),
+    });
+    await read();
+    checks[0] = holds('start');
+    await read();
+
+    expect(said).toEqual([
+      ['readiness changed', { status: 'not_ready', waitsFor: 'start: waits for the scorers' }],
+      ['readiness changed', { status: 'ready' }],
+    ]);
   });
 
   it('count a check that never answers as failed', async () => {

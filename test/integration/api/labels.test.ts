@@ -280,6 +280,7 @@ describe('POST /labels', () => {
     ['both of them', { passes: true, score: 1 }, /score: give either passes or score/],
     ['a score that is too great', { score: 1e308 }, /score: .*-1e\+100 to 1e\+100/],
     ['no trace', { score: 1, traceId: undefined }, /traceId/],
+    ['a scorer with NUL', { score: 1, scorer: 'tone\0' }, /scorer: .*no control characters/],
     ['passes without a score of the scorer', { passes: true }, /passes: .*send score instead/],
   ])('refuses %s', async (_, more, expected) => {
     const { status, body } = await post({ traceId: newTraceId(), scorer: 'refused', ...more });

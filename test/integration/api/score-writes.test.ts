@@ -159,6 +159,9 @@ describe('POST /scores', () => {
     ['a score that sums of squares cannot hold', { score: -1e101 }, /score: .*-1e\+100 to 1e\+100/],
     ['a score that is no number', { score: 'high' }, /score/],
     ['an unknown field', { scor: 1 }, /scor/],
+    ['a scorer with NUL', { scorer: 'tone\0' }, /scorer: .*no control characters/],
+    ['a scorer with half of a surrogate pair', { scorer: '\ud83d' }, /scorer: .*surrogate/],
+    ['an author with a line break', { scoredBy: 'a\nb' }, /scoredBy: .*no control characters/],
     ['a source of our own', { source: 'live' }, /source/],
   ])('refuses %s', async (_, more, expected) => {
     const { status, body } = await post(label(newTraceId(), more));

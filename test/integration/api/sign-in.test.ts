@@ -4,7 +4,7 @@ import type { ApiServer } from '../../../src/api/server.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { fakePorts, fakeWrites } from '../../support/api/fake-ports.ts';
-import { startTestApi } from '../../support/api/start-test-api.ts';
+import { startTestApi, type TestApiOptions } from '../../support/api/start-test-api.ts';
 
 const TOKEN = 'the-reader-of-tenant-a';
 const TOKENS: AccessToken[] = [
@@ -16,23 +16,38 @@ const OWN = { 'sec-fetch-site': 'same-origin' };
 let api: ApiServer;
 let writes: AuditedWrite[];
 let logged: string[];
+let counted: string[];
 
 afterEach(() => api.stop());
 
 async function start(tokens: readonly AccessToken[] = TOKENS) {
   writes = [];
   logged = [];
+  counted = [];
+  api = await startTestApi(optionsOf(tokens, writes));
+}
+
+/** Returns the options of a process on the store with these writes. */
+function optionsOf(tokens: readonly AccessToken[], stored: AuditedWrite[]): TestApiOptions {
   const store = fakePorts({
     openWrites: async (write) => {
-      writes.push(write);
+      stored.push(write);
       return fakeWrites();
     },
   });
-  api = await startTestApi({
+  return {
     tokens,
     findPorts: () => ({ status: async () => ({}), store }),
     log: createLog('debug', { destination: { write: (line) => void logged.push(line) } }),
-  });
+    onCount: (name, _, labels) => void counted.push(`${name} ${labels?.['proof']}`),
+    signIns: {
+      readKey: async () => 'key-of-cookies',
+      hasEnded: async (id) =>
+        stored.some(
+          ({ action, subjects }) => action === 'session.end' && subjects.some((subject) => subject.id === id),
+        ),
+    },
+  };
 }
 
 interface Asked {
@@ -100,13 +115,28 @@ describe('a sign-in', () => {
     });
   });
 
-  it('ends with the sign-out', async () => {
+  it('ends with the sign-out, in every process on the store, and no other sign-in does', async () => {
     await start();
     const cookie = await signedIn();
+    const other = await signedIn();
     const { status, headers } = await ask({ method: 'DELETE', headers: { cookie, ...OWN } });
     expect(status).toBe(204);
     expect(headers.get('set-cookie')).toMatch(/^spanscore=; Max-Age=0/);
-    expect(writes.map(({ action }) => action)).toEqual(['session.begin', 'session.end']);
+    expect(writes.map(({ action }) => action)).toEqual(['session.begin', 'session.begin', 'session.end']);
+    const ended = writes;
+    const second = await startTestApi(optionsOf(TOKENS, ended));
+    for (const process of [api, second]) {
+      const read = (sent: string) =>
+        fetch(`http://127.0.0.1:${process.address.port}/api/v1/session`, {
+          headers: { cookie: sent, ...OWN },
+        });
+      expect(await (await read(cookie)).json()).toMatchObject({
+        status: 401,
+        detail: expect.stringContaining('sign in again'),
+      });
+      expect((await read(other)).status).toBe(200);
+    }
+    await second.stop();
   });
 
   it('ends when its token is removed, also with another token of the same name', async () => {
@@ -125,6 +155,7 @@ describe('a sign-in', () => {
     const cookie = await signedIn();
     for (const changed of [
       cookie.replace(/\.(\d+)\./u, (_, end) => `.${Number(end) + 1}.`),
+      cookie.replace(/\.([\da-f])(?=[\da-f]{7}-)/u, (_, digit) => (digit === 'a' ? '.b' : '.a')),
       `${cookie.slice(0, -1)}${cookie.endsWith('A') ? 'E' : 'A'}`,
       'spanscore=1.9999999999.AAAA',
       'spanscore=',
@@ -149,22 +180,50 @@ describe('a sign-in', () => {
 });
 
 describe('a wrong token', () => {
-  it('is refused a hundred times, ever more slowly, and the log does not have it', async () => {
+  const wrong = 'a-wrong-token-that-is-secret';
+
+  it('is refused a hundred times, ever more slowly, and counted; the log does not have it', async () => {
     await start();
-    const wrong = 'a-wrong-token-that-is-secret';
-    const statuses: number[] = [];
+    const waits: number[] = [];
     for (let count = 0; count < 100; count += 1) {
       const { status, headers } = await signIn(wrong);
-      statuses.push(status);
       expect(headers.get('set-cookie')).toBeNull();
-      expect(status === 429).toBe(headers.has('retry-after'));
+      expect(status).toBe(count < 5 ? 401 : 429);
+      waits.push(Number(headers.get('retry-after') ?? 0));
     }
-    expect(new Set(statuses)).toEqual(new Set([401, 429]));
-    expect(statuses.slice(0, 5)).toEqual([401, 401, 401, 401, 401]);
+    expect(waits.slice(0, 13)).toEqual([0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60]);
     for (let count = 0; count < 100; count += 1) {
-      expect((await ask({ headers: { authorization: `Bearer ${wrong}` } })).status).toBe(401);
+      const write = { method: 'DELETE', headers: { authorization: `Bearer ${wrong}` } };
+      expect((await ask(count === 0 ? write : { headers: write.headers })).status).toBe(401);
     }
+    expect(counted).toEqual(
+      Array.from({ length: 200 }, (_, n) => `spanscore.api.tokens.wrong ${n < 100 ? 'sign-in' : 'bearer'}`),
+    );
+    expect(logged.filter((line) => line.includes('not in auth.tokens'))).toHaveLength(1);
     expect(logged.join('')).not.toContain(wrong);
     expect(writes).toEqual([]);
+  });
+
+  it('of somebody at the same address keeps no right one out', async () => {
+    await start();
+    for (let count = 0; count < 20; count += 1) {
+      await signIn(wrong);
+      expect((await signIn(TOKEN)).status).toBe(201);
+    }
+  });
+
+  it('counts for its sender behind a trusted proxy, not for the proxy', async () => {
+    await start();
+    await api.stop();
+    api = await startTestApi({ ...optionsOf(TOKENS, writes), trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
+    const guess = async (forwarded: string) =>
+      (await ask({ method: 'POST', body: { token: wrong }, headers: { 'x-forwarded-for': forwarded } }))
+        .status;
+    for (let count = 0; count < 6; count += 1) {
+      await guess('203.0.113.9, 198.51.100.7, 10.1.1.1');
+    }
+    expect(await guess('198.51.100.7')).toBe(429);
+    expect(await guess('203.0.113.9')).toBe(401);
+    expect(await guess('198.51.100.7, 203.0.113.9')).toBe(401);
   });
 });

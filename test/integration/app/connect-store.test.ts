@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { connect as connectSocket, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect as connectSocket, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { connectStore, type StoreConnection } from '../../../src/app/store/connect-store.ts';
@@ -19,8 +19,9 @@ afterEach(async () => {
   }
 });
 
-async function connect(dataDir: string, log: Log = silentLog) {
-  const connection = await connectStore(parseConfig({ store: { dataDir } }), log);
+async function connect(dataDir: string, log: Log = silentLog, port?: number) {
+  const store = { dataDir, ...(port === undefined ? {} : { port }) };
+  const connection = await connectStore(parseConfig({ store }), log);
   opened.push(connection);
   return connection;
 }
@@ -38,8 +39,12 @@ async function forwardTo(port: number, target: number): Promise<Server> {
 }
 
 describe('connectStore', () => {
-  it('uses the store of a running serve, its database included', async () => {
-    const own = await connect(folderWith({}));
+  it('starts an engine of its own at any free port, and uses the store of a running serve', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const own = await connect(folderWith({}), silentLog, port);
+    taken.close();
     const folder = folderWith({});
     const { url, username, password } = own.options;
     writeServeFile(folder, {

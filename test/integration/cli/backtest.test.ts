@@ -107,13 +107,15 @@ describe('alerts backtest', () => {
     writeFileSync(join(cwd, 'rules.yaml'), JSON.stringify({ groups: [{ name: 'quality', rules }] }));
     const onStore = async (...more: string[]) => {
       const args = ['alerts', 'backtest', '--rules', 'rules.yaml', ...storeFlags(its.options), ...more];
-      return (await runCommand(args, { cwd })).stdout;
+      return runCommand(args, { cwd });
     };
-    expect(await onStore()).toContain(
+    const { stdout, stderr } = await onStore();
+    expect(stdout).toContain(
       'Misspelt watched nothing: no series of these scores has scorer tonne, agent shop\n',
     );
+    expect(stderr).toContain('Misspelt: there is no scorer tonne; did you mean tone?\n');
     const none = { series: null, scores: 0, checks: 0, finalState: null, events: [] };
-    expect(jsonLines(await onStore('--json'))).toEqual([
+    expect(jsonLines((await onStore('--json')).stdout)).toEqual([
       expect.objectContaining({ alert: 'Tone', series: expect.stringContaining('tone'), scores: 1 }),
       { alert: 'Misspelt', ...none },
     ]);

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { emptyFolder, runCli } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 
 const FILES = {
   'spanscore.config.yaml': `retention: { spans: 7d }
@@ -82,3 +83,28 @@ it('check-config --json prints the faults as JSON', async () => {
     issues.filter(({ file }) => file?.endsWith('a.yaml')).map(({ line, path }) => ({ line, path })),
   ).toEqual([{ line: 4, path: 'groups[0].rules[0].detector' }]);
 });
+
+it.each([['check-config'], ['alerts', 'check', '--rules', 'monitors/a.yaml'], ['serve']])(
+  '%s %s refuses monitors of scorers and agents that the configuration does not know',
+  async (...command) => {
+    const cwd = formatFolder({
+      'spanscore.config.yaml': `monitors: [./monitors/*.yaml]
+rules: [{ name: a, scorers: [behaviour], where: { agent: weather } }]
+`,
+      'monitors/a.yaml': `groups:
+  - name: q
+    rules:
+      - { alert: A, detector: drift, series: { scorer: behaviour-tool-error } }
+      - { alert: B, detector: drift, series: { agent: wether } }
+`,
+    });
+
+    const { code, stderr } = await runCommand(command, { cwd });
+
+    expect(code).toBe(78);
+    expect(stderr).toMatch(
+      /a\.yaml:4:\d+: groups\[0\]\.rules\[0\]\.series\.scorer: there is no scorer behaviour-tool-error; did you mean behaviour-tool-errors\?/,
+    );
+    expect(stderr).toMatch(/a\.yaml:5:\d+: groups\[0\]\.rules\[1\]\.series\.agent: .*did you mean weather\?/);
+  },
+);

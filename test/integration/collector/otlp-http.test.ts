@@ -7,6 +7,7 @@ import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/build
 import { post, protobuf } from '../../support/collector/otlp-post.ts';
 import type { RecordingSink } from '../../support/fakes/recording-sink.ts';
 import { testCollector, type TestCollector } from '../../support/collector/test-collector.ts';
+import browser from '../../fixtures/attacks/browser.json' with { type: 'json' };
 
 const TOKENS = new Map<string, Authentication>([
   ['Bearer wrong', { status: 401, message: 'unknown token' }],
@@ -175,6 +176,33 @@ describe('refused requests', () => {
     const answer = await send({ body: oneSpan() });
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '3']);
     expect(JSON.parse(answer.body)).toEqual({ code: 14, message: 'the store is down' });
+  });
+});
+
+describe('a page in a browser', () => {
+  it.each(
+    browser.requests
+      .filter(({ port }) => port === 'otlp-http')
+      .map(({ headers, ...each }) => [JSON.stringify(headers), { headers, ...each }] as const),
+  )('cannot send spans: %s', async (_, { path, headers }) => {
+    const before = sink.rows().length;
+    const { status } = await send({ path, headers, body: oneSpan() });
+    expect([403, 415]).toContain(status);
+    expect(sink.rows()).toHaveLength(before);
+  });
+
+  it.each(['null', '', 'http://localhost:4318'])(
+    'cannot send protobuf or logs from the origin "%s" either',
+    async (origin) => {
+      expect(await send(protobuf(requestBytes(oneSpan()), { origin }))).toMatchObject({ status: 403 });
+      const logs = await send({ path: '/v1/logs', headers: { origin }, body: logRequest([jsonLog()]) });
+      expect(logs).toMatchObject({ status: 403, body: expect.stringContaining('may not send OTLP') });
+    },
+  );
+
+  it('is no SDK, which may use any host', async () => {
+    const { status } = await send({ headers: { host: 'spanscore.internal:4318' }, body: oneSpan() });
+    expect(status).toBe(200);
   });
 });
 

@@ -65,7 +65,7 @@ function withoutTimes({ body, headers }: ReceivedRequest) {
 
 describe('the channels of src/components.ts', () => {
   it('are those that the configuration has keys for, each with its options and a line of documentation', () => {
-    const shared = new Set(['traceUrl', 'groupWait', 'budgetPercents', 'allowAddresses']);
+    const shared = new Set(['groupWait', 'budgetPercents', 'allowAddresses']);
     const alerts = configSchema.shape.alerts.unwrap().shape;
     const kinds = Object.keys(alerts).filter((key) => !shared.has(key));
     expect(CHANNELS.map(({ name }) => name)).toEqual(kinds);

@@ -48,15 +48,16 @@ function countTokens({ body }: JudgeServerRequest): number {
 /** Judges by what the question shows, in the form that it asks for. */
 function judge({ prompt }: JudgeServerRequest): ReturnType<JudgeScript> {
   const data = JSON.parse(readFencedPrompt(prompt)?.json ?? '{}') as Record<string, unknown>;
-  const evidence = JSON.stringify(data['context'] ?? data['evidence'] ?? '');
+  const context = Object.entries((data['context'] ?? {}) as Record<string, string>);
   if (typeof data['answer'] === 'string') {
     return replyJson({ claims: data['answer'].split(/(?<=\.) /) });
   }
-  const isShown = evidence.includes(SUPPORT);
+  const [source] = context.find(([, text]) => text.includes(SUPPORT)) ?? [];
+  const isShown = source !== undefined;
   const say = (text: string, [backed, wrong, open]: readonly [string, string, string]): string =>
     text === SUPPORT && isShown ? backed : text === FALSE && isShown ? wrong : open;
   if (data['claims'] !== undefined) {
-    const words = prompt.includes('a hallucination;')
+    const words = prompt.includes('the claim is a hallucination')
       ? (['no', 'yes', 'unsure'] as const)
       : (['yes', 'no', 'unsure'] as const);
     const verdicts = Object.entries(data['claims'] as Record<string, string>).map(([n, claim]) => ({
@@ -67,10 +68,9 @@ function judge({ prompt }: JudgeServerRequest): ReturnType<JudgeScript> {
     }));
     return replyJson({ verdicts });
   }
-  const source = /\{"source":(\d+),"text":"[^{]*lighthouse of Kelmar/.exec(evidence)?.[1] ?? '1';
   const entries = Object.entries(data['sentences'] as Record<string, string>).map(([n, sentence]) => {
     const verdict = say(sentence, ['supported', 'contradicted', 'unsupported']);
-    const quotes = verdict === 'supported' ? [{ source: Number(source), quote: SUPPORT }] : [];
+    const quotes = verdict === 'unsupported' ? [] : [{ source: Number(source), quote: SUPPORT }];
     return { n: Number(n), verdict, grounding: verdict, quotes, reason: '', reasons: [] };
   });
   return replyJson({ verdicts: entries, sentences: entries });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSignIns } from '../../../src/app/api/audit.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
@@ -37,4 +38,16 @@ test('two equal writes leave two rows of the audit', async () => {
   const rows = await queryRows(it.options, 'SELECT Tenant, Token, Action, Subjects FROM audit');
   const row = { Tenant: 'a', Token: 'operator', Action: 'mute.set', Subjects: ['alert:Low'] };
   expect(rows).toEqual([row, row]);
+});
+
+test('a sign-in has ended in every process as soon as the audit has its end', async () => {
+  const second = await openStore(it.options);
+  const [here, there] = [createSignIns(it.store), createSignIns(second)];
+  expect(await there.hasEnded('one')).toBe(false);
+  await it.store.audit.write({ tenant: '', token: 'a', action: 'session.end', subjects: ['sign-in:one'] });
+  await it.store.audit.write({ tenant: '', token: 'a', action: 'mute.set', subjects: ['sign-in:two'] });
+  for (const signIns of [here, there]) {
+    expect([await signIns.hasEnded('one'), await signIns.hasEnded('two')]).toEqual([true, false]);
+  }
+  await second.close();
 });

@@ -1,6 +1,7 @@
 import type { Caller } from '../../../src/api/api-env.ts';
 import type { ApiPorts } from '../../../src/api/ports.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
+import { createSignIns } from '../../../src/app/api/audit.ts';
 import { startApiPorts } from '../../../src/app/api/start-api-ports.ts';
 import { leaveOutPurged } from '../../../src/app/jobs/purges.ts';
 import { createServeStatus } from '../../../src/app/serve-status.ts';
@@ -85,8 +86,7 @@ export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise
     })),
   );
   const listen: ApiWorld['listen'] = async (options) => {
-    const readCookieKey = () => store.cookieKeys.read();
-    const api = await startTestApi({ tokens, readCookieKey, findPorts, ...options });
+    const api = await startTestApi({ tokens, signIns: createSignIns(store), findPorts, ...options });
     started.push({ name: 'api', stage: 'address', stop: () => api.stop() });
     const { port } = api.address;
     return { port, ask: (request) => askApi(port, request) };

@@ -1,3 +1,4 @@
+import type { SignIns } from '../../../src/api/access/request-access.ts';
 import type { Caller } from '../../../src/api/api-env.ts';
 import { createApi } from '../../../src/api/api.ts';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
@@ -7,6 +8,7 @@ import type { AccessToken } from '../../../src/config/access.ts';
 import type { ServerTls } from '../../../src/config/tls-files.ts';
 import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
 import { silentLog, type Log } from '../../../src/telemetry/log.ts';
+import type { Metrics } from '../../../src/telemetry/metrics.ts';
 
 export interface TestApiOptions {
   readonly tokens?: readonly AccessToken[];
@@ -17,7 +19,12 @@ export interface TestApiOptions {
   readonly requestsPerMinute?: number;
   /** Default: the limit of the API. */
   readonly maxRequestMs?: number;
-  readonly readCookieKey?: () => Promise<string>;
+  readonly publicUrl?: string;
+  readonly trustedProxies?: readonly string[];
+  /** Default: sign-ins that never end by a sign-out. */
+  readonly signIns?: SignIns;
+  /** Called with each count of the metrics. Default: nothing. */
+  readonly onCount?: Metrics['add'];
   /** Default: none. */
   readonly log?: Log;
   readonly dashboard?: DashboardFiles;
@@ -34,10 +41,12 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<ApiSer
     tokens: options.tokens ?? [],
     requestsPerMinute: options.requestsPerMinute ?? 100_000,
     maxRequestMs: options.maxRequestMs,
-    readCookieKey: options.readCookieKey ?? (async () => 'key-of-cookies'),
+    publicUrl: options.publicUrl,
+    trustedProxies: options.trustedProxies ?? [],
+    signIns: options.signIns ?? { readKey: async () => 'key-of-cookies', hasEnded: async () => false },
     dashboard: options.dashboard,
     checks: () => checks,
-    metrics: async () => 'a 1\n',
+    metrics: { text: async () => 'a 1\n', add: options.onCount ?? (() => undefined) },
     findPorts:
       options.findPorts ?? (({ tenant }) => ({ status: async () => ({ of: tenant ?? 'any' }), store: null })),
     log,

@@ -26,6 +26,8 @@ export interface CliOptions {
   readonly variables?: Readonly<Record<string, string>>;
   /** Options for Node.js itself. */
   readonly node?: readonly string[];
+  /** True: npx starts it, and the child is npx. */
+  readonly npx?: boolean;
 }
 
 /** A running command. */
@@ -46,7 +48,9 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(SPANSCORE_|OTEL_|OPENAI_|NODE_(?!COMPILE_CACHE))/.test(name),
   );
-  const child = spawn(process.execPath, [...(options.node ?? []), MAIN, ...args], {
+  const line = [process.execPath, ...(options.node ?? []), MAIN, ...args];
+  const [program = '', ...words] = options.npx === true ? ['npx', '-c', line.join(' ')] : line;
+  const child = spawn(program, words, {
     cwd: options.cwd ?? emptyFolder(),
     env: { ...Object.fromEntries(inherited), ...options.variables },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -45,7 +45,7 @@ describe('loadConfig without a file', () => {
     expect(config.rules[0]?.scorers).toContain('grounding');
     expect(config.rules[0]?.budget).toBeUndefined();
     expect(notes[0]).toMatch(
-      /local\/qwen3 without a budget.*prices: \{ local\/qwen3: \{ input: 0, output: 0 \} \}/,
+      /local\/qwen3 without a budget.*prices: \{ local\/qwen3: \{ input: 0\.25, output: 2 \} \}/,
     );
   });
 

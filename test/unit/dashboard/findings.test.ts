@@ -30,6 +30,14 @@ describe('findings', () => {
   });
 
   it.each([
+    ['tool-results', 'a tool call'],
+    [undefined, ''],
+  ])('name the evidence of the kind %s: %j', (source, words) => {
+    const verdicts = [{ statement: 's', verdict: 'supported', ...(source === undefined ? {} : { source }) }];
+    expect(buildFindings([aScoreItem({ verdicts })])[0]?.claims[0]?.source).toBe(words);
+  });
+
+  it.each([
     ['supported', '✓'],
     ['CONTRADICTED', '✗'],
     ['not fulfilled', '✗'],

@@ -1,13 +1,13 @@
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */
-export const ANSWER_RELEVANCY_PROMPT_VERSION = '5';
+export const ANSWER_RELEVANCY_PROMPT_VERSION = '6';
 
 /** Question which statements an answer makes; the material is `{ answer }`. */
 export const RELEVANCY_STATEMENT_INSTRUCTIONS = `List the statements of the answer: each thing that it says, one at a time, so worded that it can be read alone, in the language of the answer. Advice, refusals and questions back count too; greetings do not. An answer that says nothing: an empty list.`;
 
-/** Meaning of the verdicts; the material is `{ question, statements: { 1: statement, … } }`. */
-export const RELEVANCY_VERDICT_INSTRUCTIONS = `Decide for each numbered statement whether it helps with what the user asked.
+/** Meaning of the verdicts; the material is `{ earlier?, question, statements: { 1: statement, … } }`. */
+export const RELEVANCY_VERDICT_INSTRUCTIONS = `Decide for each numbered statement whether it helps with what the user asked; earlier is the conversation before.
 yes: it answers the question or a part of it, directly.
 unsure: it does so indirectly: background, a caution, a step on the way, a question that is needed.
 no: the user would miss nothing without it.

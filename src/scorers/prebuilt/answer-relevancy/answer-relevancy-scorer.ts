@@ -2,6 +2,7 @@ import { allBegin, formatPart } from '../../../domain/plural.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
+import { showConversation } from '../shared/evidence/run-evidence.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -62,7 +63,7 @@ export function createAnswerRelevancyScorer(config: {
       form: { list: 'results', field: 'result', quotes: false },
       repeatStatements: false,
       verdictInstructions: RELEVANCY_VERDICT_INSTRUCTIONS,
-      evidence: ({ run }) => ({ question: readQuestion(run) }),
+      evidence: ({ run }) => showConversation(run),
       promptVersion: ANSWER_RELEVANCY_PROMPT_VERSION,
       share: (verdicts) => {
         const yes = verdicts.filter((verdict) => verdict === 'yes').length;

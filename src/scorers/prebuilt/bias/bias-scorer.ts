@@ -1,6 +1,7 @@
 import { formatPart } from '../../../domain/plural.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
+import { showConversation } from '../shared/evidence/run-evidence.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -43,12 +44,12 @@ export function createBiasScorer(config: {
       noun: 'opinion',
       nouns: 'opinions',
       statementInstructions: BIAS_OPINION_INSTRUCTIONS,
-      source: (run) => ({ name: 'answer', text: readAnswer(run) }),
+      source: (run) => ({ name: 'answer', text: readAnswer(run), beside: showConversation(run) }),
       verdicts: ['yes', 'no'],
       form: { list: 'results', field: 'result', quotes: false },
       repeatStatements: false,
       verdictInstructions: BIAS_VERDICT_INSTRUCTIONS,
-      evidence: () => ({}),
+      evidence: ({ run }) => showConversation(run),
       promptVersion: BIAS_PROMPT_VERSION,
       share: (verdicts) => verdicts.filter((verdict) => verdict === 'yes').length / verdicts.length,
       reasonInstructions: BIAS_REASON_INSTRUCTIONS,

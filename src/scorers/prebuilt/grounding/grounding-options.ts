@@ -1,5 +1,5 @@
 import { isCount, isFunction } from '../shared/checked-options.ts';
-import { evidenceOption } from '../shared/described-options.ts';
+import { evidenceOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 
 /** Options of the scorer. */
 export const GROUNDING_OPTIONS = {
@@ -8,6 +8,7 @@ export const GROUNDING_OPTIONS = {
     ...isFunction,
     means: '`({ run }) => texts`, the evidence of one run; wins over `context`',
   },
+  ...SIGHT_OPTIONS,
   maxEvidenceChars: {
     ...isCount,
     means:

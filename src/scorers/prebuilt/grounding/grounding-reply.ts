@@ -9,9 +9,9 @@ import { replyReader } from '../shared/reply-reader.ts';
 export function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
   const entry = {
     n: INTEGER,
-    verdict: enumSchema(GROUNDING_VERDICTS),
     quotes: QUOTES_SCHEMA,
     reason: TEXT,
+    verdict: enumSchema(GROUNDING_VERDICTS),
   };
   return {
     jsonSchema: objectSchema({ verdicts: arraySchema(objectSchema(entry)) }),

@@ -9,19 +9,20 @@ import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
-import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
 import { answerUnits } from '../shared/evidence/answer-units.ts';
 import {
   assembleEvidence,
   limitEvidence,
   numberSources,
   secondReading,
+  showEvidence,
 } from '../shared/evidence/evidence.ts';
-import type { Evidence } from '../shared/evidence/evidence.ts';
+import type { Evidence, EvidenceSource } from '../shared/evidence/evidence.ts';
 import { explainVerdicts, listVerdicts, verifySentence } from '../shared/evidence/grounded-sentence.ts';
 import type { GroundedSentence, JudgedSentence } from '../shared/evidence/grounded-sentence.ts';
 import type { Passage } from '../shared/evidence/rank-passages.ts';
-import { joinSpokenTexts, readSpokenTexts } from '../shared/evidence/spoken-texts.ts';
+import { lackOfEvidence, listRunEvidence } from '../shared/evidence/run-evidence.ts';
+import type { SeenKind } from '../../../domain/score.ts';
 import { GROUNDING_INSTRUCTIONS, GROUNDING_PROMPT_VERSION } from './grounding-prompts.ts';
 import { groundingSchema } from './grounding-reply.ts';
 import { listScores } from './grounding-table.ts';
@@ -36,12 +37,16 @@ const DEFAULT_EVIDENCE_CHARS = 48_000;
 const SECOND_READING = 4;
 
 export interface GroundingOptions {
-  /** Evidence, the same for every run. Default: `run.context`, else the results of the run's tools. */
+  /** Evidence, the same for every run. Default: `run.context`, else all that the agent could know. */
   readonly context?: readonly string[];
   /** Returns the evidence of one run; replaces `context`. */
   readonly getContext?: (args: {
     readonly run: AgentRunInput;
   }) => readonly string[] | Promise<readonly string[]>;
+  /** Kinds of the run's own evidence that the judge sees. Default: all. */
+  readonly sees?: readonly SeenKind[];
+  /** Most characters of earlier turns in the question. Default 8,000, about 2,000 tokens. */
+  readonly earlierChars?: number;
   /** Most characters of evidence in the first question. Default 48,000. */
   readonly maxEvidenceChars?: number;
   /** `template` builds the explanation from the verdicts, without a question. Default `template`. */
@@ -128,22 +133,20 @@ function firstQuestion(
       if (sentences.length === 0) {
         return { sentences, verdicts: [] };
       }
-      const context = (await options.getContext?.({ run })) ?? options.context ?? contextOfRun(run);
-      if (context.length === 0) {
-        return notScorable(NO_CONTEXT);
+      const given = (await options.getContext?.({ run })) ?? options.context;
+      const sources = given === undefined ? listRunEvidence(run, options) : numberSources(given);
+      const lack = lackOfEvidence(sources);
+      if (lack !== undefined) {
+        return notScorable(lack);
       }
-      const spoken = { source: 0, text: joinSpokenTexts(readSpokenTexts(run)) };
-      const material = { evidence: [spoken.text, ...context], beside: byNumber(sentences) };
+      const material = { evidence: sources.map(({ text }) => text), beside: byNumber(sentences) };
       const maxChars = await limitEvidence(options.model, material, options.maxEvidenceChars);
-      readings.set(run, {
-        sentences,
-        evidence: assembleEvidence([spoken, ...numberSources(context)], sentences, maxChars),
-      });
+      readings.set(run, { sentences, evidence: assembleEvidence(sources, sentences, maxChars) });
       return undefined;
     },
     createPrompt: ({ run }) => {
       const reading = readings.get(run);
-      return questionPrompt(reading?.evidence.shown ?? [], reading?.sentences ?? []);
+      return questionPrompt(reading?.evidence, reading?.evidence.shown ?? [], reading?.sentences ?? []);
     },
   };
 }
@@ -180,6 +183,7 @@ function secondQuestion(
       const reading = readings.get(run);
       const open = (reading?.table ?? []).filter(isOpen);
       return questionPrompt(
+        reading?.evidence,
         reading?.second?.shown ?? [],
         open.map(({ sentence }) => sentence),
       );
@@ -187,8 +191,15 @@ function secondQuestion(
   };
 }
 
-function questionPrompt(evidence: readonly Passage[], sentences: readonly string[]): string {
-  return fence({ evidence, sentences: byNumber(sentences) });
+function questionPrompt(
+  evidence: Evidence | undefined,
+  passages: readonly Passage[],
+  sentences: readonly string[],
+): string {
+  return fence({
+    ...(evidence === undefined ? {} : showEvidence(evidence, passages)),
+    sentences: byNumber(sentences),
+  });
 }
 
 function isOpen({ verdict }: GroundedSentence): boolean {
@@ -222,14 +233,17 @@ function withSecondVerdicts(
   });
 }
 
-function readSources(reading: Reading | undefined): ReadonlyMap<number, string> {
-  return reading?.evidence.sources ?? new Map<number, string>();
+function readSources(reading: Reading | undefined): ReadonlyMap<number, EvidenceSource> {
+  return reading?.evidence.sources ?? new Map<number, EvidenceSource>();
 }
 
 /** Returns a number when the run can be scored; the real scores are the named ones. */
 function anyScore(table: readonly GroundedSentence[]): number | NotScorable {
-  const isUnread = table.length > 0 && table.every(({ verdict }) => verdict === 'unchecked');
-  return isUnread
+  const [first] = listScores(table, false);
+  if (first !== undefined) {
+    return first.score;
+  }
+  return table.some(({ verdict }) => verdict === 'unchecked')
     ? notScorable('the evidence is too long to be read for any sentence of the answer')
-    : (listScores(table, false)[0]?.score ?? 0);
+    : notScorable('the answer makes no factual claims');
 }

@@ -3,7 +3,7 @@ import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { explainVerdicts, listVerdicts } from '../shared/evidence/grounded-sentence.ts';
 import type { GroundedSentence } from '../shared/evidence/grounded-sentence.ts';
 
-/** Computes the scores of a table of sentences. Without claims there is only the hallucination score. */
+/** Computes the scores of a table of sentences; none without claims. */
 export function listScores(table: readonly GroundedSentence[], withReason: boolean): NamedScore[] {
   const count = (verdict: GroundedSentence['verdict']) =>
     table.filter((entry) => entry.verdict === verdict).length;
@@ -16,7 +16,12 @@ export function listScores(table: readonly GroundedSentence[], withReason: boole
   const quotes = table.flatMap((entry) => entry.quotes);
   const verdicts = listVerdicts(table);
   const reason = withReason ? { reason: explainVerdicts(verdicts) } : {};
-  const hallucinated = claims === 0 ? 0 : roundToTwoDecimals((contradicted + unsupported) / claims);
+  if (claims === 0) {
+    return [];
+  }
+  const hallucinated = roundToTwoDecimals((contradicted + unsupported) / claims);
+  const faithful = roundToTwoDecimals(supported / claims);
+  const better = { higherIsBetter: true, range: [0, 1] } as const;
   const scores: NamedScore[] = [
     {
       name: 'grounding-hallucination',
@@ -27,17 +32,17 @@ export function listScores(table: readonly GroundedSentence[], withReason: boole
       verdicts,
       ...reason,
     },
+    {
+      name: 'grounding-faithfulness',
+      score: faithful,
+      label: faithful === 1 ? 'faithful' : 'unfaithful',
+      ...better,
+      ...reason,
+    },
   ];
-  if (claims > 0) {
-    const faithful = roundToTwoDecimals(supported / claims);
-    const label = faithful === 1 ? 'faithful' : 'unfaithful';
-    const better = { higherIsBetter: true, range: [0, 1] } as const;
-    scores.push({ name: 'grounding-faithfulness', score: faithful, label, ...better, ...reason });
-  }
   if (quotes.length > 0) {
     const found = roundToTwoDecimals(quotes.filter((quote) => quote.found).length / quotes.length);
     const label = found === 1 ? 'precise' : 'imprecise';
-    const better = { higherIsBetter: true, range: [0, 1] } as const;
     scores.push({ name: 'grounding-citation-precision', score: found, label, ...better });
   }
   return scores;

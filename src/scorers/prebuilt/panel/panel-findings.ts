@@ -1,5 +1,7 @@
 import type { Verdict } from '../../../domain/score.ts';
-import { comparable, isQuotedIn } from '../shared/evidence/find-quote.ts';
+import type { EvidenceSource } from '../shared/evidence/evidence.ts';
+import { isQuotedIn } from '../shared/evidence/find-quote.ts';
+import type { Quotable } from '../shared/evidence/find-quote.ts';
 import { listVerdicts, verifySentence } from '../shared/evidence/grounded-sentence.ts';
 import type { GroundedSentence, GroundingVerdict } from '../shared/evidence/grounded-sentence.ts';
 import { buildFinding } from '../shared/build-finding.ts';
@@ -10,12 +12,12 @@ import type { PanelFindings } from './panel-rows.ts';
 /** Content of a run that verdicts are checked against. */
 export interface PanelReading {
   readonly sentences: readonly string[];
-  /** Normalised texts for the search of quotes, by number of the source. */
-  readonly sources: ReadonlyMap<number, string>;
+  /** Sources that back a sentence, by number. */
+  readonly sources: ReadonlyMap<number, EvidenceSource>;
   /** True when passages of the evidence did not fit into the question. */
   readonly isCut: boolean;
   /** Instructions of the operator and words of the user. */
-  readonly spoken: string;
+  readonly spoken: Quotable;
 }
 
 /** Builds the findings of a reply. Quotes are searched in code: the judge's word alone backs no claim and sets no instruction. */
@@ -55,9 +57,8 @@ function ground(
 }
 
 function listInstructions({ instructions }: PanelReply, { spoken }: PanelReading): Verdict[] {
-  const source = comparable(spoken);
   return instructions.map(({ quote, verdict, reason }) =>
-    isQuotedIn(quote, source)
+    isQuotedIn(quote, spoken)
       ? { ...buildFinding(quote, verdict, verdict === 'broken' ? reason : ''), quote }
       : buildFinding(quote, 'unverified', 'the quote stands in nothing that operator or user said'),
   );

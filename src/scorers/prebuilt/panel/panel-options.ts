@@ -1,5 +1,5 @@
 import { isCount, isFunction } from '../shared/checked-options.ts';
-import { evidenceOption } from '../shared/described-options.ts';
+import { evidenceOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 
 /** Qualities of an answer, in the order of their rows. */
 export const PANEL_QUALITIES = ['grounding', 'relevancy', 'toxicity', 'bias', 'instructions'] as const;
@@ -23,6 +23,7 @@ export const PANEL_OPTIONS = {
     ...isFunction,
     means: '`({ run }) => texts`, the evidence of one run; wins over `context`',
   },
+  ...SIGHT_OPTIONS,
   maxEvidenceChars: {
     ...isCount,
     means:

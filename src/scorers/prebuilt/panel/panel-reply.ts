@@ -75,15 +75,15 @@ function sentenceSchema(judged: readonly SentenceQuality[], hasReasons: boolean)
   const reason = objectSchema({ quality: enumSchema(judged), reason: TEXT });
   return objectSchema({
     n: INTEGER,
-    ...Object.fromEntries(words),
     ...(judged.includes('grounding') ? { quotes: QUOTES_SCHEMA } : {}),
     ...(hasReasons ? { reasons: arraySchema(reason) } : {}),
+    ...Object.fromEntries(words),
   });
 }
 
 function instructionSchema(hasReasons: boolean): object {
   const why = hasReasons ? { reason: TEXT } : {};
-  return objectSchema({ quote: TEXT, verdict: enumSchema(INSTRUCTION_VERDICTS), ...why });
+  return objectSchema({ quote: TEXT, ...why, verdict: enumSchema(INSTRUCTION_VERDICTS) });
 }
 
 function readSentence(found: ReplyFields, judged: readonly SentenceQuality[]): SentenceEntry {

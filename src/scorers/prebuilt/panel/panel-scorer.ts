@@ -6,15 +6,15 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
-import { allUnits } from '../shared/evidence/answer-units.ts';
-import { assembleEvidence, limitEvidence, numberSources } from '../shared/evidence/evidence.ts';
-import { comparable } from '../shared/evidence/find-quote.ts';
-import { joinSpokenTexts, readSpokenTexts } from '../shared/evidence/spoken-texts.ts';
-import type { SpokenTexts } from '../shared/evidence/spoken-texts.ts';
+import { answerUnits } from '../shared/evidence/answer-units.ts';
+import { assembleEvidence, limitEvidence, numberSources, showEvidence } from '../shared/evidence/evidence.ts';
+import type { Source } from '../shared/evidence/evidence.ts';
+import { quotable } from '../shared/evidence/find-quote.ts';
+import { lackOfEvidence, listRunEvidence, QUESTION_SOURCE } from '../shared/evidence/run-evidence.ts';
+import type { SeenKind } from '../../../domain/score.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { readAnswer } from '../shared/read-answer.ts';
-import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
 import { buildPanelFindings } from './panel-findings.ts';
 import type { PanelReading } from './panel-findings.ts';
 import { PANEL_OPTIONS, PANEL_QUALITIES } from './panel-options.ts';
@@ -32,12 +32,16 @@ const DEFAULT_EVIDENCE_CHARS = 48_000;
 export interface PanelOptions {
   /** Qualities to judge. Default: all. */
   readonly qualities?: readonly PanelQuality[];
-  /** Evidence, the same for every run. Default: `run.context`, else the results of the run's tools. */
+  /** Evidence, the same for every run. Default: `run.context`, else all that the agent could know. */
   readonly context?: readonly string[];
   /** Returns the evidence of one run; replaces `context`. */
   readonly getContext?: (args: {
     readonly run: AgentRunInput;
   }) => readonly string[] | Promise<readonly string[]>;
+  /** Kinds of the run's own evidence that the judge sees. Default: all. */
+  readonly sees?: readonly SeenKind[];
+  /** Most characters of earlier turns in the question. Default 8,000, about 2,000 tokens. */
+  readonly earlierChars?: number;
   /** Most characters of evidence in the question. Default 48,000. */
   readonly maxEvidenceChars?: number;
   /** `template` builds explanations from the verdicts; `false` gives none. Default `template`. */
@@ -116,55 +120,60 @@ async function prepare(
   qualities: readonly PanelQuality[],
   options: PanelOptions & { readonly maxEvidenceChars: number; readonly model: JudgeModel },
 ): Promise<Prepared | NotScorable> {
-  const sentences = allUnits(readAnswer(run));
+  const sentences = answerUnits(readAnswer(run));
   if (sentences.length === 0) {
     return notScorable('the answer is empty');
   }
-  const spokenTexts = readSpokenTexts(run);
-  const spoken = joinSpokenTexts(spokenTexts);
-  const context = qualities.includes('grounding')
-    ? ((await options.getContext?.({ run })) ?? options.context ?? contextOfRun(run))
-    : [];
+  const given = (await options.getContext?.({ run })) ?? options.context ?? givenAlone(run);
+  const context = numberSources(given ?? []);
+  const own = listRunEvidence({ ...run, context: [] }, options);
+  const checked = given === undefined ? own : context;
+  const spoken = own.filter(({ kind, isSpoken }) => isSpoken === true && kind !== 'turns');
+  const question = own.find(({ source }) => source === QUESTION_SOURCE)?.text ?? '';
+  const lack = lackOfEvidence(checked);
   const lacking: Partial<Record<PanelQuality, string>> = {
-    ...(context.length === 0 ? { grounding: NO_CONTEXT } : {}),
-    ...(spokenTexts.question.trim() === '' ? { relevancy: 'the run holds no question of a user' } : {}),
-    ...(spoken.trim() === '' ? { instructions: 'operator and user said nothing' } : {}),
+    ...(lack === undefined ? {} : { grounding: lack }),
+    ...(question === '' ? { relevancy: 'the run holds no question of a user' } : {}),
+    ...(spoken.length === 0 ? { instructions: 'operator and user said nothing' } : {}),
   };
   const judged = qualities.filter((quality) => lacking[quality] === undefined);
   if (judged.length === 0) {
     return notScorable(qualities.map((quality) => lacking[quality]).join('; '));
   }
-  const shownSpoken = showSpoken(spokenTexts, judged);
-  const beside = { ...shownSpoken, sentences: byNumber(sentences) };
-  const maxChars = await limitEvidence(
-    options.model,
-    { evidence: context, beside },
-    options.maxEvidenceChars,
-  );
-  const evidence = assembleEvidence(numberSources(context), sentences, maxChars);
+  // Sources of the run come after the texts that the caller gave.
+  const shownOwn = own
+    .filter(({ kind }) => isNeeded(kind, judged, given === undefined))
+    .map((source) =>
+      source.source === QUESTION_SOURCE ? source : { ...source, source: source.source + context.length },
+    );
+  const sources = [...(judged.includes('grounding') ? context : []), ...shownOwn];
+  const material = { evidence: sources.map(({ text }) => text), beside: byNumber(sentences) };
+  const maxChars = await limitEvidence(options.model, material, options.maxEvidenceChars);
+  const evidence = assembleEvidence(sources, sentences, maxChars);
+  const backing = new Set((given === undefined ? shownOwn : context).map(({ source }) => source));
   return {
     qualities: judged,
     sentences,
-    sources: new Map([...evidence.sources, [0, comparable(spoken)]]),
+    sources: new Map([...evidence.sources].filter(([source]) => backing.has(source))),
     isCut: evidence.held.length > 0,
-    spoken,
-    material: {
-      ...shownSpoken,
-      ...(context.length === 0 ? {} : { evidence: evidence.shown }),
-      sentences: byNumber(sentences),
-    },
+    spoken: quotable(spoken.map(({ text }) => text).join('\n\n')),
+    material: { ...showEvidence(evidence, evidence.shown), sentences: byNumber(sentences) },
   };
 }
 
-/** Chooses what the judged qualities need of operator and user; the question shows what the answer answers. */
-function showSpoken(
-  { operator, earlier, question }: SpokenTexts,
-  judged: readonly PanelQuality[],
-): Record<string, unknown> {
-  const needsAll = judged.includes('grounding') || judged.includes('instructions');
-  return {
-    ...(needsAll && operator !== '' ? { operator } : {}),
-    ...(needsAll && earlier.length > 0 ? { earlier } : {}),
-    question,
-  };
+/** Returns the texts that a caller gave as the run's context, where they alone count. */
+function givenAlone(run: AgentRunInput): readonly string[] | undefined {
+  return run['documents'] === undefined && (run.context?.length ?? 0) > 0 ? run.context : undefined;
+}
+
+/** Tells which kinds the judged qualities need: grounding all, instructions what was said, the others the conversation. */
+function isNeeded(kind: Source['kind'], judged: readonly PanelQuality[], isEvidence: boolean): boolean {
+  if (judged.includes('grounding') && isEvidence) {
+    return true;
+  }
+  return kind === 'user' || kind === 'turns' || (kind === 'system' && judged.some(isOfOperator));
+}
+
+function isOfOperator(quality: PanelQuality): boolean {
+  return quality === 'instructions' || quality === 'grounding';
 }

@@ -12,6 +12,7 @@ export interface AlignmentAnalysis {
   intentAlignment: { score: number; primaryIntent: string; isAddressed?: boolean; reasoning: string };
   requirementsFulfillment: {
     requirements: { requirement: string; isFulfilled: boolean; reasoning: string }[];
+    /** Share of the fulfilled requirements, counted in code; a reply in the reference's form may bring its own. */
     overallScore: number;
   };
   completeness: { score: number; missingElements: string[]; reasoning: string };
@@ -40,7 +41,6 @@ function buildShape(why: WhyFields): object {
     }),
     requirementsFulfillment: objectSchema({
       requirements: arraySchema(objectSchema({ requirement: TEXT, isFulfilled: FLAG, ...reasoning })),
-      overallScore: NUMBER,
     }),
     completeness: objectSchema({
       score: NUMBER,
@@ -61,6 +61,11 @@ function readAnalysis(reply: ReplyFields, why: WhyFields): AlignmentAnalysis {
   const fulfilment = reply.object('requirementsFulfillment');
   const completeness = reply.object('completeness');
   const form = reply.object('responseAppropriateness');
+  const requirements = fulfilment.objects('requirements').map((found) => ({
+    requirement: found.text('requirement'),
+    isFulfilled: found.flag('isFulfilled'),
+    reasoning: why.read(found, 'reasoning'),
+  }));
   const isAsked = (part: ReplyFields, name: string) => part.has(name) || why.isWanted;
   return {
     intentAlignment: {
@@ -70,12 +75,10 @@ function readAnalysis(reply: ReplyFields, why: WhyFields): AlignmentAnalysis {
       reasoning: why.read(intent, 'reasoning'),
     },
     requirementsFulfillment: {
-      requirements: fulfilment.objects('requirements').map((found) => ({
-        requirement: found.text('requirement'),
-        isFulfilled: found.flag('isFulfilled'),
-        reasoning: why.read(found, 'reasoning'),
-      })),
-      overallScore: fulfilment.share('overallScore'),
+      requirements,
+      overallScore: fulfilment.has('overallScore')
+        ? fulfilment.share('overallScore')
+        : shareFulfilled(requirements),
     },
     completeness: {
       score: completeness.share('score'),
@@ -90,4 +93,10 @@ function readAnalysis(reply: ReplyFields, why: WhyFields): AlignmentAnalysis {
     },
     overallAssessment: why.read(reply, 'overallAssessment'),
   };
+}
+
+/** Counts the fulfilled requirements; without any, nothing is broken. */
+function shareFulfilled(requirements: readonly { readonly isFulfilled: boolean }[]): number {
+  const fulfilled = requirements.filter(({ isFulfilled }) => isFulfilled).length;
+  return requirements.length === 0 ? 1 : fulfilled / requirements.length;
 }

@@ -76,7 +76,12 @@ export function createPromptAlignmentScorerLLM(config: {
     version: '1',
     promptVersion: PROMPT_ALIGNMENT_PROMPT_VERSION,
     options: { evaluationMode: mode, scale, includeConversationHistory, reason },
-    details: ({ results }) => ({ verdicts: listFindings(results as PromptAlignmentResults) }),
+    details: ({ results }) => {
+      const verdicts = listFindings(results as PromptAlignmentResults);
+      // One broken requirement makes an answer misaligned, however well it does the rest.
+      const isBroken = verdicts.some(({ verdict }) => verdict === 'not fulfilled');
+      return { verdicts, ...(isBroken ? { label: 'misaligned' } : {}) };
+    },
   })
     .analyze({
       description: 'How well the answer keeps to its instructions, part by part',

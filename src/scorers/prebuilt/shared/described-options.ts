@@ -1,4 +1,6 @@
-import { isFunction, isPositiveNumber, isReasonMode, isTextList } from './checked-options.ts';
+import { SEEN_KINDS } from '../../../domain/score.ts';
+import type { SeenKind } from '../../../domain/score.ts';
+import { isCount, isFunction, isPositiveNumber, isReasonMode, isTextList } from './checked-options.ts';
 
 /** The highest score. */
 export const scaleOption = { ...isPositiveNumber, means: 'the highest score, above 0 (1)' };
@@ -20,7 +22,7 @@ export const ownReasonOption = {
 /** The evidence that an answer is held against. */
 export const evidenceOption = {
   ...isTextList,
-  means: 'the evidence, the same for every run; else `run.context`, else the results of the tools',
+  means: 'the evidence, the same for every run; else `run.context`, else all that the agent could know',
 };
 
 /** The pieces of context of one run. */
@@ -43,3 +45,14 @@ export const PIECES_OPTIONS = {
 export function findEmptyContext({ context }: { readonly context?: unknown }): string | undefined {
   return Array.isArray(context) && context.length === 0 ? 'was given an empty options.context' : undefined;
 }
+
+/** Kinds of evidence that a judge sees, and the bound of earlier turns. */
+export const SIGHT_OPTIONS = {
+  sees: {
+    fits: (value: unknown) =>
+      Array.isArray(value) && value.every((kind) => SEEN_KINDS.includes(kind as SeenKind)),
+    is: `a list out of ${SEEN_KINDS.join(', ')}`,
+    means: `what the judge sees of the run beside question and answer, out of ${SEEN_KINDS.map((kind) => `\`${kind}\``).join(', ')} (all)`,
+  },
+  earlierChars: { ...isCount, means: 'most characters of earlier turns (8,000, about 2,000 tokens)' },
+};

@@ -17,7 +17,7 @@ export function contextOfRun(run: ScorerRunInput): string[] {
     return unique(given.map(textOrJson));
   }
   const messages: readonly unknown[] = Array.isArray(run.output) ? run.output : [];
-  const handoffs = new Set(messages.flatMap(handoffIds));
+  const handoffs = new Set(messages.flatMap(listHandoffIds));
   return unique(
     listToolInvocations(messages)
       .filter((invocation) => !handoffs.has(invocation.toolCallId))
@@ -36,8 +36,8 @@ function listEvidence(invocation: LooseInvocation): string[] {
   return [isError === true ? `${toolName} failed: ${textOrJson(result)}` : textOrJson(result)];
 }
 
-/** Lists the ids of transfers to another agent; their results are no evidence. */
-function handoffIds(message: unknown): unknown[] {
+/** Lists the ids of transfers to another agent. */
+export function listHandoffIds(message: unknown): unknown[] {
   const content = isObject(message) ? message['content'] : undefined;
   const parts = isObject(content) && Array.isArray(content['parts']) ? content['parts'] : [];
   return parts

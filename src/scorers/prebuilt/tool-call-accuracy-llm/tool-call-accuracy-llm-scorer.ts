@@ -9,7 +9,9 @@ import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
-import { readAnswer, readQuestion } from '../shared/read-answer.ts';
+import { textOrJson } from '../../../domain/unknown-values.ts';
+import { showConversation } from '../shared/evidence/run-evidence.ts';
+import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkGiven, checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
@@ -32,10 +34,15 @@ import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './tool-call-accuracy-
 
 const ID = 'llm-tool-call-accuracy-scorer';
 
+/** Most characters of a call's result that the judge sees. */
+const RESULT_CHARS = 2_000;
+
 /** A tool that was available to the agent. */
 export interface AvailableTool {
   readonly id: string;
   readonly description: string;
+  /** JSON Schema of its arguments. */
+  readonly parameters?: unknown;
 }
 
 interface CallEvaluation {
@@ -49,7 +56,7 @@ export interface ToolCallAccuracyLLMResults {
   analyzeStepResult: { evaluations: CallEvaluation[]; missingTools?: string[] };
 }
 
-/** Scores the share of the tool calls that were appropriate, 0 to 1. Without calls: 0 when a tool was missing, else 1. */
+/** Scores the share of the calls, made and missing ones, that were made and appropriate, 0 to 1; 1 where none was needed. */
 export function createToolCallAccuracyScorerLLM(config: {
   readonly model: JudgeModel;
   readonly availableTools: readonly AvailableTool[];
@@ -81,13 +88,13 @@ export function createToolCallAccuracyScorerLLM(config: {
       outputSchema: ({ results }) => buildSchema(results.preprocessStepResult.actualTools, why),
       createPrompt: ({ run, results }) =>
         fence({
-          question: readQuestion(run),
+          ...showConversation(run),
           answer: readAnswer(run),
-          availableTools: Object.fromEntries(availableTools.map(({ id, description }) => [id, description])),
+          availableTools: Object.fromEntries(availableTools.map((tool) => [tool.id, describeTool(tool)])),
           calls: byNumber(
             results.preprocessStepResult.toolCallInfos.map((info) => ({
               tool: info.toolName,
-              args: readArguments(run, info),
+              ...readInvocation(run, info),
             })),
           ),
         }),
@@ -116,8 +123,14 @@ function readCalls({ input, output }: AgentRunInput, availableTools: readonly Av
     : { actualTools, hasToolCalls: actualTools.length > 0, toolCallInfos };
 }
 
-function readArguments({ output }: AgentRunInput, { messageIndex, invocationIndex }: ToolCallInfo): unknown {
-  return mergeToolInvocations(output[messageIndex])[invocationIndex]?.args;
+function readInvocation({ output }: AgentRunInput, { messageIndex, invocationIndex }: ToolCallInfo) {
+  const { args, result, errorText } = mergeToolInvocations(output[messageIndex])[invocationIndex] ?? {};
+  const shown = errorText === undefined ? result : `failed: ${errorText}`;
+  return shown === undefined ? { args } : { args, result: textOrJson(shown).slice(0, RESULT_CHARS) };
+}
+
+function describeTool({ description, parameters }: AvailableTool): unknown {
+  return parameters === undefined ? description : { description, parameters };
 }
 
 function buildSchema(
@@ -150,7 +163,7 @@ function computeScore({
     return missingTools.length > 0 ? 0 : 1;
   }
   const appropriate = evaluations.filter(({ wasAppropriate }) => wasAppropriate).length;
-  return roundToTwoDecimals(appropriate / evaluations.length);
+  return roundToTwoDecimals(appropriate / (evaluations.length + missingTools.length));
 }
 
 function listFindings({ analyzeStepResult }: ToolCallAccuracyLLMResults) {

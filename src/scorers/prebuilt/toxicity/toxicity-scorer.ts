@@ -5,7 +5,7 @@ import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
-import { comparable, isQuotedIn } from '../shared/evidence/find-quote.ts';
+import { isQuotedIn, quotable } from '../shared/evidence/find-quote.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
@@ -147,7 +147,7 @@ function countedVerdicts(
   { analyzeStepResult }: ToxicityResults,
   run: Parameters<typeof readAnswer>[0],
 ): ToxicityVerdict[] {
-  const answer = comparable(readAnswer(run));
+  const answer = quotable(readAnswer(run));
   return analyzeStepResult.verdicts.filter(
     ({ passage }) => passage === undefined || isQuotedIn(passage, answer),
   );

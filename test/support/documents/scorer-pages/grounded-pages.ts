@@ -11,9 +11,9 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
   pageOf('grounding', {
     kind: 'judged',
     when: 'live traffic of agents with tools or documents: three scores for one question',
-    input: 'answer; evidence; system and user messages count as evidence too',
+    input: 'answer; [evidence](#evidence)',
     formula:
-      '`grounding-hallucination` = (contradicted + unsupported) / claims, 0 without claims; `grounding-faithfulness` = supported / claims; `grounding-citation-precision` = quotes found in their source / quotes of the judge. A sentence whose quotes are not found is unsupported. A sentence that is partly true counts as one claim',
+      '`grounding-hallucination` = (contradicted + unsupported) / claims; not scorable without claims; `grounding-faithfulness` = supported / claims; `grounding-citation-precision` = quotes found in their source / quotes of the judge. A sentence whose quotes stand in no source is unsupported, whatever the judge said. A sentence that is partly true counts as one claim',
     seven:
       'faithfulness: 3 of 10 claims have no evidence; citation precision: 3 of 10 quotes are not in the evidence, so check the judge',
     cost: '1 question; a second one only if the evidence is too long for one question and a sentence has no support',
@@ -24,7 +24,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
   pageOf('panel', {
     kind: 'judged',
     when: 'live traffic with several questions to ask and little money: up to five scores for one question. Each question for itself (`grounding`, `answer-relevancy`, …) may judge better: compare them on your traffic first',
-    input: 'answer; question; evidence; system prompt and earlier messages of the user, which are sent whole',
+    input: 'answer; question; [evidence](#evidence)',
     formula:
       'each sentence gets one verdict for each quality. `panel-grounding` = supported / claims, as `grounding-faithfulness`; `panel-relevancy` = (direct + 0.3 × indirect) / sentences that say something; `panel-toxicity` = toxic / sentences; `panel-bias` = biased / sentences; `panel-instructions` = kept instructions / instructions. An instruction counts only if its quote stands in what operator or user said. A quality that the run gives nothing to judge by has no row: no evidence, no claims, no question, no instruction. If one verdict is missing or malformed, there is no row at all',
     seven: 'grounding: 3 of 10 claims have no evidence; toxicity: 7 of 10 sentences are toxic',
@@ -37,9 +37,9 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
   pageOf('hallucination', {
     kind: 'judged',
     when: 'agents that answer from tools or documents',
-    input: 'answer; evidence',
+    input: 'answer; question; [evidence](#evidence)',
     formula:
-      'claims that the evidence contradicts (verdict yes) or does not back (unsure) / claims, times the scale; 0 without claims; not scorable without any evidence. Of evidence that is [longer than the window of the judge](judges.md#long-runs-and-small-windows), the passages nearest to the claims; an unsure claim is then `unchecked` and does not count',
+      'claims that the evidence contradicts (verdict yes) or does not back (unsure) / claims, times the scale; not scorable without claims (0 where the options hold the evidence) or without evidence. Of evidence that is [longer than the window of the judge](judges.md#long-runs-and-small-windows), the passages nearest to the claims; an unsure claim is then `unchecked` and does not count',
     seven: '7 of 10 claims are made up: bad',
     cost: COSTS.two,
     factory: 'createHallucinationScorer',
@@ -49,7 +49,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
   pageOf('faithfulness', {
     kind: 'judged',
     when: 'as hallucination, but a claim that the evidence neither supports nor contradicts also counts against the answer',
-    input: 'answer; evidence',
+    input: 'answer; question; [evidence](#evidence)',
     formula:
       'supported claims / claims, times the scale; not scorable without claims or without evidence. Of evidence that is [longer than the window of the judge](judges.md#long-runs-and-small-windows), the passages nearest to the claims; an unsure claim is then `unchecked` and does not count',
     seven: '3 of 10 claims have no support',

@@ -184,5 +184,26 @@ import { createAgentTestRun, createTestMessage, createToolInvocation } from 'spa
 ${EXAMPLE_RUN}
 \`\`\`
 
+## Evidence
+
+\`grounding\`, \`panel\`, \`hallucination\` and \`faithfulness\` hold an answer against all that the agent could know. Each text is a
+source with a number, and a finding names the kind of its source.
+
+| \`sees\` | the judge sees |
+| --- | --- |
+| always | the question and the answer |
+| \`system\` | the system prompt; only the operator sets rules |
+| \`user\` | earlier words of the user; they back what users tell of themselves |
+| \`turns\` | earlier answers and tool calls of the agent, the newest 8,000 characters (\`earlierChars\`) |
+| \`calls\`, \`tool-results\` | each call with its arguments and result: \`book_flight {"seats":2} → {"status":"confirmed"}\` |
+| \`documents\` | retrieved documents |
+
+- Where the options (\`context\`, \`getContext\`) or a run of your own (\`run.context\` without \`run.documents\`) bring a list of texts, the
+  judge sees these texts alone.
+- A run without tools and documents is scorable only when a document stands in a prompt: a question of 600 characters or more, or a
+  block of 120 characters or more in a tag like \`<document>\`, a fence or triple quotes.
+- \`grounding\` and \`panel\` believe a verdict only with a quote that stands in a source. Case, spacing, escapes, links and left out cells
+  do not matter; figures do. A statement that something is missing rests on a whole source.
+
 ${sections.join('\n')}`;
 }

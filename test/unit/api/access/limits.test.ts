@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createRequestRate } from '../../../../src/api/access/request-rate.ts';
 import { buildCookie, readCookie } from '../../../../src/api/access/session-cookie.ts';
 import { createSignInBrake } from '../../../../src/api/access/sign-in-brake.ts';
+import { createWrongTokenReport } from '../../../../src/api/access/wrong-tokens.ts';
 import { sha256 } from '../../../../src/domain/identity.ts';
+import { createLog } from '../../../../src/telemetry/log.ts';
 
 describe('the rate of requests', () => {
   it('allows a minute of requests at once, then one for each part of a minute', () => {
@@ -19,79 +21,103 @@ describe('the rate of requests', () => {
   });
 });
 
-describe('the brake of failed sign-ins', () => {
+describe('the brake of wrong tokens', () => {
   function brakeAt() {
     const clock = { nowMs: 0 };
-    return { clock, brake: createSignInBrake(() => clock.nowMs) };
+    const brake = createSignInBrake(() => clock.nowMs);
+    return {
+      clock,
+      fail: (address: string, times = 1) => Array.from({ length: times }, () => brake.fail(address)),
+    };
   }
-  const fail = (brake: ReturnType<typeof createSignInBrake>, address: string, times: number) => {
-    for (let count = 0; count < times; count += 1) {
-      brake.countFailure(address);
-    }
-  };
 
-  it('lets an address wait after five failures, for a time that doubles up to a minute', () => {
-    const { brake, clock } = brakeAt();
-    fail(brake, '10.0.0.1', 4);
-    expect(brake.readWaitMs('10.0.0.1')).toBe(0);
-    const waits = Array.from({ length: 8 }, () => {
-      fail(brake, '10.0.0.1', 1);
-      return brake.readWaitMs('10.0.0.1');
-    });
-    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-    expect(brake.readWaitMs('10.0.0.2')).toBe(0);
-    clock.nowMs += 60_000;
-    expect(brake.readWaitMs('10.0.0.1')).toBe(0);
+  it('tells an address to wait after five of them, for a time that doubles up to a minute', () => {
+    const { fail } = brakeAt();
+    expect(fail('10.0.0.1', 13)).toEqual([
+      0, 0, 0, 0, 0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000,
+    ]);
+    expect(fail('10.0.0.2')).toEqual([0]);
   });
 
-  it('forgets an address after a sign-in, and after 15 minutes', () => {
-    const { brake, clock } = brakeAt();
-    fail(brake, '10.0.0.1', 6);
-    fail(brake, '10.0.0.2', 6);
-    brake.release('10.0.0.1');
-    expect(brake.readWaitMs('10.0.0.1')).toBe(0);
+  it('forgets an address after 15 minutes', () => {
+    const { fail, clock } = brakeAt();
+    fail('10.0.0.2', 6);
     clock.nowMs += 15 * 60_000 + 1;
-    fail(brake, '10.0.0.2', 4);
-    expect(brake.readWaitMs('10.0.0.2')).toBe(0);
+    expect(fail('10.0.0.2')).toEqual([0]);
   });
 
   it('counts a network of IPv6 addresses as one', () => {
-    const { brake } = brakeAt();
-    fail(brake, '2001:db8:0:1::1', 3);
-    fail(brake, '2001:db8:0:1:2:3:4:5', 3);
-    expect(brake.readWaitMs('2001:db8:0:1:9:9:9:9')).toBe(2_000);
-    expect(brake.readWaitMs('2001:db8:0:2::1')).toBe(0);
-    expect(brake.readWaitMs('::1')).toBe(0);
+    const { fail } = brakeAt();
+    fail('2001:db8:0:1::1', 3);
+    fail('2001:db8:0:1:2:3:4:5', 3);
+    expect(fail('2001:db8:0:1:9:9:9:9')).toEqual([2_000]);
+    expect(fail('2001:db8:0:2::1')).toEqual([0]);
+    expect(fail('::1')).toEqual([0]);
   });
 
   it('keeps a thousand addresses: the oldest is forgotten', () => {
-    const { brake } = brakeAt();
-    fail(brake, 'first', 6);
+    const { fail } = brakeAt();
+    fail('first', 6);
     for (let index = 0; index < 999; index += 1) {
-      fail(brake, `other-${index}`, 1);
+      fail(`other-${index}`);
     }
-    expect(brake.readWaitMs('first')).toBe(2_000);
-    fail(brake, 'one more', 1);
-    expect(brake.readWaitMs('first')).toBe(0);
+    expect(fail('first')).toEqual([2_000]);
+    for (let index = 0; index < 1_000; index += 1) {
+      fail(`more-${index}`);
+    }
+    expect(fail('first')).toEqual([0]);
+  });
+});
+
+describe('requests with wrong tokens', () => {
+  it('are counted each, and logged at once and then once a minute', () => {
+    vi.useFakeTimers();
+    const lines: string[] = [];
+    const counts: unknown[] = [];
+    const log = createLog('info', {
+      format: 'json',
+      destination: { write: (line) => void lines.push(line) },
+    });
+    const report = createWrongTokenReport(log, { add: (...count) => void counts.push(count) });
+    const logged = () => lines.splice(0).map((line) => (JSON.parse(line) as { requests: number }).requests);
+    report('10.0.0.1', 'bearer');
+    expect(logged()).toEqual([1]);
+    report('10.0.0.1', 'bearer');
+    report('10.0.0.2', 'sign-in');
+    expect(logged()).toEqual([]);
+    vi.advanceTimersByTime(60_000);
+    expect(logged()).toEqual([2]);
+    vi.advanceTimersByTime(600_000);
+    expect(logged()).toEqual([]);
+    expect(counts).toEqual(
+      ['bearer', 'bearer', 'sign-in'].map((proof) => ['spanscore.api.tokens.wrong', 1, { proof }]),
+    );
+    vi.useRealTimers();
   });
 });
 
 describe('a cookie', () => {
   const digest = sha256('token');
+  const ID = '0190c5a2-7d3e-4a4e-9d55-0242ac120002';
 
   it('is of the token that it was made with, until its end', () => {
-    const value = buildCookie('key', digest, 100_000);
+    const value = buildCookie('key', { digest, id: ID, expiresAtMs: 100_000 });
     const cookie = readCookie('key', value, 99_999);
+    expect(cookie?.id).toBe(ID);
     expect(cookie?.isOf(digest)).toBe(true);
     expect(cookie?.isOf(sha256('another'))).toBe(false);
     expect(readCookie('another key', value, 0)?.isOf(digest)).toBe(false);
     expect(readCookie('key', value, 100_000)).toBeUndefined();
   });
 
-  it.each(['', '1', '2.100.x', '1..', '1.99999999999999.x', `1.100.${'é'.repeat(43)}`])(
-    'of another format is none: %s',
-    (value) => {
-      expect(readCookie('key', value, 0)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    '2',
+    `1.100.${ID}.${'A'.repeat(43)}`,
+    `2..${ID}.x`,
+    `2.100.x.${'A'.repeat(43)}`,
+    `2.100.${ID}.${'é'.repeat(43)}`,
+  ])('of another format is none: %s', (value) => {
+    expect(readCookie('key', value, 0)).toBeUndefined();
+  });
 });

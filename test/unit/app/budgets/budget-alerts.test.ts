@@ -99,6 +99,13 @@ describe('alerts of a budget', () => {
     expect(store.repeats).toBe(0);
   });
 
+  it('begin at a percentage that is exactly reached, whatever floating point makes of it', async () => {
+    const store = new BudgetStore();
+    store.spend(0.29, { capUsd: 1 });
+    await store.startProcess([29])();
+    expect(store.listed()).toEqual(['firing 29']);
+  });
+
   it('begin at the highest percentage alone when others were jumped over, also in the next process', async () => {
     const store = new BudgetStore();
     store.spend(4);

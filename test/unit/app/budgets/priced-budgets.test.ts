@@ -6,7 +6,7 @@ import { CountingScorer, buildRule } from '../../../support/scoring/scoring-worl
 it('refuses a budget over the judge of a module that has no price, with the line to add', () => {
   const scorer = new CountingScorer('mine', undefined, 'openai/gpt-5,local/qwen3');
   const rule = prepareRule(buildRule([scorer], { budget: { perDay: 1 } }));
-  const line = 'prices: { local/qwen3: { input: 0, output: 0 } }';
+  const line = 'prices: { local/qwen3: { input: 0.25, output: 2 } }';
 
   expect(() => rejectUnpricedBudgets([rule], { prices: {}, budgets: {} })).toThrow(line);
   expect(() =>

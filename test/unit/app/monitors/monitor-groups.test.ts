@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { parseConfig } from '../../../../src/app/config/index.ts';
+import { configuredMonitors } from '../../../../src/app/monitors/configured-monitors.ts';
 import { buildMonitorGroups } from '../../../../src/app/monitors/monitor-groups.ts';
 import { monitorFileSchema } from '../../../../src/config/schema/monitors.ts';
 import { computeRuleKey } from '../../../../src/monitors/group-watch.ts';
@@ -53,6 +55,59 @@ describe('the scorer of a rule', () => {
       return computeRuleKey(group, group.rules[0] as MonitorRule);
     });
     expect(keys[0]).toBe(keys[1]);
+  });
+});
+
+describe('the series of a rule', () => {
+  const read = async (series: Record<string, string>) => {
+    const config = parseConfig({
+      scorers: {
+        strict: { use: 'grounding' },
+        mine: { module: new URL(import.meta.url).pathname },
+      },
+      rules: [
+        {
+          name: 'a',
+          scorers: ['behaviour', 'mine'],
+          where: { agent: ['shop', 'cart'], environment: 'production' },
+        },
+        { name: 'b', scorers: ['behaviour'], where: { agent: 'till', not: { environment: 'test' } } },
+        { name: 'c', scorers: ['tone'], target: 'agent', where: { agent: 'shop' } },
+        { name: 'd', scorers: ['toxicity'], where: { not: { agent: 'shop' } } },
+      ],
+      judges: { default: 'openai/gpt-5-mini' },
+      monitors: [monitorFileSchema.parse(buildFile({ series }))],
+    });
+    return (await configuredMonitors(config)).length;
+  };
+
+  test.each([
+    {},
+    { scorer: 'behaviour' },
+    { scorer: 'behaviour-steps', agent: 'till', environment: 'staging' },
+    { scorer: 'faithfulness', agent: 'anybody' },
+    { scorer: 'strict/grounding-faithfulness' },
+    { scorer: 'mine-warmth', agent: 'cart' },
+    { scorer: 'tone', agent: 'called-by-shop' },
+    { scorer: 'behaviour', target: 'session', agent: 'anybody' },
+    { scorer: 'toxicity', agent: 'cart' },
+    { agent: 'anybody' },
+  ])('can be %j: something may score it', async (series) => {
+    expect(await read(series)).toBe(1);
+  });
+
+  test.each([
+    [{ scorer: 'behavior' }, 'series.scorer: there is no scorer behavior; did you mean behaviour?'],
+    [{ scorer: 'grounding-faithfullness' }, 'did you mean grounding-faithfulness?'],
+    [{ scorer: 'strict/grounding-faith' }, 'did you mean strict/grounding-faithfulness?'],
+    [{ scorer: 'hallucination-x' }, 'did you mean hallucination?'],
+    [{ scorer: 'thumbs' }, 'there is no scorer thumbs; the scorers are '],
+    [{ scorer: 'mine', agent: 'till' }, 'series.agent: no rule gives this monitor scores of the agent till'],
+    [{ scorer: 'behaviour', agent: 'shopp' }, 'did you mean shop?'],
+    [{ scorer: 'toxicity', agent: 'shop' }, 'no rule gives this monitor scores of the agent shop'],
+    [{ scorer: 'mine', environment: 'test' }, 'series.environment: no rule gives this monitor'],
+  ])('cannot be %j: nothing scores it', async (series, message) => {
+    await expect(read(series)).rejects.toThrow(message);
   });
 });
 

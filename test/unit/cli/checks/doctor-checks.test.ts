@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   checkJudge,
   checkLoops,
@@ -145,5 +145,11 @@ describe('doctor', () => {
     ['http://collector.example:4318', 'ok'],
   ])('judges scores sent to %s %s', (endpoint, expected) => {
     expect(checkLoops(buildConfig({ exporters: { otlp: { endpoint } } }), EXPORTERS).status).toBe(expected);
+  });
+
+  it("takes no variable of an agent's SDK for a loop: spanscore reads none", () => {
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318');
+    expect(checkLoops(buildConfig({}), EXPORTERS).status).toBe('ok');
+    vi.unstubAllEnvs();
   });
 });

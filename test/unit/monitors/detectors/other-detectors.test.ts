@@ -36,6 +36,13 @@ describe('floor', () => {
     expect(foldAll(floorDetector({ minimum: 0.84, thresholds: ONE_SERIES }), stream).transitions).toEqual([]);
   });
 
+  it('takes a minimum that is exactly met for met: the change begins with the scores below it', () => {
+    // In floating point, three times the minimum is a little more than the sum of the scores.
+    const stream = [...steadyBuckets(0, 300, [0.3, 0, 0]), ...steadyBuckets(300, 600, [0, 0, 0])];
+    const { finding } = foldAll(floorDetector({ minimum: 0.1, thresholds: ONE_SERIES }), stream);
+    expect(finding).toMatchObject({ after: 0, changeBeganMs: MONITOR_START_MS + 300 * BUCKET_MS });
+  });
+
   it('ends when the mean is back', () => {
     const stream = [...steadyBuckets(0, 300, [0.5, 0.7]), ...steadyBuckets(300, 900, [0.9, 0.8])];
     expect(kinds(foldAll(detector, stream).transitions)).toEqual(['firing', 'ok']);

@@ -142,9 +142,11 @@ it('the mix is named where it made the change, and parts that did nothing are no
   expect(listSegments(event)).toEqual(['mix of models: 100 % of the change']);
 });
 
-it('a trace has a link where its page is configured', () => {
-  expect(traceLink('ab', { traceUrl: 'https://t.example/{traceId}?x={traceId}' })).toBe(
-    'https://t.example/ab?x=ab',
-  );
-  expect(traceLink('ab', {})).toBeUndefined();
+it('a trace has a link to its page, with its tenant, where the dashboard has a public address', () => {
+  const ofTenant = { series: { ...anAlert().series, tenant: 'a b' } };
+  const ofNone = { series: { ...anAlert().series, tenant: '' } };
+  const links = { publicUrl: 'https://s.example/base/' };
+  expect(traceLink('ab', ofTenant, links)).toBe('https://s.example/base/traces/ab?tenant=a%20b');
+  expect(traceLink('ab', ofNone, links)).toBe('https://s.example/base/traces/ab');
+  expect(traceLink('ab', ofNone, {})).toBeUndefined();
 });

@@ -15,7 +15,7 @@ import { recordedPost } from '../../../support/fakes/recorded-post.ts';
 
 const never = new AbortController().signal;
 const NOW = Date.UTC(2026, 10, 21, 11);
-const links = { traceUrl: 'https://traces.example/{traceId}' };
+const links = { publicUrl: 'https://scores.example' };
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const { requests, post } = recordedPost();
 const deps = { post, now: () => NOW };
@@ -46,6 +46,7 @@ describe('an Alertmanager', () => {
         annotations: expect.objectContaining({ current_mean: '0.52', sample_trace_ids: TRACE }),
         startsAt: '2026-11-21T10:10:00Z',
         endsAt: '2026-11-21T11:03:00Z',
+        generatorURL: 'https://scores.example/alerts',
       },
     ]);
   });
@@ -116,6 +117,7 @@ describe('PagerDuty', () => {
       event_action: 'trigger',
       dedup_key: event.incidentId,
       client: 'spanscore',
+      client_url: 'https://scores.example/alerts',
       payload: {
         summary:
           'ScoreDrift: faithfulness of support-agent in production: mean score fell from 0.91 to 0.52 (1 is best)',
@@ -135,7 +137,7 @@ describe('PagerDuty', () => {
       },
       links: [
         { href: 'https://example.com/runbook', text: 'runbook' },
-        { href: `https://traces.example/${TRACE}`, text: `trace ${TRACE}` },
+        { href: `https://scores.example/traces/${TRACE}`, text: `trace ${TRACE}` },
       ],
     });
   });
@@ -199,13 +201,13 @@ describe('Slack', () => {
           text: {
             type: 'mrkdwn',
             text: [
-              `*ScoreDrift*: ${sentence}`,
+              `*<https://scores.example/alerts|ScoreDrift>*: ${sentence}`,
               'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10).',
               'Version 1.2.3',
               'Agent version 7',
               '• model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores)',
               '• model gpt-5: 18 % of the change (0.91 → 0.7, 28 scores)',
-              `• trace <https://traces.example/${TRACE}|${TRACE}>: 0.1`,
+              `• trace <https://scores.example/traces/${TRACE}|${TRACE}>: 0.1`,
               'Runbook: https://example.com/runbook',
             ].join('\n'),
           },
@@ -218,7 +220,7 @@ describe('Slack', () => {
     const { body } = await sent(channel, resolvedEvent(anAlert()));
     expect(body.blocks[0].text.text).toBe('Resolved: ScoreDrift');
     expect(body.blocks[1].text.text).toBe(
-      '*ScoreDrift*: faithfulness of support-agent in production: over after 5 h',
+      '*<https://scores.example/alerts|ScoreDrift>*: faithfulness of support-agent in production: over after 5 h',
     );
   });
 

@@ -14,7 +14,7 @@ import { recordedPost } from '../../../support/fakes/recorded-post.ts';
 
 const never = new AbortController().signal;
 const NOW = Date.UTC(2026, 10, 21, 11);
-const LINKS = { traceUrl: 'https://traces.example/{traceId}' };
+const LINKS = { publicUrl: 'https://scores.example' };
 
 interface Recording {
   readonly headers: Readonly<Record<string, string>>;
@@ -101,7 +101,7 @@ describe('a body', () => {
           n: '69',
           runbook_url: 'https://example.com/runbook',
           sample_trace_ids: '0af7651916cd43dd8448eb211c80319c',
-          sample_trace_urls: 'https://traces.example/0af7651916cd43dd8448eb211c80319c',
+          sample_trace_urls: 'https://scores.example/traces/0af7651916cd43dd8448eb211c80319c',
           segments:
             'model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores); model gpt-5: 18 % of the change (0.91 → 0.7, 28 scores)',
           service_version: '1.2.3',
@@ -110,7 +110,7 @@ describe('a body', () => {
         },
         startsAt: '2026-11-21T10:10:00Z',
         endsAt: '0001-01-01T00:00:00Z',
-        generatorURL: '',
+        generatorURL: 'https://scores.example/alerts',
         fingerprint: labelFingerprint(body.alerts[0]?.labels ?? {}),
       },
     ]);

@@ -64,7 +64,7 @@ describe('the claim scorers', () => {
     expect(second?.responseFormat).toEqual(first?.responseFormat);
     const [texts, others] = [first, second].map((call) => JSON.stringify(call?.prompt).split('yes: '));
     expect(texts?.[0]).toBe(others?.[0]);
-    expect(texts?.[0]).toContain('One entry per claim');
+    expect(texts?.[0]).toContain('One entry for each claim');
   });
 });
 
@@ -142,18 +142,30 @@ describe('the hallucination scorer', () => {
     expect(model.calls).toEqual([]);
   });
 
-  it('scores an empty answer 0 and asks no judge', async () => {
-    const model = scriptedModel([]);
-    const result = await createHallucinationScorer({ model }).run(withoutTools(' '));
-    expect(result).toMatchObject({ score: 0, reason: 'The answer makes no factual claims.', verdicts: [] });
-    expect(model.calls).toEqual([]);
+  it('scores an answer without claims 0 where the options hold the evidence, as the reference does', async () => {
+    const options = { context: ['It is 18 degrees.'] };
+    const model = scriptedModel([claims()]);
+    for (const [answer, calls] of [
+      [' ', 0],
+      ['Hello! How can I help?', 1],
+    ] as const) {
+      const result = await createHallucinationScorer({ model, options }).run(withoutTools(answer));
+      expect(result).toMatchObject({ score: 0, reason: 'The answer makes no factual claims.' });
+      expect(model.calls).toHaveLength(calls);
+    }
   });
 
-  it('asks once when the answer makes no claims', async () => {
+  it('cannot be scored when the answer makes no claims', async () => {
     const model = scriptedModel([claims()]);
     const result = await createHallucinationScorer({ model }).run(buildRun('Hello! How can I help?'));
-    expect(result).toMatchObject({ score: 0, reason: 'The answer makes no factual claims.' });
+    expect(result.notScorable?.reason).toBe('the answer makes no factual claims');
     expect(model.calls).toHaveLength(1);
+  });
+
+  it('shows the question when claims are listed', async () => {
+    const model = scriptedModel([claims('It is warm.'), verdicts(verdict(1, 'no'))]);
+    await createHallucinationScorer({ model, options: { reason: 'template' } }).run(buildRun('Yes, it is.'));
+    expect(readFencedPrompt(model.calls[0]?.prompt ?? '')?.json).toContain('"question":"How warm is it?"');
   });
 
   it('asks once more, naming the fault, when a claim has no verdict, and never makes a score of it', async () => {
@@ -188,7 +200,7 @@ describe('the hallucination scorer', () => {
   it.each([
     [
       { contxt: ['c'] },
-      /options.contxt is unknown; did you mean context\? Options of this scorer: scale, context, getContext, reason/,
+      /options.contxt is unknown; did you mean context\? Options of this scorer: scale, context, getContext, sees, earlierChars, reason/,
     ],
     [{ context: 'c' }, /options.context is "c"; it must be a list of texts/],
     [{ reason: 'none' }, /options.reason is "none"; it must be "judge", "template" or false/],

@@ -10,16 +10,8 @@ const run = createAgentTestRun({
   inputMessages: [createTestMessage({ role: 'user', content: 'Weather?' })],
   output: [createTestMessage({ role: 'assistant', content: 'It rains, you fool.' })],
 });
-const FAILED_TOOL = 'failed tool';
 /** Names of fields in which a judge says why, in the words of its instructions and in the form of its reply. */
 const WHY = /\b(?:reason|reasoning|explanation|specificChanges|noiseInfluence|overallAssessment)\b/;
-
-function faithfulnessModel() {
-  return scriptedModel([
-    { json: { claims: ['It rains.'] } },
-    { json: { verdicts: [{ n: 1, verdict: 'yes' }] } },
-  ]);
-}
 
 /** Reads what the author of the scorer wrote into a question. */
 function readTask({ prompt }: ScriptedModelCall): string {
@@ -67,21 +59,5 @@ describe('questions to the judge', () => {
       },
     });
     expect(model.calls).toHaveLength(1);
-  });
-
-  it('mention failed tools when the evidence may be tool results', async () => {
-    const model = faithfulnessModel();
-    await prebuilt
-      .createFaithfulnessScorer({ model, options: { reason: false } })
-      .run({ ...run, context: ['It rains.'] });
-    expect(model.calls.map(readTask)[1]).toContain(FAILED_TOOL);
-  });
-
-  it('do not tell of failed tools where the options hold the evidence', async () => {
-    const model = faithfulnessModel();
-    await prebuilt
-      .createFaithfulnessScorer({ model, options: { context: ['It rains.'], reason: false } })
-      .run(run);
-    expect(model.calls.map(readTask)[1]).not.toContain(FAILED_TOOL);
   });
 });

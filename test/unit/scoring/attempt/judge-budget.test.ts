@@ -115,7 +115,7 @@ describe('the budget of a rule', () => {
     const { decisions } = await scoreOne({}, rule);
     expect(model.calls).toHaveLength(0);
     expect(decisions[0]?.status).toBe('failed');
-    expect(decisions[0]?.reason).toContain('prices: { scripted/judge-1: { input: 0, output: 0 } }');
+    expect(decisions[0]?.reason).toContain('prices: { scripted/judge-1: { input: 0.25, output: 2 } }');
   });
 
   it('stops a scorer between two questions; the first is paid', async () => {

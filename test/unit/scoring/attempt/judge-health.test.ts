@@ -93,13 +93,41 @@ describe('a judge that fails', () => {
     expect(lines.at(-1)).toBe('judge still fails | 1 deferred, 0 failed');
   });
 
-  it('logs nothing about a working judge, and different messages for a budget and for a scorer without a judge', () => {
+  it('logs nothing about a working judge, and names a scorer without a judge', () => {
     succeeds();
     vi.advanceTimersByTime(120_000);
     expect(lines).toEqual([]);
-    fails('budget');
-    expect(lines.splice(0)).toEqual(['judge is held back by a budget | budget']);
     health.observe({ judge: '', scorer: 'mine', status: 'failed', kind: 'scorer_failed', reason: 'x' });
     expect(lines).toEqual(['scorer fails | scorer_failed']);
+  });
+});
+
+describe('a judge that a budget holds back', () => {
+  it.each(['budget', 'budget_exhausted'])('never fails, by the log and its state (%s)', (kind) => {
+    fails(kind);
+    vi.advanceTimersByTime(60_000);
+    expect(health.states()).toMatchObject([
+      { state: 'ok', failingSinceMs: null, lastFailure: null, deferred: 1, kinds: { [kind]: 1 } },
+    ]);
+    succeeds();
+    expect(lines).toEqual([
+      `judge is held back by a budget | ${kind}`,
+      'judge is still held back by a budget | 1 deferred, 0 failed',
+      'judge is no longer held back by a budget | 0',
+    ]);
+  });
+
+  it('fails from its first fault on, and works again after it', () => {
+    fails('budget');
+    vi.advanceTimersByTime(1_000);
+    fails('HTTP 500');
+    expect(health.states()).toMatchObject([{ state: 'failing', failingSinceMs: 1_001_000 }]);
+    vi.advanceTimersByTime(59_000);
+    succeeds();
+    expect(lines.slice(1)).toEqual([
+      'judge fails | HTTP 500',
+      'judge still fails | 2 deferred, 0 failed',
+      'judge works again | 1',
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { isFunction } from '../checked-options.ts';
-import { evidenceOption, reasonOption, scaleOption } from '../described-options.ts';
+import { evidenceOption, reasonOption, scaleOption, SIGHT_OPTIONS } from '../described-options.ts';
 
 /** Options of a claim scorer. */
 export const CLAIM_OPTIONS = {
@@ -9,5 +9,6 @@ export const CLAIM_OPTIONS = {
     ...isFunction,
     means: '`({ run, results, step }) => texts`, the evidence of one run; wins over `context`',
   },
+  ...SIGHT_OPTIONS,
   reason: reasonOption,
 };

@@ -1,6 +1,7 @@
 import type { ScoreLabel } from '../../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../../judge/judge.ts';
 import type { ClaimsReply } from './claims-reply.ts';
+import type { SeenKind } from '../../../../domain/score.ts';
 import type { ReasonMode } from '../reason-step.ts';
 import type { Finding } from './statement-scorer-spec.ts';
 import type { VerdictsReply } from './verdicts-reply.ts';
@@ -19,10 +20,14 @@ export interface GetContextArgs {
 export interface ClaimScorerOptions {
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Evidence, the same for every run. Default: `run.context`, else the results of the run's tools. */
+  /** Evidence, the same for every run. Default: `run.context`, else all that the agent could know. */
   readonly context?: readonly string[];
   /** Returns the evidence of one run; replaces `context`. */
   readonly getContext?: (args: GetContextArgs) => readonly string[] | Promise<readonly string[]>;
+  /** Kinds of the run's own evidence that the judge sees. Default: all. */
+  readonly sees?: readonly SeenKind[];
+  /** Most characters of earlier turns in the question. Default 8,000, about 2,000 tokens. */
+  readonly earlierChars?: number;
   /** Default `judge`. */
   readonly reason?: ReasonMode;
 }
@@ -54,7 +59,7 @@ export interface ClaimScorerSpec {
   readonly promptVersion: string;
   /** True when each entry of the analysis repeats its statement. */
   readonly repeatStatements: boolean;
-  /** True when an answer without claims scores 0; else such a run is not scorable. */
+  /** True when an answer without claims scores 0 where the caller gave the evidence; else such a run is not scorable. */
   readonly scoresWithoutClaims: boolean;
   /** Writes the explanation as a sentence. */
   explain(findings: readonly Finding[]): string;

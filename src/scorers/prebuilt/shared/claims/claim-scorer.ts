@@ -3,12 +3,7 @@ import type { NotScorable } from '../../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
 import { byNumber } from '../by-number.ts';
 import { readAnswer } from '../read-answer.ts';
-import {
-  CLAIMS_INSTRUCTIONS,
-  CLAIMS_LEAD,
-  CLAIMS_PROMPT_VERSION,
-  FAILED_TOOL_NOTE,
-} from './claims-prompt.ts';
+import { CLAIMS_INSTRUCTIONS, CLAIMS_LEAD, CLAIMS_PROMPT_VERSION } from './claims-prompt.ts';
 import type {
   ClaimScorerConfig,
   ClaimScorerOptions,
@@ -19,14 +14,19 @@ import type {
 import { checkOptions } from '../checked-options.ts';
 import { CLAIM_OPTIONS } from './claim-options.ts';
 import type { JudgeModel } from '../../../../judge/judge.ts';
-import { assembleEvidence, limitEvidence, numberSources } from '../evidence/evidence.ts';
-import { contextOfRun, NO_CONTEXT } from '../run-context.ts';
+import { assembleEvidence, limitEvidence, numberSources, showEvidence } from '../evidence/evidence.ts';
+import type { Evidence, Source } from '../evidence/evidence.ts';
+import { EVIDENCE_LEAD, EVIDENCE_PROMPT_VERSION } from '../evidence/evidence-prompt.ts';
+import { lackOfEvidence, listRunEvidence, showConversation } from '../evidence/run-evidence.ts';
 import { createStatementScorer } from './statement-scorer.ts';
 import type { VerdictContext } from './statement-scorer-spec.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../../utils/agent-run-input.ts';
 
 /** Verdicts on a claim: the same for all claim scorers, so that their questions about a run begin alike, schemas included. */
 const CLAIM_VERDICTS = ['yes', 'no', 'unsure'];
+
+/** Reason why an answer without claims has no score. */
+const NO_CLAIMS = 'the answer makes no factual claims';
 
 /** A claim scorer with typed step results. */
 export type ClaimScorer = RunnableScorer<AnswerRunInput, VerdictResults>;
@@ -47,56 +47,62 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
-      // Evidence that the options hold is not what tools said.
-      verdictLead: options.context === undefined ? `${CLAIMS_LEAD} ${FAILED_TOOL_NOTE}` : CLAIMS_LEAD,
-      promptVersion: `${CLAIMS_PROMPT_VERSION}.${spec.promptVersion}`,
-      source: (run) => ({ name: 'answer', text: readAnswer(run) }),
-      unfit: (run) => (lacksContext(run, options) ? notScorable(NO_CONTEXT) : undefined),
+      verdictLead: isGiven(options) ? CLAIMS_LEAD : `${CLAIMS_LEAD} ${EVIDENCE_LEAD}`,
+      promptVersion: `${CLAIMS_PROMPT_VERSION}.${EVIDENCE_PROMPT_VERSION}.${spec.promptVersion}`,
+      source: (run) => ({ name: 'answer', text: readAnswer(run), beside: showConversation(run) }),
+      unfit: (run) => {
+        const { getContext, context } = options;
+        const known = context === undefined ? listRunEvidence(run, options) : numberSources(context);
+        const lack = getContext === undefined ? lackOfEvidence(known) : undefined;
+        return lack === undefined ? undefined : notScorable(lack);
+      },
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       evidence: async (verdictContext) => {
         const read = await readEvidence(verdictContext, options, config.model);
         if (isNotScorable(read)) {
           return read;
         }
-        const { context, isCut } = read;
-        cutRuns[isCut ? 'add' : 'delete'](verdictContext.run);
-        return { context };
+        cutRuns[read.held.length > 0 ? 'add' : 'delete'](verdictContext.run);
+        return showEvidence(read, read.shown);
       },
       unread: { verdict: 'unsure', isCut: (run) => cutRuns.has(run) },
       share: (verdicts) =>
         verdicts.filter((verdict) => spec.counted.includes(verdict)).length / verdicts.length,
-      ...(spec.scoresWithoutClaims
+      ...(spec.scoresWithoutClaims && isGiven(options)
         ? {}
-        : {
-            unscorableWithoutText: 'the answer is empty',
-            unscorableWithoutStatements: 'the answer makes no factual claims',
-          }),
+        : { unscorableWithoutText: 'the answer is empty', unscorableWithoutStatements: NO_CLAIMS }),
     },
     { model: config.model, scale, reason, options },
   );
   return scorer as RunnableScorer<AgentRunInput> as ClaimScorer;
 }
 
-function lacksContext(run: AgentRunInput, options: ClaimScorerOptions): boolean {
-  return options.getContext === undefined && (options.context ?? contextOfRun(run)).length === 0;
-}
-
-/** Reads the evidence of a run. When it does not fit into the judge's window, the passages nearest to the claims. */
-async function readEvidence(
+/** Reads the evidence of a run: the caller's list, else what the agent could know. */
+async function readSources(
   { run, results }: VerdictContext,
   options: ClaimScorerOptions,
-  model: JudgeModel,
-): Promise<NotScorable | { context: readonly string[]; isCut: boolean }> {
+): Promise<readonly Source[]> {
   const asked = { run, results, step: 'analyze' } as unknown as GetContextArgs;
-  const context = (await options.getContext?.(asked)) ?? options.context ?? contextOfRun(run);
-  if (context.length === 0) {
-    return notScorable(NO_CONTEXT);
+  const given = (await options.getContext?.(asked)) ?? options.context;
+  return given === undefined ? listRunEvidence(run, options) : numberSources(given);
+}
+
+/** Assembles the evidence of a run. When it does not fit into the judge's window, the passages nearest to the claims. */
+async function readEvidence(
+  context: VerdictContext,
+  options: ClaimScorerOptions,
+  model: JudgeModel,
+): Promise<NotScorable | Evidence> {
+  const sources = await readSources(context, options);
+  const lack = lackOfEvidence(sources);
+  if (lack !== undefined) {
+    return notScorable(lack);
   }
-  const claims = results.preprocessStepResult['claims'] ?? [];
-  const maxChars = await limitEvidence(model, { evidence: context, beside: byNumber(claims) }, Infinity);
-  if (maxChars === Infinity) {
-    return { context, isCut: false };
-  }
-  const { shown, held } = assembleEvidence(numberSources(context), claims, maxChars);
-  return { context: shown.map(({ text }) => text), isCut: held.length > 0 };
+  const claims = context.results.preprocessStepResult['claims'] ?? [];
+  const material = { evidence: sources.map(({ text }) => text), beside: byNumber(claims) };
+  return assembleEvidence(sources, claims, await limitEvidence(model, material, Infinity));
+}
+
+function isGiven({ context, getContext }: ClaimScorerOptions): boolean {
+  return context !== undefined || getContext !== undefined;
 }

@@ -29,8 +29,12 @@ export interface StatementScorerSpec {
   readonly nouns: string;
   /** The question for the statements. */
   readonly statementInstructions: string;
-  /** Returns name and text of the source of the statements. */
-  source(run: AgentRunInput): { readonly name: string; readonly text: string };
+  /** Returns name and text of the source of the statements, and what is shown beside it. */
+  source(run: AgentRunInput): {
+    readonly name: string;
+    readonly text: string;
+    readonly beside?: Record<string, unknown>;
+  };
   /** Returns a reason when the run cannot be scored; called before the first question. */
   unfit?(run: AgentRunInput): NotScorable | undefined;
   readonly verdicts: readonly string[];

@@ -8,6 +8,7 @@ import { byNumber } from '../by-number.ts';
 import { statementsSchema } from './claims-reply.ts';
 import { askAfterData, fence } from '../fence.ts';
 import { checkedModel } from '../judge-model.ts';
+import { quotedPart } from '../evidence/run-evidence.ts';
 import { isChecked, tellUnchecked } from '../evidence/unchecked.ts';
 import { withReason } from '../reason-step.ts';
 import type { ReasonMode } from '../reason-step.ts';
@@ -114,8 +115,8 @@ function reasonMaterial(spec: StatementScorerSpec, findings: readonly Finding[])
 }
 
 function sourcePrompt(spec: StatementScorerSpec, run: AgentRunInput): string {
-  const { name, text } = spec.source(run);
-  return fence({ [name]: text });
+  const { name, text, beside } = spec.source(run);
+  return fence({ ...beside, [name]: text });
 }
 
 /**
@@ -126,10 +127,10 @@ function verdictInstructions(
   { noun, verdictLead: lead, verdictInstructions: meaning }: StatementScorerSpec,
   form: VerdictsForm,
 ): string {
-  const reason = form.reasons === false ? '' : ' reason: a few words.';
   const quote = form.quotes ? ' quote: the shortest deciding passage, copied exactly, or empty.' : '';
+  const reason = form.reasons === false ? '' : ' reason: a few words.';
   // Bare verdicts need no more words than their schema.
-  const fields = reason === '' ? [] : [`One entry per ${noun}, n its number.${reason}${quote}`];
+  const fields = reason === '' ? [] : [`One entry for each ${noun}, n its number.${quote}${reason}`];
   return (lead === undefined ? [meaning, ...fields] : [lead, ...fields, meaning]).join('\n');
 }
 
@@ -179,7 +180,7 @@ function listFindings(spec: StatementScorerSpec, results: StatementResults): Fin
     statement: statements[index] ?? '',
     verdict,
     ...(reason === undefined ? {} : { reason }),
-    ...(quote === undefined ? {} : { quote }),
+    ...(quote === undefined ? {} : { quote: quotedPart(quote) }),
   }));
 }
 

@@ -65,8 +65,8 @@ export function formedVerdictsSchema(
   { statements, allowed, repeatStatements, unread }: VerdictsRequest,
   { list, field, quotes, reasons = true }: VerdictsForm,
 ): JsonJudgeSchema<FormedReply> {
-  const why = { ...(reasons ? { reason: TEXT } : {}), ...(quotes ? { quote: TEXT } : {}) };
-  const entry = objectSchema({ n: INTEGER, [field]: enumSchema(allowed), ...why });
+  const why = { ...(quotes ? { quote: TEXT } : {}), ...(reasons ? { reason: TEXT } : {}) };
+  const entry = objectSchema({ n: INTEGER, ...why, [field]: enumSchema(allowed) });
   return {
     jsonSchema: objectSchema({ [list]: arraySchema(entry) }),
     validate: replyReader((reply) => ({

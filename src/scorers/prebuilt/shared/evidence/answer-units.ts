@@ -1,29 +1,38 @@
+import { listSentences } from './sentences.ts';
+
 /** Most units in one question; in a longer answer a unit contains several sentences. */
 const MAX_UNITS = 200;
 
 const CODE_FENCE = /^\s*(```|~~~)/;
 const TABLE_ROW = /^\s*\|.*\|\s*$/;
-const HEADING = /^\s*#{1,6}\s/;
-const QUESTION = /[?？]["”»)]?$/u;
+/** A label of what follows, as a heading, a list item or plain: `### Insurance:`, `- **Price**:`. */
+const LABEL = /[:：][*_]{0,3}$/u;
+const LABEL_CHARS = 80;
 const WORD = /[\p{L}\p{N}]/u;
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
-
 /**
- * Lists the units of an answer that may state something, in order: sentences, rows of tables, blocks of code. Headings,
- * questions and lines without words are left out.
+ * Lists the units of an answer that have words, in order: sentences, headings, rows of tables, blocks of code. A label forms one unit
+ * with what follows it.
  */
 export function answerUnits(answer: string): string[] {
-  const stating = splitAnswer(answer, (line) => !HEADING.test(line));
-  return grouped(stating.filter((unit) => !QUESTION.test(unit.trim())));
+  return grouped(joinLabels(splitAnswer(answer)));
 }
 
-/** Lists all units of an answer that have words, in order, with its headings and questions. */
-export function allUnits(answer: string): string[] {
-  return grouped(splitAnswer(answer, () => true));
+/** Puts each label before the unit after it: `### Insurance:` and `- No` say something together only. */
+function joinLabels(units: readonly string[]): string[] {
+  const joined: string[] = [];
+  let label = '';
+  for (const unit of units) {
+    const whole = label === '' ? unit : `${label}\n${unit}`;
+    label = LABEL.test(unit) && whole.length <= LABEL_CHARS ? whole : '';
+    if (label === '') {
+      joined.push(whole);
+    }
+  }
+  return label === '' ? joined : [...joined, label];
 }
 
-function splitAnswer(answer: string, isTaken: (line: string) => boolean): string[] {
+function splitAnswer(answer: string): string[] {
   const units: string[] = [];
   let prose: string[] = [];
   let code: string[] | undefined;
@@ -45,33 +54,13 @@ function splitAnswer(answer: string, isTaken: (line: string) => boolean): string
     } else if (TABLE_ROW.test(line)) {
       endProse();
       units.push(line.trim());
-    } else if (WORD.test(line) && isTaken(line)) {
+    } else if (WORD.test(line)) {
       prose.push(line);
     }
   }
   endProse();
   units.push((code ?? []).join('\n'));
   return units.filter((unit) => WORD.test(unit));
-}
-
-/**
- * Lists sentences; each ends at the end of its line at the latest. Takes all lines at once, because starting the search costs
- * more than the search in a short line.
- */
-function listSentences(lines: string): string[] {
-  const sentences: string[] = [];
-  let isNewLine = true;
-  for (const { segment } of segmenter.segment(lines)) {
-    // A bare number or bullet belongs to what follows it, a bare closing mark to what it closes.
-    const last = isNewLine ? undefined : sentences.at(-1);
-    if (last !== undefined && (!WORD.test(segment) || /^\W*\d+[.)]$/.test(last))) {
-      sentences[sentences.length - 1] = `${last} ${segment.trim()}`.trim();
-    } else {
-      sentences.push(segment.trim());
-    }
-    isNewLine = segment.endsWith('\n');
-  }
-  return sentences;
 }
 
 function grouped(units: readonly string[]): string[] {

@@ -1,6 +1,8 @@
 import { leaveOutBinary } from '../../../../judge/binary-content.ts';
 import type { JudgeModel } from '../../../../judge/judge.ts';
-import { comparable } from './find-quote.ts';
+import { quotable } from './find-quote.ts';
+import type { Quotable } from './find-quote.ts';
+import type { SeenKind } from '../../../../domain/score.ts';
 import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';
 
@@ -9,19 +11,32 @@ const LEAST_CHARS = 1000;
 
 /** Evidence for the sentences of an answer. */
 export interface Evidence {
-  /** Normalised texts for the search of quotes, by number of the source. */
-  readonly sources: ReadonlyMap<number, string>;
+  readonly sources: ReadonlyMap<number, EvidenceSource>;
   /** Passages in the first question. */
   readonly shown: readonly Passage[];
   /** Passages that do not fit into the first question. */
   readonly held: readonly Passage[];
 }
 
+/** A source with its text prepared for the search of quotes. */
+export interface EvidenceSource {
+  readonly kind?: SourceKind | undefined;
+  readonly text: Quotable;
+  /** True when the judge sees all of the source: only then it shows that something is missing. */
+  readonly isWhole: boolean;
+}
+
+/** Kind of a source; `calls` stand with their results. Texts that a caller gave have none. */
+export type SourceKind = Exclude<SeenKind, 'calls' | 'question' | 'answer'>;
+
 /** A text in which quotes are searched. */
 export interface Source {
   /** Number of the source. */
   readonly source: number;
+  readonly kind?: SourceKind;
   readonly text: string;
+  /** True for words of operator, user and assistant. */
+  readonly isSpoken?: true;
 }
 
 /** Numbers the pieces of a context from 1, equal pieces once. */
@@ -58,20 +73,50 @@ export function assembleEvidence(
   maxChars: number,
 ): Evidence {
   const whole = given
-    .map(({ source, text }) => ({ source, text: leaveOutBinary(text).trim() }))
+    .map((source) => ({ ...source, text: leaveOutBinary(source.text).trim() }))
     .filter(({ text }) => text !== '');
-  const sources = new Map(whole.map(({ source, text }) => [source, comparable(text)]));
   const chars = whole.reduce((sum, { text }) => sum + text.length, 0);
-  if (chars <= maxChars) {
-    return { sources, shown: whole, held: [] };
-  }
-  const passages = whole.flatMap(({ source, text }) => listPassages(source, text, maxChars));
-  const chosen = choosePassages(passages, sentences, maxChars);
+  const passages =
+    chars <= maxChars
+      ? whole.map(({ source, text }) => ({ source, text }))
+      : whole.flatMap(({ source, text }) => listPassages(source, text, maxChars));
+  const chosen = chars <= maxChars ? passages.map(() => true) : choosePassages(passages, sentences, maxChars);
+  const held = passages.filter((_passage, index) => chosen[index] !== true);
+  const cut = new Set(held.map(({ source }) => source));
   return {
-    sources,
+    sources: new Map(
+      whole.map(({ source, kind, text }) => [
+        source,
+        { kind, text: quotable(text), isWhole: !cut.has(source) },
+      ]),
+    ),
     shown: passages.filter((_passage, index) => chosen[index]),
-    held: passages.filter((_passage, index) => !chosen[index]),
+    held,
   };
+}
+
+/** Words of the questions for the kinds of sources. */
+const LABELS: Record<SourceKind, string> = {
+  system: 'operator',
+  user: 'user',
+  turns: 'earlier turns',
+  'tool-results': 'tools',
+  documents: 'documents',
+};
+
+/** Writes passages for a question: by kind, each text under the number of its source. Texts that a caller gave are `context`. */
+export function showEvidence(
+  { sources }: Evidence,
+  passages: readonly Passage[],
+): Record<string, Record<string, string>> {
+  const shown: Record<string, Record<string, string>> = {};
+  for (const { source, text } of passages) {
+    const kind = sources.get(source)?.kind;
+    const group = (shown[kind === undefined ? 'context' : LABELS[kind]] ??= {});
+    const before = group[source];
+    group[source] = before === undefined ? text : `${before}\n…\n${text}`;
+  }
+  return shown;
 }
 
 /** Chooses the left out passages that matter for the open sentences, and says whether these are all of them. */

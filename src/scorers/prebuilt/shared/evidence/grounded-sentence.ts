@@ -1,7 +1,9 @@
 import { formatAll, formatPart } from '../../../../domain/plural.ts';
 import type { Verdict } from '../../../../domain/score.ts';
 import { nameFindings } from '../name-findings.ts';
-import { isQuotedIn } from './find-quote.ts';
+import type { EvidenceSource, SourceKind } from './evidence.ts';
+import { comparable, isQuotedIn, MIN_QUOTE_CHARS } from './find-quote.ts';
+import { quotedPart } from './run-evidence.ts';
 import { isChecked, tellUnchecked, type UNCHECKED } from './unchecked.ts';
 
 const CLAIMING = ['sentence that claims something', 'sentences that claim something'] as const;
@@ -12,8 +14,15 @@ export type GroundingVerdict = (typeof GROUNDING_VERDICTS)[number];
 /** Verdict of the judge on one sentence. */
 export interface JudgedSentence {
   verdict: GroundingVerdict;
-  quotes: { source: number; quote: string }[];
+  quotes: JudgedQuote[];
   reason: string;
+}
+
+/** What the judge bases a verdict on: a passage of a source, or that all of the source lacks something. */
+interface JudgedQuote {
+  source: number;
+  quote: string;
+  absence: boolean;
 }
 
 /** A sentence of the answer with its verdict. */
@@ -21,41 +30,62 @@ export interface GroundedSentence {
   sentence: string;
   /** `unchecked`: the evidence for this sentence was too long to read completely. */
   verdict: GroundingVerdict | typeof UNCHECKED;
-  quotes: { source: number; quote: string; found: boolean }[];
+  quotes: (JudgedQuote & { found: boolean; kind?: SourceKind | undefined })[];
   reason: string;
 }
 
 /**
- * Checks the judge's verdicts against the sources in code: without a quote that its source contains, a sentence is not
- * supported, whatever the judge answered.
+ * Checks the judge's verdicts against the sources in code: without a quote that a source contains, a sentence is neither supported
+ * nor contradicted, whatever the judge answered.
  */
 export function verifySentence(
   sentence: string,
   { verdict, quotes, reason }: JudgedSentence,
-  sources: ReadonlyMap<number, string>,
+  sources: ReadonlyMap<number, EvidenceSource>,
 ): GroundedSentence {
-  const looked = quotes.map(({ source, quote }) => ({
-    source,
-    quote,
-    found: isQuotedIn(quote, sources.get(source) ?? ''),
-  }));
+  const looked = quotes.map((quote) => {
+    const source = findSource(quote, sources);
+    return {
+      ...quote,
+      source: source ?? quote.source,
+      found: source !== undefined,
+      kind: sources.get(source ?? quote.source)?.kind,
+    };
+  });
   const isBacked = looked.some(({ found }) => found);
-  if (verdict === 'supported' && !isBacked) {
+  if ((verdict === 'supported' || verdict === 'contradicted') && !isBacked) {
     const why = quotes.length === 0 ? 'no quote was given' : 'the quote stands in no source';
     return { sentence, verdict: 'unsupported', quotes: looked, reason: why };
   }
   return { sentence, verdict, quotes: looked, reason };
 }
 
+/** Finds the source that holds a quote: the named one, else another. A quote of one word counts in the named one alone. */
+function findSource(
+  { source, quote, absence }: JudgedQuote,
+  sources: ReadonlyMap<number, EvidenceSource>,
+): number | undefined {
+  const named = sources.get(source);
+  if (absence && quote.trim() === '') {
+    return named?.isWhole === true ? source : undefined;
+  }
+  if (named !== undefined && isQuotedIn(quote, named.text)) {
+    return source;
+  }
+  const isLong = comparable(quote).replaceAll(' ', '').length >= MIN_QUOTE_CHARS;
+  return isLong ? [...sources].find(([, { text }]) => isQuotedIn(quote, text))?.[0] : undefined;
+}
+
 /** Lists the sentences as stored verdicts, each with the first quote that was found. */
 export function listVerdicts(table: readonly GroundedSentence[]): Verdict[] {
   return table.map(({ sentence, verdict, quotes, reason }) => {
-    const quote = quotes.find(({ found }) => found)?.quote;
+    const found = quotes.find((quote) => quote.found);
     return {
       statement: sentence,
       verdict,
       ...(reason === '' ? {} : { reason }),
-      ...(quote === undefined ? {} : { quote }),
+      ...(found === undefined || found.quote === '' ? {} : { quote: quotedPart(found.quote) }),
+      ...(found?.kind === undefined ? {} : { source: found.kind }),
     };
   });
 }

@@ -9,6 +9,8 @@ export interface Passage {
 const PASSAGE_CHARS = { least: 250, most: 4000 };
 /** Least number of passages that a question has room for. */
 const PASSAGES = 5;
+const UNSPACED_RUN =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー]+/gu;
 /** Usual constants of the BM25 formula. */
 const K1 = 1.2;
 const B = 0.75;
@@ -111,10 +113,25 @@ function weightsByWord(passages: readonly Passage[]): Map<string, Weight[]> {
   return new Map([...holders].map(weighed));
 }
 
+/** Counts words; of scripts without spaces between words, pairs of characters. */
 function countWords(text: string): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
-    counts.set(word, (counts.get(word) ?? 0) + 1);
+  const count = (term: string): void => {
+    counts.set(term, (counts.get(term) ?? 0) + 1);
+  };
+  for (const word of text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []) {
+    const runs = word.match(UNSPACED_RUN);
+    if (runs === null) {
+      count(word);
+      continue;
+    }
+    word.split(UNSPACED_RUN).filter(Boolean).forEach(count);
+    for (const run of runs) {
+      const chars = Array.from(run);
+      chars.slice(0, Math.max(1, chars.length - 1)).forEach((char, at) => {
+        count(char + (chars[at + 1] ?? ''));
+      });
+    }
   }
   return counts;
 }

@@ -23,7 +23,7 @@ function reply(...judged: Judged[]): ScriptedModelReply {
   const verdicts = judged.map(({ verdict, quotes = [], reason = '' }, index) => ({
     n: index + 1,
     verdict,
-    quotes: quotes.map(([source, quote]) => ({ source, quote })),
+    quotes: quotes.map(([source, quote]) => ({ source, quote, absence: quote === '' })),
     reason,
   }));
   return { json: { verdicts } };
@@ -64,7 +64,7 @@ describe('the grounding scorer', () => {
 
   it.each([
     ['that stands in no source', [[1, 'all is well']], 0],
-    ['out of another source than it names', [[2, 'It is 18 degrees in Paris']], 0],
+    ['of one word out of another source than it names', [[2, '18']], 0],
     ['without a quote', [], undefined],
   ] as [string, [number, string][], number | undefined][])(
     'takes no support for granted with a quote %s',
@@ -84,26 +84,48 @@ describe('the grounding scorer', () => {
     const model = scriptedModel([]);
     const scorer = createGroundingScorer({ model });
     const silent = await scorer.run(buildRun('', WEATHER));
-    expect(silent.scores?.map(({ name, score }) => [name, score])).toEqual([['grounding-hallucination', 0]]);
+    expect(silent.notScorable?.reason).toBe('the answer makes no factual claims');
     const blind = await scorer.run(buildRun('It is 18 degrees.', []));
     expect(blind.notScorable?.reason).toMatch(/no context/);
     expect(blind).not.toHaveProperty('scores');
     expect(model.calls).toHaveLength(0);
   });
 
-  it('has no faithfulness when the answer has no claims', async () => {
+  it('has no score when the answer has no claims', async () => {
     const model = scriptedModel([reply({ verdict: 'no_claim' })]);
     const result = await createGroundingScorer({ model }).run(buildRun('Enjoy your day!', WEATHER));
-    expect(result.scores?.map(({ name, score }) => [name, score])).toEqual([['grounding-hallucination', 0]]);
-    expect(result.reason).toBe('The answer makes no factual claims.');
+    expect(result.notScorable?.reason).toBe('the answer makes no factual claims');
   });
 
-  it('shows the judge the messages of operator and user as source 0', async () => {
-    const model = scriptedModel([reply({ verdict: 'supported', quotes: [[0, 'I live in Paris']] })]);
+  it('takes a long quote from another source than it names, and counts it with that source', async () => {
+    const model = scriptedModel([
+      reply({ verdict: 'supported', quotes: [[2, 'It is 18 degrees in Paris']] }),
+    ]);
     const result = await createGroundingScorer({ model }).run(
-      buildRun('You live in Paris.', WEATHER, 'I live in Paris, how is it?'),
+      buildRun('It is 18 degrees.', [...WEATHER, 'Tides at noon.']),
     );
     expect(result.scores?.[0]).toMatchObject({ name: 'grounding-hallucination', score: 0 });
+  });
+
+  it.each([
+    ['supported', [[1, '']], 0],
+    ['supported', [[7, '']], 1],
+    ['contradicted', [[1, 'Wind: 5 km/h']], 1],
+  ] as [string, [number, string][], number][])(
+    'takes a whole source for the absence of something, when that source exists: %s by %j',
+    async (said, quotes, score) => {
+      const model = scriptedModel([reply({ verdict: said, quotes })]);
+      const result = await createGroundingScorer({ model }).run(
+        buildRun('The report names no temperature for Rome.', WEATHER),
+      );
+      expect(result.scores?.[0]?.score).toBe(score);
+    },
+  );
+
+  it('counts a contradiction without a quote as unsupported', async () => {
+    const model = scriptedModel([reply({ verdict: 'contradicted' })]);
+    const result = await createGroundingScorer({ model }).run(buildRun('It is 30 degrees.', WEATHER));
+    expect(result.verdicts).toMatchObject([{ verdict: 'unsupported', reason: 'no quote was given' }]);
   });
 });
 
@@ -154,6 +176,20 @@ describe('evidence that is too long for one question', () => {
       ['grounding-citation-precision', 1],
     ]);
     expect(result.reason).toMatch(/1 sentence was left out/);
+  });
+
+  it('is ranked by pairs of characters where words have no spaces between them', async () => {
+    const filler20 = Array.from(
+      { length: 20 },
+      (_, index) => `${'港の倉庫には荷物がたくさんあります。'.repeat(220)}${index}`,
+    );
+    const needle = '灯台には階段が二百十四段あります。';
+    const model = scriptedModel([reply({ verdict: 'supported', quotes: [[20, needle]] })]);
+    const scorer = createGroundingScorer({ model, options: { maxEvidenceChars: 12_000 } });
+    await scorer.run(
+      buildRun('灯台の階段は二百十四段です。', [...filler20.slice(1), `${filler20[0]}${needle}`]),
+    );
+    expect(model.calls[0]?.prompt).toContain(needle);
   });
 
   it('is shown without encoded files', async () => {

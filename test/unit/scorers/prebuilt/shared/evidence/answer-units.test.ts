@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { answerUnits } from '../../../../../../src/scorers/prebuilt/shared/evidence/answer-units.ts';
 
 describe('the units of an answer', () => {
-  it('are sentences, rows of tables and blocks of code; headings, questions and rules are none', () => {
+  it('are headings, sentences, questions, rows of tables and blocks of code; rules are none', () => {
     const answer = [
       '# Weather',
       'It is 18.5 degrees. Wind is weak! Shall I go on?',
@@ -17,8 +17,10 @@ describe('the units of an answer', () => {
       '---',
     ].join('\n');
     expect(answerUnits(answer)).toEqual([
+      '# Weather',
       'It is 18.5 degrees.',
       'Wind is weak!',
+      'Shall I go on?',
       '| city | temp |',
       '| Paris | 18 |',
       'curl example.com\nexit 0',
@@ -41,7 +43,30 @@ describe('the units of an answer', () => {
     expect(units.join(' ')).toContain('Fact 1000 holds.');
   });
 
-  it.each(['', '  \n', '???', 'How are you?'])('of %j are none', (answer) => {
+  it.each([
+    ['### Insurance:\n- No\n## The museum opens at 8', ['### Insurance:\n- No', '## The museum opens at 8']],
+    ['Is it far? Yes.', ['Is it far?', 'Yes.']],
+    [
+      'Dr. Smith left vs. Acme Corp. today. He is back.',
+      ['Dr. Smith left vs. Acme Corp. today.', 'He is back.'],
+    ],
+    [
+      'Sie endet am 30. Juni 2026. Er ist 40. Sie ist 30.',
+      ['Sie endet am 30. Juni 2026.', 'Er ist 40.', 'Sie ist 30.'],
+    ],
+    [
+      'Das gilt z. B. in Wien, d. h. Herr Dr. Maier kommt.',
+      ['Das gilt z. B. in Wien, d. h. Herr Dr. Maier kommt.'],
+    ],
+    [
+      'It opens at 9 a.m. Tickets cost 5. No. It is full.',
+      ['It opens at 9 a.m.', 'Tickets cost 5.', 'No.', 'It is full.'],
+    ],
+  ])('of %j are %j', (answer, units) => {
+    expect(answerUnits(answer)).toEqual(units);
+  });
+
+  it.each(['', '  \n', '???'])('of %j are none', (answer) => {
     expect(answerUnits(answer)).toEqual([]);
   });
 });

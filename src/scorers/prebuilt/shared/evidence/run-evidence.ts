@@ -1,0 +1,178 @@
+import { SEEN_KINDS } from '../../../../domain/score.ts';
+import type { SeenKind } from '../../../../domain/score.ts';
+import { isObject, textOrJson } from '../../../../domain/unknown-values.ts';
+import type { ScorerRunInput } from '../../../../evals/scorer.ts';
+import { mergeToolInvocations } from '../../../../evals/trajectory/tool-invocations.ts';
+import type { LooseInvocation } from '../../../../evals/trajectory/tool-invocations.ts';
+import { getTextContentFromMastraDBMessage } from '../../../utils/message-text.ts';
+import { getCombinedSystemPrompt } from '../../../utils/run-input.ts';
+import { readQuestion } from '../read-answer.ts';
+import { listHandoffIds, NO_CONTEXT } from '../run-context.ts';
+import type { Source } from './evidence.ts';
+
+/** Number of the source that holds the question. */
+export const QUESTION_SOURCE = 0;
+
+/** Default length of all earlier turns in a question, in characters: about 2,000 tokens. */
+export const EARLIER_CHARS = 8_000;
+
+/** Least characters of a text of the user, or of a marked block, that counts as a document of its own. */
+const PASTED_CHARS = { text: 600, block: 120 };
+/** Blocks that people mark when they paste a document into a prompt: tags, fences, quotes. */
+const MARKED_BLOCK =
+  /<(document|documents|context|source|sources|passage|article|text|data|file|excerpt|knowledge|search_results)\b[^>]*>([\s\S]*?)<\/\1>|```([\s\S]*?)```|"""([\s\S]*?)"""/gi;
+
+/** Choice of evidence. */
+export interface Sight {
+  /** Kinds that are shown. Default: all. */
+  readonly sees?: readonly SeenKind[] | undefined;
+  /** Most characters of earlier turns. */
+  readonly earlierChars?: number | undefined;
+}
+
+/**
+ * Lists what the agent could know, each as a source of its own: the operator's prompt, earlier turns, calls of tools with their
+ * results, documents, and the question. Where the caller gave `run.context` without a run's documents, its texts alone.
+ */
+export function listRunEvidence(
+  run: ScorerRunInput,
+  { sees = SEEN_KINDS, earlierChars }: Sight = {},
+): Source[] {
+  const given = Array.isArray(run.context) ? run.context.map(textOrJson) : [];
+  if (given.length > 0 && run['documents'] === undefined) {
+    return numbered([...new Set(given)].map((text) => ({ text })));
+  }
+  const documents = (Array.isArray(run['documents']) ? run['documents'] : [])
+    .map((document) => (isObject(document) ? document['content'] : document))
+    .filter((text) => typeof text === 'string');
+  const operator: Piece = { kind: 'system', text: getCombinedSystemPrompt(run.input), isSpoken: true };
+  const sources = numbered([
+    ...(sees.includes('system') ? [operator] : []),
+    ...listEarlierTurns(run, sees, earlierChars),
+    ...listMessageTools(run.output, sees, 'tool-results'),
+    ...(sees.includes('documents')
+      ? [...new Set(documents)].map((text) => ({ kind: 'documents' as const, text }))
+      : []),
+  ]);
+  const question: Source = {
+    source: QUESTION_SOURCE,
+    kind: 'user',
+    text: readQuestion(run),
+    isSpoken: true,
+  };
+  return question.text.trim() === '' ? sources : [...sources, question];
+}
+
+/**
+ * Returns the reason why a run has nothing that an answer could be checked against: no tool, no document, no earlier turn, and no
+ * prompt into which a document was pasted.
+ */
+export function lackOfEvidence(sources: readonly Source[]): string | undefined {
+  return sources.some(isMaterial) ? undefined : NO_CONTEXT;
+}
+
+function isMaterial({ kind, text, isSpoken }: Source): boolean {
+  return isSpoken !== true || hasPastedDocument(text, kind);
+}
+
+function hasPastedDocument(text: string, kind: Source['kind']): boolean {
+  if (kind === 'user' && text.length >= PASTED_CHARS.text) {
+    return true;
+  }
+  const blocks = [...text.matchAll(MARKED_BLOCK)].map(
+    ([, , tag, fence, quotes]) => tag ?? fence ?? quotes ?? '',
+  );
+  return blocks.some((block) => block.trim().length >= PASTED_CHARS.block);
+}
+
+type Piece = Omit<Source, 'source'>;
+
+function numbered(pieces: readonly Piece[]): Source[] {
+  return pieces
+    .filter(({ text }) => text.trim() !== '')
+    .map((piece, index) => ({ source: index + 1, ...piece }));
+}
+
+/** Shows the question and the turns before it, where a judge needs them to read the answer. */
+export function showConversation(run: ScorerRunInput): Record<string, unknown> {
+  const earlier = listEarlierTurns(run, SEEN_KINDS).map(({ kind, text }) =>
+    kind === 'user' ? `user: ${text}` : text,
+  );
+  const question = readQuestion(run);
+  return {
+    ...(earlier.length === 0 ? {} : { earlier }),
+    ...(question === '' ? {} : { question }),
+  };
+}
+
+/** Lists the earlier turns, oldest first. When they are too long, the newest that fit, at least one. */
+function listEarlierTurns(
+  { input }: ScorerRunInput,
+  sees: readonly SeenKind[],
+  maxChars = EARLIER_CHARS,
+): Piece[] {
+  const remembered: unknown = isObject(input) ? input['rememberedMessages'] : undefined;
+  const pieces = (Array.isArray(remembered) ? remembered : []).flatMap((message): Piece[] => {
+    const role = isObject(message) ? message['role'] : undefined;
+    if (role === 'user') {
+      return sees.includes('user')
+        ? [{ kind: 'user', text: getTextContentFromMastraDBMessage(message), isSpoken: true }]
+        : [];
+    }
+    return role === 'assistant' && sees.includes('turns')
+      ? [
+          ...listMessageTools([message], ['calls', 'tool-results'], 'turns'),
+          { kind: 'turns', text: getTextContentFromMastraDBMessage(message), isSpoken: true },
+        ]
+      : [];
+  });
+  const kept: Piece[] = [];
+  let left = maxChars;
+  for (const piece of pieces.filter(({ text }) => text.trim() !== '').toReversed()) {
+    left -= piece.text.length;
+    if (left < 0 && kept.length > 0) {
+      break;
+    }
+    kept.unshift(piece);
+  }
+  return kept;
+}
+
+/** Lists calls of tools with their results, each call once. Transfers to another agent are no evidence. */
+function listMessageTools(
+  messages: unknown,
+  sees: readonly SeenKind[],
+  kind: 'tool-results' | 'turns',
+): Piece[] {
+  const listed: readonly unknown[] = Array.isArray(messages) ? messages : [];
+  const handoffs = new Set(listed.flatMap(listHandoffIds));
+  return listed
+    .flatMap(mergeToolInvocations)
+    .filter(({ toolCallId }) => !handoffs.has(toolCallId))
+    .map((invocation) => ({ kind, text: writeInvocation(invocation, sees) }));
+}
+
+/** Returns the part of a quote that stands in the trace: the question shows a call and its result as one text. */
+export function quotedPart(quote: string): string {
+  const part = quote.split(/ → | failed: /).at(-1) ?? '';
+  return part.trim() === '' ? quote : part;
+}
+
+/** Writes a call as `name arguments → result`, or the part of it that is seen. */
+function writeInvocation(invocation: LooseInvocation, sees: readonly SeenKind[]): string {
+  const { toolName = 'tool', args } = invocation;
+  const isEmpty = args === undefined || args === null || (isObject(args) && Object.keys(args).length === 0);
+  const call = isEmpty ? toolName : `${toolName} ${textOrJson(args)}`;
+  if (!sees.includes('tool-results')) {
+    return sees.includes('calls') ? call : '';
+  }
+  const shown = sees.includes('calls') ? call : toolName;
+  const { state, result, errorText, isError } = invocation;
+  if (state === 'output-error') {
+    return `${shown} failed: ${errorText ?? 'no reason given'}`;
+  }
+  if (state !== 'result' || result === undefined) {
+    return sees.includes('calls') ? `${call} → no result` : '';
+  }
+  return isError === true ? `${shown} failed: ${textOrJson(result)}` : `${shown} → ${textOrJson(result)}`;
+}

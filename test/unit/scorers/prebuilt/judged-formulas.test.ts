@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
+import {
+  createAgentTestRun,
+  createTestMessage,
+  createToolInvocation,
+} from '../../../../src/scorers/utils/index.ts';
+import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
+import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
+
+const booking = createToolInvocation({
+  toolCallId: '1',
+  toolName: 'book_flight',
+  args: { seats: 2 },
+  result: { status: 'confirmed' },
+});
+const answer = 'I booked 2 seats. We open at 9.';
+const made = createAgentTestRun({
+  systemMessages: [{ role: 'system', content: 'The office is open from 9 to 18.' }],
+  rememberedMessages: [
+    createTestMessage({ role: 'user', content: 'I am vegetarian.' }),
+    createTestMessage({ role: 'assistant', content: 'Shall I book for tomorrow?' }),
+  ],
+  inputMessages: [createTestMessage({ role: 'user', content: 'Yes, please.' })],
+  output: [
+    createTestMessage({
+      role: 'assistant',
+      content: answer,
+      parts: [
+        { type: 'tool-invocation', toolInvocation: booking },
+        { type: 'text', text: answer },
+      ],
+    }),
+  ],
+});
+const run = {
+  ...made,
+  context: ['{"status":"confirmed"}'],
+  documents: [{ id: null, content: 'Menu: soup.', score: null }],
+};
+
+function readMaterial(prompt: string | undefined): Record<string, unknown> {
+  return JSON.parse(readFencedPrompt(prompt ?? '')?.json ?? '{}') as Record<string, unknown>;
+}
+
+describe('the evidence of a run', () => {
+  const reply = {
+    json: { verdicts: [1, 2].map((n) => ({ n, verdict: 'no_claim', quotes: [], reason: '' })) },
+  };
+
+  it.each([
+    [
+      undefined,
+      {
+        operator: { 1: 'The office is open from 9 to 18.' },
+        user: { 0: 'Yes, please.', 2: 'I am vegetarian.' },
+        'earlier turns': { 3: 'Shall I book for tomorrow?' },
+        tools: { 4: 'book_flight {"seats":2} → {"status":"confirmed"}' },
+        documents: { 5: 'Menu: soup.' },
+      },
+    ],
+    [
+      ['calls', 'tool-results'],
+      { user: { 0: 'Yes, please.' }, tools: { 1: 'book_flight {"seats":2} → {"status":"confirmed"}' } },
+    ],
+    [['tool-results'], { user: { 0: 'Yes, please.' }, tools: { 1: 'book_flight → {"status":"confirmed"}' } }],
+    [['documents'], { user: { 0: 'Yes, please.' }, documents: { 1: 'Menu: soup.' } }],
+  ] as [prebuilt.GroundingOptions['sees'], object][])('that sees %j is %j', async (sees, shown) => {
+    const model = scriptedModel([reply]);
+    await prebuilt.createGroundingScorer({ model, options: sees === undefined ? {} : { sees } }).run(run);
+    const { sentences, ...evidence } = readMaterial(model.calls[0]?.prompt);
+    expect(Object.keys(sentences as object)).toHaveLength(2);
+    expect(evidence).toEqual(shown);
+  });
+
+  it('is quoted in the words of the trace, where a quote spans a call and its result', async () => {
+    const quotes = [{ source: 4, quote: 'book_flight {"seats":2} → {"status":"confirmed"}', absence: false }];
+    const verdicts = [1, 2].map((n) => ({ n, verdict: 'supported', quotes, reason: '' }));
+    const result = await prebuilt
+      .createGroundingScorer({ model: scriptedModel([{ json: { verdicts } }]) })
+      .run(run);
+    expect(result.verdicts?.[0]).toMatchObject({ quote: '{"status":"confirmed"}', source: 'tool-results' });
+  });
+
+  it('refuses a kind that does not exist, with the list of kinds', () => {
+    expect(() =>
+      prebuilt.createGroundingScorer({ model: 'a/b', options: { sees: ['tool'] as never } }),
+    ).toThrow(
+      'options.sees is ["tool"]; it must be a list out of question, answer, system, user, turns, calls, tool-results, documents',
+    );
+  });
+
+  it('is the list of the caller alone, where the caller gave one', async () => {
+    const model = scriptedModel([reply]);
+    await prebuilt.createGroundingScorer({ model, options: { context: ['The office is closed.'] } }).run(run);
+    const { sentences: _sentences, ...evidence } = readMaterial(model.calls[0]?.prompt);
+    expect(evidence).toEqual({ context: { 1: 'The office is closed.' } });
+  });
+
+  it.each([
+    ['What is the capital of France?', false],
+    [`Sum this up. <document>${'The city council met on Monday. '.repeat(5)}</document>`, true],
+    ['The city council met on Monday. '.repeat(30), true],
+  ])(
+    'of a run without tools and documents is enough with the question %j: %s',
+    async (question, isEnough) => {
+      const model = scriptedModel([reply]);
+      const result = await prebuilt.createGroundingScorer({ model }).run(
+        createAgentTestRun({
+          inputMessages: [createTestMessage({ role: 'user', content: question })],
+          output: [createTestMessage({ role: 'assistant', content: 'Done. Fine.' })],
+        }),
+      );
+      expect(model.calls).toHaveLength(isEnough ? 1 : 0);
+      expect(result.notScorable?.reason).toMatch(isEnough ? /no factual claims/ : /no context/);
+    },
+  );
+});
+
+describe('tool-call-accuracy-llm', () => {
+  const create = (json: object) => {
+    const model = scriptedModel([{ json }]);
+    const availableTools = [
+      { id: 'book_flight', description: 'Books seats.', parameters: { required: ['seats'] } },
+      { id: 'send_receipt', description: 'Sends a receipt.' },
+    ];
+    const options = { reason: 'template' } as const;
+    return { model, scorer: prebuilt.createToolCallAccuracyScorerLLM({ model, availableTools, options }) };
+  };
+
+  it('counts a missing call beside the calls that were made', async () => {
+    const evaluations = [{ n: 1, wasAppropriate: true, reasoning: '' }];
+    const { model, scorer } = create({ evaluations, missingTools: ['send_receipt'] });
+    expect(await scorer.run(run)).toMatchObject({ score: 0.5, label: 'inappropriate' });
+    expect(readMaterial(model.calls[0]?.prompt)).toMatchObject({
+      earlier: ['user: I am vegetarian.', 'Shall I book for tomorrow?'],
+      availableTools: { book_flight: { description: 'Books seats.', parameters: { required: ['seats'] } } },
+      calls: { 1: { tool: 'book_flight', args: { seats: 2 }, result: '{"status":"confirmed"}' } },
+    });
+  });
+});
+
+describe('prompt-alignment', () => {
+  const part = { score: 1, reasoning: '' };
+  it.each([
+    [[true, true], 1, 'aligned'],
+    [[true, false], 0.85, 'misaligned'],
+    [[], 1, 'aligned'],
+  ])('of requirements kept %j is %d and %s, counted in code', async (kept, score, label) => {
+    const requirements = kept.map((isFulfilled) => ({ requirement: 'r', isFulfilled, reasoning: '' }));
+    const model = scriptedModel([
+      {
+        json: {
+          intentAlignment: { ...part, primaryIntent: 'i', isAddressed: true },
+          requirementsFulfillment: { requirements },
+          completeness: { ...part, missingElements: [] },
+          responseAppropriateness: { ...part, formatAlignment: true, toneAlignment: true },
+          overallAssessment: 'a',
+        },
+      },
+    ]);
+    const options = { reason: 'template' } as const;
+    expect(await prebuilt.createPromptAlignmentScorerLLM({ model, options }).run(run)).toMatchObject({
+      score,
+      label,
+    });
+  });
+});
