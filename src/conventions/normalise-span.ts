@@ -18,7 +18,10 @@ import { CONVENTIONS } from './registry.ts';
 /** Longest error text that is kept, in UTF-16 units; some emitters put a whole stack trace there. */
 const MAX_ERROR_CHARS = 2_000;
 
-/** Reads one span with every convention that recognises it; a later convention does not change the facts of an earlier one. */
+/**
+ * Reads one span with every convention that recognises it. Facts add up: a later convention does not change the facts of an earlier
+ * one. What the span is comes first from those that read content of it, so that no convention hides the content of another.
+ */
 export function normaliseSpan(sent: Span, records: readonly LogRecord[]): NormalisedSpan {
   const { span, logs } = restoreContent(sent, records);
   const warnings: ReadingWarning[] = [];
@@ -27,18 +30,17 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
     return { span, facts: { role: 'evaluation' }, conventions, warnings };
   }
   const view: SpanView = { span, logs, warnings };
-  const facts: SpanFacts = {};
   const placeholders: Revealed[] = [];
-  for (const convention of CONVENTIONS) {
-    if (convention.detect(view)) {
-      const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
-      const given = fillGaps(facts, shown.facts) + shown.hidden.size;
-      placeholders.push(shown);
-      if (given > 0) {
-        conventions.set(convention.name, given);
-      }
+  const facts: SpanFacts = {};
+  for (const convention of CONVENTIONS.filter((one) => one.detect(view))) {
+    const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
+    const given = fillGaps(facts, shown.facts) + shown.hidden.size;
+    placeholders.push(shown);
+    if (given > 0) {
+      conventions.set(convention.name, given);
     }
   }
+  Object.assign(facts, describe(placeholders, span));
   completeFacts(facts, view, conventions.size > 0);
   facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
@@ -50,6 +52,37 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
     warnings.push(...listLosses(span));
   }
   return { span, facts, conventions, warnings };
+}
+
+/** Facts that are content, and what the span is. */
+const CONTENT_FACTS = [
+  'system',
+  'input',
+  'output',
+  'toolArgs',
+  'toolResult',
+  'documents',
+  'withheld',
+] as const;
+const KIND_FACTS = ['role', 'agent', 'toolName', 'stateOf'] as const;
+
+/** Finds what the span is: as the conventions say that read content, then as the others do; a step or the span's name is a guess. */
+function describe(given: readonly Revealed[], span: Span): SpanFacts {
+  if (given.length < 2) {
+    return {};
+  }
+  const rank = ({ facts, hidden }: Revealed): number =>
+    hidden.size > 0 || CONTENT_FACTS.some((key) => !isUnsaid(facts[key]))
+      ? 0
+      : facts.role === 'container'
+        ? 2
+        : 1;
+  const ranked = given.toSorted((a, b) => rank(a) - rank(b));
+  const pick = (key: (typeof KIND_FACTS)[number]): unknown => {
+    const said = ranked.flatMap(({ facts }) => facts[key] ?? []);
+    return said.find((value) => value !== span.name) ?? said[0];
+  };
+  return Object.fromEntries(KIND_FACTS.map((key) => [key, pick(key)]));
 }
 
 /** Adds the facts that are read in the same way for every convention. */
@@ -109,9 +142,9 @@ export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
     const value = source[key];
     if (key === 'usage') {
       given += fillUsage(facts, more.usage);
-    } else if (value !== undefined && isUnsaid(target[key])) {
+    } else if (!isUnsaid(value) && isUnsaid(target[key])) {
       target[key] = value;
-      given += isUnsaid(value) ? 0 : 1;
+      given++;
     }
   }
   return given;
