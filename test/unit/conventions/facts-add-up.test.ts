@@ -15,10 +15,7 @@ const PLATFORMS =
 
 /** Keys that a platform puts on every span, with values that are no content. */
 const HARMLESS: readonly Key[] = [
-  ...PLATFORMS.split(' ').flatMap((name): Key[] => [
-    [`${name}.version`, '1.2.3'],
-    [`${name}.session`, 's-1'],
-  ]),
+  ...PLATFORMS.split(' ').map((name): Key => [`${name}.session`, 's-1']),
   ['lmnr.span.path', '["a","b"]'],
   ['lmnr.association.properties.session_id', 's-1'],
   ['voltagent.operation_id', 'op-1'],
@@ -80,7 +77,12 @@ function listRecorded(): { read: NormalisedSpan; logs: LogRecord[] }[] {
         for (const read of normaliseTrace(trace).spans) {
           const { span, facts } = read;
           const keys = [...span.attributes.keys()].map((key) => key.replace(/\.\d+(?=\.|$)/g, '.*'));
-          const kind = JSON.stringify([facts.role, span.scopeName, [...new Set(keys)].toSorted()]);
+          const kind = JSON.stringify([
+            facts.role,
+            span.scopeName,
+            span.events.length > 0,
+            [...new Set(keys)].toSorted(),
+          ]);
           if ((facts.role === 'llm' || facts.role === 'tool') && !found.has(kind)) {
             found.set(kind, { read, logs: trace.logs.filter((log) => log.spanId === span.spanId) });
           }
