@@ -1,9 +1,11 @@
+import type { ReadingOptions } from '../domain/trace/agent-run.ts';
 import type { LogRecord, TraceData } from '../domain/trace/span.ts';
 import { uniqueLogs, uniqueSpans } from './traces/deduplicate.ts';
 import { isMovedContent } from './advice/moved-content.ts';
 import { normaliseSpan } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
+import { addShapes } from './shape/add-shapes.ts';
 import { finish, type Steps } from './steps.ts';
 
 /** The spans of a trace, each once, in order of their ids, each read with its log records. */
@@ -14,12 +16,15 @@ export interface NormalisedTrace {
 }
 
 /** Reads every span of a trace separately; the order of spans and records does not matter. */
-export function normaliseTrace(data: TraceData): NormalisedTrace {
-  return finish(normaliseInSteps(data));
+export function normaliseTrace(data: TraceData, options?: ReadingOptions): NormalisedTrace {
+  return finish(normaliseInSteps(data, options));
 }
 
 /** Like `normaliseTrace`, with one span per step. */
-export function* normaliseInSteps(data: TraceData): Steps<NormalisedTrace> {
+export function* normaliseInSteps(
+  data: TraceData,
+  { readByShape = true }: ReadingOptions = {},
+): Steps<NormalisedTrace> {
   const { spans, differing } = uniqueSpans(data.spans);
   const logs = uniqueLogs(data.logs.filter(isAgentEvent));
   const logsBySpan = bySpan(logs);
@@ -30,7 +35,7 @@ export function* normaliseInSteps(data: TraceData): Steps<NormalisedTrace> {
     normalised.push(differing.has(span.spanId) ? duplicated(read) : read);
     yield;
   }
-  return { spans: normalised, logCount: logs.length };
+  return { spans: readByShape ? addShapes(normalised, data.logs) : normalised, logCount: logs.length };
 }
 
 function duplicated(read: NormalisedSpan): NormalisedSpan {
