@@ -29,7 +29,11 @@ const MAX_ERROR_CHARS = 2_000;
 /** Function that is told what each convention states of a span. */
 export type Observe = (convention: string, facts: SpanFacts, view: SpanView) => void;
 
-/** Reads one span with every convention that recognises it; a later convention does not change the facts of an earlier one. */
+/**
+ * Reads one span with every convention that recognises it. Facts add up: a later convention does not change the facts of an earlier
+ * one. What the span is comes first from those that read content of it, so that no convention hides the content of another.
+ * The user's own conventions always come first.
+ */
 export function normaliseSpan(
   sent: Span,
   records: readonly LogRecord[],
@@ -43,22 +47,20 @@ export function normaliseSpan(
     return { span, facts: { role: 'evaluation' }, conventions, warnings };
   }
   const view: SpanView = { span, logs, warnings };
-  const facts: SpanFacts = {};
   const placeholders: Revealed[] = [];
-  for (const convention of list) {
-    if (convention.detect(view)) {
-      const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
-      observe?.(convention.name, shown.facts, view);
-      const given = fillGaps(facts, shown.facts) + shown.hidden.size;
-      placeholders.push(shown);
-      if (given > 0) {
-        conventions.set(convention.name, given);
-      }
+  const facts: SpanFacts = {};
+  let own: SpanFacts = {};
+  for (const convention of list.filter((one) => one.detect(view))) {
+    const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
+    observe?.(convention.name, shown.facts, view);
+    const given = fillGaps(facts, shown.facts) + shown.hidden.size;
+    placeholders.push(shown);
+    if (given > 0) {
+      conventions.set(convention.name, given);
     }
+    own = BUILT_IN_CONVENTIONS.has(convention.name) ? own : { ...facts };
   }
-  if ([...conventions.keys()].some((name) => !BUILT_IN_CONVENTIONS.has(name))) {
-    facts.role ??= roleByFacts(facts);
-  }
+  Object.assign(facts, describe(placeholders, span), kindOf(own));
   completeFacts(facts, view, conventions.size > 0);
   facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
@@ -70,6 +72,44 @@ export function normaliseSpan(
     warnings.push(...listLosses(span));
   }
   return { span, facts, conventions, warnings };
+}
+
+/** Facts that are content, and what the span is. */
+const CONTENT_FACTS = [
+  'system',
+  'input',
+  'output',
+  'toolArgs',
+  'toolResult',
+  'documents',
+  'withheld',
+] as const;
+const KIND_FACTS = ['role', 'agent', 'toolName', 'stateOf'] as const;
+
+/** Returns what the user's tables say that the span is, or what it is by the facts that they give. */
+function kindOf(own: SpanFacts): SpanFacts {
+  const role = own.role ?? roleByFacts(own);
+  const said = KIND_FACTS.map((key) => [key, key === 'role' ? role : own[key]]);
+  return Object.fromEntries(said.filter(([, value]) => value !== undefined));
+}
+
+/** Finds what the span is: as the conventions say that read content, then as the others do; a step or the span's name is a guess. */
+function describe(given: readonly Revealed[], span: Span): SpanFacts {
+  if (given.length < 2) {
+    return {};
+  }
+  const rank = ({ facts, hidden }: Revealed): number =>
+    hidden.size > 0 || CONTENT_FACTS.some((key) => !isUnsaid(facts[key]))
+      ? 0
+      : facts.role === 'container'
+        ? 2
+        : 1;
+  const ranked = given.toSorted((a, b) => rank(a) - rank(b));
+  const pick = (key: (typeof KIND_FACTS)[number]): unknown => {
+    const said = ranked.flatMap(({ facts }) => facts[key] ?? []);
+    return said.find((value) => value !== span.name) ?? said[0];
+  };
+  return Object.fromEntries(KIND_FACTS.map((key) => [key, pick(key)]));
 }
 
 /** Adds the facts that are read in the same way for every convention. */
@@ -153,9 +193,9 @@ export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
     const value = source[key];
     if (key === 'usage') {
       given += fillUsage(facts, more.usage);
-    } else if (value !== undefined && isUnsaid(target[key])) {
+    } else if (!isUnsaid(value) && isUnsaid(target[key])) {
       target[key] = value;
-      given += isUnsaid(value) ? 0 : 1;
+      given++;
     }
   }
   return given;

@@ -40,8 +40,8 @@ import type { Convention } from './normalised-span.ts';
 /**
  * Every convention, most specific first: those of one platform or framework before shared ones, native content before the
  * processors that add to it. A span is read by all conventions that recognise it; when two give the same fact, the earlier one
- * is used, field by field. OpenLLMetry's own keys come before OpenTelemetry's, because its instrumentations for JavaScript fill
- * those with texts that only its convention can parse.
+ * is used, field by field. What the span is comes first from those that read content of it. OpenLLMetry's own keys come before
+ * OpenTelemetry's, because its instrumentations for JavaScript fill those with texts that only its convention can parse.
  */
 export const CONVENTIONS: readonly Convention[] = [
   langfuse,

@@ -25,7 +25,7 @@ const NAMES = new Map<keyof SpanFacts, TableField>([
   ['toolCallId', 'tool.callId'],
 ]);
 
-const KINDS = new Map([
+const KINDS = new Map<SpanFacts['role'], string>([
   ['llm', 'model'],
   ['retriever', 'retrieval'],
   ['container', 'other'],
@@ -61,7 +61,7 @@ export function listFacts(data: TraceData): StatedFact[] {
       stated.push({ spanId, field, value, convention, source, used });
     }
   };
-  finish(normaliseInSteps(data, observe));
+  finish(normaliseInSteps(data, {}, observe));
   return stated;
 }
 
@@ -69,7 +69,7 @@ function named(facts: SpanFacts): [field: string, value: unknown][] {
   return (Object.entries(facts) as [keyof SpanFacts, unknown][]).flatMap(([key, value]) => {
     const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0) || NOTES.has(key);
     if (key === 'role') {
-      return isEmpty ? [] : [['kind', KINDS.get(String(value)) ?? value]];
+      return isEmpty ? [] : [['kind', KINDS.get(facts.role) ?? value]];
     }
     if (key !== 'usage') {
       return isEmpty ? [] : [[NAMES.get(key) ?? key, value]];

@@ -2,6 +2,7 @@ import { ANSWER_CUT, type AgentRun, type ReadingWarning } from '../../domain/tra
 import { isCutFinish } from '../../domain/trace/halt.ts';
 import type { ResultPart } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
+import { BY_SHAPE, joinShapeWarnings } from '../shape/add-shapes.ts';
 import { addUsage } from '../../domain/trace/token-usage.ts';
 import type { Steps } from '../steps.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
@@ -146,13 +147,15 @@ function countConventions(plan: RunPlan, subs: readonly BuiltRun[]): Map<string,
 
 /** Sorts conventions by their number of facts; for equal numbers the more specific convention comes first. */
 function byRichness(counts: ReadonlyMap<string, number>): string[] {
-  const known = CONVENTIONS.map((convention) => convention.name).filter((name) => counts.has(name));
+  const known = [...CONVENTIONS.map((convention) => convention.name), BY_SHAPE].filter((name) =>
+    counts.has(name),
+  );
   const names = [...[...counts.keys()].filter((name) => !known.includes(name)), ...known];
   return names.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
 }
 
 function listWarnings(plan: RunPlan): ReadingWarning[] {
-  const warnings = memberNodes(plan).flatMap((node) => node.normalised.warnings);
+  const warnings = joinShapeWarnings(memberNodes(plan).flatMap((node) => node.normalised.warnings));
   if (plan.tooDeep) {
     const detail = `agents are nested deeper than ${MAX_AGENT_DEPTH} levels; the deeper ones are read as part of this run`;
     warnings.push({ code: 'agents_nested_too_deep', spanId: plan.root.span.spanId, detail });

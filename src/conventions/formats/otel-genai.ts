@@ -208,7 +208,10 @@ function read(view: SpanView): SpanFacts {
   if (role === 'tool') {
     return { ...facts, ...buildTool(get) };
   }
-  facts.agent = get('gen_ai.agent.name', ...(role === 'workflow' ? ['gen_ai.workflow.name'] : []));
+  // On a span of another convention it may be the agent that calls a tool.
+  if (role !== undefined || get('gen_ai.operation.name') !== undefined) {
+    facts.agent = get('gen_ai.agent.name', ...(role === 'workflow' ? ['gen_ai.workflow.name'] : []));
+  }
   return facts;
 }
 

@@ -103,7 +103,7 @@ export const agentops: Convention = tabled(
       output: ['agentops.entity.output', 'crewai.crew.result'],
       agent: ['agent.role', 'agent.name', 'gen_ai.agent.name'],
       'tool.name': ['tool.name', 'agentops.entity.name'],
-      'tool.arguments': ['tool.parameters', 'agentops.entity.input'],
+      'tool.arguments': 'agentops.entity.input',
       'tool.result': ['tool.result', 'agentops.entity.output'],
     },
   },
