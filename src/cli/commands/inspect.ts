@@ -41,11 +41,15 @@ async function inspect(context: CommandContext, inputs: string[], options: Inspe
   for (const id of ids) {
     traces.push(...(await readStoredTrace(context, id)));
   }
+  const { readByShape } = (await context.loadConfig()).config.scoring;
   const { MAX_MODEL_CALLS } = await import('../../scoring/select/targets.ts');
   const { joinTraces, listFacts, readTrace, surveyTrace } = await import('../../conventions/index.ts');
   for (const { data } of joinTraces(traces)) {
-    const reading = readTrace(data, options.modelCalls === true ? { modelCalls: MAX_MODEL_CALLS } : {});
-    const scopes = surveyTrace(data, reading);
+    const reading = readTrace(data, {
+      readByShape,
+      modelCalls: options.modelCalls === true ? MAX_MODEL_CALLS : 0,
+    });
+    const scopes = surveyTrace(data, reading, { readByShape });
     const unreadAttributes = scopes.flatMap(({ service, scope, unreadAttributes: attributes }) =>
       attributes.length === 0 ? [] : [{ service, scope, attributes }],
     );
