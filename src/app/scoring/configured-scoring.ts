@@ -114,7 +114,8 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
   const scoring = createScoring(
     {
       stores: shareLookups(stores),
-      readTrace: deps.readTrace,
+      readTrace: (data, options) =>
+        deps.readTrace(data, { readByShape: config.scoring.readByShape, ...options }),
       joiner: JOINER,
       log: deps.log,
       metrics: deps.metrics,
