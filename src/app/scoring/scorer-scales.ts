@@ -2,7 +2,6 @@ import { findPassLine, type Scale } from '../../domain/agreement/directed-score.
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { FindPassLine } from '../../labels/read-agreement.ts';
 import type { PreparedRule, PreparedScorer } from '../../scoring/select/rule.ts';
-import type { Scorer } from '../../evals/scorer.ts';
 import type { LabelStore } from '../../store/contracts/labels/label-store.ts';
 import type { Config } from '../config/index.ts';
 import { findScorerEntry, listConfiguredScorers } from './scorer-names.ts';
@@ -90,10 +89,7 @@ export function findBound(
 }
 
 /** Creates a prebuilt scorer that never asks its judge; undefined for one that cannot be created. */
-async function createUnasked(
-  entry: Found['entry'],
-  prebuilt: Found['prebuilt'],
-): Promise<Scorer | undefined> {
+async function createUnasked(entry: Found['entry'], prebuilt: Found['prebuilt']) {
   const made = prebuilt?.create({ judge: NO_JUDGE, options: entry?.options ?? {} });
   return made?.catch(() => undefined);
 }
