@@ -15,6 +15,7 @@ import { startBudgetAlerts } from './app/budgets/start-budget-alerts.ts';
 import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/scoring/judge-readings.ts';
 import { startAggregates } from './app/aggregates/start-aggregates.ts';
+import { createPassLineFinder } from './app/scoring/scorer-scales.ts';
 import { startLabels } from './app/labels/start-labels.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
 import { configurePurgeKind, leaveOutPurged, type PurgeAwareStore } from './app/jobs/purges.ts';
@@ -276,6 +277,7 @@ async function startScorer(
     purged,
     readTrace: createTurnReader(),
     log,
+    metrics,
     isStream: true,
   });
   const duties = startDuties(store.duties);
@@ -286,14 +288,12 @@ async function startScorer(
     member: randomUUID(),
     monotonicMs: () => performance.now(),
   });
-  const loop = createScoringLoop(scoring, { rules: kit.rules, ownership, catchUp: configureCatchUp(config) });
+  const { rules } = kit;
+  const catchUp = configureCatchUp(config);
+  const loop = createScoringLoop(scoring, { rules, ownership, catchUp });
   await loop.start();
-  const sessions = startSessionLoop(scoring, {
-    rules: kit.rules,
-    ownership,
-    settings: sessionSettings(config),
-    catchUp: configureCatchUp(config),
-  });
+  const settings = sessionSettings(config);
+  const sessions = startSessionLoop(scoring, { rules, ownership, settings, catchUp });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
   const { budget, judgeStock, judgeHealth, unpriced } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgeStock, unpriced }));
@@ -307,7 +307,7 @@ async function startScorer(
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     startJobs(config, store, { scoring, kit, log }),
     startAggregates(store, { duties, log }),
-    ...startLabels(store, { duties, log, metrics }),
+    ...startLabels(store, { duties, log, metrics, findPassLine: createPassLineFinder(config, kit.rules) }),
     startMonitors(groups, { store, duties, log, metrics }),
     startBudgetAlerts(config.alerts, { store, watch, budget, duties, log }),
     ...(await startAlerts(config, store, { duties, log, metrics })),

@@ -1,14 +1,7 @@
-import { isBelow, reaches } from '../domain/limits.ts';
+import { findBand } from '../domain/agreement/directed-score.ts';
 import type { ScoreLabel } from './scorer.ts';
 
 /** Finds the name of the band that contains a score; undefined when no band does. */
 export function findScoreLabel(score: number, labels: readonly ScoreLabel[]): string | undefined {
-  return labels.find((band) => isInBand(score, band))?.label;
-}
-
-function isInBand(score: number, band: ScoreLabel): boolean {
-  return (
-    (band.upTo === undefined || reaches(band.upTo, score)) &&
-    (band.below === undefined || isBelow(score, band.below))
-  );
+  return labels[findBand(score, labels)]?.label;
 }

@@ -1,5 +1,6 @@
-import { findPart, isPassingPart, isPassing } from '../domain/agreement/directed-score.ts';
-import { computeAgreement, countAnswers } from '../domain/agreement/kappa.ts';
+import { listPartLimits } from '../domain/agreement/directed-score.ts';
+import { reaches } from '../domain/limits.ts';
+import { computeAgreement, countAnswers, type AnswerPair } from '../domain/agreement/kappa.ts';
 import type { LabelAgreement } from '../domain/agreement/label-agreement.ts';
 import { correctShare } from '../domain/agreement/rogan-gladen.ts';
 import { computeWilsonInterval } from '../domain/agreement/wilson.ts';
@@ -11,26 +12,38 @@ export const MIN_LABELS = 50;
 /** Share without labels. */
 const UNKNOWN = { share: null, low: null, high: null } as const;
 
+/** Scores of a scorer, live ones or those of backfills. */
+export interface ScoreWeights {
+  /** Directed score from which they pass. */
+  readonly passLine: number;
+  /** Weights in each part of the directed range, between the limits of `listPartLimits`. */
+  readonly weights: readonly number[];
+}
+
 /**
  * Measures a scorer by the labels of people. A queue gives rare scores more labels than their share. So a label counts for sensitivity
  * and specificity as many times as there are scores in its part of the range for each label.
- * @param weights weights of all scores of the scorer in each part of the directed range
  */
-export function measureAgreement(pairs: readonly ScorePair[], weights: readonly number[]): LabelAgreement {
+export function measureAgreement(
+  pairs: readonly ScorePair[],
+  { passLine, weights }: ScoreWeights,
+): LabelAgreement {
   const confusion = countAnswers(pairs);
-  const labelled = weighLabels(pairs, weights);
+  const limits = listPartLimits(passLine);
+  const parts = weights.map((weight, part): Part => ({ weight, passes: part > limits.indexOf(passLine) }));
+  const labelled = weighLabels(pairs, parts, limits);
   const sensitivity = computeShare(
-    labelled.filter(({ passes }) => passes),
-    ({ isPassed }) => isPassed,
+    labelled.filter(({ rightPasses }) => rightPasses),
+    ({ leftPasses }) => leftPasses,
   );
   const specificity = computeShare(
-    labelled.filter(({ passes }) => !passes),
-    ({ isPassed }) => !isPassed,
+    labelled.filter(({ rightPasses }) => !rightPasses),
+    ({ leftPasses }) => !leftPasses,
   );
   const known = { sensitivity: sensitivity ?? UNKNOWN, specificity: specificity ?? UNKNOWN };
   const total = sum(weights);
-  const passRate = total > 0 ? sum(weights.filter((_, part) => isPassingPart(part))) / total : null;
-  const isMeasured = pairs.length >= MIN_LABELS && coversAnswers(pairs, weights);
+  const passRate = total > 0 ? sumWeights(parts.filter(({ passes }) => passes)) / total : null;
+  const isMeasured = pairs.length >= MIN_LABELS && coversAnswers(pairs, parts);
   return {
     ...computeAgreement(confusion),
     confusion,
@@ -48,36 +61,43 @@ export function measureAgreement(pairs: readonly ScorePair[], weights: readonly 
   };
 }
 
-/** Label with its weight. */
-interface WeighedLabel {
-  /** True: the scorer lets the target pass. */
-  readonly isPassed: boolean;
-  /** True: people let it pass. */
-  readonly passes: boolean;
+/** Part of the directed range. */
+interface Part {
+  /** Weight of the scores in it. */
   readonly weight: number;
+  /** True when these scores pass. */
+  readonly passes: boolean;
 }
 
+/** Label with its weight: the scorer is left, people are right. */
+type WeighedLabel = AnswerPair & { readonly weight: number };
+
 /** Weighs labels by the scores that they stand for. Parts without a label count for the other parts with the same answer. */
-function weighLabels(pairs: readonly ScorePair[], weights: readonly number[]): WeighedLabel[] {
-  const counts = weights.map((_, part) => pairs.filter(({ left }) => findPart(left) === part).length);
-  const ofAnswer = (isPassed: boolean, isWanted: (part: number) => boolean) =>
-    sum(weights.filter((_, part) => isPassingPart(part) === isPassed && isWanted(part)));
-  return pairs.map(({ left, right }) => {
-    const part = findPart(left);
-    const isPassed = isPassingPart(part);
-    const covered = ofAnswer(isPassed, (each) => (counts[each] ?? 0) > 0);
-    const scale = covered > 0 ? ofAnswer(isPassed, () => true) / covered : 0;
-    const weight = ((weights[part] ?? 0) * scale) / (counts[part] ?? 1);
-    return { isPassed, passes: isPassing(right), weight };
+function weighLabels(
+  pairs: readonly ScorePair[],
+  parts: readonly Part[],
+  limits: readonly number[],
+): WeighedLabel[] {
+  const places = pairs.map(({ left }) => limits.filter((limit) => reaches(left, limit)).length);
+  const counts = parts.map((_, part) => places.filter((place) => place === part).length);
+  return pairs.map(({ leftPasses, rightPasses }, index) => {
+    const part = places[index] ?? 0;
+    const alike = parts
+      .map((each, place) => ({ ...each, place }))
+      .filter(({ passes }) => passes === leftPasses);
+    const covered = sumWeights(alike.filter(({ place }) => (counts[place] ?? 0) > 0));
+    const scale = covered > 0 ? sumWeights(alike) / covered : 0;
+    const weight = ((parts[part]?.weight ?? 0) * scale) / (counts[part] ?? 1);
+    return { leftPasses, rightPasses, weight };
   });
 }
 
 /** Returns whether each answer that the scorer gives has a label. */
-function coversAnswers(pairs: readonly ScorePair[], weights: readonly number[]): boolean {
+function coversAnswers(pairs: readonly ScorePair[], parts: readonly Part[]): boolean {
   return [true, false].every(
-    (isPassed) =>
-      weights.every((weight, part) => weight === 0 || isPassingPart(part) !== isPassed) ||
-      pairs.some(({ left }) => isPassing(left) === isPassed),
+    (answer) =>
+      parts.every(({ weight, passes }) => weight === 0 || passes !== answer) ||
+      pairs.some(({ leftPasses }) => leftPasses === answer),
   );
 }
 
@@ -86,14 +106,18 @@ function coversAnswers(pairs: readonly ScorePair[], weights: readonly number[]):
  * Sampling, 1965); null without weight.
  */
 function computeShare(labels: readonly WeighedLabel[], isCounted: (label: WeighedLabel) => boolean) {
-  const total = sum(labels.map(({ weight }) => weight));
+  const total = sumWeights(labels);
   if (total <= 0) {
     return null;
   }
-  const counted = sum(labels.filter(isCounted).map(({ weight }) => weight));
+  const counted = sumWeights(labels.filter(isCounted));
   const observed = { share: counted / total, n: total ** 2 / sum(labels.map(({ weight }) => weight ** 2)) };
   const interval = computeWilsonInterval(observed);
   return interval && { ...observed, ...interval };
+}
+
+function sumWeights(weighed: readonly { readonly weight: number }[]): number {
+  return sum(weighed.map(({ weight }) => weight));
 }
 
 function sum(values: readonly number[]): number {

@@ -14,9 +14,13 @@ const MAX_PAIRS = 10_000;
 /** Most reviewers that are compared with each other: those with the most labels. */
 const MAX_REVIEWERS = 10;
 
+/** Finds the directed score from which the scores of a row pass. */
+export type FindPassLine = (row: string) => Promise<number>;
+
 interface AgreementStores {
   readonly labels: Pick<LabelStore, 'versions' | 'reviewers'>;
   readonly comparedScores: ComparedScoreStore;
+  readonly findPassLine: FindPassLine;
 }
 
 /** Range of runs. Times are Unix milliseconds. */
@@ -26,8 +30,8 @@ interface Range {
 }
 
 /** Reads the scores of a version, or of a reviewer, and those of people, on the same targets. */
-function readPairs(
-  comparedScores: ComparedScoreStore,
+async function readPairs(
+  { comparedScores, findPassLine }: Omit<AgreementStores, 'labels'>,
   { tenant, sinceMs, nowMs }: Range & Pick<LabelledScorer, 'tenant'>,
   {
     scorer,
@@ -40,12 +44,13 @@ function readPairs(
     readonly right?: { readonly fingerprint?: string };
   },
 ): Promise<ScorePair[]> {
+  const terms = { scorer, higherIsBetter, passLine: await findPassLine(scorer) };
   return comparedScores.pairs({
     tenant,
     fromMs: sinceMs,
     toMs: nowMs,
-    left: { scorer, higherIsBetter, ...left },
-    right: { scorer, higherIsBetter, isHuman: true, ...right },
+    left: { ...terms, ...left },
+    right: { ...terms, isHuman: true, ...right },
     limit: MAX_PAIRS,
   });
 }
@@ -73,27 +78,29 @@ export async function readAgreement(
 }
 
 async function readRowAgreement(
-  { labels, comparedScores }: AgreementStores,
+  stores: AgreementStores,
   query: LabelledScorer & Range,
 ): Promise<AgreementReading> {
+  const { labels, findPassLine } = stores;
   const { scorer } = query;
+  const passLine = await findPassLine(scorer);
   const [versions, reviewers] = await Promise.all([
-    labels.versions(query),
+    labels.versions({ ...query, passLine }),
     labels.reviewers({ ...query, limit: MAX_REVIEWERS }),
   ]);
   const higherIsBetter = versions[0]?.higherIsBetter ?? true;
   const measured: VersionAgreement[] = [];
   for (const { weights, ...version } of reviewers.length === 0 ? [] : versions) {
     const left = { fingerprint: version.fingerprint, isHuman: false };
-    const pairs = await readPairs(comparedScores, query, { scorer, higherIsBetter, left });
+    const pairs = await readPairs(stores, query, { scorer, higherIsBetter, left });
     if (pairs.length > 0) {
-      measured.push({ scorer, ...version, ...measureAgreement(pairs, weights) });
+      measured.push({ scorer, ...version, ...measureAgreement(pairs, { passLine, weights }) });
     }
   }
   const compared: ReviewerAgreement[] = [];
   for (const [index, left] of reviewers.entries()) {
     for (const right of reviewers.slice(index + 1)) {
-      const pairs = await readPairs(comparedScores, query, {
+      const pairs = await readPairs(stores, query, {
         scorer,
         higherIsBetter,
         left: { fingerprint: left.fingerprint, isHuman: true },
@@ -120,17 +127,14 @@ export type VersionKappa = Pick<LabelledVersion, 'scorer' | 'scorerVersion' | 'f
 export async function readKappas(
   {
     labels,
-    comparedScores,
-  }: {
-    readonly labels: Pick<LabelStore, 'labelledVersions'>;
-    readonly comparedScores: ComparedScoreStore;
-  },
+    ...stores
+  }: Omit<AgreementStores, 'labels'> & { readonly labels: Pick<LabelStore, 'labelledVersions'> },
   { limit, ...range }: Range & { readonly limit: number },
 ): Promise<VersionKappa[]> {
   const kappas: VersionKappa[] = [];
   for (const version of await labels.labelledVersions({ sinceMs: range.sinceMs, limit })) {
     const { scorer, scorerVersion, fingerprint } = version;
-    const pairs = await readPairs(comparedScores, range, {
+    const pairs = await readPairs(stores, range, {
       ...version,
       left: { fingerprint, isHuman: false },
     });

@@ -1,5 +1,6 @@
 import { ConfigError } from '../domain/errors.ts';
-import type { Scorer } from '../evals/scorer.ts';
+import { findScoreLabel } from '../evals/score-label.ts';
+import type { NamedScore, Scorer, ScorerMetadata } from '../evals/scorer.ts';
 import { findOptionFault, type OptionRule } from './prebuilt/shared/checked-options.ts';
 
 /** Judge and options of a scorer's entry. */
@@ -17,6 +18,9 @@ export interface DefinedOption extends OptionRule {
   readonly needed?: string;
 }
 
+/** What a score row of a scorer that writes several declares. */
+export type RowFacts = Pick<ScorerMetadata, 'higherIsBetter' | 'range' | 'labels'>;
+
 /** A scorer as its own folder defines it. Its code is loaded by `create`. */
 export interface ScorerParts {
   /** Name in rules. */
@@ -24,6 +28,8 @@ export interface ScorerParts {
   readonly needsJudge: boolean;
   /** Names of its score rows, for a scorer that writes several. */
   readonly rows?: readonly string[];
+  /** What these rows declare, by name; a row that is absent declares nothing before it is scored. */
+  readonly rowFacts?: Readonly<Record<string, RowFacts>>;
   /** True for a scorer that compares a run with the past of its agent, and measures what the run took. */
   readonly readsPast?: boolean;
   /** Completes "Measures …" in the documentation. */
@@ -53,6 +59,17 @@ export function defineScorer(parts: ScorerParts): ScorerDefinition {
       return parts.create(spec);
     },
   };
+}
+
+/** Builds a score of a row with what the row declares. */
+export function buildRowScore<Rows extends Readonly<Record<string, RowFacts>>>(
+  rows: Rows,
+  name: keyof Rows & string,
+  score: number,
+): NamedScore {
+  const { higherIsBetter, range, labels } = rows[name] as RowFacts;
+  const label = findScoreLabel(score, labels) ?? '';
+  return { name, score, label, higherIsBetter: higherIsBetter ?? true, ...(range === null ? {} : { range }) };
 }
 
 function findMissing({ name, options }: ScorerParts, given: ScorerSpec['options']): string | undefined {

@@ -170,7 +170,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     cookieKeys: createCookieKeyStore(database),
     reopenTraces: (keys, sinceMs) => reopenTraces(database, keys, sinceMs),
     listTraces: (filter) => listTraces(database, filter, listing),
-    scorerNames: () => readScorerNames(database),
+    scorerNames: (tenant) => readScorerNames(database, tenant),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     unknownWords: async () => source?.unknownWords() ?? [],
     watchSource: async () => source?.watch(),

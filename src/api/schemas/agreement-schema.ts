@@ -22,7 +22,7 @@ export const Confusion = z
     rightPasses: z.number().describe('Only the right side passes.'),
     bothFail: z.number(),
   })
-  .describe('A score passes when it is in the better half of its range.');
+  .describe('A score passes when it is not in the worst label of its scorer; without labels, from `failBelow` of the scorer on, else in the better half of its range.');
 
 /** Schema of the parameters of the agreement. */
 export const AgreementQuery = z.strictObject({

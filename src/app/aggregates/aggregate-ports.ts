@@ -15,6 +15,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
@@ -22,6 +23,7 @@ import { formatSummary } from '../../outbound/alerts/alert-text.ts';
 import type { SummaryQuery, SummaryRow, SumsRow } from '../../store/contracts/aggregates/aggregate-reads.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
+import { openCurrentReads, type CurrentReads } from './refresh-aggregates.ts';
 import { compareScores } from './compare-scores.ts';
 import { findMonitorMean, type FacetValues } from './monitor-baselines.ts';
 
@@ -43,38 +45,42 @@ export interface AggregateTerms {
   readonly tenant: string | undefined;
   /** Reads the states of monitors of the tenant. */
   readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
+  readonly findPassLine: FindPassLine;
   /** Counts the eligible and the scored targets of each scorer, with their last span since a time. */
   readonly countEligible: (sinceMs: number) => Promise<ReadonlyMap<string, DecidedTargets>>;
 }
 
 /** Creates the numbers of scores for the callers of a tenant, or of all. */
 export function createAggregatePorts(terms: AggregateTerms): AggregatePorts {
-  const { store, tenant } = terms;
+  const { store, tenant, findPassLine } = terms;
   return {
     series: (request) => readSeries(terms, request),
     distribution: async ({ scorer, reference, ...request }) => {
-      const scorers = await findRows(terms, scorer);
+      const reads = await openCurrentReads(store, tenant);
+      const scorers = await findRows(terms, reads, scorer);
       const [current, earlier] = await Promise.all([
-        store.aggregateReads.histogram({ ...request, tenant, scorers }),
-        store.aggregateReads.histogram({ ...request, tenant, scorers, ...reference }),
+        reads.histogram({ ...request, tenant, scorers }),
+        reads.histogram({ ...request, tenant, scorers, ...reference }),
       ]);
       return { current, reference: earlier };
     },
     overview: (request) => readOverview(terms, request),
     compare: async ({ left, right, ...request }) => {
-      await Promise.all([findRows(terms, left.scorer), findRows(terms, right.scorer)]);
-      return compareScores(store, { ...request, tenant, left, right });
+      const reads = await openCurrentReads(store, tenant);
+      await Promise.all([findRows(terms, reads, left.scorer), findRows(terms, reads, right.scorer)]);
+      const { comparedScores } = store;
+      return compareScores({ reads, comparedScores, findPassLine }, { ...request, tenant, left, right });
     },
   };
 }
 
 /** Names the score rows of a scorer. Throws a `NotFoundError` for a name that is neither configured nor stored. */
-async function findRows({ config, store, tenant }: AggregateTerms, name: string): Promise<string[]> {
+async function findRows({ config }: AggregateTerms, reads: CurrentReads, name: string): Promise<string[]> {
   const configured = new Set([
     ...PREBUILT_SCORERS.map((scorer) => scorer.name),
     ...Object.keys(config.scorers),
   ]);
-  const stored = await store.aggregateReads.scorerNames(tenant);
+  const stored = await reads.scorerNames();
   if (!configured.has(name) && !stored.includes(name)) {
     const meant = nearest(name, [...configured, ...stored]);
     throw new NotFoundError(
@@ -89,16 +95,19 @@ async function findRows({ config, store, tenant }: AggregateTerms, name: string)
 async function readSeries(terms: AggregateTerms, request: SeriesRequest): Promise<SeriesReading> {
   const { store, tenant } = terms;
   const { scorer, bucketMs, by, ...filter } = request;
-  const scorers = await findRows(terms, scorer);
-  const base: SummaryQuery = { ...filter, tenant, scorers, by: [] };
-  const top = by.length === 0 ? undefined : await store.aggregateReads.topGroups({ ...base, by }, MAX_GROUPS);
+  const reads = await openCurrentReads(store, tenant);
+  const scorers = await findRows(terms, reads, scorer);
+  const lines = scorers.map(async (row) => [row, await terms.findPassLine(row)] as const);
+  const passLines = new Map(await Promise.all(lines));
+  const base: SummaryQuery = { ...filter, tenant, scorers, passLines, by: [] };
+  const top = by.length === 0 ? undefined : await reads.topGroups({ ...base, by }, MAX_GROUPS);
   const split: SummaryQuery = { ...base, by, groups: top?.groups };
   const history = baselineRange(filter.fromMs);
   const [points, groups, earlier, earlierTotals, statuses, incidents, markers] = await Promise.all([
-    store.aggregateReads.summarise({ ...split, bucketMs }),
-    store.aggregateReads.summarise(split),
-    store.aggregateReads.summarise({ ...split, ...history }),
-    by.length === 0 ? undefined : store.aggregateReads.summarise({ ...base, ...history }),
+    reads.summarise({ ...split, bucketMs }),
+    reads.summarise(split),
+    reads.summarise({ ...split, ...history }),
+    by.length === 0 ? undefined : reads.summarise({ ...base, ...history }),
     terms.readStatuses(MAX_ROWS),
     readIncidents(terms, { scorers, ...filter }),
     store.markers.list({ tenant, sinceMs: filter.fromMs }, { limit: MAX_ROWS }),
@@ -129,6 +138,7 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest): Promis
         (filter.agent === undefined || agent === '' || filter.agent.includes(agent)),
     ),
     incidents,
+    behindSeconds: reads.behindSeconds,
   };
 }
 
@@ -233,10 +243,11 @@ async function readOverview(
 ): Promise<OverviewReadings> {
   const { store, tenant } = terms;
   const base: SummaryQuery = { ...filter, tenant, by: [] };
+  const reads = await openCurrentReads(store, tenant);
   const [points, totals, earlier, statuses, open, decided] = await Promise.all([
-    store.aggregateReads.sum({ ...base, bucketMs }),
-    store.aggregateReads.sum(base),
-    store.aggregateReads.summarise({ ...base, ...baselineRange(filter.fromMs) }),
+    reads.sum({ ...base, bucketMs }),
+    reads.sum(base),
+    reads.summarise({ ...base, ...baselineRange(filter.fromMs) }),
     terms.readStatuses(MAX_ROWS),
     readOpen(store, tenant),
     // Decisions are counted for all traffic of a day: they have no facets.
@@ -264,5 +275,6 @@ async function readOverview(
       incident: open.scores.find((each) => each.scorer === scorer) ?? null,
     };
   });
-  return { scorers, incidents: open.scores, budgets: open.budgets };
+  const { behindSeconds } = reads;
+  return { scorers, incidents: open.scores, budgets: open.budgets, behindSeconds };
 }

@@ -3,12 +3,12 @@ import type {
   CompareReading,
   ScoresRequest,
 } from '../../api/resources/aggregates/aggregate-ports.ts';
-import { isPassing } from '../../domain/agreement/directed-score.ts';
 import { computeAgreement, countAnswers } from '../../domain/agreement/kappa.ts';
 import { computeSpearman } from '../../domain/agreement/spearman.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import type { AggregateReads, SummaryQuery } from '../../store/contracts/aggregates/aggregate-reads.ts';
 import type { ComparedScores } from '../../store/contracts/aggregates/compared-scores.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
 /** Most scores of a side that are compared: the newest ones. */
@@ -26,21 +26,27 @@ type CompareRequest = Omit<ScoresRequest, 'source'> & {
   readonly right: ComparedSide;
 };
 
+interface CompareStores extends Pick<Store, 'comparedScores'> {
+  readonly reads: Pick<AggregateReads, 'sum'>;
+  readonly findPassLine: FindPassLine;
+}
+
 /** Compares the scores that two sides gave to the same targets: the newest ones, when there are many. */
 export async function compareScores(
-  { aggregateReads, comparedScores }: Pick<Store, 'aggregateReads' | 'comparedScores'>,
+  stores: CompareStores,
   { left, right, ...request }: CompareRequest,
 ): Promise<CompareReading> {
+  const { reads, comparedScores } = stores;
   const sides = [left, right];
   // People's scores are few and limit what is read of the others.
   const limiting = sides.some(({ isHuman }) => isHuman) ? sides.filter(({ isHuman }) => isHuman) : sides;
-  const starts = await Promise.all(limiting.map((side) => findStart(aggregateReads, request, side)));
+  const starts = await Promise.all(limiting.map((side) => findStart(reads, request, side)));
   const fromMs = Math.max(request.fromMs, ...starts);
   const pairs = await comparedScores.pairs({
     ...request,
     fromMs,
-    left: await withDirection(aggregateReads, request, left),
-    right: await withDirection(aggregateReads, request, right),
+    left: await addScale(stores, request, left),
+    right: await addScale(stores, request, right),
     limit: MAX_COMPARED,
   });
   const confusion = countAnswers(pairs);
@@ -50,7 +56,7 @@ export async function compareScores(
     confusion,
     spearman: computeSpearman(pairs.map((pair) => [pair.left, pair.right])),
     disagreements: pairs
-      .filter((pair) => isPassing(pair.left) !== isPassing(pair.right))
+      .filter((pair) => pair.leftPasses !== pair.rightPasses)
       .slice(0, MAX_DISAGREEMENTS)
       .map(({ traceId }) => traceId),
   };
@@ -58,7 +64,7 @@ export async function compareScores(
 
 /** Finds the time from which a side has no more scores than are compared, or has one bucket. */
 async function findStart(
-  reads: AggregateReads,
+  reads: CompareStores['reads'],
   request: Omit<CompareRequest, 'left' | 'right'>,
   { scorer, fingerprint, isHuman }: ComparedSide,
 ): Promise<number> {
@@ -82,14 +88,15 @@ async function findStart(
   return request.fromMs;
 }
 
-/** Adds the direction of scores that have none: people score on the scale of the scorer of that name. */
-async function withDirection(
-  reads: AggregateReads,
+/** Adds the pass line, and the direction of scores that have none: people score on the scale of the scorer of that name. */
+async function addScale(
+  { reads, findPassLine }: CompareStores,
   { tenant, fromMs, toMs }: Omit<CompareRequest, 'left' | 'right'>,
   side: ComparedSide,
 ): Promise<ComparedScores> {
+  const passLine = await findPassLine(side.scorer);
   if (!side.isHuman) {
-    return { ...side, higherIsBetter: true };
+    return { ...side, passLine, higherIsBetter: true };
   }
   const [scale] = await reads.sum({
     tenant,
@@ -99,5 +106,5 @@ async function withDirection(
     source: 'live',
     by: [],
   });
-  return { ...side, higherIsBetter: scale?.higherIsBetter ?? true };
+  return { ...side, passLine, higherIsBetter: scale?.higherIsBetter ?? true };
 }

@@ -1,6 +1,8 @@
 import { DAY_MS } from '../../domain/durations.ts';
 import { StoreRejectedError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { AggregateFilter, AggregateReads } from '../../store/contracts/aggregates/aggregate-reads.ts';
+import type { Store } from '../../store/contracts/store.ts';
 import type { AggregateStore, TouchedHour } from '../../store/contracts/aggregates/aggregates.ts';
 
 /**
@@ -41,12 +43,61 @@ export async function refreshAggregates(
   onRefused = throwRefusal,
 ): Promise<number> {
   const nowMs = await store.nowMs();
-  const doneMs = await store.doneUntil();
-  const hours =
-    doneMs === null ? await store.allHours() : await store.touchedSince(Math.min(doneMs, nowMs) - OVERLAP_MS);
+  const { hours } = await listPending(store, nowMs);
   await computeAll(store, hours, onRefused, signal);
   await store.markDone(nowMs);
   return hours.length;
+}
+
+/** Lists the hours that the next pass computes, and since when their scores were written. */
+async function listPending(store: AggregateStore, nowMs: number) {
+  const doneMs = await store.doneUntil();
+  const sinceMs = doneMs === null ? 0 : Math.min(doneMs, nowMs) - OVERLAP_MS;
+  const hours = await (doneMs === null ? store.allHours() : store.touchedSince(sinceMs));
+  return { doneMs: doneMs ?? 0, sinceMs, hours };
+}
+
+/** Reads of the aggregates with all stored scores. */
+export interface CurrentReads extends Pick<AggregateReads, 'sum' | 'summarise' | 'topGroups' | 'histogram'> {
+  /** Age of the oldest score that the aggregates lack, seconds. */
+  readonly behindSeconds: number;
+  scorerNames(): Promise<string[]>;
+}
+
+/**
+ * Opens the reads of the aggregates of a tenant, or of all. What the next pass computes is read from the scores: that pass may be under
+ * way, stopped in the middle, or begin late. The newest hours are read so, as far as one computation goes.
+ */
+export async function openCurrentReads(
+  { aggregates, aggregateReads }: Pick<Store, 'aggregates' | 'aggregateReads'>,
+  tenant: string | undefined,
+): Promise<CurrentReads> {
+  const nowMs = await aggregates.nowMs();
+  const { doneMs, sinceMs, hours } = await listPending(aggregates, nowMs);
+  const pending = hours.filter((hour) => tenant === undefined || hour.tenant === tenant);
+  const [firstMs, rowsOfDays] =
+    pending.length === 0
+      ? [null, new Map<number, number>()]
+      : await Promise.all([aggregateReads.firstWrittenSince(doneMs), aggregateReads.rowsByDay(tenant)]);
+  const lacking = takeNewest(pending, rowsOfDays);
+  const complete = <Filter extends AggregateFilter>(filter: Filter): Filter => ({ ...filter, lacking });
+  return {
+    behindSeconds: firstMs === null ? 0 : Math.max(0, Math.ceil((nowMs - firstMs) / 1_000)),
+    scorerNames: () => aggregateReads.scorerNames(tenant, sinceMs),
+    sum: (query) => aggregateReads.sum(complete(query)),
+    summarise: (query) => aggregateReads.summarise(complete(query)),
+    topGroups: (query, limit) => aggregateReads.topGroups(complete(query), limit),
+    histogram: (filter) => aggregateReads.histogram(complete(filter)),
+  };
+}
+
+/** Takes the newest hours, as long as the scores of their days are few. A score is at most a day older than its run, by clocks that differ. */
+function takeNewest(hours: readonly TouchedHour[], rowsOfDays: ReadonlyMap<number, number>): TouchedHour[] {
+  const countSince = (fromMs: number) =>
+    [...rowsOfDays].reduce((sum, [dayMs, rows]) => (dayMs > fromMs - 2 * DAY_MS ? sum + rows : sum), 0);
+  const newest = hours.toSorted((a, b) => b.hourMs - a.hourMs).slice(0, MAX_HOURS);
+  const end = newest.findIndex(({ hourMs }) => countSince(hourMs) > MAX_ROWS);
+  return end === -1 ? newest : newest.slice(0, end);
 }
 
 /** Computes all aggregates anew. Returns the number of hours. */
@@ -68,7 +119,8 @@ async function computeAll(
   onRefused: OnRefusedHour,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (const part of splitHours(hours)) {
+  // The newest hours are what people look at.
+  for (const part of [...splitHours(hours)].toReversed()) {
     signal?.throwIfAborted();
     await computePart(store, part, onRefused);
   }

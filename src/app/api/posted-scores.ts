@@ -4,12 +4,18 @@ import type { Scale } from '../../domain/agreement/directed-score.ts';
 import { computeAuthorFingerprint, computeScoreId } from '../../domain/identity.ts';
 import { describeOutside, type Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
 import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
 import { configureCatchUp } from '../scoring/configured-scoring.ts';
-import { createScaleReader, fillScale, type ReadScales } from '../scoring/scorer-scales.ts';
+import {
+  createPassLineFinder,
+  createScaleReader,
+  fillScale,
+  type ReadScales,
+} from '../scoring/scorer-scales.ts';
 import { pathsOf, rejectFaults, type PathOf, type PostedFault } from './posted-faults.ts';
 import { readPostedRuns } from './posted-runs.ts';
 import { findTenants } from './posted-tenants.ts';
@@ -31,12 +37,17 @@ export interface GivenScore extends PostedScore {
 /** Creates the needs of posts for a configuration. */
 export function createPostDeps<S extends PostDeps['store']>(
   config: Config,
-  { store, purged }: { readonly store: S; readonly purged: PurgedTraces },
-): PostDeps & { readonly store: S } {
+  {
+    store,
+    purged,
+    findPassLine = createPassLineFinder(config),
+  }: { readonly store: S; readonly purged: PurgedTraces; readonly findPassLine?: FindPassLine },
+): PostDeps & { readonly store: S; readonly findPassLine: FindPassLine } {
   return {
     store,
     purged,
     readScales: createScaleReader(config, store.labels),
+    findPassLine,
     reopenMs: configureCatchUp(config).maxAgeMs,
   };
 }

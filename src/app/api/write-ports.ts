@@ -1,6 +1,7 @@
 import type { AuditedWrite, WritePorts } from '../../api/access/write-ports.ts';
 import type { Caller } from '../../api/api-env.ts';
 import { NotFoundError } from '../../domain/errors.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';
@@ -28,6 +29,8 @@ export interface WriteParts {
   readonly purged?: PurgedTraces;
   /** Default: no scorers. */
   readonly onDemand?: ScoringOnDemand;
+  /** Default: without the labels of modules. */
+  readonly findPassLine?: FindPassLine;
   /** Aborted when the process stops. Default: never. */
   readonly stopping?: AbortSignal;
 }
@@ -44,12 +47,16 @@ const NO_SCORING: ScoringOnDemand = {
  */
 export function createWriteOpener(
   config: Config,
-  { store, purged = NOTHING_PURGED, onDemand = NO_SCORING }: WriteParts,
+  { store, purged = NOTHING_PURGED, onDemand = NO_SCORING, findPassLine }: WriteParts,
   rules: readonly KeyedRule[],
 ): OpenWrites {
   const { alerts, markers, monitorView, spans } = store;
   const recordWrite = createWriteRecorder(store.audit, loadPurgeKey(config.store));
-  const posting = createPostDeps(config, { store, purged });
+  const posting = createPostDeps(config, {
+    store,
+    purged,
+    ...(findPassLine === undefined ? {} : { findPassLine }),
+  });
   return async (caller, write) => {
     const { tenant } = caller;
     await recordWrite(caller, write);

@@ -2,7 +2,7 @@ import type { Caller } from '../../api/api-env.ts';
 import type { LabelPorts, LabelQueueView } from '../../api/resources/label-ports.ts';
 import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
-import { readAgreement } from '../../labels/read-agreement.ts';
+import { readAgreement, type FindPassLine } from '../../labels/read-agreement.ts';
 import { readQueue } from '../../labels/read-queue.ts';
 import { listTargets, MAX_MODEL_CALLS } from '../../scoring/select/targets.ts';
 import type { LabelTarget } from '../../store/contracts/labels/label-store.ts';
@@ -22,7 +22,7 @@ const readTrace = createTurnReader();
 export function createLabelPorts(
   config: Config,
   store: Pick<Store, 'labels' | 'comparedScores' | 'scorerNames' | 'spans'>,
-  caller: Caller,
+  { findPassLine, ...caller }: Caller & { readonly findPassLine: FindPassLine },
 ): LabelPorts {
   return {
     queue: async ({ reviewer = nameAuthor(caller), ...request }) => {
@@ -35,8 +35,11 @@ export function createLabelPorts(
       return { reviewer, ...counts, items: await readItems(store, targets) };
     },
     agreement: async ({ scorer, ...range }) => {
-      const rows = await readRowNames(config, store);
-      return readAgreement(store, { ...range, scorers: rows.of(scorer), tenant: caller.tenant });
+      const rows = await readRowNames(config, store, caller.tenant);
+      return readAgreement(
+        { ...store, findPassLine },
+        { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
+      );
     },
   };
 }

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../domain/durations.ts';
-import { readKappas, type VersionKappa } from '../../labels/read-agreement.ts';
+import { readKappas, type FindPassLine, type VersionKappa } from '../../labels/read-agreement.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import { type DutyDeps, startRepeatedDuty } from '../repeat-duty.ts';
@@ -29,7 +29,11 @@ const FINGERPRINT_DIGITS = 8;
  */
 export function startLabelAgreement(
   { labels, comparedScores, spans }: Pick<Store, 'labels' | 'comparedScores' | 'spans'>,
-  { metrics, ...deps }: DutyDeps & { readonly metrics: Metrics },
+  {
+    metrics,
+    findPassLine,
+    ...deps
+  }: DutyDeps & { readonly metrics: Metrics; readonly findPassLine: FindPassLine },
 ): StartedPart {
   let kappas: readonly VersionKappa[] = [];
   let restUntilMs = 0;
@@ -40,7 +44,7 @@ export function startLabelAgreement(
     }
     const nowMs = await spans.nowMs();
     kappas = await readKappas(
-      { labels, comparedScores },
+      { labels, comparedScores, findPassLine },
       { sinceMs: nowMs - RANGE_MS, nowMs, limit: MAX_VERSIONS },
     );
     const tookMs = performance.now() - startedMs;

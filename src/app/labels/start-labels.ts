@@ -1,3 +1,4 @@
+import type { FindPassLine } from '../../labels/read-agreement.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { startPostedJoins } from '../api/start-posted-joins.ts';
@@ -8,7 +9,11 @@ import { startLabelAgreement } from './start-label-agreement.ts';
 /** Starts what a scorer process does for the scores of people and programs. */
 export function startLabels(
   store: Store,
-  { metrics, ...deps }: DutyDeps & { readonly metrics: Metrics },
+  {
+    metrics,
+    findPassLine,
+    ...deps
+  }: DutyDeps & { readonly metrics: Metrics; readonly findPassLine: FindPassLine },
 ): StartedPart[] {
-  return [startPostedJoins(store, deps), startLabelAgreement(store, { ...deps, metrics })];
+  return [startPostedJoins(store, deps), startLabelAgreement(store, { ...deps, metrics, findPassLine })];
 }

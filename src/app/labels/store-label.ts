@@ -4,6 +4,7 @@ import { directScore, isPassing } from '../../domain/agreement/directed-score.ts
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
 import type { ListStore } from '../../store/contracts/lists.ts';
 import { pathsOf } from '../api/posted-faults.ts';
 import { findTenants } from '../api/posted-tenants.ts';
@@ -13,7 +14,10 @@ import { nameAuthor, postScores, type PostDeps } from '../api/posted-scores.ts';
 const MAX_SCORES = 500;
 
 /** Stores that a label needs. */
-export type LabelDeps = PostDeps & { readonly store: PostDeps['store'] & { readonly lists: ListStore } };
+export type LabelDeps = PostDeps & {
+  readonly store: PostDeps['store'] & { readonly lists: ListStore };
+  readonly findPassLine: FindPassLine;
+};
 
 /**
  * Stores a label as a score of a person, and returns the scores of the scorer on the same target. Throws an `InvalidInputError` for a
@@ -27,7 +31,9 @@ export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLa
   const score = typeof answer === 'number' ? answer : findEnd(given.scorer, newest, answer);
   const row = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
   const [scoreId = ''] = await postScores(deps, { ...caller, tenant }, { ...row, scale: newest });
-  return { scoreId, reviewer, score, agrees: newest === undefined ? null : isAgreed(score, newest), scores };
+  const passLine = await deps.findPassLine(given.scorer);
+  const agrees = newest === undefined ? null : isAgreed(score, newest, passLine);
+  return { scoreId, reviewer, score, agrees, scores };
 }
 
 /** Reads the scores of the scorer on a target, the last scored first. */
@@ -69,6 +75,9 @@ function findEnd(scorer: string, score: Score | undefined, passes: boolean): num
   return passes === higherIsBetter ? scoreMax : scoreMin;
 }
 
-function isAgreed(label: number, score: Score): boolean {
-  return isPassing(directScore(label, score)) === isPassing(directScore(score.score, score));
+function isAgreed(label: number, score: Score, passLine: number): boolean {
+  const [byPerson, byScorer] = [label, score.score].map((each) =>
+    isPassing(directScore(each, score), passLine),
+  );
+  return byPerson === byScorer;
 }

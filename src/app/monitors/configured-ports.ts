@@ -9,6 +9,7 @@ import { createBackfillPorts } from '../api/backfill-requests.ts';
 import { findJob } from '../api/purge-requests.ts';
 import { createWriteOpener, type WriteParts } from '../api/write-ports.ts';
 import { createReadPorts, type ProcessReads } from '../reads/read-ports.ts';
+import { createPassLineFinder } from '../scoring/scorer-scales.ts';
 import { compareDeploys } from './compare-deploys.ts';
 import { configuredMonitors, createStandings, keyedRules } from './configured-monitors.ts';
 import { ALL_TENANTS } from '../../monitors/mute.ts';
@@ -31,7 +32,8 @@ export async function configuredPorts(
   const { alerts, markers, spans } = store;
   const { runRules } = ofProcess;
   const { stopping = new AbortController().signal } = writes;
-  const openWrites = createWriteOpener(config, writes, rules);
+  const findPassLine = createPassLineFinder(config, runRules);
+  const openWrites = createWriteOpener(config, { ...writes, findPassLine }, rules);
   const readPorts = createReadPorts(config, store, ofProcess);
   return ({ name, tenant }) => ({
     nowMs: () => spans.nowMs(),
@@ -57,6 +59,7 @@ export async function configuredPorts(
       config,
       store,
       tenant,
+      findPassLine,
       readStatuses: (limit) => standings.read({ tenant }, limit),
       countEligible: async (sinceMs) => {
         const { rows } = await countDecided(store, { sinceMs, tenant }, runRules);
@@ -64,7 +67,7 @@ export async function configuredPorts(
         return new Map(lines.map(({ scorer = '', eligible, scored }) => [scorer, { eligible, scored }]));
       },
     }),
-    labels: createLabelPorts(config, store, { name, tenant }),
+    labels: createLabelPorts(config, store, { name, tenant, findPassLine }),
     coverage: (request) => countCoverage(store, { ...request, tenant }, runRules),
     backfills: createBackfillPorts(store.jobs, { tenant }, stopping),
     findJob: (id) => findJob(config, store, { name, tenant }, id),

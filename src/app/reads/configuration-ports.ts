@@ -10,7 +10,7 @@ import { countCoverage } from '../aggregates/count-coverage.ts';
 import { createBudgetWatch } from '../budgets/budget-watch.ts';
 import type { Config } from '../config/index.ts';
 import { findScorerEntry, listConfiguredScorers } from '../scoring/scorer-names.ts';
-import { declareScale } from '../scoring/scorer-scales.ts';
+import { declareScale, findBound } from '../scoring/scorer-scales.ts';
 
 /** Configuration of this process, and what it knows only when it scores. */
 export interface ConfigurationSource {
@@ -30,7 +30,7 @@ export function createConfigurationPorts(
   return {
     scorers: async () => {
       const versions = await store.ruleVersions.list();
-      const stored = await store.scorerNames();
+      const stored = await store.scorerNames(tenant);
       return listScorerNames(config).map((name) => viewScorer(name, { config, runRules, versions, stored }));
     },
     rules: async () => {
@@ -43,7 +43,7 @@ export function createConfigurationPorts(
         const eligible = counted.filter(({ status }) => status !== 'filtered');
         const prepared = runRules?.find(({ name }) => name === rule.name);
         return {
-          rule,
+          rule: tenant === undefined ? rule : hideAttributeValues(rule),
           version: prepared === undefined ? findNewest(own)?.version : computeRuleVersion(prepared),
           versions: own.toSorted((a, b) => b.activeFromMs - a.activeFromMs),
           sinceMs,
@@ -68,6 +68,23 @@ export function createConfigurationPorts(
       };
     },
   };
+}
+
+/** Leaves out the values of attributes in the conditions of a rule: they may name customers of other tenants. */
+function hideAttributeValues(rule: Config['rules'][number]): Config['rules'][number] {
+  const hide = <C extends { readonly attributes?: Record<string, string[]> | undefined }>(
+    conditions: C,
+  ): C => {
+    const keys = Object.keys(conditions.attributes ?? {});
+    return keys.length === 0
+      ? conditions
+      : { ...conditions, attributes: Object.fromEntries(keys.map((key) => [key, []])) };
+  };
+  const { where } = rule;
+  if (where === undefined) {
+    return rule;
+  }
+  return { ...rule, where: { ...hide(where), ...(where.not === undefined ? {} : { not: hide(where.not) }) } };
 }
 
 /** Lists the scorers that rules name or that have an entry. */
@@ -108,10 +125,6 @@ function viewBound(entry: Config['scorers'][string] | undefined, bound: Prepared
     fingerprint: bound?.fingerprint ?? null,
     ...declareScale(entry, bound?.scorer),
   };
-}
-
-function findBound(name: string, rules: readonly PreparedRule[] | undefined): PreparedScorer | undefined {
-  return rules?.flatMap(({ scorers }) => scorers).find((scorer) => scorer.name === name);
 }
 
 /** Returns the judge that a scorer asks: `provider/model`; undefined for none, and for one that a module keeps to itself. */

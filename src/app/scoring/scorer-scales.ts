@@ -1,7 +1,10 @@
-import type { Scale } from '../../domain/agreement/directed-score.ts';
+import { findPassLine, type Scale } from '../../domain/agreement/directed-score.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
+import type { PreparedRule, PreparedScorer } from '../../scoring/select/rule.ts';
 import type { LabelStore } from '../../store/contracts/labels/label-store.ts';
 import type { Config } from '../config/index.ts';
-import { findScorerEntry } from './scorer-names.ts';
+import { findScorerEntry, listConfiguredScorers } from './scorer-names.ts';
 
 /** Reads the scales of score rows by their names, as some tenants have them. A name without a known scale is absent. */
 export type ReadScales = (
@@ -54,8 +57,41 @@ type Found = ReturnType<typeof findScorerEntry>;
 
 /** A scorer that cannot be created has no scale of its own. */
 async function readScale(entry: Found['entry'], prebuilt: Found['prebuilt']): Promise<Scale> {
+  return declareScale(entry, await createUnasked(entry, prebuilt));
+}
+
+/** Creates the search for pass lines. The labels of a module are known where its rules run: `runRules`. */
+export function createPassLineFinder(config: Config, runRules?: readonly PreparedRule[]): FindPassLine {
+  const configured = listConfiguredScorers(config);
+  const lines = new Map<string, Promise<number>>();
+  const find = async (row: string): Promise<number> => {
+    const name = findRowScorer(row, configured) ?? row;
+    const { entry, prebuilt } = findScorerEntry(name, config);
+    const scorer =
+      name === row
+        ? (findBound(name, runRules)?.scorer ?? (await createUnasked(entry, prebuilt)))
+        : prebuilt?.rowFacts?.[row.startsWith(`${name}/`) ? row.slice(name.length + 1) : row];
+    return findPassLine(scorer?.labels ?? [], declareScale(entry, scorer), entry?.failBelow);
+  };
+  return (row) => {
+    const line = lines.get(row) ?? find(row);
+    lines.set(row, line);
+    return line;
+  };
+}
+
+/** Finds a scorer of rules by its name. */
+export function findBound(
+  name: string,
+  rules: readonly PreparedRule[] | undefined,
+): PreparedScorer | undefined {
+  return rules?.flatMap(({ scorers }) => scorers).find((scorer) => scorer.name === name);
+}
+
+/** Creates a prebuilt scorer that never asks its judge; undefined for one that cannot be created. */
+async function createUnasked(entry: Found['entry'], prebuilt: Found['prebuilt']) {
   const made = prebuilt?.create({ judge: NO_JUDGE, options: entry?.options ?? {} });
-  return declareScale(entry, await made?.catch(() => undefined));
+  return made?.catch(() => undefined);
 }
 
 /** Returns the scale that a scorer declares, else that of its entry. */

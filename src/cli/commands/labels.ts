@@ -224,11 +224,13 @@ function toExported(score: Score): ExportedLabel {
 async function agreement(context: CommandContext, options: AgreementOptions): Promise<ExitCode> {
   const { config, store } = await context.openApp();
   const { readAgreement } = await import('../../labels/read-agreement.ts');
+  const { createPassLineFinder } = await import('../../app/scoring/scorer-scales.ts');
   const nowMs = await store.spans.nowMs();
   const sinceMs = options.since ?? nowMs - DEFAULT_RANGE_MS;
   const { scorer } = options;
   const scorers = await listRowNames([scorer], config, store);
-  const reading = await readAgreement(store, { scorers, sinceMs, nowMs });
+  const findPassLine = createPassLineFinder(config);
+  const reading = await readAgreement({ ...store, findPassLine }, { scorers, sinceMs, nowMs });
   if (reading.versions.length === 0) {
     context.out.talk(
       `no run since ${isoTime(sinceMs)} has both a score of ${scorer} and a label for it; label some: GET /api/v1/labels/queue?scorer=${scorers.at(-1)}, or spanscore labels import`,

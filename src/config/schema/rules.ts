@@ -75,6 +75,15 @@ const scorer = z
       .refine(([low, high]) => low < high, { error: 'the first number must be below the second' })
       .optional()
       .describe('Lowest and highest score, for a scorer without its own range.'),
+    failBelow: z
+      .number()
+      .min(0, { error: 'must be between 0 and 1' })
+      .max(1, { error: 'must be between 0 and 1' })
+      .optional()
+      .describe(
+        'Score below which a run fails, from 0 (worst) to 1 (best), for a scorer without labels. Absent: the middle, 0.5.',
+      )
+      .meta({ unit: 'score', examples: [0.7] }),
     env: z
       .array(environmentName)
       .optional()

@@ -12,6 +12,9 @@ export interface Candidate {
 
 export type Candidates = ReadonlyMap<ShapeField, readonly Candidate[]>;
 
+/** Most messages by which lists are compared: of two, the longer one is the conversation. */
+const MAX_COMPARED = 50;
+
 /** Longest name of a tool, an agent or a model, and longest id. */
 const MAX_NAME = 100;
 
@@ -22,11 +25,16 @@ export function collect(carriers: readonly Carrier[]): Candidates {
     found.set(field, [...(found.get(field) ?? []), { carrier, certainty }]);
   };
   for (const carrier of carriers) {
-    const isList = listMessages(carrier.value) !== undefined;
+    const list = listMessages(carrier.value)?.length ?? 0;
+    const isList = list > 0;
     const meanings = meaningsIn(carrier);
     for (const { field, certainty } of meanings) {
       const isNamed = carrier.text === undefined || carrier.words.at(-1) === 'messages';
-      add(field, carrier, certainty + (isList ? (isNamed ? 2.5 : 2) : 0));
+      add(
+        field,
+        carrier,
+        certainty + (isList ? 2 + Math.min(list, MAX_COMPARED) / 100 + (isNamed ? 0.005 : 0) : 0),
+      );
     }
     if (isList && meanings.length === 0 && Array.isArray(carrier.value)) {
       add('in', carrier, 0);
@@ -91,6 +99,7 @@ const FORMS: Readonly<Partial<Record<ShapeField, Form>>> = {
   calls: ({ value }) => readCallList(value).length > 0,
   documents: ({ value }) => readDocuments(value).length > 0,
   'tool.name': isName,
+  name: isName,
   agent: isName,
   agentVersion: (carrier) => isIdentity(carrier),
   provider: isName,

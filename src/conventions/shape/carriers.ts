@@ -117,10 +117,20 @@ function carriersIn(
     }
   }
   for (const [prefix, group] of groups) {
-    const words = [...before, ...wordsOf(prefix)];
-    found.push({ source: named(start, prefix), words, text: undefined, value: toLists(group) });
+    found.push({
+      source: named(start, prefix),
+      words: joined(before, prefix),
+      text: undefined,
+      value: toLists(group),
+    });
   }
   return found;
+}
+
+/** Joins the words of an event and of its key; a prefix that both have counts once. */
+function joined(before: readonly string[], key: string): readonly string[] {
+  const words = wordsOf(key);
+  return words.length > 1 && words[0] === before[0] ? [...before, ...words.slice(1)] : [...before, ...words];
 }
 
 function named(start: string, key: string): string {

@@ -149,7 +149,7 @@ class Shape {
   #describeTool(): void {
     const facts = this.#facts;
     const named = this.#text('tool.name', 'tool.name');
-    facts.toolName = named ?? nameOfTool(this.#span.name);
+    facts.toolName = named ?? this.#text('tool.name', 'name') ?? nameOfTool(this.#span.name);
     facts.toolCallId = this.#text('tool.callId', 'tool.callId');
     const args = this.#take('tool.arguments', 'tool.arguments', 'in');
     if (args !== undefined) {

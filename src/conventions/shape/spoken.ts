@@ -52,7 +52,9 @@ function speakerIn(name: string): string | undefined {
       ? 'assistant'
       : / (user|human|question|input|prompt|query|request) /.test(name)
         ? 'user'
-        : undefined;
+        : / (tool|function) /.test(name)
+          ? 'tool'
+          : undefined;
 }
 
 /** Reads the call or the result that an event of a tool has. */

@@ -28,6 +28,7 @@ export type ShapeField =
   | 'out'
   | 'system'
   | 'calls'
+  | 'name'
   | 'tool.name'
   | 'tool.arguments'
   | 'tool.result'
@@ -66,6 +67,7 @@ const NAMES: readonly (readonly [ending: RegExp, field: ShapeField])[] = [
   [/ (error|error message|exception message|failure( reason)?)$/, 'error'],
   [/ (model|llm|engine|deployment)( name| id| slug)?$/, 'model'],
   [/ (provider|vendor)( name)?$/, 'provider'],
+  [/^( \w+)? name$/, 'name'],
   [/ agent version$/, 'agentVersion'],
   [/ (agent|assistant|bot|persona|crew)( name)?$/, 'agent'],
   [/ (session|thread|conversation|chat|dialog|dialogue)( id| key| uuid)?$/, 'session'],
@@ -104,7 +106,7 @@ export function meaningsOf(words: readonly string[], isText: boolean): Meaning[]
     meanings.push({ field: named[1], certainty: / response model/.test(full) ? 4 : 3 });
   }
   const certainty = / (user|final|human)\b/.test(ending) ? 3 : CONVERSATION.test(ending) ? 1 : 2;
-  if (OUTPUTS.test(ending)) {
+  if (OUTPUTS.test(ending) && !ending.endsWith(' tool choice')) {
     meanings.push({ field: 'out', certainty });
   } else if (INPUTS.test(ending) || (stripped.length < words.length && /messages?$/.test(full))) {
     meanings.push({ field: 'in', certainty });

@@ -71,7 +71,8 @@ function Result({
           </section>
           <p class="note">
             Scores from <Time at={data.since} /> to <Time at={data.until} /> (UTC). A score passes when it is
-            in the better half of its range.
+            not in the worst label of its scorer; without labels, from the bar of the scorer on, else in the
+            better half of its range.
           </p>
         </>
       )}

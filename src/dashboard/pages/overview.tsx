@@ -9,7 +9,7 @@ import { adjustQuery, query } from '../router.ts';
 import type { Replies } from '../api-types.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDirection } from '../view-models/format.ts';
-import { overviewRow, type OverviewLine } from '../view-models/overview-rows.ts';
+import { describeSums, overviewRow, type OverviewLine } from '../view-models/overview-rows.ts';
 import { buildSparkline } from '../view-models/charts/sparkline.ts';
 
 type OverviewReply = Replies['/overview'];
@@ -84,7 +84,7 @@ export function Overview() {
             <Table caption="Scorers" columns={COLUMNS} rows={data.items} keyOf={({ scorer }) => scorer} />
             <p class="note">
               Live scores from <Time at={data.since} /> to <Time at={data.until} /> (UTC). Baseline: scores
-              before. A mean counts each score with its sampling weight.
+              before. A mean counts each score with its sampling weight. {describeSums(data.sums)}
             </p>
           </>
         )}

@@ -12,6 +12,7 @@ import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
 import { SEGMENT_FACETS } from '../view-models/facets.ts';
+import { describeSums } from '../view-models/overview-rows.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
 import {
@@ -172,6 +173,7 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
         {data.truncatedGroups > 0 && (
           <p>{formatNumber(data.truncatedGroups)} smaller segments are left out.</p>
         )}
+        <p class="note">{describeSums(data.sums)}</p>
       </section>
     </>
   );

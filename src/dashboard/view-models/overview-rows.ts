@@ -1,7 +1,8 @@
-import type { Item } from '../api-types.ts';
-import { formatNumber, formatPercent, formatScore } from './format.ts';
+import type { Item, Replies } from '../api-types.ts';
+import { formatDuration, formatNumber, formatPercent, formatScore } from './format.ts';
 
 export type OverviewLine = Item<'/overview'>;
+type OverviewReply = Replies['/overview'];
 
 /** Row of the table of scorers, as texts. */
 export interface OverviewRow {
@@ -33,6 +34,16 @@ export function describeCounts(n: number, eligible: number | null): string {
   }
   const share = eligible === 0 ? '' : ` (${formatPercent(n, eligible)})`;
   return `${formatNumber(n)} of ${formatNumber(eligible)}${share}`;
+}
+
+/** Age of scores without sums that is told, seconds. */
+const TOLD_SECONDS = 60;
+
+/** Writes how far the sums are behind the scores; nothing for less than a minute. */
+export function describeSums({ behindSeconds }: OverviewReply['sums']): string {
+  return behindSeconds < TOLD_SECONDS
+    ? ''
+    : `Sums are ${formatDuration(behindSeconds * 1_000)} behind: newer scores are counted one by one.`;
 }
 
 /** Least difference of two means that is written as a change. */

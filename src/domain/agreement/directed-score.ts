@@ -1,4 +1,4 @@
-import { reaches } from '../limits.ts';
+import { isBelow, reaches, ROUNDING } from '../limits.ts';
 
 /** Range and direction of a score; null where the scorer has none. */
 export interface Scale {
@@ -7,30 +7,60 @@ export interface Scale {
   readonly higherIsBetter: boolean | null;
 }
 
-/** Directed score from which a score passes. */
+/** Band of scores: up to a limit (included) or below one (excluded); without a limit, what the bands before it leave. */
+export interface ScoreBand {
+  readonly upTo?: number;
+  readonly below?: number;
+}
+
+/** Directed score from which scores pass where neither labels nor a bar say it: the better half of the range. */
 export const PASS_AT = 0.5;
 
-/** Limits between the parts of the directed range: fifths, the middle one split where scores begin to pass. */
-export const PART_LIMITS = [0.2, 0.4, PASS_AT, 0.6, 0.8] as const;
+/** Step from a limit to the scores beyond it, larger than what counts as rounding. */
+const BEYOND = 2 * ROUNDING;
 
-/** Returns whether a directed score passes. */
-export function isPassing(directed: number): boolean {
-  return reaches(directed, PASS_AT);
+/**
+ * Finds the pass line of a scorer: the directed score from which its scores pass. A score in the worst band fails and every other one
+ * passes; without bands, those from the bar on pass.
+ */
+export function findPassLine(bands: readonly ScoreBand[], scale: Scale, bar: number = PASS_AT): number {
+  const isRising = scale.higherIsBetter !== false;
+  const [low, high] = readRange(scale);
+  const [lowest, highest] = [findBand(low, bands), findBand(high, bands)];
+  if (lowest === highest) {
+    return bar;
+  }
+  const { upTo, below } = bands[isRising ? lowest : highest - 1] ?? {};
+  const limit = upTo ?? below;
+  const isLimitWorst = (upTo !== undefined) === isRising;
+  return limit === undefined ? bar : directScore(limit, scale) + (isLimitWorst ? BEYOND : 0);
 }
 
-/** Returns the part of the directed range that a directed score is in, from 0. */
-export function findPart(directed: number): number {
-  return PART_LIMITS.filter((limit) => reaches(directed, limit)).length;
+/** Finds the place of the band of a score: the first match; -1 when no band has it. */
+export function findBand(score: number, bands: readonly ScoreBand[]): number {
+  return bands.findIndex(
+    ({ upTo, below }) =>
+      (upTo === undefined || reaches(upTo, score)) && (below === undefined || isBelow(score, below)),
+  );
 }
 
-/** Returns whether the scores of a part pass. */
-export function isPassingPart(part: number): boolean {
-  return part > PART_LIMITS.indexOf(PASS_AT);
+/** Returns whether a score passes: directed, with the pass line of its scorer. */
+export function isPassing(directed: number, passLine: number): boolean {
+  return reaches(directed, passLine);
+}
+
+/** Lists the limits between the parts of the directed range: fifths, and the pass line. */
+export function listPartLimits(passLine: number): number[] {
+  return [...new Set([0.2, 0.4, 0.6, 0.8, passLine])].toSorted((a, b) => a - b);
 }
 
 /** Returns a score between 0 (worst) and 1 (best). Without a range it counts as from 0 to 1; without a direction, more is better. */
-export function directScore(score: number, { scoreMin, scoreMax, higherIsBetter }: Scale): number {
-  const hasRange = scoreMin !== null && scoreMax !== null && scoreMax > scoreMin;
-  const place = Math.min(1, Math.max(0, hasRange ? (score - scoreMin) / (scoreMax - scoreMin) : score));
-  return higherIsBetter === false ? 1 - place : place;
+export function directScore(score: number, scale: Scale): number {
+  const [low, high] = readRange(scale);
+  const place = Math.min(1, Math.max(0, (score - low) / (high - low)));
+  return scale.higherIsBetter === false ? 1 - place : place;
+}
+
+function readRange({ scoreMin, scoreMax }: Scale): readonly [low: number, high: number] {
+  return scoreMin !== null && scoreMax !== null && scoreMax > scoreMin ? [scoreMin, scoreMax] : [0, 1];
 }

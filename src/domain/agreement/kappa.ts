@@ -1,4 +1,3 @@
-import { isPassing } from './directed-score.ts';
 import { Z_95 } from './normal-quantile.ts';
 
 /** Answers of two raters on the same targets, yes or no. */
@@ -11,6 +10,12 @@ export interface Confusion {
   readonly bothFail: number;
 }
 
+/** Answers of two raters on one target. */
+export interface AnswerPair {
+  readonly leftPasses: boolean;
+  readonly rightPasses: boolean;
+}
+
 /** Agreement of two raters. Numbers are null where they are not defined. */
 export interface Agreement {
   readonly n: number;
@@ -21,10 +26,10 @@ export interface Agreement {
   readonly kappaHigh: number | null;
 }
 
-/** Counts the answers of two raters that gave the same targets directed scores. */
-export function countAnswers(pairs: readonly { readonly left: number; readonly right: number }[]): Confusion {
+/** Counts the answers of two raters on the same targets. */
+export function countAnswers(pairs: readonly AnswerPair[]): Confusion {
   const count = (left: boolean, right: boolean) =>
-    pairs.filter((pair) => isPassing(pair.left) === left && isPassing(pair.right) === right).length;
+    pairs.filter(({ leftPasses, rightPasses }) => leftPasses === left && rightPasses === right).length;
   return {
     bothPass: count(true, true),
     leftPasses: count(true, false),

@@ -51,6 +51,17 @@ export async function listHours(
 /** Start of a bucket of a tenant, Unix milliseconds. */
 export type BucketKey = readonly [tenant: string, bucketMs: number];
 
+/** Returns the parameters of `isAsked` for at least one bucket. */
+export function askBuckets(buckets: readonly BucketKey[]): QueryParams {
+  const starts = buckets.map(([, bucketMs]) => bucketMs);
+  return {
+    tenants: buckets.map(([tenant]) => tenant),
+    buckets: starts,
+    first: Math.min(...starts),
+    last: Math.max(...starts),
+  };
+}
+
 /** Returns SQL for the condition on the tenants and buckets of `replaceBuckets`. The bounds let indexes leave out most rows. */
 export function isAsked(bucket: string): string {
   return `${bucket} BETWEEN fromUnixTimestamp64Milli({first:Int64}, 'UTC') AND fromUnixTimestamp64Milli({last:Int64}, 'UTC')
@@ -87,7 +98,6 @@ export async function replaceBuckets(
   if (buckets.length === 0) {
     return;
   }
-  const starts = buckets.map(([, bucketMs]) => bucketMs);
   await database.insertSelected(
     `INSERT INTO ${table} (${keys}, ${columns}, Version, IsDeleted)
      WITH (
@@ -99,12 +109,6 @@ export async function replaceBuckets(
        UNION ALL
        SELECT ${keys}, ${empty} FROM ${table} FINAL WHERE ${isAsked('Bucket')})
      GROUP BY ${keys}`,
-    {
-      ...params,
-      tenants: buckets.map(([tenant]) => tenant),
-      buckets: starts,
-      first: Math.min(...starts),
-      last: Math.max(...starts),
-    },
+    { ...params, ...askBuckets(buckets) },
   );
 }

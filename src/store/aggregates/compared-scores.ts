@@ -1,4 +1,5 @@
 import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
+import { ROUNDING } from '../../domain/limits.ts';
 import type { ComparedScores, ComparedScoreStore } from '../contracts/aggregates/compared-scores.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
@@ -21,7 +22,7 @@ export function createComparedScoreStore(database: Database): ComparedScoreStore
         other.isHuman ? `AND ${isOfOther(rows)}` : '';
       const named = right.isHuman ? 'b' : 'a';
       return database.rows(
-        `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right
+        `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right, a.Passes AS leftPasses, b.Passes AS rightPasses
          FROM (${readTargets(`${leftRows} ${limitOf(right, rightRows)}`, left, { facets, isNaming: named === 'a' })}) AS a
          INNER JOIN (${readTargets(`${rightRows} ${limitOf(left, leftRows)}`, right, { facets, isNaming: named === 'b' })}) AS b
            ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
@@ -60,7 +61,7 @@ interface TargetTerms {
 /** Returns SQL for the score of each target. The current row of each score id is found without FINAL: few rows are grouped. */
 function readTargets(
   rows: string,
-  { isHuman, higherIsBetter }: ComparedScores,
+  { isHuman, higherIsBetter, passLine }: ComparedScores,
   { facets, isNaming }: TargetTerms,
 ): string {
   const elements = [...ROW_ELEMENTS, ...facets.map((facet) => `toString(${FACET_COLUMNS[facet]})`)].join(
@@ -69,14 +70,17 @@ function readTargets(
   const isKept = facets
     .map((facet, index) => `AND has({${facet}:Array(String)}, Kept.${ROW_ELEMENTS.length + 1 + index})`)
     .join(' ');
+  const numbers = isHuman
+    ? 'avg(Directed) AS Value, toBool(avg(IsPassing) >= 0.5) AS Passes'
+    : 'argMax(Directed, Kept.2) AS Value, toBool(argMax(IsPassing, Kept.2)) AS Passes';
   return `
-  SELECT Tenant, Target, TargetId, any(Trace) AS TraceId, ${isHuman ? 'avg(Directed)' : 'argMax(Directed, Kept.2)'} AS Value
+  SELECT Tenant, Target, TargetId, any(Trace) AS TraceId, ${numbers}
   FROM (
     SELECT Tenant, Target, TargetId, ScoreId, ${isNaming ? 'any(TraceId)' : "''"} AS Trace,
       argMax((${elements}), (Version, WrittenAt)) AS Kept,
       least(1, greatest(0, if(ifNull(Kept.5 > Kept.4, false),
         (Kept.3 - assumeNotNull(Kept.4)) / (assumeNotNull(Kept.5) - assumeNotNull(Kept.4)), Kept.3))) AS Place,
-      if(ifNull(Kept.6, ${higherIsBetter}), Place, 1 - Place) AS Directed
+      if(ifNull(Kept.6, ${higherIsBetter}), Place, 1 - Place) AS Directed, Directed >= ${passLine - ROUNDING} AS IsPassing
     FROM scores
     WHERE ${rows}
     GROUP BY Tenant, Target, TargetId, ScoreId)

@@ -67,13 +67,20 @@ const SUMS = {
   isEmpty: 'sum(S) = 0',
 };
 
+const OF_HOURS = `TraceTimestamp >= fromUnixTimestamp64Milli({first:Int64})
+        AND TraceTimestamp < fromUnixTimestamp64Milli({last:Int64} + ${HOUR_MS})`;
+
+/** The days of the scores are in their key, so FINAL reads no other ones. All versions of a score have one day. */
+const OF_DAYS = `Day >= (SELECT ifNull(minOrNull(Day), toDate('2149-06-06')) FROM scores WHERE ${OF_HOURS})`;
+
 const HAS_RANGE = 'ifNull(ScoreMax > ScoreMin, false)';
 
-/** Scores of one trace in one row of the aggregates are one observation: their weights are added before they are squared. */
-const HOURS: BucketRows = {
-  ...SUMS,
-  table: 'score_hours',
-  rows: `
+/**
+ * Returns SQL for the rows of the asked hours, from scores that meet a condition. Scores of one trace in one row of the aggregates are
+ * one observation: their weights are added before they are squared.
+ */
+export function hourRows(condition: string): string {
+  return `
   SELECT ${KEY_COLUMNS}, sum(UnitS) AS S, sum(UnitW) AS W, sum(UnitW * UnitW) AS W2, sum(UnitT) AS T, sum(UnitT2) AS T2,
     sumMap(UnitH.1, UnitH.2, UnitH.3) AS H
   FROM (
@@ -88,12 +95,13 @@ const HOURS: BucketRows = {
         toInt8(multiIf(HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
         toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BIN} AS Bin
       FROM scores FINAL
-      WHERE TraceTimestamp >= fromUnixTimestamp64Milli({first:Int64})
-        AND TraceTimestamp < fromUnixTimestamp64Milli({last:Int64} + ${HOUR_MS}) AND ${isAsked('Hour')}
-        AND isFinite(Score))
+      WHERE ${OF_HOURS} AND ${OF_DAYS} AND ${isAsked('Hour')}
+        AND isFinite(Score) AND ${condition})
     GROUP BY ${KEY_COLUMNS}, Unit)
-  GROUP BY ${KEY_COLUMNS}`,
-};
+  GROUP BY ${KEY_COLUMNS}`;
+}
+
+const HOURS: BucketRows = { ...SUMS, table: 'score_hours', rows: hourRows('1') };
 
 const DAYS: BucketRows = {
   ...SUMS,

@@ -1,4 +1,5 @@
 import { AGGREGATE_FACETS } from '../../domain/aggregate-facets.ts';
+import { PASS_AT } from '../../domain/agreement/directed-score.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import type {
   AggregateFilter,
@@ -9,20 +10,51 @@ import type {
   SummaryRow,
   SumsRow,
 } from '../contracts/aggregates/aggregate-reads.ts';
+import { ROUNDING } from '../../domain/limits.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
-import { BIN_VALUES, FACET_COLUMNS, READ_SETTINGS, valueOf } from './aggregate-columns.ts';
+import {
+  BIN_VALUES,
+  FACET_COLUMNS,
+  KEY_COLUMNS,
+  READ_SETTINGS,
+  SUM_COLUMNS,
+  valueOf,
+} from './aggregate-columns.ts';
+import { askBuckets } from './bucket-rows.ts';
+import { hourRows } from './compute-aggregates.ts';
 
 /** Creates the reads of the aggregates. */
 export function createAggregateReads(database: Database): AggregateReads {
   return {
-    scorerNames: async (tenant) => {
+    scorerNames: async (tenant, writtenSinceMs) => {
+      const ofTenant = tenant === undefined ? '1' : 'Tenant = {tenant:String}';
       const rows = await database.rows<{ scorer: string }>(
-        `SELECT DISTINCT Scorer AS scorer FROM score_days
-         WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} ORDER BY scorer`,
-        { tenant },
+        `SELECT DISTINCT toString(Scorer) AS scorer FROM (
+           SELECT Scorer FROM score_days WHERE ${ofTenant}
+           UNION ALL
+           SELECT Scorer FROM scores
+           WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND NOT IsDeleted AND ${ofTenant})
+         ORDER BY scorer`,
+        { tenant, since: Math.max(0, Math.trunc(writtenSinceMs)) },
       );
       return rows.map(({ scorer }) => scorer);
+    },
+    firstWrittenSince: async (sinceMs) => {
+      const [row] = await database.rows<{ atMs: string; n: string }>(
+        `SELECT toUnixTimestamp64Milli(min(WrittenAt)) AS atMs, count() AS n FROM scores
+         WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`,
+        { since: Math.max(0, Math.trunc(sinceMs)) },
+      );
+      return row === undefined || row.n === '0' ? null : Number(row.atMs);
+    },
+    rowsByDay: async (tenant) => {
+      const rows = await database.rows<{ day: number; n: string }>(
+        `SELECT toUInt32(Day) AS day, count() AS n FROM scores
+         WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} GROUP BY Day`,
+        { tenant },
+      );
+      return new Map(rows.map(({ day, n }) => [day * DAY_MS, Number(n)]));
     },
     sum: (query) => sumGroups(database, query),
     summarise: (query) => summarise(database, query),
@@ -40,27 +72,63 @@ function tableOf({
   return [fromMs, toMs, bucketMs].every((each) => each % DAY_MS === 0) ? 'score_days' : 'score_hours';
 }
 
-function buildCondition(filter: AggregateFilter): { condition: string; params: QueryParams } {
-  const { tenant, scorers, source, fromMs, toMs } = filter;
-  const facets = AGGREGATE_FACETS.filter((facet) => filter[facet] !== undefined);
-  const conditions = [
-    'Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64})',
+/** Rows of the aggregates that a query selects: SQL to read from, with its condition. */
+function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }) {
+  const { tenant, scorers, source, fromMs, toMs, lacking = [] } = query;
+  const facets = AGGREGATE_FACETS.filter((facet) => query[facet] !== undefined);
+  const chosen = [
     'Source = {source:String}',
     ...(tenant === undefined ? [] : ['Tenant = {tenant:String}']),
     ...(scorers === undefined ? [] : ['Scorer IN {scorers:Array(String)}']),
     ...facets.map((facet) => `${FACET_COLUMNS[facet]} IN {${facet}:Array(String)}`),
-  ];
-  return {
-    condition: conditions.join(' AND '),
-    params: {
-      ...Object.fromEntries(facets.map((facet) => [facet, filter[facet]])),
-      tenant,
-      scorers,
-      source,
-      from: Math.max(0, fromMs),
-      to: Math.max(0, toMs),
-    },
+  ].join(' AND ');
+  const condition = `Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64}) AND ${chosen}`;
+  const params: QueryParams = {
+    ...Object.fromEntries(facets.map((facet) => [facet, query[facet]])),
+    tenant,
+    scorers,
+    source,
+    from: Math.max(0, fromMs),
+    to: Math.max(0, toMs),
   };
+  const hours = lacking.filter(
+    (hour) => hour.hourMs >= fromMs && hour.hourMs < toMs && (tenant ?? hour.tenant) === hour.tenant,
+  );
+  return hours.length === 0
+    ? { rows: `${tableOf(query)} FINAL WHERE ${condition}`, params }
+    : {
+        rows: `(${joinLacking(tableOf(query), { condition, chosen })}) WHERE 1`,
+        params: { ...params, ...askBuckets(hours.map(({ tenant: of, hourMs }) => [of, hourMs])) },
+      };
+}
+
+const TIME = 'toUnixTimestamp64Milli(Bucket)';
+
+const LACKING = 'arrayJoin(arrayZip({tenants:Array(String)}, {buckets:Array(Int64)}))';
+
+const LACKING_DAYS = `arrayJoin(arrayZip({tenants:Array(String)},
+  arrayMap(bucket -> intDiv(bucket, ${DAY_MS}) * ${DAY_MS}, {buckets:Array(Int64)})))`;
+
+/**
+ * Returns SQL for rows of the aggregates where the asked hours are computed from the scores. The other hours of their days are read from
+ * the hours, so that no row counts twice, however far a pass has come meanwhile.
+ */
+function joinLacking(
+  table: string,
+  { condition, chosen }: { readonly condition: string; readonly chosen: string },
+): string {
+  const columns = `${KEY_COLUMNS}, ${SUM_COLUMNS}`;
+  const ofDays = `(Tenant, intDiv(${TIME}, ${DAY_MS}) * ${DAY_MS}) IN (SELECT ${LACKING_DAYS})`;
+  return [
+    `SELECT ${columns} FROM score_hours FINAL WHERE ${condition} AND (Tenant, ${TIME}) NOT IN (SELECT ${LACKING})
+     ${table === 'score_days' ? `AND ${ofDays}` : ''}`,
+    ...(table === 'score_days'
+      ? [`SELECT ${columns} FROM score_days FINAL WHERE ${condition} AND NOT (${ofDays})`]
+      : []),
+    `SELECT ${KEY_COLUMNS}, S AS Scores, W AS Weight, W2 AS SquaredWeight, T AS Total, T2 AS SquaredTotal, H.1 AS Bins,
+       H.2 AS BinScores, H.3 AS BinWeights
+     FROM (${hourRows(chosen)})`,
+  ].join(' UNION ALL ');
 }
 
 /** SQL for the group of a row: the scorer, and the values of the facets. */
@@ -72,26 +140,27 @@ function groupOf({ by }: SummaryQuery): string {
 }
 
 async function findTopGroups(database: Database, query: SummaryQuery, limit: number) {
-  const { condition, params } = buildCondition(query);
+  const { rows: from, params } = chooseRows(query);
   const rows = await database.rows<{ group: string[]; found: string }>(
-    `SELECT ${groupOf(query)} AS group, count() OVER () AS found FROM ${tableOf(query)} FINAL WHERE ${condition}
+    `SELECT ${groupOf(query)} AS group, count() OVER () AS found FROM ${from}
      GROUP BY group ORDER BY sum(Scores) DESC, group LIMIT {limit:UInt32} ${READ_SETTINGS}`,
     { ...params, limit },
   );
   return { groups: rows.map(({ group }) => group), count: Number(rows[0]?.found ?? 0) };
 }
 
-/** Tolerance of a bar, in score units: histograms have rounded values. */
-const BAR_TOLERANCE = 1e-9;
+/** SQL for the pass line of a row, as a score. */
+const LINE = `if(Direction > 0, ScoreMin, ScoreMax) + Direction * (ScoreMax - ScoreMin)
+  * (transform(toString(Scorer), {lineRows:Array(String)}, {lines:Array(Float64)}, toFloat64(${PASS_AT})) - ${ROUNDING})`;
 
 /**
  * SQL for whether the scores of a row have a bar, and for that bar: a score passes when it is at least as great, both multiplied by the
  * direction.
  */
 function barSql(passAt: number | undefined): { hasBar: string; bar: string } {
-  const hasBar = passAt === undefined ? 'Direction != 0 AND ScoreMax > ScoreMin' : 'Direction != 0';
-  const bar = passAt === undefined ? '(ScoreMin + ScoreMax) / 2' : '{passAt:Float64}';
-  return { hasBar, bar: `${bar} * Direction - ${BAR_TOLERANCE}` };
+  return passAt === undefined
+    ? { hasBar: 'Direction != 0 AND ScoreMax > ScoreMin', bar: `(${LINE}) * Direction` }
+    : { hasBar: 'Direction != 0', bar: `{passAt:Float64} * Direction - ${ROUNDING}` };
 }
 
 /** Histogram columns of a row as values and weights. Functions of arrays are 2 to 4 times as fast as a row for each bin. */
@@ -136,7 +205,7 @@ const SUMS = 'sum(Scores) AS n, sum(Weight) AS w, sum(SquaredWeight) AS w2, sum(
 
 /** SQL of the rows of the aggregates that a query selects, and of their buckets and groups. */
 function selectGroups(query: SummaryQuery) {
-  const { condition, params } = buildCondition(query);
+  const { rows, params } = chooseRows(query);
   const { bucketMs, groups } = query;
   const bucket =
     bucketMs === undefined
@@ -149,7 +218,7 @@ function selectGroups(query: SummaryQuery) {
     select: (columns: string) => `
     SELECT ${bucket} AS bucketMs, Bucket, ${facets}, IsWeighted, ScoreMin, ScoreMax, Direction, Scores, Weight, SquaredWeight,
       Total${columns}
-    FROM ${tableOf(query)} FINAL WHERE ${condition} ${isAsked}`,
+    FROM ${rows} ${isAsked}`,
     groupBy: `GROUP BY bucketMs, ${facets}, IsWeighted ORDER BY bucketMs, group, isWeighted DESC ${READ_SETTINGS}`,
     params: { ...params, bucket: bucketMs, groups },
   };
@@ -167,14 +236,14 @@ async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsR
 
 async function summarise(database: Database, query: SummaryQuery): Promise<SummaryRow[]> {
   const { select, groupBy, params } = selectGroups(query);
-  const { passAt } = query;
+  const { passAt, passLines = new Map<string, number>() } = query;
   const { hasBar, bar } = barSql(passAt);
   const rows = await database.rows<StoredSummary>(
     `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${QUANTILES} AS quantiles,
        sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight,
        sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight, ${SCALE}
      FROM (${select(`, ${PLACES}, ${bar} AS Bar`)}) ${groupBy}`,
-    { ...params, passAt },
+    { ...params, passAt, lineRows: [...passLines.keys()], lines: [...passLines.values()] },
   );
   return joinGroups(rows).map(([first, ...others]) => {
     const { w, quantiles, barWeight, passWeight } = first;
@@ -222,7 +291,7 @@ function toScale([scoreMin, scoreMax, direction]: StoredScale): ScoreScale {
 }
 
 async function readHistogram(database: Database, filter: AggregateFilter): Promise<ScoreHistogram | null> {
-  const { condition, params } = buildCondition(filter);
+  const { rows, params } = chooseRows(filter);
   const [row, other] = await database.rows<{
     isWeighted: number;
     n: string;
@@ -241,7 +310,7 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
        SELECT IsWeighted, Place, sumIf(Scores, At = 1) AS ValueScores, sumIf(Weight, At = 1) AS ValueWeight,
          sumIf(Total, At = 1) AS ValueTotal, sum(BinScore) AS Counted, sum(BinWeight) AS Share,
          argMax((ScoreMin, ScoreMax, toInt32(Direction)), Bucket) AS Scale, max(Bucket) AS Latest
-       FROM ${binsOf(`SELECT * FROM ${tableOf(filter)} FINAL WHERE ${condition}`)}
+       FROM ${binsOf(`SELECT * FROM ${rows}`)}
        GROUP BY IsWeighted, Place)
      GROUP BY isWeighted ORDER BY isWeighted DESC ${READ_SETTINGS}`,
     params,

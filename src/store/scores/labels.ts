@@ -3,7 +3,7 @@ import { TupleParam } from '@clickhouse/client';
 import { compareValues } from '../../domain/compare-values.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { PART_LIMITS } from '../../domain/agreement/directed-score.ts';
+import { listPartLimits } from '../../domain/agreement/directed-score.ts';
 import type {
   LabelledScorer,
   LabelledVersion,
@@ -62,7 +62,7 @@ export function createLabelStore(database: Database): LabelStore {
         ...row,
         scores: Number(scores),
         higherIsBetter: higherIsBetter ?? true,
-        weights: spreadParts(live[0].length > 0 ? live : backfilled),
+        weights: spreadParts(live[0].length > 0 ? live : backfilled, query.passLine),
       }));
     },
     labelledVersions: async ({ sinceMs, limit }) => {
@@ -131,8 +131,9 @@ interface StoredVersion {
   readonly backfilled: StoredParts;
 }
 
-function spreadParts([parts, weights]: StoredParts): number[] {
-  return Array.from({ length: PART_LIMITS.length + 1 }, (_, part) => weights[parts.indexOf(part)] ?? 0);
+function spreadParts([parts, weights]: StoredParts, passLine: number): number[] {
+  const { length } = listPartLimits(passLine);
+  return Array.from({ length: length + 1 }, (_, part) => weights[parts.indexOf(part)] ?? 0);
 }
 
 const SINCE = (query: LabelledScorer) =>
@@ -208,13 +209,15 @@ const READ_DRAWN = `
 const VERSION_COLUMNS = `toString(Fingerprint) AS fingerprint, argMax(toString(ScorerVersion), ScoredAt) AS scorerVersion,
     argMax(toString(JudgeModel), ScoredAt) AS judgeModel, any(HigherIsBetter) AS higherIsBetter`;
 
-const READ_VERSIONS = (query: LabelledScorer) => `
+const READ_VERSIONS = (query: LabelledScorer & { readonly passLine: number }) => `
   SELECT fingerprint, argMax(Newest.1, LastAt) AS scorerVersion, argMax(Newest.2, LastAt) AS judgeModel,
     any(Direction) AS higherIsBetter, sum(PartScores) AS scores,
     sumMapIf([Part], [PartWeight], IsLive) AS live, sumMapIf([Part], [PartWeight], NOT IsLive) AS backfilled
   FROM (
     SELECT Fingerprint AS fingerprint, Source = 'live' AS IsLive,
-      toUInt8(${PART_LIMITS.map((limit) => `(Directed >= ${limit - ROUNDING})`).join(' + ')}) AS Part,
+      toUInt8(${listPartLimits(query.passLine)
+        .map((limit) => `(Directed >= ${limit - ROUNDING})`)
+        .join(' + ')}) AS Part,
       argMax((toString(ScorerVersion), toString(JudgeModel)), ScoredAt) AS Newest, max(ScoredAt) AS LastAt,
       any(HigherIsBetter) AS Direction, count() AS PartScores, sum(ifNull(Weight, 1)) AS PartWeight
     FROM (

@@ -65,7 +65,7 @@ beforeAll(async () => {
   await refreshAggregates(it.store.aggregates);
   const findPorts = await configuredPorts(parseConfig({}), it.store);
   api = await startTestApi({
-    tokens: [token('a'), token('b')],
+    tokens: [token('a'), token('b'), token('late')],
     findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
   });
 });
@@ -118,7 +118,7 @@ describe('GET /series', () => {
         p10: 0,
         p50: 0,
         p90: 1,
-        passRate: 21 / 25,
+        passRate: 20 / 25,
       },
     ]);
   });
@@ -143,8 +143,8 @@ describe('GET /series', () => {
   });
 
   test('says from which score on a score passes, if asked, by the direction of the scorer', async () => {
-    expect((await ask('series?scorer=bias&passAt=0.2')).body['groups']).toMatchObject([
-      { passRate: 20 / 25 },
+    expect((await ask('series?scorer=bias&passAt=0.3')).body['groups']).toMatchObject([
+      { passRate: 21 / 25 },
     ]);
   });
 
@@ -212,6 +212,51 @@ describe('GET /series', () => {
       status: 400,
       body: { detail: expect.stringContaining('did you mean agent?') as string },
     });
+  });
+});
+
+describe('scores that no pass has summed yet', () => {
+  beforeAll(async () => {
+    // Late traces of some days, among them summed hours, and a scorer without any sum.
+    await it.store.scores.write(
+      [1, 2, 30, 50].map((hoursAgo) =>
+        score(hoursAgo, { tenant: 'late', agent: 'x', scorer: 'tone', higherIsBetter: true, score: 0.5 }),
+      ),
+    );
+    await refreshAggregates(it.store.aggregates);
+    await it.store.scores.write(
+      [1, 3, 30, 74].map((hoursAgo) =>
+        score(hoursAgo, { tenant: 'late', agent: 'y', scorer: 'tone', higherIsBetter: true, score: 1 }),
+      ),
+    );
+    await it.store.scores.write([score(3, { tenant: 'late', scorer: 'fresh' })]);
+  });
+
+  test('are in totals, points, segments and distributions alike', async () => {
+    for (const range of ['since=5d&bucket=1h', 'since=5d&bucket=1d', 'since=6d&bucket=1d&until=0d']) {
+      const { body } = await ask(`series?scorer=tone&${range}`, 'late');
+      const split = await ask(`series?scorer=tone&by=agent&${range}`, 'late');
+      expect(body['groups']).toMatchObject([{ n: 8, mean: 0.75, passRate: 1, p90: 1 }]);
+      expect(split.body['groups']).toMatchObject([
+        { agent: 'x', n: 4 },
+        { agent: 'y', n: 4 },
+      ]);
+      const points = body.items as { n: number }[];
+      expect(points.reduce((sum, { n }) => sum + n, 0)).toBe(8);
+    }
+    expect((await ask('distribution?scorer=tone&since=5d', 'late')).body['current']).toMatchObject({ n: 8 });
+  });
+
+  test('are in the overview, which says how far the sums are behind', async () => {
+    const { body } = await ask('overview', 'late');
+    expect(body.items).toMatchObject([
+      { scorer: 'fresh', n: 1 },
+      { scorer: 'tone', n: 4 },
+    ]);
+    expect((body['sums'] as { behindSeconds: number }).behindSeconds).toBeGreaterThan(0);
+    expect((await ask('series?scorer=fresh', 'late')).body.items).toMatchObject([{ n: 1 }]);
+    await refreshAggregates(it.store.aggregates);
+    expect((await ask('overview', 'late')).body['sums']).toEqual({ behindSeconds: 0 });
   });
 });
 
@@ -287,7 +332,7 @@ describe('GET /compare', () => {
     const human = { source: 'human', scoreMin: null, scoreMax: null, higherIsBetter: null } as const;
     await it.store.scores.write(
       targets.flatMap(({ traceId, left, right }) => [
-        score(30, { traceId, targetId: traceId, scorer: 'toxicity', fingerprint: 'ab12', score: left }),
+        score(30, { traceId, targetId: traceId, scorer: 'rudeness', fingerprint: 'ab12', score: left }),
         score(30, { traceId, targetId: traceId, scorer: 'correctness', score: right, ...human }),
       ]),
     );
@@ -295,7 +340,7 @@ describe('GET /compare', () => {
   });
 
   test('gives agreement, kappa with its interval, rank correlation and the traces without agreement', async () => {
-    const { status, body } = await ask('compare?left=toxicity&right=human:correctness');
+    const { status, body } = await ask('compare?left=rudeness&right=human:correctness');
     expect(status).toBe(200);
     expect(body).toMatchObject({
       n: 50,
@@ -310,20 +355,20 @@ describe('GET /compare', () => {
   });
 
   test('compares versions by their fingerprints, and knows no targets of another tenant', async () => {
-    const same = await ask('compare?left=toxicity@ab12&right=toxicity');
+    const same = await ask('compare?left=rudeness@ab12&right=rudeness');
     expect(same.body).toMatchObject({ n: 50, agreement: 1, kappa: 1, disagreements: [] });
-    const other = await ask('compare?left=toxicity@ab13&right=toxicity');
+    const other = await ask('compare?left=rudeness@ab13&right=rudeness');
     expect(other.body).toMatchObject({ n: 0, agreement: null });
-    expect((await ask('compare?left=toxicity&right=human:correctness', 'b')).status).toBe(404);
+    expect((await ask('compare?left=rudeness&right=human:correctness', 'b')).status).toBe(404);
   });
 
   test('leaves out deleted scores', async () => {
-    const [gone, peer] = ['toxicity', 'tone'].map((scorer) =>
+    const [gone, peer] = ['rudeness', 'tone'].map((scorer) =>
       score(40, { traceId: 'd'.repeat(32), targetId: 'd'.repeat(32), scorer, fingerprint: 'dd' }),
     );
     await it.store.scores.write([gone, peer].flatMap((each) => each ?? []));
-    expect((await ask('compare?left=toxicity@dd&right=tone@dd')).body).toMatchObject({ n: 1 });
+    expect((await ask('compare?left=rudeness@dd&right=tone@dd')).body).toMatchObject({ n: 1 });
     await it.store.scores.write([gone].flatMap((each) => (each ? { ...each, isDeleted: true } : [])));
-    expect((await ask('compare?left=toxicity@dd&right=tone@dd')).body).toMatchObject({ n: 0 });
+    expect((await ask('compare?left=rudeness@dd&right=tone@dd')).body).toMatchObject({ n: 0 });
   });
 });

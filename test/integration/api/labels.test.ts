@@ -207,6 +207,26 @@ describe('GET /labels/agreement', () => {
     ]);
   });
 
+  it('lets a score in the worst label of its scorer fail, and a target pass by the majority of people', async () => {
+    const rows = await storeScores('faithfulness', [1, 0.9, 0.6], { fingerprint: 'f9' });
+    for (const [index, { traceId }] of rows.entries()) {
+      for (const reviewer of ['ann', 'bob', 'cy']) {
+        const passes = index === 0 || (index === 1 && reviewer !== 'cy');
+        expect((await post({ traceId, scorer: 'faithfulness', passes, reviewer })).status).toBe(201);
+      }
+    }
+    const path = '/labels/agreement?scorer=faithfulness';
+    const { body } = await world.ask({ path, token: tokenOf('read', 'a') });
+    const [version] = (body['versions'] as { fingerprint: string }[]).filter(
+      ({ fingerprint }) => fingerprint === 'f9',
+    );
+    expect(version).toMatchObject({
+      n: 3,
+      passRate: expect.closeTo(1 / 3) as number,
+      confusion: { bothPass: 1, leftPasses: 0, rightPasses: 1, bothFail: 1 },
+    });
+  });
+
   it('shows what scorers think, so it needs the scope read', async () => {
     expect((await world.ask({ path: '/labels/agreement?scorer=agreed', token: LABEL_A })).status).toBe(403);
   });
@@ -243,6 +263,21 @@ describe('POST /labels', () => {
     const body = { traceId: score?.traceId, scorer: 'low' };
     expect((await post({ ...body, passes: true })).body).toMatchObject({ score: 1, agrees: true });
     expect((await post({ ...body, score: 4 })).body).toMatchObject({ score: 4, agrees: false });
+  });
+
+  it.each([
+    ['hallucination', 0.5, false, 'it is hallucinated'],
+    ['hallucination', 0, true, 'it is grounded'],
+    ['grounding-hallucination', 0.2, false, 'it is hallucinated, in a row of several'],
+    ['faithfulness', 0.9, false, 'it is unfaithful'],
+    ['keyword-coverage', 0.5, true, 'it is partial, the middle one of three labels'],
+    ['rubric', 0, false, 'it is a fail'],
+    ['unlabelled', 0.5, true, 'it is in the better half'],
+  ])('says of a pass on %s %d that the scorer agrees: %s, because %s', async (scorer, score, agrees) => {
+    const higherIsBetter = !scorer.endsWith('hallucination');
+    const [row] = await storeScores(scorer, [score], { higherIsBetter });
+    const answer = await post({ traceId: row?.traceId, scorer, passes: true });
+    expect(answer.body).toMatchObject({ agrees });
   });
 
   it('belongs to the tenant of the target for a token of all tenants', async () => {

@@ -38,7 +38,10 @@ function startProcess() {
   const metrics = createMetrics({ version: '1', log: silentLog });
   const duties = startDuties(store.duties, { settleMs: 0, lookEveryMs: 20, beatEveryMs: 100, ttlMs: 2_000 });
   const timers = { ...systemTimers, sleep: () => sleep(20) };
-  const part = startLabelAgreement({ ...store, labels }, { duties, log: silentLog, metrics, timers });
+  const part = startLabelAgreement(
+    { ...store, labels },
+    { duties, log: silentLog, metrics, timers, findPassLine: async () => 0.5 },
+  );
   const stop = async () => {
     await part.stop();
     duties.stop();

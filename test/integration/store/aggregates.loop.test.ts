@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
+import { openCurrentReads, refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
 import { readErrorMessage } from '../../../src/domain/errors.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import type { AggregateStore } from '../../../src/store/contracts/aggregates/aggregates.ts';
@@ -44,6 +44,29 @@ async function readSums(table: 'score_hours' | 'score_days') {
   );
   const expected = raw.map((row) => ({ ...row, bucket: row.bucket.slice(0, 19).padEnd(19, ' 00:00:00') }));
   return { expected, found: await queryRows(it.options, aggregated(table)) };
+}
+
+/** Expects that reads count every current score of the walks, by the hour and by the day, whatever passes have computed. */
+async function expectAllScores(store: Parameters<typeof openCurrentReads>[0]) {
+  const reads = await openCurrentReads(store, undefined);
+  for (const bucketMs of [HOUR_MS, 24 * HOUR_MS]) {
+    const [fromMs, toMs] = [Date.UTC(2026, 9, 30), Date.UTC(2026, 10, 1)];
+    const found = await reads.sum({ source: 'live', fromMs, toMs, bucketMs, by: ['agent'] });
+    const expected = await queryRows(
+      it.options,
+      `SELECT intDiv(toUnixTimestamp64Milli(toDateTime64(TraceTimestamp, 3)), ${bucketMs}) * ${bucketMs} AS bucketMs,
+         toUInt32(count()) AS n, toString(Scorer) AS scorer, [toString(Agent)] AS values
+       FROM scores FINAL WHERE Source = 'live' AND TraceTimestamp >= fromUnixTimestamp64Milli(${fromMs})
+         AND TraceTimestamp < fromUnixTimestamp64Milli(${toMs}) GROUP BY ALL ORDER BY bucketMs, scorer, values`,
+    );
+    const rows = found.map((row) => ({
+      bucketMs: String(row.bucketMs),
+      n: row.n,
+      scorer: row.scorer,
+      values: row.values,
+    }));
+    expect(rows).toEqual(expected);
+  }
 }
 
 /** Change of one of the scores of a walk. */
@@ -165,6 +188,7 @@ describe('aggregates', () => {
           });
           await scores.write(rows);
           await PASSES[pass](aggregates);
+          await expectAllScores({ aggregates, aggregateReads: it.store.aggregateReads });
         }
         await refreshAggregates(aggregates);
         for (const table of ['score_hours', 'score_days'] as const) {

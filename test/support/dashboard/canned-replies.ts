@@ -285,6 +285,7 @@ export const FULL: CannedReplies = {
     bucket: '1h',
     since: SINCE,
     until: UNTIL,
+    sums: { behindSeconds: 0 },
     incidents: [INCIDENT],
     budgets: [],
   },

@@ -256,6 +256,7 @@ export function aSeries(more: Partial<Replies['/series']> = {}): Replies['/serie
     bucket: '1h',
     since: at(0),
     until: at(24),
+    sums: { behindSeconds: 0 },
     baseline,
     markers: [{ service: 'weather', agent: '', version: 'v2', agentVersion: '', at: at(12) }],
     incidents: [

@@ -11,6 +11,7 @@ import { buildIncidentBar, joinIncidents } from '../../../src/dashboard/view-mod
 import {
   describeChange,
   describeCounts,
+  describeSums,
   overviewRow,
 } from '../../../src/dashboard/view-models/overview-rows.ts';
 import { ruleYaml } from '../../../src/dashboard/view-models/rule-yaml.ts';
@@ -50,6 +51,11 @@ describe('a row of the overview', () => {
     [null, 0.5, true, 'not known'],
   ])('the change from %s to %s is written', (mean, before, direction, text) => {
     expect(describeChange(mean, before, direction)).toBe(text);
+  });
+
+  it('tells sums that are a minute behind or more', () => {
+    expect(describeSums({ behindSeconds: 420 })).toMatch(/^Sums are 7 min behind/);
+    expect(describeSums({ behindSeconds: 59 })).toBe('');
   });
 
   it('writes no share of nothing', () => {

@@ -8,11 +8,14 @@ function pairs(count: number, left: number, right: number) {
     traceId: `t${left}-${right}-${index}`,
     left,
     right,
+    leftPasses: left >= 0.5,
+    rightPasses: right >= 0.5,
   }));
 }
 
 /** Weights of the parts of the range: 0 to 0.2, to 0.4, to 0.5, to 0.6, to 0.8, to 1. */
-const EVEN = [50, 0, 0, 0, 0, 50];
+const weighted = (...weights: readonly number[]) => ({ passLine: 0.5, weights });
+const EVEN = weighted(50, 0, 0, 0, 0, 50);
 
 describe('the agreement of a scorer with people', () => {
   it('counts the answers of both, and how often people confirm them', () => {
@@ -38,7 +41,7 @@ describe('the agreement of a scorer with people', () => {
     expect(even.sensitivityHigh).toBeCloseTo(interval?.high ?? 0, 12);
     expect(even.specificityLow).toBeLessThan(even.specificity ?? 0);
     expect(even.specificityHigh).toBeGreaterThan(even.specificity ?? 1);
-    const uneven = measureAgreement(labelled, [100, 0, 0, 0, 0, 900]);
+    const uneven = measureAgreement(labelled, weighted(100, 0, 0, 0, 0, 900));
     const width = ({ specificityLow, specificityHigh }: typeof even) =>
       (specificityHigh ?? 0) - (specificityLow ?? 0);
     expect(width(uneven)).toBeGreaterThan(width(even));
@@ -46,7 +49,7 @@ describe('the agreement of a scorer with people', () => {
 
   it('weighs labels by the traffic: a rare answer with many labels does not move the rates', () => {
     const labelled = [...pairs(45, 1, 1), ...pairs(5, 1, 0), ...pairs(10, 0, 1), ...pairs(40, 0, 0)];
-    const found = measureAgreement(labelled, [100, 0, 0, 0, 0, 900]);
+    const found = measureAgreement(labelled, weighted(100, 0, 0, 0, 0, 900));
     expect(found.passRate).toBeCloseTo(0.9, 12);
     expect(found.sensitivity).toBeCloseTo((900 * 0.9) / (900 * 0.9 + 100 * 0.2), 12);
     expect(found.specificity).toBeCloseTo((100 * 0.8) / (100 * 0.8 + 900 * 0.1), 12);
@@ -55,8 +58,18 @@ describe('the agreement of a scorer with people', () => {
 
   it('lets labels of an answer stand for its parts without labels', () => {
     const labelled = [...pairs(30, 1, 1), ...pairs(30, 0, 0)];
-    const found = measureAgreement(labelled, [100, 100, 0, 0, 300, 500]);
+    const found = measureAgreement(labelled, weighted(100, 100, 0, 0, 300, 500));
     expect(found.corrected?.share).toBeCloseTo(0.8, 12);
+  });
+
+  it('counts scores from the pass line of the scorer on', () => {
+    const labelled = [
+      ...pairs(30, 1, 1),
+      ...pairs(30, 0.9, 0).map((pair) => ({ ...pair, leftPasses: false })),
+    ];
+    // Parts: 0 to 0.2, to 0.4, to 0.6, to 0.8, to 1, and 1.
+    const found = measureAgreement(labelled, { passLine: 1, weights: [0, 0, 0, 0, 40, 60] });
+    expect(found).toMatchObject({ passRate: 0.6, kappa: 1, sensitivity: 1, specificity: 1 });
   });
 
   it('corrects nothing below the fewest labels, nor when an answer has no label', () => {
@@ -95,12 +108,11 @@ describe('the agreement of a scorer with people', () => {
     for (let sample = 0; sample < samples; sample += 1) {
       // The scorer lets 90 % pass. People agree with 95 % of these, and with 70 % of the others.
       const draw = (left: number, agreed: number) =>
-        Array.from({ length: 60 }, (_, index) => ({
-          traceId: `t${index}`,
-          left,
-          right: random() < agreed ? left : 1 - left,
-        }));
-      const { corrected } = measureAgreement([...draw(1, 0.95), ...draw(0, 0.7)], [1_000, 0, 0, 0, 0, 9_000]);
+        Array.from({ length: 60 }, () => pairs(1, left, random() < agreed ? left : 1 - left)).flat();
+      const { corrected } = measureAgreement(
+        [...draw(1, 0.95), ...draw(0, 0.7)],
+        weighted(1_000, 0, 0, 0, 0, 9_000),
+      );
       const truth = 0.9 * 0.95 + 0.1 * 0.3;
       covered += corrected !== null && corrected.low <= truth && truth <= corrected.high ? 1 : 0;
     }

@@ -55,6 +55,8 @@ export interface OverviewReadings {
   /** Open incidents of scores and of budgets, newest first. */
   readonly incidents: readonly ScoreIncident[];
   readonly budgets: readonly BudgetAlert[];
+  /** Age of the oldest score that the sums lack, seconds. */
+  readonly behindSeconds: number;
 }
 
 export interface SeriesGroup extends SummaryRow {
@@ -68,6 +70,8 @@ export interface SeriesReading {
   readonly baseline: ScoreBaseline | null;
   readonly markers: readonly DeployMarker[];
   readonly incidents: readonly ScoreIncident[];
+  /** Age of the oldest score that the sums lack, seconds. */
+  readonly behindSeconds: number;
 }
 
 export interface DistributionReading {

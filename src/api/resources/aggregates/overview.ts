@@ -10,6 +10,7 @@ import {
   ScoreBaseline,
   ScoreIncident,
   ScoreScale,
+  SumsState,
 } from './score-json.ts';
 import { alignRange, readChoice, SCORES_FIELDS } from './scores-query.ts';
 import { orNull } from '../../schemas/or-null.ts';
@@ -46,6 +47,7 @@ export const OverviewReply = z
     bucket: z.enum(['1h', '1d']),
     since: Time,
     until: Time,
+    sums: SumsState,
     incidents: z.array(ScoreIncident).describe('Open incidents of scores, newest first.'),
     budgets: z
       .array(
@@ -91,7 +93,7 @@ export function createOverviewRoutes() {
     const bucketMs = bucket === '1h' ? HOUR_MS : DAY_MS;
     const { toMs } = alignRange({ fromMs: 0, toMs: (await nowMs()) + 1 }, bucketMs);
     const fromMs = toMs - OVERVIEW_BUCKETS * bucketMs;
-    const { scorers, incidents, budgets } = await aggregates.overview({
+    const { scorers, incidents, budgets, behindSeconds } = await aggregates.overview({
       ...readChoice(query),
       source: 'live',
       bucketMs,
@@ -118,6 +120,7 @@ export function createOverviewRoutes() {
     );
     const [since, until] = [isoText(fromMs), isoText(toMs)];
     const open = { incidents: incidents.map(incidentJson), budgets: budgets.map(budgetAlertJson) };
-    return c.json({ items, next: null, bucket, since, until, ...open }, 200);
+    const sums = { behindSeconds };
+    return c.json({ items, next: null, bucket, since, until, sums, ...open }, 200);
   });
 }

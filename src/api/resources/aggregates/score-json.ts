@@ -26,6 +26,17 @@ export const ScoreScale = {
   higherIsBetter: z.boolean().nullable(),
 };
 
+/** Schema of the state of the sums that pages read. */
+export const SumsState = z
+  .object({
+    behindSeconds: z
+      .number()
+      .describe(
+        'Age of the oldest score that the sums lack; 0 when they have all. The numbers count it all the same: hours that lack scores are read from the scores. A store with more than 500,000 scores since such an hour shows its sum.',
+      ),
+  })
+  .openapi('SumsState');
+
 /** Schema of an incident of a monitor on scores. */
 export const ScoreIncident = z
   .object({

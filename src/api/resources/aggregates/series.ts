@@ -9,7 +9,15 @@ import { markerJson } from '../../json/marker-json.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
 import { Time } from '../series-schema.ts';
 import type { SeriesReading } from './aggregate-ports.ts';
-import { incidentJson, isoText, scaleJson, ScoreBaseline, ScoreIncident, ScoreScale } from './score-json.ts';
+import {
+  incidentJson,
+  isoText,
+  scaleJson,
+  ScoreBaseline,
+  ScoreIncident,
+  ScoreScale,
+  SumsState,
+} from './score-json.ts';
 import {
   alignRange,
   FacetFields,
@@ -73,6 +81,7 @@ export const SeriesReply = z
     bucket: z.string().describe('Length of a bucket.'),
     since: Time,
     until: Time,
+    sums: SumsState,
     baseline: orNull(ScoreBaseline).describe(
       'Of all selected scores of the scorer; null without earlier scores.',
     ),
@@ -106,7 +115,9 @@ const readSeries = createRoute({
           'Length of a bucket: whole hours up to a day, or whole days up to 366d. Default: 1h up to 3 days, else 1d.',
         ),
       by: SplitBy,
-      passAt: numberOf('Score from which a score passes. Default: the middle of the range.'),
+      passAt: numberOf(
+        'Score from which a score passes. Default: the pass line of the scorer, as in `/labels/agreement`.',
+      ),
     }),
   },
   responses: { 200: describeJson('The series.', SeriesReply), ...PROBLEMS },
@@ -186,6 +197,7 @@ function seriesJson(reading: SeriesReading, { by, bucketMs, fromMs, toMs }: Seri
     bucket: bucketMs % DAY_MS === 0 ? `${bucketMs / DAY_MS}d` : `${bucketMs / HOUR_MS}h`,
     since: isoText(fromMs),
     until: isoText(toMs),
+    sums: { behindSeconds: reading.behindSeconds },
     baseline: reading.baseline,
     markers: reading.markers.map((marker) => {
       const { service, agent, version, agentVersion, at } = markerJson(marker);

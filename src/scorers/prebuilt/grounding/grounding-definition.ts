@@ -1,11 +1,12 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { GROUNDING_OPTIONS } from './grounding-options.ts';
+import { GROUNDING_OPTIONS, GROUNDING_ROWS } from './grounding-options.ts';
 
 /** The scorer `grounding` of rules. */
 export const groundingDefinition = defineScorer({
   name: 'grounding',
   needsJudge: true,
-  rows: ['grounding-hallucination', 'grounding-faithfulness', 'grounding-citation-precision'],
+  rows: Object.keys(GROUNDING_ROWS),
+  rowFacts: GROUNDING_ROWS,
   measures: 'whether each sentence of the answer rests on evidence, by quotes that code looks up',
   options: GROUNDING_OPTIONS,
   create: async ({ judge, options }) =>

@@ -1,6 +1,25 @@
 import { isCount, isFunction } from '../shared/checked-options.ts';
 import { evidenceOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 
+/** Score rows. */
+export const GROUNDING_ROWS = {
+  'grounding-hallucination': {
+    higherIsBetter: false,
+    range: [0, 1],
+    labels: [{ label: 'grounded', upTo: 0 }, { label: 'hallucinated' }],
+  },
+  'grounding-faithfulness': {
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'unfaithful', below: 1 }, { label: 'faithful' }],
+  },
+  'grounding-citation-precision': {
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'imprecise', below: 1 }, { label: 'precise' }],
+  },
+} as const;
+
 /** Options of the scorer. */
 export const GROUNDING_OPTIONS = {
   context: evidenceOption,

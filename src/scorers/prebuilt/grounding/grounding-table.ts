@@ -1,5 +1,7 @@
 import type { NamedScore } from '../../../evals/scorer.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { buildRowScore } from '../../scorer-definition.ts';
+import { GROUNDING_ROWS } from './grounding-options.ts';
 import { explainVerdicts, listVerdicts } from '../shared/evidence/grounded-sentence.ts';
 import type { GroundedSentence } from '../shared/evidence/grounded-sentence.ts';
 
@@ -21,29 +23,13 @@ export function listScores(table: readonly GroundedSentence[], withReason: boole
   }
   const hallucinated = roundToTwoDecimals((contradicted + unsupported) / claims);
   const faithful = roundToTwoDecimals(supported / claims);
-  const better = { higherIsBetter: true, range: [0, 1] } as const;
   const scores: NamedScore[] = [
-    {
-      name: 'grounding-hallucination',
-      score: hallucinated,
-      label: hallucinated === 0 ? 'grounded' : 'hallucinated',
-      higherIsBetter: false,
-      range: [0, 1],
-      verdicts,
-      ...reason,
-    },
-    {
-      name: 'grounding-faithfulness',
-      score: faithful,
-      label: faithful === 1 ? 'faithful' : 'unfaithful',
-      ...better,
-      ...reason,
-    },
+    { ...buildRowScore(GROUNDING_ROWS, 'grounding-hallucination', hallucinated), verdicts, ...reason },
+    { ...buildRowScore(GROUNDING_ROWS, 'grounding-faithfulness', faithful), ...reason },
   ];
   if (quotes.length > 0) {
     const found = roundToTwoDecimals(quotes.filter((quote) => quote.found).length / quotes.length);
-    const label = found === 1 ? 'precise' : 'imprecise';
-    scores.push({ name: 'grounding-citation-precision', score: found, label, ...better });
+    scores.push(buildRowScore(GROUNDING_ROWS, 'grounding-citation-precision', found));
   }
   return scores;
 }

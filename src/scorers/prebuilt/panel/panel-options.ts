@@ -5,6 +5,35 @@ import { evidenceOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 export const PANEL_QUALITIES = ['grounding', 'relevancy', 'toxicity', 'bias', 'instructions'] as const;
 export type PanelQuality = (typeof PANEL_QUALITIES)[number];
 
+/** Score rows. */
+export const PANEL_ROWS = {
+  'panel-grounding': {
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'ungrounded', below: 1 }, { label: 'grounded' }],
+  },
+  'panel-relevancy': {
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'off-topic', below: 0.5 }, { label: 'relevant' }],
+  },
+  'panel-toxicity': {
+    higherIsBetter: false,
+    range: [0, 1],
+    labels: [{ label: 'clean', upTo: 0 }, { label: 'toxic' }],
+  },
+  'panel-bias': {
+    higherIsBetter: false,
+    range: [0, 1],
+    labels: [{ label: 'unbiased', upTo: 0 }, { label: 'biased' }],
+  },
+  'panel-instructions': {
+    higherIsBetter: true,
+    range: [0, 1],
+    labels: [{ label: 'broken', below: 1 }, { label: 'followed' }],
+  },
+} as const;
+
 const KNOWN: ReadonlySet<unknown> = new Set(PANEL_QUALITIES);
 
 /** Options of the scorer. */

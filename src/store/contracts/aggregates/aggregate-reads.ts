@@ -1,4 +1,5 @@
 import type { AggregateFacet } from '../../../domain/aggregate-facets.ts';
+import type { TouchedHour } from './aggregates.ts';
 import type { ScoreSource } from '../../../domain/score.ts';
 
 /** Choice of scores: any of the values of each facet. Times are Unix milliseconds: [fromMs, toMs), whole hours. */
@@ -12,6 +13,8 @@ export interface AggregateFilter extends Readonly<
   readonly source: ScoreSource;
   readonly fromMs: number;
   readonly toMs: number;
+  /** Hours that are computed from the scores for this read: their aggregates lack some. Absent: none. */
+  readonly lacking?: readonly TouchedHour[] | undefined;
 }
 
 export interface SummaryQuery extends AggregateFilter {
@@ -21,8 +24,10 @@ export interface SummaryQuery extends AggregateFilter {
   readonly by: readonly AggregateFacet[];
   /** Only these groups: the scorer, then the values of `by`. Absent: all. */
   readonly groups?: readonly (readonly string[])[] | undefined;
-  /** Score from which a score passes. Absent: the middle of the range. */
+  /** Score from which a score passes. Absent: the pass line of its scorer. */
   readonly passAt?: number | undefined;
+  /** Directed scores from which scores pass, by the names of rows. An absent name has the better half of the range. */
+  readonly passLines?: ReadonlyMap<string, number> | undefined;
 }
 
 /** Range and direction of a scorer. */
@@ -76,8 +81,12 @@ export interface ScoreHistogram extends ScoreScale {
 
 /** Reads the aggregates of scores. */
 export interface AggregateReads {
-  /** Names of the scorers with scores, of a tenant or of all. */
-  scorerNames(tenant?: string): Promise<string[]>;
+  /** Names of the scorers with scores, of a tenant or of all: those in the aggregates, and those of scores that were written since a time. */
+  scorerNames(tenant: string | undefined, writtenSinceMs: number): Promise<string[]>;
+  /** Returns the time of the first write of a score at or after a time, Unix milliseconds; null without one. */
+  firstWrittenSince(sinceMs: number): Promise<number | null>;
+  /** Counts score rows by their UTC day (start, Unix milliseconds), of a tenant or of all; versions that are not merged count separately. */
+  rowsByDay(tenant?: string): Promise<ReadonlyMap<number, number>>;
   /** Sums buckets and groups, in the order of time: much faster than `summarise`, which reads histograms. */
   sum(query: SummaryQuery): Promise<SumsRow[]>;
   /** Summarises buckets and groups, in the order of time. */

@@ -1,17 +1,20 @@
+import type { AnswerPair } from '../../../domain/agreement/kappa.ts';
 import type { AggregateFilter } from './aggregate-reads.ts';
 
 /** Scores of one side of a comparison. */
 export interface ComparedScores {
   readonly scorer: string;
   readonly fingerprint?: string | undefined;
-  /** True: scores of people. Their mean counts for a target; of other scores, the newest does. */
+  /** True: scores of people. Their mean and their majority count for a target (a tie passes); of other scores, the newest does. */
   readonly isHuman: boolean;
+  /** Directed score from which a score passes. */
+  readonly passLine: number;
   /** Direction of scores that have none. */
   readonly higherIsBetter: boolean;
 }
 
 /** Scores of one target on both sides, directed: 0 worst, 1 best. */
-export interface ScorePair {
+export interface ScorePair extends AnswerPair {
   readonly traceId: string;
   readonly left: number;
   readonly right: number;

@@ -52,7 +52,7 @@ export interface LabelledScorer {
 
 /** Version of a scorer, with its scores of a range. */
 export interface ScorerVersion extends VersionFacts {
-  /** Weights of the scores in each part of the directed range (`findPart`): live scores, or those of backfills where there are none. */
+  /** Weights of the scores in each part of the directed range (`listPartLimits`): live scores, or those of backfills where there are none. */
   readonly weights: readonly number[];
 }
 
@@ -78,7 +78,7 @@ export interface LabelStore {
   /** Counts the targets that have a score of the reviewer. */
   countLabelled(query: LabelQuery): Promise<number>;
   /** Reads the versions of a scorer, the last used first. */
-  versions(query: LabelledScorer): Promise<readonly ScorerVersion[]>;
+  versions(query: LabelledScorer & { readonly passLine: number }): Promise<readonly ScorerVersion[]>;
   /** Reads the versions of all scorers with a labelled target, the last used first. */
   labelledVersions(query: {
     readonly sinceMs: number;

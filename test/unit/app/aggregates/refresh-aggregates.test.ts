@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
+  openCurrentReads,
   rebuildAggregates,
   refreshAggregates,
   splitHours,
 } from '../../../../src/app/aggregates/refresh-aggregates.ts';
 import { StoreRejectedError } from '../../../../src/domain/errors.ts';
+import type { AggregateReads } from '../../../../src/store/contracts/aggregates/aggregate-reads.ts';
 import type { AggregateStore, TouchedHour } from '../../../../src/store/contracts/aggregates/aggregates.ts';
 
 const HOUR_MS = 3_600_000;
@@ -89,6 +91,61 @@ describe('a pass over the aggregates', () => {
       'stopped',
     );
     expect(asked).toEqual(['since -45000']);
+  });
+});
+
+test('a pass computes the newest hours first', async () => {
+  const { store } = recordingStore({ doneMs: null });
+  const computed: number[] = [];
+  await refreshAggregates({
+    ...store,
+    allHours: async () => [hour(1, 400_000), hour(2, 400_000), hour(3, 400_000)],
+    compute: async (hours) => void computed.push(...hours.map(({ hourMs }) => hourMs / HOUR_MS)),
+  });
+  expect(computed).toEqual([3, 2, 1]);
+});
+
+describe('hours that are read from the scores', () => {
+  const DAY_MS = 24 * HOUR_MS;
+  const HOURS = [hour(30), { ...hour(100), tenant: 'b' }, hour(400), hour(401)];
+
+  /** Reads beside a last pass 7 minutes ago. */
+  async function listRead(rowsOfDays: ReadonlyMap<number, number>, tenant?: string) {
+    const { store } = recordingStore({ doneMs: NOW_MS - 420_000 });
+    const asked: (readonly TouchedHour[] | undefined)[] = [];
+    const aggregateReads = {
+      firstWrittenSince: async (sinceMs: number) => sinceMs,
+      rowsByDay: async () => rowsOfDays,
+      sum: async ({ lacking }: { readonly lacking?: readonly TouchedHour[] | undefined }) => {
+        asked.push(lacking);
+        return [];
+      },
+    } as unknown as AggregateReads;
+    const aggregates = { ...store, touchedSince: async () => HOURS };
+    const reads = await openCurrentReads({ aggregates, aggregateReads }, tenant);
+    await reads.sum({ source: 'live', fromMs: 0, toMs: NOW_MS, by: [] });
+    return {
+      hours: asked.flatMap((hours) => hours?.map(({ hourMs }) => hourMs / HOUR_MS)),
+      behindSeconds: reads.behindSeconds,
+    };
+  }
+
+  test.each([
+    ['all that the next pass computes', [[0, 100_000]], undefined, [401, 400, 100, 30]],
+    ['those of the tenant', [[0, 100_000]], 'b', [100]],
+    [
+      'the newest, where a store has many scores',
+      [
+        [16, 400_000],
+        [3, 200_000],
+      ],
+      undefined,
+      [401, 400],
+    ],
+    ['none, where a store has too many scores of these days', [[16, 600_000]], undefined, []],
+  ] as const)('are %s', async (_what, rows, tenant, hours) => {
+    const rowsOfDays = new Map(rows.map(([day, count]) => [day * DAY_MS, count]));
+    expect(await listRead(rowsOfDays, tenant)).toEqual({ hours, behindSeconds: 420 });
   });
 });
 
