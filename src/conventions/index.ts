@@ -12,6 +12,7 @@ export {
 } from './traces/read-traces.ts';
 export type { TracePiece } from '../domain/trace/joined-trace.ts';
 export { CONVENTIONS } from './registry.ts';
+export { suggestTable } from './advice/suggest-table.ts';
 export { listFacts, type StatedFact } from './advice/list-facts.ts';
 export {
   createSurvey,

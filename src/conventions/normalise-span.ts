@@ -22,6 +22,7 @@ import type {
 import { partsAmong } from './token-parts.ts';
 import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
+import { nameOfTool } from './shape/read-shape.ts';
 
 /** Longest error text that is kept, in UTF-16 units; some emitters put a whole stack trace there. */
 const MAX_ERROR_CHARS = 2_000;
@@ -60,7 +61,7 @@ export function normaliseSpan(
     }
     own = BUILT_IN_CONVENTIONS.has(convention.name) ? own : { ...facts };
   }
-  Object.assign(facts, describe(placeholders, span), kindOf(own));
+  Object.assign(facts, describe(placeholders, span), kindOf(own, span));
   completeFacts(facts, view, conventions.size > 0);
   facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
@@ -87,9 +88,10 @@ const CONTENT_FACTS = [
 const KIND_FACTS = ['role', 'agent', 'toolName', 'stateOf'] as const;
 
 /** Returns what the user's tables say that the span is, or what it is by the facts that they give. */
-function kindOf(own: SpanFacts): SpanFacts {
+function kindOf(own: SpanFacts, span: Span): SpanFacts {
   const role = own.role ?? roleByFacts(own);
-  const said = KIND_FACTS.map((key) => [key, key === 'role' ? role : own[key]]);
+  const toolName = own.role === 'tool' ? (own.toolName ?? nameOfTool(span.name)) : own.toolName;
+  const said = KIND_FACTS.map((key) => [key, { ...own, role, toolName }[key]]);
   return Object.fromEntries(said.filter(([, value]) => value !== undefined));
 }
 

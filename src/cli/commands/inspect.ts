@@ -4,10 +4,7 @@ import type { StatedFact } from '../../conventions/index.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { showReading } from '../show/show-reading.ts';
 import { showUnread } from '../show/show-unread.ts';
-import { isStoredTrace, readStoredTrace } from '../input/stored-trace.ts';
-import { MIB } from '../../domain/byte-sizes.ts';
-import type { TraceData } from '../../domain/trace/span.ts';
-import { readTraceFiles } from '../input/trace-files.ts';
+import { readInputs } from '../input/stored-trace.ts';
 
 interface InspectOptions {
   readonly modelCalls?: boolean;
@@ -35,12 +32,7 @@ export const registerInspect: RegisterCommand = (program, bind) => {
 };
 
 async function inspect(context: CommandContext, inputs: string[], options: InspectOptions) {
-  const files = inputs.filter((input) => !isStoredTrace(input, context.cwd));
-  const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
-  const traces = files.length === 0 ? [] : await readTracesOfFiles(context, files);
-  for (const id of ids) {
-    traces.push(...(await readStoredTrace(context, id)));
-  }
+  const traces = await readInputs(context, inputs);
   const { readByShape } = (await context.loadConfig()).config.scoring;
   const { MAX_MODEL_CALLS } = await import('../../scoring/select/targets.ts');
   const { joinTraces, listFacts, readTrace, surveyTrace } = await import('../../conventions/index.ts');
@@ -73,19 +65,4 @@ function showFact({ spanId, field, value, convention, source, used }: StatedFact
   const shown = cleanLine(typeof value === 'string' ? value : JSON.stringify(value), MAX_VALUE);
   const place = source === null ? '' : ` from ${cleanLine(source, MAX_VALUE)}`;
   return `  ${spanId} ${field} = ${shown} (${convention}${place}${used ? '' : ', not used'})`;
-}
-
-/** Byte limit of all files together: their traces are compared with each other, so they stay in memory. */
-const MAX_INPUT_BYTES = 256 * MIB;
-
-async function readTracesOfFiles(context: CommandContext, files: readonly string[]): Promise<TraceData[]> {
-  const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
-  const { config } = await context.loadConfig();
-  const spool = openTraceSpool(config.conventions);
-  try {
-    await readTraceFiles(files, context, (parts) => spool.add(parts), MAX_INPUT_BYTES);
-    return spool.take(spool.count()).flatMap((traceId) => spool.read(traceId) ?? []);
-  } finally {
-    spool.close();
-  }
 }

@@ -30,7 +30,7 @@ export function requestIn(value: unknown): { system?: string[]; input?: NormalMe
 const ROLE_KEYS = new Set(['system', 'user', 'human', 'assistant', 'ai']);
 
 /** Converts messages that have their role as their only key, as objects or JSON texts; undefined for any other value. */
-function fromRoleKeys(value: unknown): Fields[] | undefined {
+export function fromRoleKeys(value: unknown): Fields[] | undefined {
   const items = (Array.isArray(value) ? (value as unknown[]) : [value]).map(parseIfText);
   const messages = items.flatMap((item) => {
     const [[role, content] = ['', undefined], ...more] = isRecord(item) ? Object.entries(item) : [];

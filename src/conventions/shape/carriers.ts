@@ -55,7 +55,8 @@ export function listMoments({ events }: Span, logs: readonly LogRecord[], isRead
     .slice(0, MAX_MOMENTS)
     .map(({ eventName, body, attributes }) => {
       const words = wordsOf(eventName);
-      const said = body === '' ? [] : [{ source: `log:${eventName}`, words, text: body, value: parse(body) }];
+      const said =
+        body === '' ? [] : [{ source: `log:${eventName}`, words, text: body, value: parseSent(body) }];
       return moment(eventName, [...said, ...carriersIn(attributes, `log:${eventName}/`, words, isRead)]);
     });
   return [...own, ...recorded];
@@ -77,7 +78,7 @@ export function fieldsOf({ source, words }: Carrier, value: Fields): Carrier[] {
     source: `${start}${/^\w+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`}`,
     words: [...words, ...wordsOf(key)],
     text: typeof inner === 'string' ? inner : undefined,
-    value: typeof inner === 'string' ? parse(inner) : inner,
+    value: typeof inner === 'string' ? parseSent(inner) : inner,
   }));
 }
 
@@ -111,7 +112,7 @@ function carriersIn(
         source: named(start, key),
         words: [...before, ...wordsOf(key)],
         text,
-        value: parse(text),
+        value: parseSent(text),
       });
     }
   }
@@ -187,7 +188,7 @@ function toLists(value: unknown): unknown {
 }
 
 /** Reads JSON, or what Python prints; any other text stays as it is. */
-function parse(text: string): unknown {
+export function parseSent(text: string): unknown {
   const start = text.trimStart();
   if (!/^[[{"]|^\(['"]/.test(start)) {
     return text;

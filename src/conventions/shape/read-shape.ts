@@ -275,7 +275,7 @@ class Shape {
 }
 
 /** Finds the tool in the name of a span: `execute_tool find`, `tool: find`, `find`. */
-function nameOfTool(name: string): string {
+export function nameOfTool(name: string): string {
   const last = /^(?:.*[\s:/])?([\w.-]+)$/.exec(name.trim())?.[1] ?? name;
   return last;
 }

@@ -1,7 +1,10 @@
 import type { TableSource } from '../../domain/trace/convention-table.ts';
+import type { Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 import { readText } from '../attributes.ts';
-import { field, parseStructure } from '../json.ts';
+import { field } from '../json.ts';
+import { listCarriers, parseSent } from '../shape/carriers.ts';
+import { wordsOf } from '../shape/words.ts';
 import type { SpanView } from '../normalised-span.ts';
 
 /** Reads the value of a source: a text, or what its path leads to. Undefined when it is absent, null or ''. */
@@ -22,13 +25,20 @@ export function readSource({ span, logs }: SpanView, source: TableSource): unkno
       return value;
     }
   }
-  return undefined;
+  return place === 'attribute' && !span.attributes.has(key) ? follow(flattened(span, key), path) : undefined;
+}
+
+/** Puts together a list or an object of which each field is an attribute. */
+function flattened(span: Span, key: string): unknown {
+  const isBelow = (one: string) => one.startsWith(key) && /^[._[]/.test(one.slice(key.length));
+  const below = [...span.attributes.keys()].some(isBelow) ? listCarriers(span, isBelow) : [];
+  return below.find(({ text, words }) => text === undefined && words.join() === wordsOf(key).join())?.value;
 }
 
 function follow(start: unknown, path: TableSource['path']): unknown {
   let value = start;
   for (const [at, step] of path.entries()) {
-    value = typeof value === 'string' ? parseStructure(value)?.value : value;
+    value = typeof value === 'string' ? parseSent(value) : value;
     if (step === null) {
       const items = Array.isArray(value) ? (value as unknown[]) : [];
       const found = items

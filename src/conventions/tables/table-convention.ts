@@ -6,15 +6,24 @@ import {
 } from '../../domain/trace/convention-table.ts';
 import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-import { firstField, parseIfText, parseStructure } from '../json.ts';
+import { firstField } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
+import { fromRoleKeys, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { parseSent } from '../shape/carriers.ts';
+import { readAnswered, readAsked, splitCall, splitTurn } from '../shape/values.ts';
+import type {
+  Convention,
+  NormalMessage,
+  NormalPart,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from '../normalised-span.ts';
 import { readSource } from './read-source.ts';
 
 /** Roles by the kinds of tables. Those of a user have the first five. */
@@ -169,21 +178,39 @@ function sharesError(fields: ReadonlyMap<TableField, readonly TableSource[]>): b
 
 function contentFacts(get: Get, role: SpanRole | undefined): SpanFacts {
   const [given, got, instructions, hits] = [get('input'), get('output'), get('system'), get('documents')];
-  const documents = hits === undefined ? undefined : readDocuments(listOf(parseIfText(hits)));
+  const documents = hits === undefined ? undefined : readDocuments(listOf(structured(hits)));
   if (role === 'retriever') {
     return { documents };
   }
-  const request = given === undefined ? {} : requestIn(openCall(structured(given)));
+  const asked = given === undefined ? {} : askedIn(given);
+  const input = given === undefined ? undefined : (asked.input ?? readLoose(given, 'user'));
+  const output =
+    got === undefined
+      ? undefined
+      : (responseOf(got) ?? readLoose(got, 'assistant').flatMap(({ parts }) => parts));
   return {
-    ...request,
+    ...asked,
     ...(instructions === undefined ? {} : { system: readSystem(structured(instructions)) }),
-    input: given === undefined ? undefined : (request.input ?? readLoose(given, 'user')),
-    output:
-      got === undefined
-        ? undefined
-        : (responseIn(structured(got)) ?? readLoose(got, 'assistant').flatMap(({ parts }) => parts)),
+    // One list may have both question and answer.
+    ...(given === got && input !== undefined
+      ? (role === 'llm' ? splitCall : splitTurn)(input)
+      : { input, output }),
     documents,
   };
+}
+
+function askedIn(value: unknown): SpanFacts {
+  const parsed = structured(value);
+  const keyed = fromRoleKeys(parsed);
+  return keyed === undefined
+    ? readAsked(openCall(parsed), plainText(value))
+    : { input: readMessages(keyed, 'user') };
+}
+
+function responseOf(value: unknown): NormalPart[] | undefined {
+  const parsed = structured(value);
+  const parts = typeof parsed === 'object' ? responseIn(parsed) : undefined;
+  return parts ?? readAnswered(parsed, undefined);
 }
 
 /** Reads a list of texts or of calls; any other value that is no message is a text as it stands. */
@@ -194,12 +221,12 @@ function readLoose(value: unknown, role: 'user' | 'assistant'): NormalMessage[] 
 
 function toolFacts(get: Get): SpanFacts {
   const [args, result] = [get('tool.arguments'), get('tool.result')];
-  const outcome = result === undefined ? {} : outcomeFacts(readOutcome(parseIfText(result)));
+  const outcome = result === undefined ? {} : outcomeFacts(readOutcome(structured(result)));
   return {
     ...outcome,
     toolName: textOf(get('tool.name')),
     toolCallId: textOf(get('tool.callId'))?.trim() ?? outcome.toolCallId,
-    ...(args === undefined ? {} : { toolArgs: openPrintedArguments(openCall(parseIfText(args))) }),
+    ...(args === undefined ? {} : { toolArgs: openPrintedArguments(openCall(structured(args))) }),
   };
 }
 
@@ -208,9 +235,9 @@ function openCall(value: unknown): unknown {
   return isRecord(value) && Array.isArray(firstField(value, 'args')) ? argumentsIn(value) : value;
 }
 
-/** Parses a text that is an object or a list; any other value stays as it is. */
+/** Parses a text; any other value stays as it is. */
 function structured(value: unknown): unknown {
-  return typeof value === 'string' ? (parseStructure(value)?.value ?? value) : value;
+  return typeof value === 'string' ? parseSent(value) : value;
 }
 
 function listOf(value: unknown): unknown {
