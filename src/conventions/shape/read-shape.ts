@@ -57,7 +57,7 @@ function findRole(span: Span, carriers: readonly Carrier[], said: Candidates): K
     .map(({ words, text = '' }) => toldKind(words, text))
     .find((kind) => kind !== undefined);
   const isPair = has('tool.name') && has('tool.arguments', 'tool.result', 'in', 'out');
-  if (isPair && !has(...COUNTS) && told !== 'llm' && told !== 'agent') {
+  if (isPair && !has(...COUNTS) && told !== 'llm' && told !== 'agent' && told !== 'retriever') {
     return { role: 'tool', isSure: true };
   }
   return told !== undefined || carriers.some(({ value }) => isVectors(value))
