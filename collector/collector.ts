@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../src/store/contracts/purge.ts';
 import type { SpanSink } from '../src/store/contracts/span-sink.ts';
+import type { AgentSignals } from '../src/domain/trace/agent-signals.ts';
 import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
 import type { Log } from '../src/telemetry/log.ts';
 import type { Reading } from '../src/telemetry/metrics.ts';
@@ -34,6 +35,8 @@ export interface CollectorOptions {
   readonly limits?: Partial<CollectorLimits>;
   /** Default: all. */
   readonly keep?: Keep;
+  /** Signals of the spans and log records to keep. Default: those of every convention. */
+  readonly signals?: AgentSignals | undefined;
   /** Default: every sender may send, with the tenant ''. */
   readonly authenticate?: Authenticate;
   readonly log: Log;
@@ -84,7 +87,7 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     newToken: randomUUID,
   });
   const batcher = new Batcher({ inserter, limits, nowMs: () => performance.now() });
-  const decode = { limits, keep };
+  const decode = { limits, keep, signals: options.signals };
   const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, limiter, counter, decode });
   const receivers = await startAll(options.receivers, {
     take: answerWithin(take, limits),

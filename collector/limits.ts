@@ -1,5 +1,6 @@
 import { DEFAULT_ROW_LIMITS, type RowLimits } from './otlp/row-limits.ts';
 import { MIB } from '../src/domain/byte-sizes.ts';
+import type { ConnectionLimits } from '../src/domain/connection-places.ts';
 
 /** All limits of a collector: bytes, milliseconds, counts. */
 export interface CollectorLimits extends RowLimits {
@@ -10,7 +11,7 @@ export interface CollectorLimits extends RowLimits {
    * needs more alone is answered with 413.
    */
   readonly maxInFlightBytes: number;
-  /** Limit of open connections; further connections are closed at once. */
+  /** Limit of open connections of a receiver; half of them may have one address. */
   readonly maxConnections: number;
   /** Time limits for the headers of a request, and for the whole request, milliseconds. */
   readonly headersTimeoutMs: number;
@@ -40,6 +41,11 @@ export interface CollectorLimits extends RowLimits {
   readonly retryAfterMs: number;
   /** Time that a stop waits for requests under way, milliseconds. */
   readonly stopGraceMs: number;
+}
+
+/** Returns the limits of the connections of one receiver. Its port has no probes. */
+export function connectionLimits({ maxConnections }: CollectorLimits): ConnectionLimits {
+  return { total: maxConnections, perAddress: Math.ceil(maxConnections / 2), kept: 0 };
 }
 
 export const DEFAULT_COLLECTOR_LIMITS: CollectorLimits = {

@@ -277,6 +277,7 @@ async function startScorer(
     purged,
     readTrace: createTurnReader(),
     log,
+    metrics,
     isStream: true,
   });
   const duties = startDuties(store.duties);
@@ -287,14 +288,12 @@ async function startScorer(
     member: randomUUID(),
     monotonicMs: () => performance.now(),
   });
-  const loop = createScoringLoop(scoring, { rules: kit.rules, ownership, catchUp: configureCatchUp(config) });
+  const { rules } = kit;
+  const catchUp = configureCatchUp(config);
+  const loop = createScoringLoop(scoring, { rules, ownership, catchUp });
   await loop.start();
-  const sessions = startSessionLoop(scoring, {
-    rules: kit.rules,
-    ownership,
-    settings: sessionSettings(config),
-    catchUp: configureCatchUp(config),
-  });
+  const settings = sessionSettings(config);
+  const sessions = startSessionLoop(scoring, { rules, ownership, settings, catchUp });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
   const { budget, judgeStock, judgeHealth, unpriced } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgeStock, unpriced }));

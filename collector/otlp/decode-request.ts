@@ -108,7 +108,7 @@ function writeSpans(spans: readonly Span[], { rows, tenant, options, rejections 
   const cuts = new Cuts(options.limits);
   let stubs = 0;
   spans.forEach((span, index) => {
-    const isStub = options.keep === 'agent-spans' && !hasUsefulContent(span);
+    const isStub = options.keep === 'agent-spans' && !hasUsefulContent(span, options.signals);
     const kept = isStub ? buildStub(span) : span;
     cuts.begin();
     kept.truncated?.forEach((name) => cuts.note(name));
@@ -140,7 +140,7 @@ function orReject(rejections: Rejections, where: string, write: () => void): voi
 function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => boolean {
   const cuts = new Cuts(options.limits);
   return (log) => {
-    if (log.traceId === '' || !isUsefulLog(log)) {
+    if (log.traceId === '' || !isUsefulLog(log, options.signals)) {
       return false;
     }
     requireStorableTime(log.timeUnixNano, 'timeUnixNano');

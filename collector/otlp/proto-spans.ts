@@ -32,7 +32,7 @@ export function spanVisitor(
   reader: ProtoReader,
   rows: RowPieces,
   tenant: string,
-  { limits, keep }: DecodeOptions,
+  { limits, keep, signals }: DecodeOptions,
 ): SpanVisitor {
   const tenantBytes = encoded(tenant);
   const cuts = new Cuts(limits);
@@ -59,7 +59,9 @@ export function spanVisitor(
       let isStub = false;
       try {
         scanSpan(reader, start, end, span);
-        isStub = keep === 'agent-spans' && !isUsefulSpan(reader, scope?.scopeName ?? '', span);
+        isStub =
+          keep === 'agent-spans' &&
+          !isUsefulSpan(reader, { scopeName: scope?.scopeName ?? '', span, signals });
         if (isStub) {
           keepPlaceOnly(reader, span, cuts);
         }

@@ -1,5 +1,5 @@
 import { AGENT_SIGNALS } from '../../src/conventions/agent-signals.ts';
-import { looksLikeAgent } from '../../src/domain/trace/agent-signals.ts';
+import { type AgentSignals, looksLikeAgent } from '../../src/domain/trace/agent-signals.ts';
 import { isKeptEvent, isKeptKey, STUB_MARK } from '../../src/conventions/kept-content.ts';
 import type { Cuts } from './cuts.ts';
 import type { ProtoReader } from './proto-reader.ts';
@@ -11,11 +11,18 @@ const pair = createKeyValueScan();
 const part = createPartScan();
 
 /** Like `hasUsefulContent`, for a scanned span that is not decoded. */
-export function isUsefulSpan(reader: ProtoReader, scopeName: string, span: SpanScan): boolean {
+export function isUsefulSpan(
+  reader: ProtoReader,
+  {
+    scopeName,
+    span,
+    signals = AGENT_SIGNALS,
+  }: { scopeName: string; span: SpanScan; signals?: AgentSignals | undefined },
+): boolean {
   const eventNames = [...listEventNames(reader, span.events)];
   return (
     eventNames.some(isKeptEvent) ||
-    looksLikeAgent({ scopeName, attributeKeys: listKeys(reader, span.attributes), eventNames }, AGENT_SIGNALS)
+    looksLikeAgent({ scopeName, attributeKeys: listKeys(reader, span.attributes), eventNames }, signals)
   );
 }
 

@@ -1,3 +1,4 @@
+import type { AgentSignals } from '../../src/domain/trace/agent-signals.ts';
 import { MIB } from '../../src/domain/byte-sizes.ts';
 
 /**
@@ -37,6 +38,8 @@ export type Keep = 'all' | 'agent-spans';
 export interface DecodeOptions {
   readonly limits: RowLimits;
   readonly keep: Keep;
+  /** Signals of the spans and log records to keep. Default: those of every convention. */
+  readonly signals?: AgentSignals | undefined;
 }
 
 export const DEFAULT_DECODE: DecodeOptions = { limits: DEFAULT_ROW_LIMITS, keep: 'all' };

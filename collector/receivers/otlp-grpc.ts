@@ -4,9 +4,10 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
-  type ServerHttp2Session,
 } from 'node:http2';
+import { limitConnections } from '../../src/domain/connection-places.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import { connectionLimits } from '../limits.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 import type { Signal } from '../otlp/decode-request.ts';
 import { encodeExportResponse, STATUS_CODES } from '../otlp/reply.ts';
@@ -60,21 +61,21 @@ export async function startOtlpGrpc(where: ListenOptions, deps: ReceiverDependen
       : createSecureServer({ settings, ...where.tls, handshakeTimeout: limits.headersTimeoutMs });
   server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error }));
   const stopServer = sessionStopper(server);
-  server.maxConnections = limits.maxConnections;
-  server.on('drop', () => counter.add('connections_dropped'));
+  const begin = limitConnections(server, connectionLimits(limits), () => counter.add('connections_dropped'));
   server.on('sessionError', (error) => log.debug('a gRPC connection failed', { error }));
-  server.on('session', (session) => prepareSession(session, limits.keepAliveTimeoutMs));
+  server.on('session', (session) => {
+    session.setLocalWindowSize(SESSION_WINDOW_BYTES);
+    closeWhenIdle(session, limits);
+    session.on('stream', (stream) => {
+      stream.once('close', begin(session.socket, () => stream.readableEnded).end);
+    });
+  });
   server.on('stream', (stream, headers) => {
     stream.on('error', (error) => log.debug('a gRPC call was interrupted', { error }));
     void handle(stream, headers, deps);
   });
   const address = await listen(server, where, 'receivers.otlp.grpc.endpoint');
   return { address, isListening: () => server.listening, stop: () => stopServer(limits.stopGraceMs) };
-}
-
-function prepareSession(session: ServerHttp2Session, idleMs: number): void {
-  session.setLocalWindowSize(SESSION_WINDOW_BYTES);
-  closeWhenIdle(session, idleMs);
 }
 
 /** Handles a call. Never rejects: every failure becomes a status. */

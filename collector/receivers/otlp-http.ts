@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import { limitConnections } from '../../src/domain/connection-places.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import { connectionLimits } from '../limits.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 import type { Encoding, Signal } from '../otlp/decode-request.ts';
 import { CONTENT_TYPES, encodeExportResponse, encodeStatus } from '../otlp/reply.ts';
@@ -31,6 +33,8 @@ export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependen
     connectionsCheckingInterval: limits.timeoutCheckMs,
   };
   const listener: RequestListener = (request, response) => {
+    const { end } = begin(request.socket, () => request.complete);
+    response.once('close', end);
     void handle(request, deps).then((reply) => send(request, response, reply, stopping));
   };
   const server =
@@ -42,8 +46,7 @@ export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependen
         );
   server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error }));
   const stopServer = createStopper(server);
-  server.maxConnections = limits.maxConnections;
-  server.on('drop', () => counter.add('connections_dropped'));
+  const begin = limitConnections(server, connectionLimits(limits), () => counter.add('connections_dropped'));
   const address = await listen(server, where, 'receivers.otlp.http.endpoint');
   return {
     address,

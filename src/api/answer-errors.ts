@@ -12,6 +12,7 @@ const PROBLEMS: Partial<Record<ErrorCode, Pick<Problem, 'status' | 'title'>>> = 
   config_invalid: { status: 409, title: 'Not configured' },
   store_unavailable: { status: 503, title: 'Store unavailable' },
   query_stopped: { status: 503, title: 'Query too large' },
+  overloaded: { status: 503, title: 'Too busy' },
 };
 
 /** Titles of the problems that handlers and middleware throw by their status. */

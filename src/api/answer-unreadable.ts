@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { RequestError } from '@hono/node-server';
 import { readErrorMessage } from '../domain/errors.ts';
@@ -11,6 +11,13 @@ const FAILED: Problem = {
   status: 500,
   title: 'Internal error',
   detail: 'The log of spanscore has the reason.',
+};
+
+const FULL: Problem = {
+  status: 503,
+  title: 'Too many connections',
+  detail:
+    'all connections of this address or of the API are in use; the last places are for /healthz, /readyz and /metrics',
 };
 
 /** Problems of requests that Node.js does not read to their end, by the code of its error. */
@@ -49,6 +56,13 @@ export function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): 
   );
   socket.resume();
   socket.setTimeout(REST_MS, () => socket.destroy());
+}
+
+/** Refuses a request on a connection that is kept for probes, and closes the connection. */
+export function answerFull(response: ServerResponse): void {
+  response
+    .writeHead(FULL.status, { ...PROBLEM_HEADERS, 'retry-after': '5', connection: 'close' })
+    .end(problemJson(FULL));
 }
 
 /** Answers a request whose path and `Host` make no address. Any other error outside of the routes is logged, and becomes a 500. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
+import { OWN_SITES } from './access/request-site.ts';
 import type { ApiEnv } from './api-env.ts';
 import { answerProblem } from './problem.ts';
 
@@ -13,9 +14,6 @@ export interface BrowserGuardOptions {
 }
 
 const READS = ['GET', 'HEAD'];
-
-/** Values of `Sec-Fetch-Site` of a request by our own page, and by a person. */
-export const OWN_SITES = ['same-origin', 'none'];
 
 /**
  * Refuses requests that a foreign page makes in somebody's browser: through a name that was rebound to this address, from

@@ -3,9 +3,10 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { ServerTls } from '../config/tls-files.ts';
+import { limitConnections } from '../domain/connection-places.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import { answerUnaddressed, answerUnreadable } from './answer-unreadable.ts';
+import { answerFull, answerUnaddressed, answerUnreadable } from './answer-unreadable.ts';
 
 export interface ApiServerOptions {
   readonly host: string;
@@ -27,22 +28,39 @@ export interface ApiServer {
 
 const HEADERS_LIMIT_MS = 10_000;
 const REQUEST_LIMIT_MS = 30_000;
-const MAX_CONNECTIONS = 256;
+/** Interval of the checks of both limits, milliseconds. */
+const LIMIT_CHECK_MS = 1_000;
+/** A browser has six connections, a proxy as many as it has requests at once. */
+const CONNECTIONS = { total: 512, perAddress: 256, kept: 8 };
+/** Paths that are answered when all other places are taken. */
+const PROBE = /^\/(?:healthz|readyz|metrics)(?:\?|$)/u;
 const STOP_LIMIT_MS = 5000;
 
 /** Listens for requests of the API. Throws an `AppError` when the port is in use. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const limits = { requestTimeout: REQUEST_LIMIT_MS, headersTimeout: HEADERS_LIMIT_MS };
+  const limits = {
+    requestTimeout: REQUEST_LIMIT_MS,
+    headersTimeout: HEADERS_LIMIT_MS,
+    connectionsCheckingInterval: LIMIT_CHECK_MS,
+  };
   const server =
     options.tls === undefined
       ? createServer(limits)
       : createTlsServer({ ...limits, ...options.tls, handshakeTimeout: HEADERS_LIMIT_MS });
-  server.maxConnections = MAX_CONNECTIONS;
+  const begin = limitConnections(server, CONNECTIONS);
   const answer = getRequestListener(options.fetch, {
     overrideGlobalObjects: false,
     errorHandler: (error) => answerUnaddressed(error, options.log),
   });
-  server.on('request', (request, response) => void answer(request, response));
+  server.on('request', (request, response) => {
+    const { isKept, end } = begin(request.socket, () => request.complete);
+    response.once('close', end);
+    if (isKept && !PROBE.test(request.url ?? '')) {
+      answerFull(response);
+    } else {
+      void answer(request, response);
+    }
+  });
   server.on('clientError', (error, socket) => answerUnreadable(error, socket as Socket));
   const port = await listen(server, options);
   return { address: { host: options.host, port }, stop: async () => stop(server) };

@@ -35,7 +35,14 @@ export async function openApp(
       await store.close();
       await connection.release();
     };
-    return { config, store, purged, readTrace, close };
+    const { readByShape } = config.scoring;
+    return {
+      config,
+      store,
+      purged,
+      readTrace: (data, reading) => readTrace(data, { readByShape, ...reading }),
+      close,
+    };
   } catch (error) {
     await connection.release();
     throw error;

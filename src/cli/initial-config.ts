@@ -9,7 +9,7 @@ export function initialConfig(schema: string | undefined): string {
   const { name, scorers } = defaultRule(undefined, undefined);
   return `${schema === undefined ? '' : `# yaml-language-server: $schema=${schema}\n`}# Configuration of spanscore. Every part is optional; check it with: npx spanscore check-config
 # All keys: docs/configuration.md of the package
-# \${env:NAME} and \${env:NAME:-default} read environment variables.
+# \${env:NAME} and \${env:NAME:-default} read environment variables, \${file:/run/secrets/NAME} reads a file.
 
 store:
   dataDir: .spanscore                                   # files of the embedded engine
@@ -66,7 +66,7 @@ receivers:
 # These texts are removed before a judge is called.
 redaction:
   fields: []
-  patterns: [email, credit-card, api-key, jwt, private-key]
+  patterns: [email, credit-card, api-key, jwt, private-key, random-text]
 
 # Exporters also send scores as OpenTelemetry events.
 # exporters:

@@ -4,7 +4,7 @@ import { withAbsoluteTls, type FindFolder } from './absolute-paths.ts';
 import { crossIssues } from './checks/cross-checks.ts';
 import { stackLayers, parseLayers, formatSubject, type Layers } from './config-layers.ts';
 import type { ConfigFormat } from './config-format.ts';
-import { missingKeys, uselessLimits, uselessOptions } from './checks/judge-checks.ts';
+import { missingKeys, openJudges, uselessLimits, uselessOptions } from './checks/judge-checks.ts';
 import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
 import { environment } from './environment.ts';
 import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
@@ -84,6 +84,7 @@ export async function loadConfig(
     warnings: [
       ...fromEnvironment.warnings,
       ...listOpenDoors(config, format.components.receivers),
+      ...openJudges(config),
       ...missingKeys(config, options.scorers, variables),
       ...uselessLimits(config),
       ...uselessOptions(config),

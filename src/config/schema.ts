@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { conventionTables } from '../domain/trace/convention-schema.ts';
 import { Budgets } from './schema/budgets.ts';
 import { Ingest } from './schema/ingest.ts';
 import { Judges, Redaction } from './schema/judges.ts';
@@ -33,6 +34,11 @@ export function createConfigSchema<const Listed extends Components>(components: 
       rules: Rules.describe(
         'Rules: which scorers score which traces. Absent: one rule named default. []: no rules.',
       ).optional(),
+      conventions: conventionTables
+        .describe(
+          'Conventions of your own, for spans that spanscore does not read. They are asked in this order, before those of spanscore.',
+        )
+        .default([]),
       scoring: Scoring.describe('Live scoring: memory, and the order of traces under a backlog.').prefault(
         {},
       ),

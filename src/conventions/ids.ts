@@ -4,3 +4,8 @@ const NO_IDS: ReadonlySet<string> = new Set(['', 'null', 'None', 'undefined']);
 export function isId(text: string): boolean {
   return !NO_IDS.has(text);
 }
+
+/** True for the name of a model; some wrappers call every model `unknown`. */
+export function isModelName(text: string | undefined): text is string {
+  return text !== undefined && isId(text) && text.toLowerCase() !== 'unknown';
+}

@@ -12,6 +12,8 @@ export {
 } from './traces/read-traces.ts';
 export type { TracePiece } from '../domain/trace/joined-trace.ts';
 export { CONVENTIONS } from './registry.ts';
+export { suggestTable } from './advice/suggest-table.ts';
+export { listFacts, type StatedFact } from './advice/list-facts.ts';
 export {
   createSurvey,
   surveyTrace,
@@ -19,6 +21,7 @@ export {
   type ScopeSurvey,
   type Survey,
 } from './advice/survey.ts';
+export type { ConventionTable } from '../domain/trace/convention-table.ts';
 export type { Convention } from './normalised-span.ts';
 export type * from '../domain/trace/agent-run.ts';
 export type * from '../domain/trace/messages.ts';

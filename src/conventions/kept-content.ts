@@ -1,4 +1,4 @@
-import { looksLikeAgent } from '../domain/trace/agent-signals.ts';
+import { type AgentSignals, looksLikeAgent } from '../domain/trace/agent-signals.ts';
 import { AGENT_SIGNALS } from './agent-signals.ts';
 import type { Attributes, LogRecord, Span } from '../domain/trace/span.ts';
 import { isMovedContent } from './advice/moved-content.ts';
@@ -21,12 +21,12 @@ export function isKeptEvent(name: string): boolean {
 }
 
 /** Returns true for a log record of an agent or a model call, or with feedback. */
-export function isUsefulLog(log: LogRecord): boolean {
+export function isUsefulLog(log: LogRecord, signals: AgentSignals = AGENT_SIGNALS): boolean {
   const { scopeName, attributes, eventName } = log;
   return (
     isMovedContent(log) ||
     isKeptEvent(eventName) ||
-    looksLikeAgent({ scopeName, attributeKeys: attributes.keys(), eventNames: [eventName] }, AGENT_SIGNALS) ||
+    looksLikeAgent({ scopeName, attributeKeys: attributes.keys(), eventNames: [eventName] }, signals) ||
     [...attributes.keys()].some((key) => key.includes(KEPT_WORD))
   );
 }
@@ -35,14 +35,11 @@ export function isUsefulLog(log: LogRecord): boolean {
  * True when the content of a span may be useful: it belongs to an agent or a model call. Looks at names only, and accepts too
  * much rather than too little.
  */
-export function hasUsefulContent(span: Span): boolean {
+export function hasUsefulContent(span: Span, signals: AgentSignals = AGENT_SIGNALS): boolean {
   const eventNames = span.events.map((event) => event.name);
   return (
     eventNames.some(isKeptEvent) ||
-    looksLikeAgent(
-      { scopeName: span.scopeName, attributeKeys: span.attributes.keys(), eventNames },
-      AGENT_SIGNALS,
-    )
+    looksLikeAgent({ scopeName: span.scopeName, attributeKeys: span.attributes.keys(), eventNames }, signals)
   );
 }
 

@@ -1,25 +1,46 @@
 import { STUB_MARK } from './kept-content.ts';
 import type { LogRecord, Span } from '../domain/trace/span.ts';
+import { BUILT_IN_CONVENTIONS } from '../domain/trace/convention-table.ts';
 import type { ReadingWarning } from '../domain/trace/agent-run.ts';
 import { readErrorHalt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';
 import { readText } from './attributes.ts';
 import { contentAdvice } from './advice/content-switches.ts';
-import { isId } from './ids.ts';
+import { isId, isModelName } from './ids.ts';
 import { bindResults } from './messages/bind-results.ts';
-import { failureIn } from './messages/part-reader.ts';
+import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
 import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import { restoreContent } from './advice/moved-content.ts';
-import type { NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
+import type {
+  Convention,
+  NormalisedSpan,
+  SpanError,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from './normalised-span.ts';
 import { partsAmong } from './token-parts.ts';
 import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
+import { nameOfTool } from './shape/read-shape.ts';
 
 /** Longest error text that is kept, in UTF-16 units; some emitters put a whole stack trace there. */
 const MAX_ERROR_CHARS = 2_000;
 
-/** Reads one span with every convention that recognises it; a later convention does not change the facts of an earlier one. */
-export function normaliseSpan(sent: Span, records: readonly LogRecord[]): NormalisedSpan {
+/** Function that is told what each convention states of a span. */
+export type Observe = (convention: string, facts: SpanFacts, view: SpanView) => void;
+
+/**
+ * Reads one span with every convention that recognises it. Facts add up: a later convention does not change the facts of an earlier
+ * one. What the span is comes first from those that read content of it, so that no convention hides the content of another.
+ * The user's own conventions always come first.
+ */
+export function normaliseSpan(
+  sent: Span,
+  records: readonly LogRecord[],
+  list: readonly Convention[] = CONVENTIONS,
+  observe?: Observe,
+): NormalisedSpan {
   const { span, logs } = restoreContent(sent, records);
   const warnings: ReadingWarning[] = [];
   const conventions = new Map<string, number>();
@@ -27,18 +48,20 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
     return { span, facts: { role: 'evaluation' }, conventions, warnings };
   }
   const view: SpanView = { span, logs, warnings };
-  const facts: SpanFacts = {};
   const placeholders: Revealed[] = [];
-  for (const convention of CONVENTIONS) {
-    if (convention.detect(view)) {
-      const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
-      const given = fillGaps(facts, shown.facts) + shown.hidden.size;
-      placeholders.push(shown);
-      if (given > 0) {
-        conventions.set(convention.name, given);
-      }
+  const facts: SpanFacts = {};
+  let own: SpanFacts = {};
+  for (const convention of list.filter((one) => one.detect(view))) {
+    const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
+    observe?.(convention.name, shown.facts, view);
+    const given = fillGaps(facts, shown.facts) + shown.hidden.size;
+    placeholders.push(shown);
+    if (given > 0) {
+      conventions.set(convention.name, given);
     }
+    own = BUILT_IN_CONVENTIONS.has(convention.name) ? own : { ...facts };
   }
+  Object.assign(facts, describe(placeholders, span), kindOf(own, span));
   completeFacts(facts, view, conventions.size > 0);
   facts.input = facts.input && bindResults(facts.input);
   facts.hidden = listHiddenFields(facts, placeholders);
@@ -50,6 +73,45 @@ export function normaliseSpan(sent: Span, records: readonly LogRecord[]): Normal
     warnings.push(...listLosses(span));
   }
   return { span, facts, conventions, warnings };
+}
+
+/** Facts that are content, and what the span is. */
+const CONTENT_FACTS = [
+  'system',
+  'input',
+  'output',
+  'toolArgs',
+  'toolResult',
+  'documents',
+  'withheld',
+] as const;
+const KIND_FACTS = ['role', 'agent', 'toolName', 'stateOf'] as const;
+
+/** Returns what the user's tables say that the span is, or what it is by the facts that they give. */
+function kindOf(own: SpanFacts, span: Span): SpanFacts {
+  const role = own.role ?? roleByFacts(own);
+  const toolName = own.role === 'tool' ? (own.toolName ?? nameOfTool(span.name)) : own.toolName;
+  const said = KIND_FACTS.map((key) => [key, { ...own, role, toolName }[key]]);
+  return Object.fromEntries(said.filter(([, value]) => value !== undefined));
+}
+
+/** Finds what the span is: as the conventions say that read content, then as the others do; a step or the span's name is a guess. */
+function describe(given: readonly Revealed[], span: Span): SpanFacts {
+  if (given.length < 2) {
+    return {};
+  }
+  const rank = ({ facts, hidden }: Revealed): number =>
+    hidden.size > 0 || CONTENT_FACTS.some((key) => !isUnsaid(facts[key]))
+      ? 0
+      : facts.role === 'container'
+        ? 2
+        : 1;
+  const ranked = given.toSorted((a, b) => rank(a) - rank(b));
+  const pick = (key: (typeof KIND_FACTS)[number]): unknown => {
+    const said = ranked.flatMap(({ facts }) => facts[key] ?? []);
+    return said.find((value) => value !== span.name) ?? said[0];
+  };
+  return Object.fromEntries(KIND_FACTS.map((key) => [key, pick(key)]));
 }
 
 /** Adds the facts that are read in the same way for every convention. */
@@ -64,9 +126,30 @@ function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void
     [span, ...span.events, ...logs].forEach(({ attributes }) => fillUsage(facts, partsAmong(attributes)));
   }
   if (facts.role === 'llm') {
+    facts.output = facts.output?.flatMap(openFinalAnswer);
     facts.finishReason ??= findFinishReason(view);
   }
   readStop(facts, span);
+}
+
+/** Finds the role of a span for which a user's table names none: from what the span has. */
+function roleByFacts({
+  toolName,
+  toolArgs,
+  toolResult,
+  documents,
+  model,
+  input,
+  output,
+}: SpanFacts): SpanRole | undefined {
+  const hasContent = input !== undefined || output !== undefined;
+  if (toolName !== undefined && (toolArgs !== undefined || toolResult !== undefined)) {
+    return 'tool';
+  }
+  if (documents !== undefined && output === undefined) {
+    return 'retriever';
+  }
+  return hasContent ? (model === undefined ? 'agent' : 'llm') : undefined;
 }
 
 /** Warns of content that the emitter dropped, or that was cut when it was stored. */
@@ -94,9 +177,12 @@ function without(facts: SpanFacts, withheld: SpanFacts['withheld']): SpanFacts {
 
 const ID_FACTS = ['session', 'user', 'toolCallId', 'responseId'] as const;
 
-/** Removes ids that are the text of an empty value. */
+/** Removes ids and names of models that are the text of an empty value. */
 function withIds(facts: SpanFacts): SpanFacts {
-  const empty = ID_FACTS.filter((key) => facts[key] !== undefined && !isId(facts[key]));
+  const empty = [
+    ...ID_FACTS.filter((key) => facts[key] !== undefined && !isId(facts[key])),
+    ...(facts.model === undefined || isModelName(facts.model) ? [] : (['model'] as const)),
+  ];
   return empty.length === 0 ? facts : without(facts, empty);
 }
 
@@ -109,9 +195,9 @@ export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
     const value = source[key];
     if (key === 'usage') {
       given += fillUsage(facts, more.usage);
-    } else if (value !== undefined && isUnsaid(target[key])) {
+    } else if (!isUnsaid(value) && isUnsaid(target[key])) {
       target[key] = value;
-      given += isUnsaid(value) ? 0 : 1;
+      given++;
     }
   }
   return given;
@@ -141,9 +227,12 @@ function commonFacts({ span, logs }: SpanView): SpanFacts {
   const find = (...keys: string[]): string | undefined =>
     sources.map((source) => readText(source, ...keys)).find((value) => value !== undefined);
   return {
-    session: find('session.id'),
+    session: find('session.id', 'galileo.session.id'),
     user: find('user.id', 'enduser.id'),
     agentVersion: find('gen_ai.agent.version'),
+    model: [find('traceloop.association.properties.ls_model_name'), find('metadata.ls_model_name')].find(
+      isModelName,
+    ),
     error: span.statusCode === 'Error' ? buildError(span) : undefined,
   };
 }

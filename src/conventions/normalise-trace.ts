@@ -1,10 +1,13 @@
+import type { ReadingOptions } from '../domain/trace/agent-run.ts';
 import type { LogRecord, TraceData } from '../domain/trace/span.ts';
 import { uniqueLogs, uniqueSpans } from './traces/deduplicate.ts';
 import { isMovedContent } from './advice/moved-content.ts';
-import { normaliseSpan } from './normalise-span.ts';
+import { normaliseSpan, type Observe } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
+import { addShapes } from './shape/add-shapes.ts';
 import { finish, type Steps } from './steps.ts';
+import { toConvention } from './tables/table-convention.ts';
 
 /** The spans of a trace, each once, in order of their ids, each read with its log records. */
 export interface NormalisedTrace {
@@ -14,23 +17,30 @@ export interface NormalisedTrace {
 }
 
 /** Reads every span of a trace separately; the order of spans and records does not matter. */
-export function normaliseTrace(data: TraceData): NormalisedTrace {
-  return finish(normaliseInSteps(data));
+export function normaliseTrace(data: TraceData, options?: ReadingOptions): NormalisedTrace {
+  return finish(normaliseInSteps(data, options));
 }
 
 /** Like `normaliseTrace`, with one span per step. */
-export function* normaliseInSteps(data: TraceData): Steps<NormalisedTrace> {
+export function* normaliseInSteps(
+  data: TraceData,
+  { readByShape = true }: ReadingOptions = {},
+  observe?: Observe,
+): Steps<NormalisedTrace> {
   const { spans, differing } = uniqueSpans(data.spans);
-  const logs = uniqueLogs(data.logs.filter(isAgentEvent));
+  const tables = (data.conventions ?? []).map(toConvention);
+  const conventions = tables.length === 0 ? CONVENTIONS : [...tables, ...CONVENTIONS];
+  const events = tables.flatMap(({ logEvents = [] }) => logEvents);
+  const logs = uniqueLogs(data.logs.filter((log) => isAgentEvent(log) || events.includes(log.eventName)));
   const logsBySpan = bySpan(logs);
   const inOrder = spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
   const normalised: NormalisedSpan[] = [];
   for (const span of inOrder) {
-    const read = normaliseSpan(span, logsBySpan.get(span.spanId) ?? []);
+    const read = normaliseSpan(span, logsBySpan.get(span.spanId) ?? [], conventions, observe);
     normalised.push(differing.has(span.spanId) ? duplicated(read) : read);
     yield;
   }
-  return { spans: normalised, logCount: logs.length };
+  return { spans: readByShape ? addShapes(normalised, data.logs) : normalised, logCount: logs.length };
 }
 
 function duplicated(read: NormalisedSpan): NormalisedSpan {

@@ -124,6 +124,8 @@ export interface Convention {
   readonly name: string;
   /** Scopes of ordinary log records with content of this convention; events named `gen_ai.…` are always included. */
   readonly logScopes?: readonly string[];
+  /** Names of the events of log records with content of this convention. */
+  readonly logEvents?: readonly string[];
   /** Signals of its spans and log records; traffic without any signal is skipped before it is read. */
   readonly signals?: Partial<AgentSignals>;
   /** Settings that make its emitters send content. */

@@ -33,14 +33,15 @@ import { beeai } from './formats/beeai.ts';
 import { geminiCli } from './formats/gemini-cli.ts';
 import { googleGenai } from './formats/google-genai.ts';
 import { openaiAgents } from './formats/openai-agents.ts';
+import { agentops, anyAgent, monocle } from './formats/tabled.ts';
 import { trulens } from './formats/trulens.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**
  * Every convention, most specific first: those of one platform or framework before shared ones, native content before the
  * processors that add to it. A span is read by all conventions that recognise it; when two give the same fact, the earlier one
- * is used, field by field. OpenLLMetry's own keys come before OpenTelemetry's, because its instrumentations for JavaScript fill
- * those with texts that only its convention can parse.
+ * is used, field by field. What the span is comes first from those that read content of it. OpenLLMetry's own keys come before
+ * OpenTelemetry's, because its instrumentations for JavaScript fill those with texts that only its convention can parse.
  */
 export const CONVENTIONS: readonly Convention[] = [
   langfuse,
@@ -53,6 +54,9 @@ export const CONVENTIONS: readonly Convention[] = [
   langsmith,
   mlflow,
   aiSdk,
+  monocle,
+  anyAgent,
+  agentops,
   agentFramework,
   crewai,
   haystack,

@@ -3,6 +3,19 @@ import type { Stratum } from './decision.ts';
 
 export type ScoreSource = 'live' | 'backfill' | 'human' | 'api';
 
+/** Kinds of what a judge sees of a run. Prebuilt scorers always see question and answer. */
+export const SEEN_KINDS = [
+  'question',
+  'answer',
+  'system',
+  'user',
+  'turns',
+  'calls',
+  'tool-results',
+  'documents',
+] as const;
+export type SeenKind = (typeof SEEN_KINDS)[number];
+
 /** Finding of a judge on one statement, with its evidence. */
 export interface Verdict {
   statement: string;

@@ -16,6 +16,16 @@ export const BUSY_LOOK_MS = 50;
 /** Interval of the thread's checks while the process has no work, milliseconds. */
 export const IDLE_LOOK_MS = 1_000;
 
+/** Ends this process and the processes that its scorer has started: they are one process group. */
+export function endGroup(): void {
+  try {
+    process.kill(-process.pid, 'SIGKILL');
+  } catch {
+    // A system without process groups.
+  }
+  process.kill(process.pid, 'SIGKILL');
+}
+
 /** Beginning of the last line that a process prints when its code threw an exception outside of any handler. */
 export const UNCAUGHT = 'an exception that nobody caught';
 

@@ -15,7 +15,7 @@ import { createLane } from './guest-lane.ts';
 import type { LoadMessage, RunOrder, ToGuest } from './guest-messages.ts';
 import { loadModule } from './load-module.ts';
 import { resolveOwnPackage } from './own-package.ts';
-import { GUEST_NICE, UNCAUGHT, type WatchOrder } from './child-terms.ts';
+import { endGroup, GUEST_NICE, UNCAUGHT, type WatchOrder } from './child-terms.ts';
 
 /** Largest result that is sent to the host, bytes. */
 const MAX_RESULT_BYTES = 4 * 1024 * 1024;
@@ -150,12 +150,11 @@ function startWatch(memoryBytes: number): void {
   watch.unref();
 }
 
-// The host ends this process. These signals reach the whole process group (Ctrl-C in a terminal, SIGTERM from a supervisor), so
-// they are ignored here.
+// The host ends this process. A supervisor may send these signals to each process of a service, so they are ignored here.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => undefined);
 }
-process.on('disconnect', () => process.exit());
+process.on('disconnect', endGroup);
 process.on('uncaughtException', (error) => {
   console.error(`${UNCAUGHT}:`, error);
   process.exit(1);

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ScorerMetadata } from '../evals/scorer.ts';
 import type { ModelCall, ModelReply } from '../judge/model-call.ts';
 import type { GuestFault } from './guest-fault.ts';
@@ -69,3 +70,51 @@ export type FromGuest =
       readonly result?: Uint8Array;
       readonly fault?: GuestFault;
     };
+
+const run = z.int();
+const call = z.int();
+const fault = z.object({
+  code: z.string(),
+  message: z.string(),
+  retryable: z.boolean(),
+  retryAfterMs: z.number().optional(),
+  judge: z.object({ kind: z.string(), notBeforeMs: z.unknown() }).optional(),
+});
+const facts = z.looseObject({ id: z.string(), moduleHash: z.string() }).refine(hasJson);
+const question = z.looseObject({
+  model: z.string(),
+  step: z.string(),
+  messages: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), text: z.string() })),
+  temperature: z.number().optional(),
+  maxOutputTokens: z.number().optional(),
+  responseSchema: z.object({ jsonSchema: z.looseObject({}), strict: z.boolean() }).optional(),
+});
+
+const fromGuest = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('loaded'), facts }),
+  z.object({ type: z.literal('unloadable'), message: z.string() }),
+  z.object({ type: z.literal('turn'), run }),
+  z.object({ type: z.literal('waits'), run }),
+  z.object({ type: z.literal('ask'), run, call, question }),
+  z.object({ type: z.literal('remember'), run, call }),
+  z.object({ type: z.literal('withdraw'), run, call }),
+  z.object({
+    type: z.literal('ended'),
+    run,
+    result: z.instanceof(Uint8Array).optional(),
+    fault: fault.optional(),
+  }),
+]);
+
+/** Reads a message from the process of an own scorer, whose code may send anything. Undefined for another message. */
+export function readGuestMessage(message: unknown): FromGuest | undefined {
+  return fromGuest.safeParse(message).data as FromGuest | undefined;
+}
+
+function hasJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
+}

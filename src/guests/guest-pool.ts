@@ -5,7 +5,7 @@ import type { Log } from '../telemetry/log.ts';
 import { cancelledError, guestError, type GuestJob } from './guest-job.ts';
 import type { GuestFacts } from './guest-messages.ts';
 import { limitTexts, type GuestSpec } from './guest-spec.ts';
-import { GuestWorker, type WorkerEnd } from './guest-worker.ts';
+import { GuestWorker, MISUSE, type WorkerEnd } from './guest-worker.ts';
 import { createPauseGate, PROBE_EVERY_MS } from './pause-gate.ts';
 import { UNCAUGHT } from './child-terms.ts';
 
@@ -350,6 +350,9 @@ export class GuestPool {
     if (reason === 'timeout') {
       const text = `scorer ${name} gave no result within ${timeout} (scorers.${name}.limits.timeout)`;
       return { kind: 'timeout', error: guestError('timeout', text) };
+    }
+    if (reason === 'misuse') {
+      return { kind: 'crash', error: guestError('scorer_failed', `scorer ${name} ${MISUSE}`) };
     }
     if (exit.isOutOfMemory) {
       const text = `scorer ${name} took more than ${memory} of memory (scorers.${name}.limits.memory)`;

@@ -3,7 +3,7 @@ import { setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { readConsole } from './guest-console.ts';
-import type { FromGuest, ToGuest } from './guest-messages.ts';
+import type { ToGuest } from './guest-messages.ts';
 import { GUEST_NICE, WATCH_FD } from './child-terms.ts';
 import { MIB } from '../domain/byte-sizes.ts';
 
@@ -22,7 +22,7 @@ export interface GuestProcess {
   readonly pid: number;
   readonly exited: Promise<GuestExit>;
   send(message: ToGuest): void;
-  /** Ends the process at once. */
+  /** Ends the process, and those that it has started, at once. */
   kill(): void;
   /** True: this process stays alive while the guest runs. False: the guest does not keep it alive. */
   setAwaited(isAwaited: boolean): void;
@@ -34,7 +34,8 @@ export interface GuestProcessOptions {
   readonly memoryBytes: number;
   /** True when the start of the program waits for the process: its priority is then lowered only after its module is loaded. */
   readonly isAwaited: boolean;
-  readonly onMessage: (message: FromGuest) => void;
+  /** Called with each message; its code may send anything. */
+  readonly onMessage: (message: unknown) => void;
   /** Called with each line that the process prints. */
   readonly onLine: (line: string, stream: 'stdout' | 'stderr') => void;
 }
@@ -44,7 +45,7 @@ const LAST_MESSAGES_MS = 500;
 
 const living = new Set<ChildProcess>();
 // Without this, the watching threads of the guests would notice the end of their host only a second later.
-process.on('exit', () => living.forEach((child) => child.kill('SIGKILL')));
+process.on('exit', () => living.forEach(killGroup));
 
 /** Returns the path of the child's script: source and build output differ in the extension only. */
 function childScript(): string {
@@ -63,6 +64,8 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
     ],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
     serialization: 'advanced',
+    // The leader of a process group, so that the processes that the scorer starts end with it.
+    detached: true,
     env: { ...options.environment },
   });
   if (!options.isAwaited && child.pid !== undefined) {
@@ -75,7 +78,10 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
   }
   let lastWords = '';
   let isOutOfMemory = false;
-  child.on('message', (message) => options.onMessage(message as FromGuest));
+  // Node's own messages pass handles, which nobody needs here; a forged one would throw in this process.
+  child.removeAllListeners('internalMessage');
+  child.on('message', (message) => options.onMessage(message));
+  child.once('exit', () => killGroup(child));
   child.stdio[WATCH_FD]?.on('data', () => (isOutOfMemory = true));
   readConsole(child.stdout as Readable, (line) => options.onLine(line, 'stdout'));
   readConsole(child.stderr as Readable, (line) => {
@@ -98,10 +104,20 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
     kill() {
       // The caller may wait for the end of the process.
       setAwaited(child, true);
-      child.kill('SIGKILL');
+      killGroup(child);
     },
     setAwaited: (isAwaited) => setAwaited(child, isAwaited),
   };
+}
+
+/** Ends a process and those that it has started, also after its own end. */
+function killGroup(child: ChildProcess): void {
+  try {
+    process.kill(-(child.pid ?? Number.NaN), 'SIGKILL');
+  } catch {
+    // The whole group has ended, or the system has no groups.
+    child.kill('SIGKILL');
+  }
 }
 
 /** Lowers the priority of a process; ignores a process that has already ended. */

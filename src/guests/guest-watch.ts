@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
-import { BUSY_LOOK_MS, IDLE_LOOK_MS, WATCH_FD, type WatchOrder } from './child-terms.ts';
+import { BUSY_LOOK_MS, endGroup, IDLE_LOOK_MS, WATCH_FD, type WatchOrder } from './child-terms.ts';
 
 const { memoryBytes, parentPid, busy } = workerData as WatchOrder;
 
@@ -15,7 +15,7 @@ function look(): void {
   } else if (process.ppid === parentPid) {
     return;
   }
-  process.kill(process.pid, 'SIGKILL');
+  endGroup();
 }
 
 for (;;) {

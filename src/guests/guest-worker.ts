@@ -5,7 +5,7 @@ import type { Log } from '../telemetry/log.ts';
 import { answerGuest } from './answer-guest.ts';
 import { createFaultError, readFault } from './guest-fault.ts';
 import type { GuestJob } from './guest-job.ts';
-import type { FromGuest, GuestFacts, GuestQuestion } from './guest-messages.ts';
+import { readGuestMessage, type FromGuest, type GuestFacts, type GuestQuestion } from './guest-messages.ts';
 import { startGuestProcess, type GuestExit, type GuestProcess } from './guest-process.ts';
 import { limitTexts, type GuestSpec } from './guest-spec.ts';
 
@@ -27,6 +27,9 @@ const JUDGES_WITHIN_MS = 5 * 60_000;
 /** Weight of the newest run in the mean duration. */
 const MEAN_STEP = 0.2;
 
+/** What a scorer did whose process sends messages of its own. */
+export const MISUSE = 'sent a message of its own: only spanscore may use process.send in this process';
+
 /** A run in the process. */
 interface Assigned {
   readonly job: GuestJob;
@@ -42,7 +45,7 @@ interface Assigned {
 
 /** Reason why a process ended. */
 export interface WorkerEnd {
-  readonly reason: 'timeout' | 'exit';
+  readonly reason: 'timeout' | 'misuse' | 'exit';
   readonly exit: GuestExit;
   /** The run that had the turn. */
   readonly holder: GuestJob | null;
@@ -91,7 +94,7 @@ export class GuestWorker {
       environment: spec.environment,
       memoryBytes: spec.memoryBytes,
       isAwaited,
-      onMessage: (message) => this.#onMessage(message),
+      onMessage: (message) => this.#read(message),
       onLine: (line, stream) =>
         log[stream === 'stdout' ? 'info' : 'warn']('a scorer printed a line', { scorer: spec.name, line }),
     });
@@ -175,6 +178,22 @@ export class GuestWorker {
     this.#process.kill();
   }
 
+  /** Ends the process when its code sends messages of its own: nothing that it says can be relied on. */
+  #read(sent: unknown): void {
+    const message = this.#killedFor === 'misuse' ? undefined : readGuestMessage(sent);
+    if (message !== undefined) {
+      this.#onMessage(message);
+      return;
+    }
+    this.#endForMisuse();
+  }
+
+  #endForMisuse(): void {
+    this.#killedFor = 'misuse';
+    this.#loading.resolve({ fault: MISUSE });
+    this.#process.kill();
+  }
+
   #onMessage(message: FromGuest): void {
     switch (message.type) {
       case 'loaded':
@@ -239,7 +258,16 @@ export class GuestWorker {
         createFaultError(fault ?? readFault(new Error('the scorer gave neither a result nor an error'))),
       );
     } else {
-      entry.job.resolve(deserialize(result) as ScorerRunResult);
+      this.#resolve(entry.job, result);
+    }
+  }
+
+  #resolve(job: GuestJob, result: Uint8Array): void {
+    try {
+      job.resolve(deserialize(result) as ScorerRunResult);
+    } catch {
+      job.reject(createFaultError(readFault(new Error(`scorer ${this.#spec.name} ${MISUSE}`))));
+      this.#endForMisuse();
     }
   }
 

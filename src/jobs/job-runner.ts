@@ -49,8 +49,8 @@ const DEFAULTS = {
 };
 
 /**
- * Starts to run the open jobs of a store, each under its lease. A job whose runner was killed is taken over when the beats of the
- * runner are old.
+ * Starts to run the open jobs of a store, each under its lease. A job whose runner was killed is taken over when this machine
+ * knows that the runner has ended, else when its beats are old.
  */
 export function startJobRunner(deps: JobRunnerDeps, options: JobRunnerOptions = {}): JobRunner {
   const runner = new LeasedRunner(deps, { ...DEFAULTS, ...options });

@@ -1,6 +1,6 @@
 import type { SeriesFacets } from '../domain/series-facets.ts';
 import { type Bucket, histogramOfSteps, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
-import { thresholdsFor } from './statistics/false-alarms.ts';
+import { shareByTenant, thresholdsFor } from './statistics/false-alarms.ts';
 import { type AnyDetector, createDetector, type MonitorGroup, type MonitorRule } from './rule.ts';
 import { isSelected } from './series-key.ts';
 import { countTraffic, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
@@ -77,14 +77,20 @@ export function createBacktest(groups: readonly MonitorGroup[], series: readonly
 function groupFolder(group: MonitorGroup, series: readonly BacktestSeries[]): Backtest {
   const rules = group.rules.filter((rule) => !rule.paused);
   const watched = series.map((each) => rules.filter((rule) => isWatched(rule, each)));
-  const thresholds = thresholdsFor({
-    budget: group.falseAlarmBudget,
-    series: Math.max(1, watched.flat().length),
-    intervalMs: group.intervalMs,
-  });
-  const detectors = new Map(rules.map((rule) => [rule, createDetector(rule.detection, thresholds)]));
+  const { falseAlarmBudget: budget, intervalMs } = group;
+  const shares = shareByTenant(
+    watched.flatMap((ofSeries, index) => ofSeries.map(() => series[index]?.facets?.tenant ?? '')),
+  );
+  const detectors = new Map(
+    [...shares].map(([tenant, count]) => {
+      const thresholds = thresholdsFor({ budget, series: count, intervalMs });
+      return [tenant, new Map(rules.map((rule) => [rule, createDetector(rule.detection, thresholds)]))];
+    }),
+  );
   const watches = series.map((each, index) =>
-    (watched[index] ?? []).map((rule) => startWatch(rule, each, detectors.get(rule) as AnyDetector)),
+    (watched[index] ?? []).map((rule) =>
+      startWatch(rule, each, detectors.get(each.facets?.tenant ?? '')?.get(rule) as AnyDetector),
+    ),
   );
   let bucketMs = Number.NaN;
   let open = new Map<number, Map<number, number>>();

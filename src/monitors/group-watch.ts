@@ -3,7 +3,7 @@ import { computeIncidentId } from './alert-event.ts';
 import { hashValue } from '../domain/identity.ts';
 import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Finding } from './detector.ts';
-import { thresholdsFor } from './statistics/false-alarms.ts';
+import { shareByTenant, thresholdsFor } from './statistics/false-alarms.ts';
 import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
 import {
   type AnyDetector,
@@ -16,8 +16,9 @@ import { foldBucket, isAlert, type SeriesState, createSeries, type Transition } 
 import { isSelected, computeSeriesKey } from './series-key.ts';
 import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
 import { DAY_MS } from '../domain/durations.ts';
+import { isDeepStrictEqual } from 'node:util';
 
-/** Most series of one rule; further series are not watched, and a warning is logged. */
+/** Most series of one tenant in one rule; further series are not watched, and a warning is logged. */
 export const MAX_SERIES = 20_000;
 
 /** Detectors that look at the outcomes of attempts, not at scores. */
@@ -53,7 +54,10 @@ export interface RuleWatch {
   readonly series: Map<string, SeriesWatch>;
   /** Candidates of the current day by `computeSeriesKey`. */
   readonly candidates: Map<string, Candidate>;
-  detector: AnyDetector;
+  /** Detector of one series alone, from which states begin. */
+  readonly detector: AnyDetector;
+  /** Detectors by tenant. */
+  detectors: ReadonlyMap<string, AnyDetector>;
   /** Start of the latest folded bucket; earlier buckets are not folded again. */
   foldedMs: number;
 }
@@ -62,8 +66,8 @@ export interface RuleWatch {
 export interface GroupWatch {
   readonly group: MonitorGroup;
   readonly rules: readonly RuleWatch[];
-  /** Number of series that the detectors were built for. */
-  laidOutFor: number;
+  /** Series by tenant that the detectors were built for (`shareByTenant`). */
+  laidOutFor: ReadonlyMap<string, number>;
   /** Number of series that are not watched because there are too many. */
   overflow: number;
 }
@@ -100,14 +104,15 @@ export function watchGroup(group: MonitorGroup): GroupWatch {
       series: new Map<string, SeriesWatch>(),
       candidates: new Map<string, Candidate>(),
       detector: layOut(group, rule, 1),
+      detectors: new Map<string, AnyDetector>(),
       foldedMs: Number.NEGATIVE_INFINITY,
     }));
-  return { group, rules, laidOutFor: 1, overflow: 0 };
+  return { group, rules, laidOutFor: new Map(), overflow: 0 };
 }
 
 /**
  * Folds one closed bucket into every series of every rule. A series without scores in it gets an empty bucket, because missing
- * scores count as checks. New series are added first, so that all watched series share the allowance of false alarms.
+ * scores count as checks. New series are added first, so that all watched series share the allowance of false alarms of their tenant.
  */
 export function foldGroup(
   watch: GroupWatch,
@@ -138,12 +143,17 @@ export function foldGroup(
 
 /** Rebuilds the detectors with thresholds for the present number of series. */
 export function share(watch: GroupWatch): void {
-  const count = watch.rules.reduce((sum, { series }) => sum + series.size, 0);
-  if (count !== watch.laidOutFor && count > 0) {
-    watch.laidOutFor = count;
-    for (const rule of watch.rules) {
-      rule.detector = layOut(watch.group, rule.rule, count);
-    }
+  const shares = shareByTenant(
+    watch.rules.flatMap(({ series }) => [...series.values()].map((each) => each.series.tenant)),
+  );
+  if (isDeepStrictEqual(shares, watch.laidOutFor)) {
+    return;
+  }
+  watch.laidOutFor = shares;
+  for (const rule of watch.rules) {
+    rule.detectors = new Map(
+      [...shares].map(([tenant, series]) => [tenant, layOut(watch.group, rule.rule, series)]),
+    );
   }
 }
 
@@ -160,7 +170,7 @@ export function repinBaseline(
 ): IncidentChange[] {
   const { finding } = series.state;
   const ended = finding === null ? [] : [buildChange(rule, series, { atMs, to: 'ok', finding })];
-  series.state = createSeries(rule.detector);
+  series.state = createSeries(findDetector(rule, series));
   series.startsAtMs = null;
   const since = buckets.flatMap((bucket) => foldSeries(rule, series, bucket));
   const last = since.at(-1);
@@ -177,7 +187,12 @@ export function reopen(rule: RuleWatch, series: SeriesWatch, atMs: number): Inci
 }
 
 function foldSeries(rule: RuleWatch, series: SeriesWatch, bucket: Bucket): IncidentChange[] {
-  const { state, transitions } = foldBucket(rule.detector, rule.rule.terms, series.state, bucket);
+  const { state, transitions } = foldBucket(
+    findDetector(rule, series),
+    rule.rule.terms,
+    series.state,
+    bucket,
+  );
   series.state = state;
   const { count, sum } = sumHistogram(bucket.scores);
   series.mean = count > 0 ? sum / count : series.mean;
@@ -207,12 +222,17 @@ export function findIncident({ rule }: RuleWatch, { series, startsAtMs }: Series
   return startsAtMs === null ? null : computeIncidentId({ alert: rule.alert, series, startsAtMs });
 }
 
+function findDetector({ detector, detectors }: RuleWatch, { series }: SeriesWatch): AnyDetector {
+  return detectors.get(series.tenant) ?? detector;
+}
+
 /** Adds the new series of a bucket. Returns the number of series that are not watched because there are too many. */
 function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, SeriesBucket>): number {
   let overflow = 0;
   if (startOfDay(startMs) === startMs) {
     rule.candidates.clear();
   }
+  const [watched, counted] = [createPlaces(rule.series), createPlaces(rule.candidates)];
   for (const [key, { series, bucket }] of received) {
     const { scored, failed, deferred } = bucket.outcomes;
     // Outcomes have the name of the rule's scorer, whose rows may have other names: it is no series of scores then.
@@ -225,22 +245,33 @@ function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<str
     if (known !== undefined) {
       known.traffic = traffic;
     } else if (traffic === null || hasTraffic(traffic, startMs)) {
-      overflow += join(rule.series, key, createWatch(rule, series, traffic));
+      overflow += watched.join(key, createWatch(rule, series, traffic));
       rule.candidates.delete(key);
     } else {
-      overflow += join(rule.candidates, key, { series, traffic });
+      overflow += counted.join(key, { series, traffic });
     }
   }
   return overflow;
 }
 
-/** Adds one entry. Returns 1 when there is no room for it, else 0. */
-function join<T>(places: Map<string, T>, key: string, one: T): number {
-  if (!places.has(key) && places.size >= MAX_SERIES) {
-    return 1;
-  }
-  places.set(key, one);
-  return 0;
+/** Creates the places of a rule, of which each tenant has its own. */
+function createPlaces<T extends { readonly series: SeriesFacets }>(places: Map<string, T>) {
+  const taken = new Map<string, number>();
+  const count = ({ series: { tenant } }: T) => taken.set(tenant, (taken.get(tenant) ?? 0) + 1);
+  places.forEach(count);
+  return {
+    /** Adds one entry. Returns 1 when its tenant has no room for it, else 0. */
+    join(key: string, one: T): number {
+      if (!places.has(key)) {
+        if ((taken.get(one.series.tenant) ?? 0) >= MAX_SERIES) {
+          return 1;
+        }
+        count(one);
+      }
+      places.set(key, one);
+      return 0;
+    },
+  };
 }
 
 function createWatch(rule: RuleWatch, series: SeriesFacets, traffic: Traffic | null): SeriesWatch {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { DutyBeat, DutyMember, DutyStore } from '../store/contracts/duties.ts';
 import { BEAT_EVERY_MS, MEMBER_TTL_MS } from './ownership.ts';
 
@@ -22,7 +21,7 @@ export interface Duties {
 }
 
 /** Part of the store that members of duties use. */
-export type DutyBeats = Pick<DutyStore, 'beat' | 'readMembers'>;
+export type DutyBeats = Pick<DutyStore, 'nameMember' | 'beat' | 'readMembers'>;
 
 export interface DutyOptions {
   /** Age of a membership before it can have a duty, milliseconds: earlier members are visible by then. Default 3,000. */
@@ -63,7 +62,7 @@ class SharedDuties implements Duties {
   readonly #epochs = new Map<string, number>();
   #epochCount = 0;
   /** Name of this process among the members; another one after each silence. */
-  #member = randomUUID();
+  #member: string;
   /** Own memberships as the store stamped them. */
   #own = new Map<string, DutyMember>();
   /** Last rows of former names: without them, the others would wait until the last beats are old. */
@@ -74,6 +73,7 @@ class SharedDuties implements Duties {
 
   constructor(store: DutyBeats, settings: Required<DutyOptions>) {
     this.#store = store;
+    this.#member = store.nameMember();
     this.#settings = settings;
     this.#takesAlone = settings.takesAlone;
   }
@@ -192,7 +192,7 @@ class SharedDuties implements Duties {
     this.#takesAlone &&= this.#own.size === 0;
     this.#epochs.clear();
     this.#own.clear();
-    this.#member = randomUUID();
+    this.#member = this.#store.nameMember();
     this.#beatStartedMs = Number.NEGATIVE_INFINITY;
   }
 

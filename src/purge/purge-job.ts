@@ -171,7 +171,7 @@ class Purge {
     const { passes, traces, sessions } = this.#checkpoint;
     return {
       checkpoint: this.#checkpoint,
-      report: { traces, sessions, rows: sumRows(passes) },
+      report: { traces, sessions, mentions: this.#spec.mentions, rows: sumRows(passes) },
       costUsd: 0,
     };
   }

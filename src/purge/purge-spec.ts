@@ -14,9 +14,11 @@ export interface PurgeSpec {
   readonly beforeMs: number | null;
   /** Time of the tombstone of the id by the store's clock, Unix milliseconds. */
   readonly buriedAtMs: number;
+  /** Number of texts that stay and name the id in plain text. */
+  readonly mentions: number;
 }
 
 /** Reads the specification of a job of this kind. */
 export function readPurgeSpec(spec: Job['spec']): PurgeSpec {
-  return spec as unknown as PurgeSpec;
+  return { mentions: 0, ...spec } as unknown as PurgeSpec;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { NotFoundError, SeveralTenantsError } from '../domain/errors.ts';
+import { formatCount } from '../domain/plural.ts';
 import type { JobStore } from '../store/contracts/jobs.ts';
 import type { PurgeStore, PurgeSubject, TombstoneStore } from '../store/contracts/purge.ts';
 import { PURGE, readPurgeSpec, type PurgeSpec } from './purge-spec.ts';
@@ -19,6 +20,8 @@ export interface PreparedPurge {
   readonly sessions: number;
   /** Rows in all tables. */
   readonly rows: number;
+  /** Texts that stay and name the id in plain text: a person decides about them. */
+  readonly mentions: number;
   /** Begins the deletion: a tombstone of the id, unless younger data stays; then a job. Returns the id of the job. */
   start(): Promise<string>;
   /** Forgets what was collected. */
@@ -46,12 +49,13 @@ export async function preparePurge(
     await cancel();
     throw new SeveralTenantsError(`${subject.kind} ${subject.id}`, tenants);
   }
+  const mentions = await purges.countMentions(jobId, subject);
   const counts = await purges.count(jobId);
   const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
   if (rows === 0) {
     await cancel();
     throw new NotFoundError(
-      `nothing of the ${subject.kind} ${subject.id} is stored${beforeMs === undefined ? '' : ' that is so old'}`,
+      `nothing of the ${subject.kind} ${subject.id} is stored${beforeMs === undefined ? '' : ' that is so old'}${mentions === 0 ? '' : `; ${describeMentions(mentions)}`}`,
     );
   }
   const tenant = subject.kind === 'tenant' ? '' : first;
@@ -59,6 +63,7 @@ export async function preparePurge(
     traces,
     sessions,
     rows,
+    mentions,
     cancel,
     start: async () => {
       const { kind } = subject;
@@ -72,11 +77,17 @@ export async function preparePurge(
         keyId: key.keyId,
         beforeMs: beforeMs ?? null,
         buriedAtMs: await nowMs(),
+        mentions,
       };
       await jobs.create({ id: jobId, kind: PURGE, tenant, spec: { ...spec } });
       return jobId;
     },
   };
+}
+
+/** Says what a purge does not decide. */
+export function describeMentions(mentions: number): string {
+  return `${formatCount(mentions, 'further text')} name${mentions === 1 ? 's' : ''} the id in plain text: search for it with spanscore sql, and purge the traces that are about it with --trace`;
 }
 
 /**

@@ -139,6 +139,7 @@ async function readCandidates(
       activity: { ...member, ...times, lastArrivalMs, rootSeen: run.finished },
       prior: findPrior(member),
       reread: isOwner && (isOthers || isReread),
+      readyAtMs: triggers[0]?.readyAtMs,
       room: triggers[0]?.room,
       nowMs: clock.nowMs(),
     };

@@ -323,6 +323,7 @@ async function findCandidates(
       claim,
       prior,
       reread: item.reread ?? false,
+      readyAtMs: item.readyAtMs,
       room: item.room,
       nowMs: clock.nowMs(),
     };

@@ -10,6 +10,7 @@ import { createTurns } from '../domain/waits.ts';
 import { SOLE_CLAIMS } from '../ownership/claim.ts';
 import type { JudgeCallRecord } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
+import { NO_METRICS, type MetricWriter } from '../telemetry/metrics.ts';
 import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
 import { createBudget } from './budget/budget.ts';
 import { createAgentPasts } from './attempt/agent-pasts.ts';
@@ -61,6 +62,8 @@ export interface ScoringPorts {
   /** Joins runs that come as several traces. Absent: every trace is read by itself. */
   readonly joiner?: TraceJoiner | undefined;
   readonly log: Log;
+  /** Default: nothing is counted. */
+  readonly metrics?: MetricWriter | undefined;
   /** Absent: judges of the scorers themselves, no reply cache. */
   readonly judgeScope?: SharedJudgeScope | undefined;
   /** Redaction of the texts that a judge gets. Default: the default patterns. */
@@ -137,6 +140,7 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
     ...createWriters(stores, options.commitPace),
     prices: ports.prices ?? {},
     unpriced: { count: 0 },
+    metrics: ports.metrics ?? NO_METRICS,
     claims: SOLE_CLAIMS,
     purged: ports.purged ?? NOTHING_PURGED,
     newVersions: createNewVersions(stores.versionSamples, log),

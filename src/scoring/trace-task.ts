@@ -39,6 +39,8 @@ export interface TraceTask {
   /** Time at which `existing` was read, milliseconds of the monotonic clock. */
   readonly existingReadMs: number;
   readonly reread: boolean;
+  /** Time since which the trace could be scored, Unix milliseconds by the store's clock; undefined where nothing waited for it. */
+  readonly readyAtMs?: number | undefined;
   /** Room for the runs that an earlier pass left; undefined in a first pass. */
   readonly room: Room | undefined;
   readonly clock: StoreClock;

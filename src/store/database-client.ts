@@ -1,6 +1,7 @@
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
 import { SECOND_MS } from '../domain/durations.ts';
 import { ConfigError } from '../domain/errors.ts';
+import { OWN_APPLICATION } from './embedded/engine-request.ts';
 import { toRowJson } from './values.ts';
 
 /** Time limit of the server for one statement, in seconds, for reads and inserts. */
@@ -36,7 +37,7 @@ export function createDatabaseClient(
       username: options.username,
       password: options.password,
       database,
-      application: 'spanscore',
+      application: OWN_APPLICATION,
       max_open_connections: maxConnections,
       request_timeout: requestTimeoutMs,
       keep_alive: { enabled: true },

@@ -1,5 +1,7 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Cluster } from './cluster/cluster.ts';
+import type { AgentSignals } from '../domain/trace/agent-signals.ts';
+import type { ConventionTable } from '../domain/trace/convention-table.ts';
 import type { ReadLimits } from './contracts/store.ts';
 import type { QueryParams } from './query-params.ts';
 import type { KnownSignals } from './spans/agent-signal-sql.ts';
@@ -9,6 +11,10 @@ export interface Database {
   readonly name: string;
   /** Servers with the tables; undefined for a single server. */
   readonly cluster: Cluster | undefined;
+  /** The user's own conventions, which every trace is read with. */
+  readonly conventions: readonly ConventionTable[];
+  /** Signals of all conventions. */
+  readonly signals: AgentSignals;
   /** Signals that mark arrivals of agents; replaced once the stored signals have been read. */
   agentSignals: KnownSignals;
   /** Returns rows as objects; 64-bit integers are strings. */

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { HOUR_MS, SECOND_MS } from '../domain/durations.ts';
 import { ConfigError, type AppError } from '../domain/errors.ts';
-import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
+import { signalsWith } from '../conventions/agent-signals.ts';
+import type { ConventionTable } from '../domain/trace/convention-table.ts';
 import { signalsFromTheStart } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
 import { nameShards } from './cluster/name-shards.ts';
@@ -27,6 +28,8 @@ export interface DatabaseOptions extends ClientOptions {
   readonly database: string;
   /** Name of the cluster in `system.clusters` on whose servers the tables are. */
   readonly cluster?: string | undefined;
+  /** The user's own conventions. */
+  readonly conventions?: readonly ConventionTable[] | undefined;
 }
 
 const READ_SETTINGS: ClickHouseSettings = {
@@ -135,9 +138,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   const inserting = { ...INSERT_SETTINGS, ...buildTimeLimit(options) };
   const inserter = connect(MAX_INSERT_CONNECTIONS);
   const limited: Connection[] = [];
+  const { conventions = [] } = options;
+  const signals = signalsWith(conventions);
   const database: Database = {
     ...basics,
-    agentSignals: signalsFromTheStart(AGENT_SIGNALS),
+    conventions,
+    signals,
+    agentSignals: signalsFromTheStart(signals),
     rows: (sql, params) => readRows(reader, named(sql, params)),
     stream: (sql, params) => streamRows(reader, named(sql, params)),
     bytes: (sql, params) => readBytes(options, main.send, { sql, params }),

@@ -1,4 +1,3 @@
-import { AGENT_SIGNALS } from '../conventions/agent-signals.ts';
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { MigrationStatus } from './contracts/migrations.ts';
@@ -89,7 +88,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 /** Reads the time from which each signal is known, and records new signals unless the schema stays unchanged. */
 async function loadSignals(database: Database, options: StoreOptions): Promise<void> {
-  const { agentSignals = AGENT_SIGNALS, migrate: mayWrite = true } = options;
+  const { agentSignals = database.signals, migrate: mayWrite = true } = options;
   database.agentSignals = await readKnownSignals(database, agentSignals, await readClock(database));
   if (mayWrite) {
     await recordSignals(database, database.agentSignals);
@@ -171,7 +170,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     cookieKeys: createCookieKeyStore(database),
     reopenTraces: (keys, sinceMs) => reopenTraces(database, keys, sinceMs),
     listTraces: (filter) => listTraces(database, filter, listing),
-    scorerNames: () => readScorerNames(database),
+    scorerNames: (tenant) => readScorerNames(database, tenant),
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
     unknownWords: async () => source?.unknownWords() ?? [],
     watchSource: async () => source?.watch(),

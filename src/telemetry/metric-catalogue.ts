@@ -17,6 +17,8 @@ export interface MetricSpec {
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** Bounds of waits that backlogs and outages make long. */
+const LONG_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3_600, 21_600];
 const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const BYTES = [1_024, 16_384, 131_072, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB];
 
@@ -179,6 +181,12 @@ export const METRICS = {
   ),
   'spanscore.decisions': counter('{decision}', 'Decisions written.', 'status'),
   'spanscore.scores.written': counter('{score}', 'Score rows written.', 'scorer'),
+  'spanscore.scoring.delay': histogram(
+    's',
+    LONG_SECONDS,
+    'Time from when a trace is ready, or its next attempt is due, until its score is stored, in live scoring. Kinds: code, judge, own (scorers of the user).',
+    'kind',
+  ),
   'spanscore.judge.calls': counter('{call}', 'Calls to judges.', 'model', 'status'),
   'spanscore.judge.tokens': counter(
     '{token}',
@@ -186,7 +194,13 @@ export const METRICS = {
     'model',
     'type',
   ),
-  'spanscore.judge.cost': counter('{USD}', 'Cost of judge calls with a known price.', 'model'),
+  'spanscore.judge.cost': counter(
+    '{USD}',
+    'Cost of judge calls with a known price. A call for several rules counts for the first one.',
+    'model',
+    'scorer',
+    'rule',
+  ),
   'spanscore.judge.duration': histogram('s', SECONDS, 'Time of one judge call.', 'model'),
   'spanscore.scoring.traces': observed(
     'level',

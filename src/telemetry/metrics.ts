@@ -48,6 +48,9 @@ export interface MetricWriter {
   record(name: HistogramName, value: number, labels?: MetricLabels): void;
 }
 
+/** Writer of a program that nobody scrapes. */
+export const NO_METRICS: MetricWriter = { add: () => undefined, record: () => undefined };
+
 /** Metrics of one process. */
 export interface Metrics extends MetricWriter {
   /** Adds a source of readings. Returns a function that removes it. */

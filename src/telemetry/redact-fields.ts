@@ -1,51 +1,25 @@
-import { SECRET_SHAPES } from '../domain/secret-shapes.ts';
+import { findSecrets, isSecretName, joinRanges } from '../domain/secret-shapes.ts';
 
 /** Text in place of a secret in a log line or a printed configuration. */
 export const REDACTED = '[redacted]';
 
 const MAX_DEPTH = 6;
 
-const SECRET_NAMES = new Set([
-  'token',
-  'apikey',
-  'password',
-  'passwd',
-  'secret',
-  'authorization',
-  'proxyauthorization',
-  'cookie',
-  'setcookie',
-  'routingkey',
-  'accesskey',
-  'privatekey',
-  'xclickhousekey',
-  'xapikey',
-]);
-
-const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@:]{0,256}:[^\s/@]{1,256}@/gi;
 const URL_QUERY = /(\bhttps?:\/\/[^\s?#"'<>]{1,2048}\?)[^\s#"'<>]+/gi;
-const BEARER = /\b(bearer|basic) +[\w.~+/=-]{6,}/gi;
-const SECRETS = Object.values(SECRET_SHAPES).map(({ source, signs }) => ({
-  signs,
-  pattern: new RegExp(source, 'gu'),
-}));
 
-/** True for a key whose value is a secret, in any spelling: `apiKey`, `api_key`, `X-Api-Key`. */
-function isSecretName(name: string): boolean {
-  return SECRET_NAMES.has(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
-}
-
-/** Removes credentials and queries of URLs, `Authorization` values and every secret of a known shape from a text. */
+/** Removes queries of URLs and every secret of a known shape from a text. */
 export function redactText(text: string): string {
-  const withoutCredentials = text
-    .replaceAll(URL_CREDENTIALS, `$1${REDACTED}@`)
-    .replaceAll(URL_QUERY, `$1${REDACTED}`)
-    .replaceAll(BEARER, `$1 ${REDACTED}`);
-  return SECRETS.reduce(
-    (cleaned, { signs, pattern }) =>
-      signs.some((sign) => cleaned.includes(sign)) ? cleaned.replaceAll(pattern, REDACTED) : cleaned,
-    withoutCredentials,
+  const withoutQueries = text.replaceAll(URL_QUERY, `$1${REDACTED}`);
+  const secrets = (['api-key', 'jwt', 'private-key', 'likely-key'] as const).flatMap((kind) =>
+    findSecrets(kind, withoutQueries),
   );
+  let clean = '';
+  let at = 0;
+  for (const [start, end] of joinRanges(secrets)) {
+    clean += withoutQueries.slice(at, start) + REDACTED;
+    at = end;
+  }
+  return clean + withoutQueries.slice(at);
 }
 
 /**
@@ -57,7 +31,8 @@ export function redactFields(fields: Readonly<Record<string, unknown>>): Record<
 }
 
 function redactMember(key: string, value: unknown, depth: number): unknown {
-  const holdsSecret = isSecretName(key) && value !== undefined && value !== null && value !== '';
+  const holdsSecret =
+    isSecretName(key) && value !== undefined && value !== null && value !== '' && typeof value !== 'boolean';
   return holdsSecret ? REDACTED : redactValue(value, depth);
 }
 

@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { listExpiries } from '../../src/store/schema/retention.ts';
 import { buildPurgeTables, isKept } from '../../src/store/purge/purge-tables.ts';
@@ -47,4 +47,16 @@ it('a purge deletes from every table that names a trace, a score, a session or a
   expect(naming.length).toBeGreaterThan(12);
   expect(left.map(([, name]) => name)).toEqual([]);
   expect(naming.map(([, name = '']) => name).filter(isKept)).toEqual(['spend']);
+});
+
+it('SECURITY.md names a test that exists for each promise', () => {
+  const promises = read('SECURITY.md')
+    .split('\n')
+    .filter((line) => /^\| (?!asset|---)/u.test(line));
+  const named = promises.map((line) => [...line.matchAll(/`([\w/.-]+\.test\.ts)`|`npm run check`/gu)]);
+
+  expect(promises.length).toBeGreaterThan(10);
+  expect(promises.filter((_, at) => named[at]?.length === 0)).toEqual([]);
+  const files = named.flat().flatMap(([, file]) => file ?? []);
+  expect(files.filter((file) => !existsSync(new URL(`test/${file}`, root)))).toEqual([]);
 });

@@ -73,6 +73,7 @@ describe('serve', () => {
     running.child.kill('SIGTERM');
     expect((await running.ended).code).toBe(0);
     expect(existsSync(addressFile)).toBe(false);
+    expect(running.output.stderr).not.toContain('failed=');
   });
 
   it.each([

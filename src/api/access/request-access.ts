@@ -10,9 +10,7 @@ import {
 } from '../../config/access.ts';
 import { SECOND_MS } from '../../domain/durations.ts';
 import { sha256 } from '../../domain/identity.ts';
-import type { ApiEnv } from '../api-env.ts';
-import { OWN_SITES } from '../browser-guard.ts';
-import type { RequestSite } from './request-site.ts';
+import { OWN_SITES, siteOf, type RequestSite } from './request-site.ts';
 import { buildCookie, readCookie, SIGN_IN_MS } from './session-cookie.ts';
 
 /** Proof of a sender: none is needed without tokens. */
@@ -31,13 +29,13 @@ export interface Sender extends Grant {
 export interface RequestAccess {
   /** True without tokens. */
   readonly isOpen: boolean;
-  check(c: Context<ApiEnv>, scope: Scope): Promise<Sender | Refusal>;
+  check(c: Context, scope: Scope): Promise<Sender | Refusal>;
   /** Checks the token of a sign-in. */
-  checkSignIn(c: Context<ApiEnv>, token: string): Sender | Refusal;
+  checkSignIn(c: Context, token: string): Sender | Refusal;
   /** Gives the browser the cookie of a sign-in. */
-  signIn(c: Context<ApiEnv>, token: string, sender: Sender): Promise<void>;
+  signIn(c: Context, token: string, sender: Sender): Promise<void>;
   /** Removes the cookie of the browser. */
-  signOut(c: Context<ApiEnv>): void;
+  signOut(c: Context): void;
 }
 
 /** Sign-ins of all processes on one store. */
@@ -71,8 +69,8 @@ function cookieTerms({ isSecure, basePath }: RequestSite) {
 }
 
 /** Returns the cookie of a request, under the name that its site has. */
-function findCookie(c: Context<ApiEnv>): string | undefined {
-  const terms = cookieTerms(c.var.site);
+function findCookie(c: Context): string | undefined {
+  const terms = cookieTerms(siteOf(c));
   return getCookie(c, COOKIE, 'prefix' in terms ? terms.prefix : undefined);
 }
 
@@ -80,7 +78,7 @@ function findCookie(c: Context<ApiEnv>): string | undefined {
 export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAccessOptions): RequestAccess {
   const book = createTokenBook(tokens);
 
-  async function checkCookie(c: Context<ApiEnv>, value: string, scope: Scope): Promise<Sender | Refusal> {
+  async function checkCookie(c: Context, value: string, scope: Scope): Promise<Sender | Refusal> {
     const site = c.req.header('sec-fetch-site');
     if (!OWN_SITES.includes(site ?? '')) {
       return {
@@ -112,7 +110,7 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
       }
       const access = book.check(authorization, scope);
       if ('status' in access && access.status === 401 && authorization !== undefined) {
-        onWrongToken(c.var.site.address, 'bearer');
+        onWrongToken(siteOf(c).address, 'bearer');
       }
       return 'status' in access
         ? access
@@ -121,7 +119,7 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
     checkSignIn(c, token) {
       const access = book.check(`Bearer ${token}`, SIGN_IN_SCOPE);
       if ('status' in access && access.status === 401) {
-        onWrongToken(c.var.site.address, 'sign-in');
+        onWrongToken(siteOf(c).address, 'sign-in');
       }
       return 'status' in access
         ? access
@@ -130,8 +128,8 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
     async signIn(c, token, { expiresAtMs, signInId }) {
       const terms = { digest: sha256(token), id: signInId, expiresAtMs: expiresAtMs ?? 0 };
       const value = buildCookie(await signIns.readKey(), terms);
-      setCookie(c, COOKIE, value, { ...cookieTerms(c.var.site), maxAge: SIGN_IN_MS / SECOND_MS });
+      setCookie(c, COOKIE, value, { ...cookieTerms(siteOf(c)), maxAge: SIGN_IN_MS / SECOND_MS });
     },
-    signOut: (c) => setCookie(c, COOKIE, '', { ...cookieTerms(c.var.site), maxAge: 0 }),
+    signOut: (c) => setCookie(c, COOKIE, '', { ...cookieTerms(siteOf(c)), maxAge: 0 }),
   };
 }

@@ -17,6 +17,14 @@ export interface RequestSite {
   readonly address: string;
 }
 
+/** Returns the site that the first handler of a request has set. */
+export function siteOf(c: Context): RequestSite {
+  return c.get('site') as RequestSite;
+}
+
+/** Values of `Sec-Fetch-Site` of a request by our own page, and by a person. */
+export const OWN_SITES = ['same-origin', 'none'];
+
 export interface SiteOptions {
   readonly scheme: 'http' | 'https';
   /** Address under which browsers reach the API. Then headers of proxies say nothing about it. */

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { LAST_MOMENT_MS } from '../../domain/durations.ts';
+import { DAY_MS, LAST_MOMENT_MS } from '../../domain/durations.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { ListFilters, ListKey, Listed, ListPage } from '../../store/contracts/lists.ts';
 import { describeJson, PROBLEMS, secureRoute } from '../router.ts';
@@ -7,6 +7,9 @@ import { readFilters, type FilterQuery } from './filters.ts';
 
 const MAX_LIMIT = 500;
 const DEFAULT_LIMIT = 50;
+
+/** Time ahead of the store's clock up to which lists reach: a clock may be in a wrong zone, and a start in 2262 would always be first. */
+const MAX_AHEAD_MS = DAY_MS;
 
 /** Parameters of a page of a list. */
 export const CURSOR_FIELDS = {
@@ -68,10 +71,11 @@ export function createList(name: string) {
     readQuery: (
       { limit, cursor, ...query }: FilterQuery & PageQuery,
       nowMs: number,
-    ): { readonly filters: Omit<ListFilters, 'tenant'>; readonly page: ListPage } => ({
-      filters: readFilters(query, nowMs),
-      page: cursor === undefined ? { limit } : { limit, after: readCursor(name, cursor) },
-    }),
+    ): { readonly filters: Omit<ListFilters, 'tenant'>; readonly page: ListPage } => {
+      const { untilMs = nowMs + MAX_AHEAD_MS, ...filters } = readFilters(query, nowMs);
+      const page = cursor === undefined ? { limit } : { limit, after: readCursor(name, cursor) };
+      return { filters: { ...filters, untilMs }, page };
+    },
     /** Builds a reply. */
     toReply: <Item, Json>({ items, next }: Listed<Item>, toJson: (item: Item) => Json) => ({
       items: items.map(toJson),

@@ -39,7 +39,9 @@ export const NoQuery = z.strictObject({});
 /** Filters of the lists: parameters of the same name mean the same everywhere. */
 export const FILTER_FIELDS = {
   since: Moment.optional().describe('Oldest start: `24h`, or a date and time.'),
-  until: Moment.optional().describe('First start that is too late: `1h`, or a date and time.'),
+  until: Moment.optional().describe(
+    'First start that is too late: `1h`, or a date and time. Lists end one day ahead without it.',
+  ),
   scorer: anyOf(text, 'Name of a scorer; `grounding` and `panel` mean all of their rows.'),
   service: anyOf(text, 'Service.'),
   agent: anyOf(text, 'Agent.'),

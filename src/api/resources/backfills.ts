@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { parseRatePerSecond } from '../../config/index.ts';
+import { MINUTE_MS } from '../../domain/durations.ts';
 import type { JobOrder } from '../../store/contracts/jobs.ts';
 import type { AskedBackfill } from '../access/write-ports.ts';
 import type { ApiEnv } from '../api-env.ts';
@@ -9,6 +10,7 @@ import { backfillJson } from '../json/backfill-json.ts';
 import { createList, describeList } from '../lists/cursors.ts';
 import { NoQuery, readMoment } from '../lists/filters.ts';
 import {
+  answerTooMany,
   createRouter,
   describeBody,
   describeJson,
@@ -20,6 +22,11 @@ import { Backfill, NewBackfill } from '../schemas/backfill-schema.ts';
 
 /** Interval of comments that keep an idle stream open, milliseconds. */
 const KEEP_ALIVE_MS = 15_000;
+
+/** Streams of one token at a time, and the longest time of one, milliseconds: browsers connect again by themselves. */
+const MAX_STREAMS = 8;
+const RETRY_MS = 10_000;
+const MAX_STREAM_MS = 15 * MINUTE_MS;
 
 const params = z.strictObject({ id: z.string().min(1).max(100) });
 
@@ -68,7 +75,7 @@ const readEvents = createRoute({
   path: '/backfills/{id}/events',
   tags: ['backfills'],
   summary:
-    'Progress of a backfill as server-sent events `progress`, each with the backfill. The stream ends with the backfill.',
+    'Progress of a backfill as server-sent events `progress`, each with the backfill. The stream ends with the backfill, or after 15 minutes. A token has at most 8 streams.',
   request: { query: NoQuery, params },
   responses: {
     200: { description: 'The events.', content: { 'text/event-stream': { schema: ProgressEvent } } },
@@ -98,6 +105,8 @@ type BackfillBody = z.output<typeof Backfill>;
 
 /** Creates the routes of backfills. */
 export function createBackfillRoutes() {
+  /** Open streams by the name of their token. */
+  const streams = new Map<string, number>();
   return createRouter()
     .openapi(listBackfills, async (c) => {
       const { backfills, nowMs } = readStorePorts(c.var);
@@ -127,8 +136,15 @@ export function createBackfillRoutes() {
       const { backfills } = readStorePorts(c.var);
       const { id } = c.req.valid('param');
       await backfills.find(id);
+      const { name } = c.var.caller;
+      const others = streams.get(name) ?? 0;
+      if (others >= MAX_STREAMS) {
+        return answerTooMany(c, `this token has ${MAX_STREAMS} streams of events: close one`, RETRY_MS);
+      }
+      streams.set(name, others + 1);
       return streamSSE(c, async (stream) => {
         const closed = new AbortController();
+        const over = setTimeout(() => closed.abort(), MAX_STREAM_MS);
         stream.onAbort(() => closed.abort());
         const keeper = setInterval(() => void stream.write(': still here\n\n'), KEEP_ALIVE_MS);
         try {
@@ -139,6 +155,8 @@ export function createBackfillRoutes() {
           );
         } finally {
           clearInterval(keeper);
+          clearTimeout(over);
+          streams.set(name, (streams.get(name) ?? 1) - 1);
         }
       });
     })

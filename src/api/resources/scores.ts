@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { readWhole } from '../access/whole-reads.ts';
 import { CURSOR_FIELDS, createList, describePage, refuseCursor } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
@@ -56,6 +57,7 @@ export function createScoreRoutes() {
     })
     .openapi(readScore, async (c) => {
       const { scores } = readStorePorts(c.var);
-      return c.json(scoreViewJson(await scores.read(c.req.valid('param').scoreId)), 200);
+      const score = await readWhole(() => scores.read(c.req.valid('param').scoreId));
+      return c.json(scoreViewJson(score), 200);
     });
 }

@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { readWhole } from '../access/whole-reads.ts';
 import { spanJson } from '../json/span-json.ts';
 import { traceJson } from '../json/trace-json.ts';
 import { traceViewJson } from '../json/trace-view-json.ts';
@@ -51,11 +52,12 @@ export function createTraceRoutes() {
     .openapi(readTrace, async (c) => {
       const { traces } = readStorePorts(c.var);
       const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
-      return c.json(traceViewJson(await traces.read(asked)), 200);
+      return readWhole(async () => c.json(traceViewJson(await traces.read(asked)), 200));
     })
     .openapi(readSpan, async (c) => {
       const { traces } = readStorePorts(c.var);
-      const span = await traces.readSpan({ ...c.req.valid('param'), ...c.req.valid('query') });
+      const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
+      const span = await readWhole(() => traces.readSpan(asked));
       return c.json({ ...spanJson(span), truncated: false }, 200);
     });
 }

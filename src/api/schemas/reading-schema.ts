@@ -60,7 +60,21 @@ export const Run: z.ZodType<AgentRun> = z
     context: z.array(z.string()),
     scorable: z.boolean(),
     notScorable: orNull(NotScorable),
-    warnings: z.array(z.object({ code: z.string(), spanId: z.string(), detail: z.string() })),
+    warnings: z.array(
+      z.object({
+        code: z.string(),
+        spanId: z.string(),
+        detail: z.string(),
+        fields: z
+          .record(z.string(), z.union([z.string(), z.array(z.string())]))
+          .optional()
+          .describe('Sources of the facts of a run that was read by the form of its values.'),
+        ambiguous: z
+          .record(z.string(), z.array(z.string()))
+          .optional()
+          .describe('Sources that were equally likely, so that none was taken.'),
+      }),
+    ),
     get subRuns() {
       return z.array(Run).describe('Agents called below this run.');
     },

@@ -30,7 +30,7 @@ export function createScoreSpool() {
   async function spill(): Promise<void> {
     folder ??= await mkdtemp(join(tmpdir(), 'spanscore-scores-'));
     for (const [hour, { buffer, bytes }] of held) {
-      await appendFile(hourFile(hour), buffer.subarray(0, bytes));
+      await appendFile(hourFile(hour), buffer.subarray(0, bytes), { mode: 0o600 });
     }
     held.clear();
     heldBytes = 0;

@@ -35,7 +35,7 @@ export function createLabelPorts(
       return { reviewer, ...counts, items: await readItems(store, targets) };
     },
     agreement: async ({ scorer, ...range }) => {
-      const rows = await readRowNames(config, store);
+      const rows = await readRowNames(config, store, caller.tenant);
       return readAgreement(
         { ...store, findPassLine },
         { ...range, scorers: rows.of(scorer), tenant: caller.tenant },

@@ -1,6 +1,7 @@
 import { startAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
 import { CHANNELS } from '../../components.ts';
 import { durationMs, type Config } from '../config/index.ts';
+import { trimPath } from '../../config/addresses/public-url.ts';
 import { readOptions } from '../../config/schema/components.ts';
 import type { AlertChannel } from '../../outbound/alerts/alert-channel.ts';
 import type { ChannelDefinition } from '../../outbound/alerts/channel-definition.ts';
@@ -12,11 +13,13 @@ import type { Store } from '../../store/contracts/store.ts';
 
 /** Creates the configured channels of some kinds. */
 export async function createChannels(
-  { alerts, api: { publicUrl } }: Pick<Config, 'alerts' | 'api'>,
+  { alerts, api }: Pick<Config, 'alerts' | 'api'>,
   kinds: readonly ChannelDefinition[],
 ): Promise<AlertChannel[]> {
+  const publicUrl = api.publicUrl === undefined ? undefined : trimPath(api.publicUrl);
+  const terms = { ...alerts, publicUrl };
   const created = await Promise.all(
-    kinds.map((kind) => kind.create(readOptions(alerts, kind.name) as unknown[], { ...alerts, publicUrl })),
+    kinds.map((kind) => kind.create(readOptions(alerts, kind.name) as unknown[], terms)),
   );
   return created.flat();
 }

@@ -30,7 +30,7 @@ export function createConfigurationPorts(
   return {
     scorers: async () => {
       const versions = await store.ruleVersions.list();
-      const stored = await store.scorerNames();
+      const stored = await store.scorerNames(tenant);
       const terms = { config, runRules, versions, stored };
       return Promise.all(listScorerNames(config).map((name) => viewScorer(name, terms)));
     },
@@ -44,7 +44,7 @@ export function createConfigurationPorts(
         const eligible = counted.filter(({ status }) => status !== 'filtered');
         const prepared = runRules?.find(({ name }) => name === rule.name);
         return {
-          rule,
+          rule: tenant === undefined ? rule : hideAttributeValues(rule),
           version: prepared === undefined ? findNewest(own)?.version : computeRuleVersion(prepared),
           versions: own.toSorted((a, b) => b.activeFromMs - a.activeFromMs),
           sinceMs,
@@ -69,6 +69,23 @@ export function createConfigurationPorts(
       };
     },
   };
+}
+
+/** Leaves out the values of attributes in the conditions of a rule: they may name customers of other tenants. */
+function hideAttributeValues(rule: Config['rules'][number]): Config['rules'][number] {
+  const hide = <C extends { readonly attributes?: Record<string, string[]> | undefined }>(
+    conditions: C,
+  ): C => {
+    const keys = Object.keys(conditions.attributes ?? {});
+    return keys.length === 0
+      ? conditions
+      : { ...conditions, attributes: Object.fromEntries(keys.map((key) => [key, []])) };
+  };
+  const { where } = rule;
+  if (where === undefined) {
+    return rule;
+  }
+  return { ...rule, where: { ...hide(where), ...(where.not === undefined ? {} : { not: hide(where.not) }) } };
 }
 
 /** Lists the scorers that rules name or that have an entry. */

@@ -21,14 +21,14 @@ export function createReadPorts(
   store: Store,
   { explain = async () => [], runRules, judgeState }: ProcessReads = {},
 ): (tenant: string | undefined) => ReadPorts {
-  const namedRows = async (filters: ListFilters): Promise<ListFilters> => {
-    if (filters.scorer === undefined) {
-      return filters;
-    }
-    const rows = await readRowNames(config, store);
-    return { ...filters, scorer: filters.scorer.flatMap((name) => [name, ...rows.of(name)]) };
-  };
   return (tenant) => {
+    const namedRows = async (filters: ListFilters): Promise<ListFilters> => {
+      if (filters.scorer === undefined) {
+        return filters;
+      }
+      const rows = await readRowNames(config, store, tenant);
+      return { ...filters, scorer: filters.scorer.flatMap((name) => [name, ...rows.of(name)]) };
+    };
     const options = { tenant, namedRows, explain };
     return {
       scores: createScorePorts(store, options),

@@ -12,11 +12,15 @@ export interface RowNames {
   of(name: string): readonly string[];
 }
 
-/** Reads the names of score rows of this configuration, and of earlier ones. */
-export async function readRowNames(config: Config, store: Pick<Store, 'scorerNames'>): Promise<RowNames> {
+/** Reads the names of score rows of this configuration, and of earlier ones, for one tenant or for all. */
+export async function readRowNames(
+  config: Config,
+  store: Pick<Store, 'scorerNames'>,
+  tenant?: string,
+): Promise<RowNames> {
   const configured = listConfiguredScorers(config);
   const declared = PREBUILT_SCORERS.flatMap(({ rows = [] }) => rows);
-  const rows = new Set([...declared, ...(await store.scorerNames())]);
+  const rows = new Set([...declared, ...(await store.scorerNames(tenant))]);
   return {
     known: new Set([...configured, ...rows]),
     of: (name) =>

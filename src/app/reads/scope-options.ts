@@ -16,6 +16,22 @@ export interface ScopeOptions {
 }
 
 /**
+ * Leaves out of reasons what the conditions of a rule want, for a caller of one tenant: they may name customers of others. What was seen
+ * in the caller's own trace stays.
+ */
+export function hideConditions<T extends { readonly reason: string }>(
+  rows: readonly T[],
+  tenant: string | undefined,
+): readonly T[] {
+  return tenant === undefined
+    ? rows
+    : rows.map((row) => ({ ...row, reason: row.reason.replace(UNMET, '$1') }));
+}
+
+/** Reason of a condition that is not met (`findUnmetCondition`). */
+const UNMET = /^(where: .*?), the rule (?:wants|leaves out) .*$/s;
+
+/**
  * Returns the tenant of a request: the one that it names, else that of its caller; undefined means all. Throws a `NotFoundError` for a
  * tenant that the caller may not see.
  */

@@ -2,7 +2,7 @@ import type { SessionPorts } from '../../api/lists/read-ports.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import { narrowTenant, type ScopeOptions } from './scope-options.ts';
+import { hideConditions, narrowTenant, type ScopeOptions } from './scope-options.ts';
 
 /** Most turns of a session that are read. */
 const MAX_TURNS = 500;
@@ -35,7 +35,13 @@ export function createSessionPorts(store: Store, { tenant }: ScopeOptions): Sess
       const inOrder = traces.toSorted(
         (a, b) => a.startedAtMs - b.startedAtMs || (a.traceId < b.traceId ? -1 : 1),
       );
-      return { session, turns: inOrder, omittedTurns: count - turns.length, decisions, nowMs };
+      return {
+        session,
+        turns: inOrder,
+        omittedTurns: count - turns.length,
+        decisions: hideConditions(decisions, tenant),
+        nowMs,
+      };
     },
   };
 }

@@ -4,7 +4,7 @@ import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
 import { readSteps, readStoredTrace } from './stored-trace.ts';
-import { narrowTenant, type ScopeOptions } from './scope-options.ts';
+import { hideConditions, narrowTenant, type ScopeOptions } from './scope-options.ts';
 
 /** Creates the ports of traces for one tenant, or for all. */
 export function createTracePorts(store: Store, { tenant, namedRows, explain }: ScopeOptions): TracePorts {
@@ -28,8 +28,8 @@ export function createTracePorts(store: Store, { tenant, namedRows, explain }: S
         reading: read?.reading ?? null,
         spans: read?.spans ?? [],
         scores: ofTrace.get(name) ?? [],
-        decisions: decided.get(name) ?? [],
-        computed,
+        decisions: hideConditions(decided.get(name) ?? [], tenant),
+        computed: hideConditions(computed, tenant),
         joinedWith: stored?.joinedWith ?? [],
         nowMs,
       } satisfies TraceView;

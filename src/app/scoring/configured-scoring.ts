@@ -13,6 +13,7 @@ import type { SessionSettings } from '../../scoring/sessions/session-readiness.t
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import { countArrivalDays } from '../../store/schema/retention.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { MetricWriter } from '../../telemetry/metrics.ts';
 import { JOINER } from './joined-traces.ts';
 import type { ScorerKit } from './scorer-kit.ts';
 
@@ -22,6 +23,7 @@ export interface ConfiguredScoringOptions {
   readonly stores: ScoringStores;
   readonly readTrace: TraceReader;
   readonly log: Log;
+  readonly metrics?: MetricWriter;
   /** Purges of this store: what is remembered of purged traces is forgotten. Absent: spans come from files. */
   readonly purged?: WatchedTraces;
   /** True for live scoring: its rows wait longer for others. */
@@ -112,9 +114,11 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
   const scoring = createScoring(
     {
       stores: shareLookups(stores),
-      readTrace: deps.readTrace,
+      readTrace: (data, options) =>
+        deps.readTrace(data, { readByShape: config.scoring.readByShape, ...options }),
       joiner: JOINER,
       log: deps.log,
+      metrics: deps.metrics,
       judgeScope: {
         judges: deps.kit.judges,
         cache,

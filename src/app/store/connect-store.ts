@@ -121,7 +121,7 @@ async function closeNothing(): Promise<void> {
 }
 
 function storeOptions(
-  { store, scoring }: Config,
+  { store, scoring, conventions }: Config,
   { url, username, password }: { url: string; username: string; password: string },
 ): StoreConnection['options'] {
   const retention = {
@@ -138,6 +138,7 @@ function storeOptions(
     cluster: store.cluster,
     retention,
     foreignSpans,
+    conventions,
   };
 }
 

@@ -37,12 +37,11 @@ export function meteredStores(stores: ScoringStores, metrics: MetricWriter): Sco
 }
 
 function countCall(call: JudgeCallRecord, metrics: MetricWriter): void {
-  const { model, status, inputTokens, outputTokens, costUsd, durationMs } = call;
+  const { model, status, inputTokens, outputTokens, durationMs } = call;
   metrics.add('spanscore.judge.calls', 1, { model, status });
   metrics.record('spanscore.judge.duration', durationMs / 1_000, { model });
   metrics.add('spanscore.judge.tokens', inputTokens ?? 0, { model, type: 'input' });
   metrics.add('spanscore.judge.tokens', outputTokens ?? 0, { model, type: 'output' });
-  metrics.add('spanscore.judge.cost', costUsd ?? 0, { model });
 }
 
 function countBy<T>(items: readonly T[], computeKey: (item: T) => string): Map<string, number> {

@@ -1,5 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 import { MIB } from '../../domain/byte-sizes.ts';
+import type { ConventionTable } from '../../domain/trace/convention-table.ts';
 import { endUnixNano, type LogRecord, type Span, type TraceData } from '../../domain/trace/span.ts';
 import { loadSqlite } from '../../store/embedded/ownership/load-sqlite.ts';
 
@@ -79,8 +80,11 @@ interface PartRow {
 
 type Content = readonly [spans: readonly Span[], logs: readonly LogRecord[]];
 
-/** Opens an empty spool. Throws a `ConfigError` for a Node without SQLite. */
-export function openTraceSpool(): TraceSpool {
+/**
+ * Opens an empty spool. Throws a `ConfigError` for a Node without SQLite.
+ * @param conventions the user's own conventions, which its traces are read with
+ */
+export function openTraceSpool(conventions: readonly ConventionTable[] = []): TraceSpool {
   const { DatabaseSync } = loadSqlite();
   // An empty name: a private database of this process, in memory until it outgrows the cache.
   const database = new DatabaseSync('');
@@ -127,8 +131,11 @@ export function openTraceSpool(): TraceSpool {
       (listTraces.all(limitTime(fromUnixNano), limitTime(toUnixNano), limit) as unknown as TraceRow[]).map(
         toSpooled,
       ),
-    read: (traceId) =>
-      joinParts(traceId, readParts.iterate(traceId) as Iterable<unknown> as Iterable<PartRow>),
+    read: (traceId) => {
+      const parts = readParts.iterate(traceId) as Iterable<unknown> as Iterable<PartRow>;
+      const joined = joinParts(traceId, parts);
+      return joined && conventions.length > 0 ? { ...joined, conventions } : joined;
+    },
     take: (limit) => {
       const traceIds = takeTraces.all(limit).map(({ id }) => String(id));
       mark(traceIds);

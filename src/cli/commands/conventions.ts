@@ -1,5 +1,7 @@
 import { formatCount, formatPart } from '../../domain/plural.ts';
 import { Option } from 'commander';
+import { NotFoundError } from '../../domain/errors.ts';
+import { readInputs } from '../input/stored-trace.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import type { NotUnderstoodSurvey, ScopeSurvey } from '../../conventions/index.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
@@ -47,8 +49,45 @@ export const registerConventions: RegisterCommand = (program, bind) => {
         ['for programs', 'spanscore conventions --since 7d --limit 500 --json'],
       ),
     )
-    .action(bind(conventions));
+    .action(bind(conventions))
+    .command('suggest <input...>')
+    .description(
+      'Print a table for the configuration key conventions, made of spans that no convention understands. Reads files of OTLP JSON, stdin (-) or stored traces (ids).',
+    )
+    .option('--name <name>', 'name of the convention')
+    .addHelpText(
+      'before',
+      examples(
+        ['a table to copy and adjust', 'spanscore conventions suggest spans.jsonl --name acme-agents'],
+        ['of a stored trace', 'spanscore conventions suggest 0af7651916cd43dd8448eb211c80319c --json'],
+      ),
+    )
+    .action(bind(suggest));
 };
+
+async function suggest(context: CommandContext, inputs: string[], { name }: { readonly name?: string }) {
+  const traces = await readInputs(context, inputs);
+  const { joinTraces, suggestTable } = await import('../../conventions/index.ts');
+  const { checkTables } = await import('../../domain/trace/convention-schema.ts');
+  const found = suggestTable(
+    joinTraces(traces).map(({ data }) => data),
+    name,
+  );
+  if (found === undefined) {
+    throw new NotFoundError(
+      'nothing to suggest: the conventions of spanscore and of the configuration understand these spans, or the spans show no agent',
+    );
+  }
+  const document = { conventions: checkTables([found.table]) };
+  if (!found.isWhole) {
+    context.out.talk(
+      'this table does not give all facts that are read now: adjust it, and compare with spanscore inspect --debug',
+    );
+  }
+  const { stringify } = await import('yaml');
+  await context.out.document(document, () => stringify(document).trimEnd());
+  return EXIT.done;
+}
 
 async function conventions(context: CommandContext, { since, limit }: ConventionsOptions) {
   const app = await context.openApp();
@@ -81,7 +120,7 @@ async function conventions(context: CommandContext, { since, limit }: Convention
 /** Reads a few traces at a time, so that large traces do not fill the memory. */
 async function surveyTraces(app: App, keys: readonly TraceKey[], signal: AbortSignal) {
   const { createSurvey, joinTraces } = await import('../../conventions/index.ts');
-  const survey = createSurvey();
+  const survey = createSurvey({ readByShape: app.config.scoring.readByShape });
   let unreadable = 0;
   for await (const slice of readSlices(app.store.spans, keys)) {
     const read = slice.flatMap((each) => ('data' in each ? [each.data] : []));

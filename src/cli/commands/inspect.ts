@@ -1,14 +1,14 @@
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
+import type { StatedFact } from '../../conventions/index.ts';
+import { cleanLine } from '../show/clean-text.ts';
 import { showReading } from '../show/show-reading.ts';
 import { showUnread } from '../show/show-unread.ts';
-import { isStoredTrace, readStoredTrace } from '../input/stored-trace.ts';
-import { MIB } from '../../domain/byte-sizes.ts';
-import type { TraceData } from '../../domain/trace/span.ts';
-import { readTraceFiles } from '../input/trace-files.ts';
+import { readInputs } from '../input/stored-trace.ts';
 
 interface InspectOptions {
   readonly modelCalls?: boolean;
+  readonly debug?: boolean;
 }
 
 export const registerInspect: RegisterCommand = (program, bind) => {
@@ -18,6 +18,7 @@ export const registerInspect: RegisterCommand = (program, bind) => {
       'Show how spanscore understands spans. Reads files of OTLP JSON, stdin (-) or stored traces (ids).',
     )
     .option('--model-calls', 'show each model call as a run, too')
+    .option('--debug', 'show what each convention states of each span, and where it stands')
     .addHelpText(
       'before',
       examples(
@@ -31,37 +32,37 @@ export const registerInspect: RegisterCommand = (program, bind) => {
 };
 
 async function inspect(context: CommandContext, inputs: string[], options: InspectOptions) {
-  const files = inputs.filter((input) => !isStoredTrace(input, context.cwd));
-  const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
-  const traces = files.length === 0 ? [] : await readTracesOfFiles(context, files);
-  for (const id of ids) {
-    traces.push(...(await readStoredTrace(context, id)));
-  }
+  const traces = await readInputs(context, inputs);
+  const { readByShape } = (await context.loadConfig()).config.scoring;
   const { MAX_MODEL_CALLS } = await import('../../scoring/select/targets.ts');
-  const { joinTraces, readTrace, surveyTrace } = await import('../../conventions/index.ts');
+  const { joinTraces, listFacts, readTrace, surveyTrace } = await import('../../conventions/index.ts');
   for (const { data } of joinTraces(traces)) {
-    const reading = readTrace(data, options.modelCalls === true ? { modelCalls: MAX_MODEL_CALLS } : {});
-    const scopes = surveyTrace(data, reading);
+    const reading = readTrace(data, {
+      readByShape,
+      modelCalls: options.modelCalls === true ? MAX_MODEL_CALLS : 0,
+    });
+    const scopes = surveyTrace(data, reading, { readByShape });
     const unreadAttributes = scopes.flatMap(({ service, scope, unreadAttributes: attributes }) =>
       attributes.length === 0 ? [] : [{ service, scope, attributes }],
     );
-    await context.out.item({ ...reading, unreadAttributes }, () =>
-      [showReading(reading), ...scopes.flatMap(showUnread).map((line) => `  ${line}`), ''].join('\n'),
+    const facts = options.debug === true ? listFacts(data) : undefined;
+    await context.out.item({ ...reading, unreadAttributes, ...(facts && { facts }) }, () =>
+      [
+        showReading(reading),
+        ...scopes.flatMap(showUnread).map((line) => `  ${line}`),
+        ...(facts ?? []).map(showFact),
+        '',
+      ].join('\n'),
     );
   }
   return EXIT.done;
 }
 
-/** Byte limit of all files together: their traces are compared with each other, so they stay in memory. */
-const MAX_INPUT_BYTES = 256 * MIB;
+/** Longest value that is shown of a fact; `--json` shows all. */
+const MAX_VALUE = 120;
 
-async function readTracesOfFiles(context: CommandContext, files: readonly string[]): Promise<TraceData[]> {
-  const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
-  const spool = openTraceSpool();
-  try {
-    await readTraceFiles(files, context, (parts) => spool.add(parts), MAX_INPUT_BYTES);
-    return spool.take(spool.count()).flatMap((traceId) => spool.read(traceId) ?? []);
-  } finally {
-    spool.close();
-  }
+function showFact({ spanId, field, value, convention, source, used }: StatedFact): string {
+  const shown = cleanLine(typeof value === 'string' ? value : JSON.stringify(value), MAX_VALUE);
+  const place = source === null ? '' : ` from ${cleanLine(source, MAX_VALUE)}`;
+  return `  ${spanId} ${field} = ${shown} (${convention}${place}${used ? '' : ', not used'})`;
 }

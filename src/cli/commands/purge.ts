@@ -94,7 +94,7 @@ async function begin(context: CommandContext, request: PurgeRequest): Promise<st
   const { out, signal, stdin } = context;
   const { config, store, subject, options } = request;
   const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
-  const { findOpenPurge, preparePurge } = await import('../../purge/start-purge.ts');
+  const { describeMentions, findOpenPurge, preparePurge } = await import('../../purge/start-purge.ts');
   const key = loadPurgeKey(config.store);
   const begun = await findOpenPurge(store.jobs, key, subject, options.olderThan !== undefined);
   if (begun !== undefined) {
@@ -104,6 +104,9 @@ async function begin(context: CommandContext, request: PurgeRequest): Promise<st
   const nowMs = () => store.spans.nowMs();
   const beforeMs = options.olderThan === undefined ? undefined : (await nowMs()) - options.olderThan;
   const prepared = await preparePurge({ ...store, nowMs }, key, subject, beforeMs);
+  if (prepared.mentions > 0) {
+    out.talk(describeMentions(prepared.mentions));
+  }
   const isAgreed =
     options.yes === true ||
     (await untilAborted(ask({ out, stdin }, describe(subject, prepared)), signal).catch(() => false));

@@ -108,7 +108,7 @@ async function score(
     );
   }
   const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
-  const spool = openTraceSpool();
+  const spool = openTraceSpool(config.conventions);
   try {
     await readTraceFiles(inputs, context, (parts) => spool.add(parts));
     const { createSpoolStores } = await import('../../app/trace-files/spool-stores.ts');

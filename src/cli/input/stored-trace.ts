@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { MIB } from '../../domain/byte-sizes.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 import type { TraceActivity } from '../../store/contracts/stores.ts';
 import { isTraceId } from '../arguments.ts';
 import type { CommandContext } from '../command.ts';
+import { readTraceFiles } from './trace-files.ts';
 
 /**
  * Finds the activity of a trace by its id: one entry for each tenant that has the trace. Throws `NotFoundError` when no
@@ -31,4 +33,30 @@ export async function readStoredTrace(context: CommandContext, traceId: string):
 /** True for a trace id, unless a file has this name. */
 export function isStoredTrace(input: string, cwd: string): boolean {
   return isTraceId(input) && !existsSync(resolve(cwd, input));
+}
+
+/** Reads the traces of files, of stdin (-) and of stored trace ids. */
+export async function readInputs(context: CommandContext, inputs: readonly string[]): Promise<TraceData[]> {
+  const files = inputs.filter((input) => !isStoredTrace(input, context.cwd));
+  const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
+  const traces = files.length === 0 ? [] : await readTracesOfFiles(context, files);
+  for (const id of ids) {
+    traces.push(...(await readStoredTrace(context, id)));
+  }
+  return traces;
+}
+
+/** Byte limit of all files together: their traces are compared with each other, so they stay in memory. */
+const MAX_INPUT_BYTES = 256 * MIB;
+
+async function readTracesOfFiles(context: CommandContext, files: readonly string[]): Promise<TraceData[]> {
+  const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
+  const { config } = await context.loadConfig();
+  const spool = openTraceSpool(config.conventions);
+  try {
+    await readTraceFiles(files, context, (parts) => spool.add(parts), MAX_INPUT_BYTES);
+    return spool.take(spool.count()).flatMap((traceId) => spool.read(traceId) ?? []);
+  } finally {
+    spool.close();
+  }
 }

@@ -26,6 +26,11 @@ export function safeJson(value: unknown, indent?: number): string {
     (_key, item: unknown) => (typeof item === 'bigint' ? item.toString() : item),
     indent,
   );
+  return escapeUnsafe(text);
+}
+
+/** Writes control characters as escapes of JSON, but keeps line feeds: a terminal shows them and does not obey. */
+export function escapeUnsafe(text: string): string {
   return text.replaceAll(UNSAFE, (character) =>
     character === '\n' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   );

@@ -16,8 +16,8 @@ export interface OutputFile {
 }
 
 /**
- * Writes a file that has its name only when it is whole: without that, or after Ctrl-C, a former file stays. Writes into a pipe or a
- * device as it is. Throws an `InvalidInputError` for a path that cannot be written.
+ * Writes a file that this user alone can read, and that has its name only when it is whole: without that, or after Ctrl-C, a former file
+ * stays. Writes into a pipe or a device as it is. Throws an `InvalidInputError` for a path that cannot be written.
  */
 export async function writeOutputFile(
   { cwd, signal }: Pick<CommandContext, 'cwd' | 'signal'>,
@@ -48,7 +48,7 @@ async function replaceFile(path: string, chunks: Chunks, signal: AbortSignal): P
   signal.throwIfAborted();
   const partial = `${path}.${process.pid}.partial`;
   const remove = () => rmSync(partial, { force: true });
-  const stream = createWriteStream(partial, { fd: openSync(partial, 'w') });
+  const stream = createWriteStream(partial, { fd: openSync(partial, 'w', 0o600) });
   signal.addEventListener('abort', remove);
   try {
     const bytes = await writeStream(stream, chunks, signal);

@@ -1,4 +1,4 @@
-import { cleanText, safeJson } from './clean-text.ts';
+import { cleanText, escapeUnsafe, safeJson } from './clean-text.ts';
 
 /** Writable text stream, like `process.stdout`. */
 export interface TextSink {
@@ -22,7 +22,7 @@ export interface Output {
   document(value: unknown, asText: () => string): Promise<void>;
   /** Prints data for people; prints nothing with `json`. */
   text(text: string): Promise<void>;
-  /** Prints a part of a document as it is, also with `json`. */
+  /** Prints a part of a document, also with `json`: as it is, but on a terminal with escaped control characters. */
   raw(part: string): Promise<void>;
   /** Prints a message to stderr. */
   talk(message: string): void;
@@ -75,7 +75,7 @@ export function createOutput(options: OutputOptions): Output {
     item: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     document: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     text: async (text) => (json ? undefined : write(cleanText(text))),
-    raw: writeRaw,
+    raw: (part) => writeRaw(stdout.isTTY === true ? escapeUnsafe(part) : part),
     talk: (message) => {
       endLine();
       stderr.write(`${cleanText(message)}\n`);

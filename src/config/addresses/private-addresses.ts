@@ -23,7 +23,7 @@ const NEVER = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  '::',
+  '::/96',
   '64:ff9b::/96',
   '64:ff9b:1::/48',
   '100::/64',
@@ -34,6 +34,17 @@ const NEVER = [
   'fec0::/10',
   'ff00::/8',
 ];
+
+/** Link-local addresses, in the forms in which IPv6 holds one of IPv4 too, and the addresses of cloud metadata. */
+const LINK_LOCAL_ADDRESSES = [
+  '169.254.0.0/16',
+  '::169.254.0.0/112',
+  '64:ff9b::169.254.0.0/112',
+  '2002:a9fe::/32',
+  'fe80::/10',
+  'fd00:ec2::254',
+];
+const METADATA_NAMES = ['metadata.google.internal', 'instance-data.ec2.internal'];
 
 /** Addresses of this machine. */
 const LOOPBACK_ADDRESSES = ['127.0.0.0/8', '::1'];
@@ -74,6 +85,7 @@ function buildBlockList(entries: readonly string[]): BlockList {
 const PRIVATE = buildBlockList([...INSIDE, ...NEVER]);
 const LOOPBACK = buildBlockList(LOOPBACK_ADDRESSES);
 const OWN_NETWORK = buildBlockList(INSIDE);
+const LINK_LOCAL = buildBlockList(LINK_LOCAL_ADDRESSES);
 
 /** True for a host of this machine or of a private network: a private address, or a name without a public suffix. */
 export function isOwnNetwork(hostname: string): boolean {
@@ -81,6 +93,14 @@ export function isOwnNetwork(hostname: string): boolean {
   return isIP(host) === 0
     ? !host.includes('.') || /\.(?:local|localhost|internal|lan|home\.arpa|svc|test)$/.test(host)
     : OWN_NETWORK.check(host, detectFamily(host));
+}
+
+/** True for a URL of a link-local address or of cloud metadata: no receiver and no judge is there. */
+export function isLinkLocalUrl(url: URL): boolean {
+  const written = writtenAddress(url);
+  return written === undefined
+    ? METADATA_NAMES.includes(url.hostname.replace(/\.$/, ''))
+    : LINK_LOCAL.check(written, detectFamily(written));
 }
 
 /** Creates a check for addresses in one of `networks`, each an `isAddressOrNetwork`. Other texts are in none. */

@@ -39,11 +39,29 @@ export function crossIssues(
     ...forwardIssues(config, receivers),
     ...clusterIssues(config),
     ...readerIssues(config),
+    ...tokenIssues(config),
     ...addressIssues(config, receivers),
     ...receiverIssues(config, receivers),
     ...limitIssues(config),
     ...alertIssues(config, channels),
   ];
+}
+
+/** Reports tokens of one name, which would share a limit and an author in the audit, and of one secret, which would open two tenants. */
+function tokenIssues({ auth: { tokens } }: Config): ConfigIssue[] {
+  const messages = {
+    name: 'another token has this name too; give each token a different name',
+    token: 'another entry has the same token; give each entry a token of its own',
+  };
+  return (['name', 'token'] as const).flatMap((key) =>
+    tokens.flatMap((entry, index) => {
+      const first = tokens.findIndex((other) => other[key] === entry[key]);
+      const path = ['auth', 'tokens', index, key];
+      return first === index
+        ? []
+        : [{ path, message: messages[key], dependsOn: [['auth', 'tokens', first, key]] }];
+    }),
+  );
 }
 
 function ruleIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {

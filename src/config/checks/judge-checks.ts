@@ -102,6 +102,17 @@ export function uselessOptions({ judges, scorers }: Config): string[] {
 /** Host of OpenAI's own API; its key may be in the environment. */
 const OPENAI_HOST = 'api.openai.com';
 
+/** Returns warnings about judges that are asked over the internet without TLS. */
+export function openJudges({ judges: { providers } }: Config): string[] {
+  return Object.entries(providers).flatMap(([name, { baseURL, apiKey }]) => {
+    const url = URL.parse(baseURL ?? '');
+    const sent = apiKey === undefined ? 'conversations travel' : 'its key and conversations travel';
+    return url?.protocol !== 'http:' || isOwnNetwork(url.hostname)
+      ? []
+      : [`judges.providers.${name}.baseURL: ${sent} to ${url.host} in clear text: use https`];
+  });
+}
+
 /** Returns warnings about judges on the internet without a key. A server in the user's own network needs no key. */
 export function missingKeys(
   config: Config,

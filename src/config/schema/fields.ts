@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BYTE_SIZE_PATTERN, parseByteSize } from '../byte-size.ts';
 import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
 import { tryParseEndpoint } from '../addresses/endpoint.ts';
-import { isAddressOrNetwork } from '../addresses/private-addresses.ts';
+import { isAddressOrNetwork, isLinkLocalUrl } from '../addresses/private-addresses.ts';
 import { durationAdvice, endpointAdvice, judgeAdvice, urlAdvice } from './advice.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 
@@ -94,6 +94,9 @@ export function httpUrl(description: string, instead?: string) {
     .refine((text) => instead === undefined || !hasCredentials(text), {
       error: `must contain no user name and no password: ${instead ?? ''}`,
     })
+    .refine((text) => !isLinkLocal(text), {
+      error: 'must not lead to a link-local address, such as that of cloud metadata: name another host',
+    })
     .describe(description)
     .meta({ examples: ['https://spanscore.example.com'] });
 }
@@ -101,6 +104,11 @@ export function httpUrl(description: string, instead?: string) {
 function hasCredentials(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && (url.username !== '' || url.password !== '');
+}
+
+function isLinkLocal(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && isLinkLocalUrl(url);
 }
 
 /** Field for a value that is never printed or logged. `writeOnly` of JSON Schema marks it. */

@@ -24,7 +24,7 @@ const limits = z
       'records',
     ).default(100_000),
     connections: count(
-      'Limit of open connections of a receiver. Further connections are closed at once.',
+      'Limit of open connections of a receiver; half of them may have one address. At a limit, a new connection replaces the longest idle one.',
       'connections',
     ).default(2_000),
     spanBytes: bytes(

@@ -100,6 +100,7 @@ export const REDACTION_PATTERNS = [
   'api-key',
   'jwt',
   'private-key',
+  'random-text',
   'phone',
   'ipv4',
   'iban',
@@ -111,9 +112,11 @@ export const Redaction = z.strictObject({
   fields: z
     .array(z.string().min(1))
     .default([])
-    .describe('Attribute keys and names of tool arguments whose values are never sent to a judge.'),
+    .describe(
+      'Attribute keys and names of tool arguments whose values are never sent to a judge, beside names of secrets (password, api_key, access_token, Authorization and the like).',
+    ),
   patterns: z
     .array(z.string().min(1).max(500, { error: 'longer than 500 characters' }))
-    .default(['email', 'credit-card', 'api-key', 'jwt', 'private-key'])
+    .default(['email', 'credit-card', 'api-key', 'jwt', 'private-key', 'random-text'])
     .describe(`Names of patterns (${REDACTION_PATTERNS.join(', ')}) or regular expressions.`),
 });

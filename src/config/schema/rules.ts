@@ -1,3 +1,4 @@
+import { SEEN_KINDS } from '../../domain/score.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { z } from 'zod';
 import { budgetCaps } from './budgets.ts';
@@ -59,6 +60,12 @@ const scorer = z
       .record(z.string(), z.unknown())
       .optional()
       .describe('Options of the prebuilt scorer. See docs/scorers.md.'),
+    sees: z
+      .array(z.enum(SEEN_KINDS))
+      .optional()
+      .describe(
+        'What the judge of the prebuilt scorer sees of a run. It always sees question and answer. Absent: all.',
+      ),
     higherIsBetter: z
       .boolean()
       .optional()
@@ -100,6 +107,16 @@ const scorer = z
     path: ['options'],
     error: 'a module takes no options: write them in its file',
   })
+  .refine((entry) => entry.module === undefined || entry.sees === undefined, {
+    path: ['sees'],
+    error: 'only a prebuilt scorer has sees; remove it',
+  })
+  .transform(({ sees, options, ...entry }) => ({
+    ...entry,
+    ...(options === undefined && sees === undefined
+      ? {}
+      : { options: { ...options, ...(sees === undefined ? {} : { sees }) } }),
+  }))
   .describe('A scorer with your own name.');
 
 /** Schema of the user's own scorers, by name. */

@@ -19,6 +19,12 @@ export const Scoring = z.strictObject({
       'Share of the judge calls that go to the newest traces while more traces wait than judges can score; the others go to the oldest.',
     )
     .meta({ unit: 'share' }),
+  readByShape: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Reads spans that no convention describes by the form of their values. With `false` they stay not understood.',
+    ),
   catchUp: duration(
     'Age of a trace up to which it is scored later when a budget held it back. Beyond it, its decision is failed: budget_exhausted. Never more than store.retention.spans.',
     { minMs: HOUR_MS, minText: '1h', maxMs: 30 * DAY_MS, maxText: '30d' },

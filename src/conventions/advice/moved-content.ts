@@ -55,6 +55,9 @@ export function restoreContent(
   };
 }
 
+/** Keys that are left of OpenInference's content; its kind alone may stand on any span. */
+const OPENINFERENCE = /^(llm\.(input|output)_messages\.|(input|output)\.mime_type$)/;
+
 /** Adds the attributes of one side to `restored`, and returns the values that are none. */
 function restoreSide(
   attributes: Attributes,
@@ -62,7 +65,10 @@ function restoreSide(
   side: MovedSide,
   restored: Map<string, string>,
 ): MovedValue[] {
-  if (attributes.has('openinference.span.kind')) {
+  if (
+    attributes.has('openinference.span.kind') &&
+    [...attributes.keys()].some((key) => OPENINFERENCE.test(key))
+  ) {
     return restoreOpenInference(attributes, values, side, restored);
   }
   return values.filter(({ role, content }) => {

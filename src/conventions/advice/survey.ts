@@ -1,4 +1,9 @@
-import type { AgentRun, NotScorableCode, TraceReading } from '../../domain/trace/agent-run.ts';
+import type {
+  AgentRun,
+  NotScorableCode,
+  ReadingOptions,
+  TraceReading,
+} from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 import { normaliseTrace } from '../normalise-trace.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
@@ -55,7 +60,7 @@ interface Tally {
 }
 
 /** Sums up, trace by trace, what was understood per service and scope. Bounded, whatever comes. */
-export function createSurvey(): {
+export function createSurvey(options?: ReadingOptions): {
   /** `traces`: how many stored traces were joined to this one; 1 when absent. */
   add(data: TraceData, reading: TraceReading, traces?: number): void;
   result(): Survey;
@@ -67,7 +72,7 @@ export function createSurvey(): {
       totals.traces += traces;
       totals.withoutRun += reading.runs.length === 0 ? 1 : 0;
       const places = new Map<string, Tally>();
-      for (const read of normaliseTrace(watched(data)).spans) {
+      for (const read of normaliseTrace(watched(data), options).spans) {
         const notUnderstood = findNotUnderstood([read])[0];
         if (read.conventions.size > 0 || notUnderstood !== undefined) {
           const tally = findTally(tallies, read);
@@ -87,8 +92,8 @@ export function createSurvey(): {
 }
 
 /** Surveys one trace per service and scope. */
-export function surveyTrace(data: TraceData, reading: TraceReading): ScopeSurvey[] {
-  const survey = createSurvey();
+export function surveyTrace(data: TraceData, reading: TraceReading, options?: ReadingOptions): ScopeSurvey[] {
+  const survey = createSurvey(options);
   survey.add(data, reading);
   return survey.result().scopes;
 }

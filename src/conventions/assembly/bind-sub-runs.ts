@@ -1,12 +1,12 @@
 import type { BuiltRun } from './built-run.ts';
 import { type Call, createCall, plainName, settle } from './call-index.ts';
-import { answersItself } from './own-answer.ts';
+import { answersItself, orderedOutput } from './own-answer.ts';
 import type { RunPlan } from './run-plan.ts';
 import { firstInput } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
 import { questionIn } from '../messages/free-values.ts';
 import { textIn } from '../messages/read-messages.ts';
-import { readAnswer, type Transcript } from './transcript.ts';
+import { type Block, finalText, readAnswer, type Transcript } from './transcript.ts';
 
 /** Limits of the search: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */
 const MAX_SEARCHES = 200;
@@ -19,6 +19,7 @@ const MAX_SEARCHED = 1_000;
 export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonly BuiltRun[]): void {
   const bySpan = new Map(transcript.calls.all.map((call) => [call.span, call]));
   const answers = answersItself(plan);
+  const hasResult = plan.root.role === 'workflow' && finalText(orderedOutput(plan.root.facts)) !== '';
   let searches = 0;
   for (const sub of subs) {
     const answer = readAnswer(sub.transcript);
@@ -27,7 +28,7 @@ export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonl
       settleWith(call, answer);
       unwrapQuestion(sub, call);
     } else if (plan.kind === 'envelope') {
-      join(transcript, sub);
+      join(transcript, sub, hasResult && sub !== subs.at(-1));
     } else if (sub.plan.via === null) {
       searches++;
       const asked = searches > MAX_SEARCHES ? undefined : callFor(transcript, sub, answer);
@@ -137,14 +138,23 @@ function callWithoutSpan(transcript: Transcript, sub: BuiltRun, answer: string):
   );
 }
 
-/** Adds the output of the sub-run to the output of this run. */
-function join(transcript: Transcript, sub: BuiltRun): void {
+/**
+ * Adds the output of the sub-run to the output of this run.
+ * @param isStep true when a workflow with a result of its own goes on: then what the sub-run says is no answer
+ */
+function join(transcript: Transcript, sub: BuiltRun, isStep = false): void {
   for (const block of sub.transcript.blocks) {
-    transcript.blocks.push(block);
+    transcript.blocks.push(isStep ? { ...block, entries: block.entries.map(asThought) } : block);
     for (const entry of block.entries) {
       if (entry.kind === 'call') {
         transcript.calls.add(entry.call);
       }
     }
   }
+}
+
+function asThought(entry: Block['entries'][number]): Block['entries'][number] {
+  return entry.kind === 'part' && entry.part.type === 'text'
+    ? { kind: 'part', part: { type: 'reasoning', text: entry.part.text } }
+    : entry;
 }

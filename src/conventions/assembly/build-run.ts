@@ -2,6 +2,7 @@ import { ANSWER_CUT, type AgentRun, type ReadingWarning } from '../../domain/tra
 import { isCutFinish } from '../../domain/trace/halt.ts';
 import type { ResultPart } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
+import { BY_SHAPE, joinShapeWarnings } from '../shape/add-shapes.ts';
 import { addUsage } from '../../domain/trace/token-usage.ts';
 import type { Steps } from '../steps.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
@@ -112,13 +113,17 @@ export function toRun(parts: RunParts): AgentRun {
 }
 
 /**
- * Builds the agent's name and version. Model calls without an agent span have no name, unless the tool above them names the
- * agent.
+ * Builds the agent's name and version. Without an agent span or a tool that names the agent, the name is the one that all model
+ * calls give; several names are none.
  */
-function buildAgent({ kind, root }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
+function buildAgent({ kind, root, llms }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
   const { agent, agentVersion } = kind !== 'calls' || root.role === 'tool' ? root.facts : {};
+  const [named, ...more] = new Set([root, ...llms].flatMap(({ facts }) => facts.agent ?? []));
   const deployed = root.span.resourceAttributes.get('gen_ai.agent.version');
-  return { agent: agent ?? null, agentVersion: (agentVersion ?? deployed) || null };
+  return {
+    agent: agent ?? (more.length === 0 ? named : null) ?? null,
+    agentVersion: (agentVersion ?? deployed) || null,
+  };
 }
 
 function buildOrigin(plan: RunPlan): Pick<AgentRun, 'service' | 'serviceVersion' | 'environment'> {
@@ -142,12 +147,15 @@ function countConventions(plan: RunPlan, subs: readonly BuiltRun[]): Map<string,
 
 /** Sorts conventions by their number of facts; for equal numbers the more specific convention comes first. */
 function byRichness(counts: ReadonlyMap<string, number>): string[] {
-  const names = CONVENTIONS.map((convention) => convention.name).filter((name) => counts.has(name));
+  const known = [...CONVENTIONS.map((convention) => convention.name), BY_SHAPE].filter((name) =>
+    counts.has(name),
+  );
+  const names = [...[...counts.keys()].filter((name) => !known.includes(name)), ...known];
   return names.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
 }
 
 function listWarnings(plan: RunPlan): ReadingWarning[] {
-  const warnings = memberNodes(plan).flatMap((node) => node.normalised.warnings);
+  const warnings = joinShapeWarnings(memberNodes(plan).flatMap((node) => node.normalised.warnings));
   if (plan.tooDeep) {
     const detail = `agents are nested deeper than ${MAX_AGENT_DEPTH} levels; the deeper ones are read as part of this run`;
     warnings.push({ code: 'agents_nested_too_deep', spanId: plan.root.span.spanId, detail });

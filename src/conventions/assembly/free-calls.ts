@@ -1,3 +1,4 @@
+import { endUnixNano } from '../../domain/trace/span.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { addAsking, listAsked } from './asked-calls.ts';
 import { callKey, messageKey } from './message-key.ts';
@@ -15,7 +16,7 @@ const MAX_COMPARED = 64;
 export interface FreeGroup {
   plans: RunPlan[];
   /** In order of time. */
-  calls: { order: number; plan: RunPlan }[];
+  calls: { call: SpanNode; plan: RunPlan }[];
   /** Runs that requested a tool call, by the id of the call; by id, name and arguments where several runs requested the id. */
   askedBy: Map<string, RunPlan | null>;
 }
@@ -65,7 +66,7 @@ function fillGroup(group: FreeGroup, calls: readonly SpanNode[], owners: Map<Spa
     return plan === undefined ? [] : [{ call, plan }];
   });
   for (const { call, plan } of owned) {
-    group.calls.push({ order: call.order, plan });
+    group.calls.push({ call, plan });
     listAsked([call]).forEach(({ id }) => addAsking(group.askedBy, id, plan));
   }
   for (const { call, plan } of owned) {
@@ -87,13 +88,28 @@ export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPl
   let high = group.calls.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((group.calls[middle]?.order ?? 0) < node.order) {
+    if ((group.calls[middle]?.call.order ?? 0) < node.order) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
   return group.calls[low - 1]?.plan ?? group.plans[0] ?? null;
+}
+
+/**
+ * Finds the run of free calls that an agent of the same tree works for, whatever spans are between the two: the last model call
+ * that ended before the agent began called a tool.
+ */
+export function callerOf(
+  group: FreeGroup | undefined,
+  { span: { startUnixNano } }: SpanNode,
+): RunPlan | null {
+  const last = group?.calls.findLast(({ call }) => endUnixNano(call.span) <= startUnixNano);
+  const isOpen = last?.call.facts.output?.some(
+    (part) => part.type === 'tool-call' && part.providerExecuted !== true,
+  );
+  return isOpen === true ? (last?.plan ?? null) : null;
 }
 
 function findAsking({ askedBy }: FreeGroup, { facts }: SpanNode): RunPlan | null {

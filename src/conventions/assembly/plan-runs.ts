@@ -1,4 +1,4 @@
-import { type FreeCalls, ownerOfFree, planFreeCalls } from './free-calls.ts';
+import { callerOf, type FreeCalls, ownerOfFree, planFreeCalls } from './free-calls.ts';
 import { MAX_AGENT_DEPTH, createPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 
@@ -85,7 +85,8 @@ function placeAgent(node: SpanNode, above: Place, planning: Planning): Place {
     above.plan.tooDeep = true;
     return above;
   }
-  const plan = createPlan(node, 'agent', above.plan, above.via);
+  const caller = above.plan ?? callerOf(planning.free.groups.get(planning.top), node);
+  const plan = createPlan(node, 'agent', caller, above.via);
   planning.plans.push(plan);
   return { plan, via: null };
 }

@@ -45,7 +45,7 @@ export const aiSdk: Convention = {
   name: 'ai-sdk',
   detect,
   read,
-  signals: { keyPrefixes: ['ai.'], scopes: ['ai', 'gen_ai'] },
+  signals: { keyPrefixes: ['ai.', 'aisdk.'], scopes: ['ai', 'gen_ai'] },
   switches: SWITCHES,
 };
 
@@ -74,16 +74,21 @@ function findOperation(span: SpanView['span']): string | undefined {
   return id ?? (named?.startsWith('ai.') === true ? named : undefined);
 }
 
+/** Key of a model call whose other keys stand under the call's name (`stream.response.text`). */
+const CALLED = 'aisdk.model.id';
+
 function detect({ span }: SpanView): boolean {
-  if (findOperation(span) !== undefined) {
+  if (findOperation(span) !== undefined || span.attributes.has(CALLED)) {
     return true;
   }
   return span.scopeName === 'gen_ai' && span.attributes.has('gen_ai.operation.name');
 }
 
-function read(view: SpanView): SpanFacts {
+function read(sent: SpanView): SpanFacts {
+  const isCalled = sent.span.attributes.has(CALLED);
+  const view = isCalled ? underOwnPrefix(sent) : sent;
   const { attributes } = view.span;
-  const operation = findOperation(view.span);
+  const operation = findOperation(view.span) ?? (isCalled ? 'ai.streamText.doStream' : undefined);
   const role = operation === undefined ? undefined : OPERATION_ROLES.get(operation);
   const shared: SpanFacts = { ...identityUnder(attributes, IDENTITY_PREFIXES), usage: findUsage(view) };
   if (operation === undefined) {
@@ -111,6 +116,15 @@ function read(view: SpanView): SpanFacts {
     responseId: readText(attributes, 'ai.response.id', 'gen_ai.response.id'),
     finishReason: readText(attributes, 'ai.response.finishReason', 'ai.finishReason'),
   };
+}
+
+/** Returns the span with its keys under `ai.`, not under the name of the call. */
+function underOwnPrefix(view: SpanView): SpanView {
+  const renamed = [...view.span.attributes].map(([key, value]): [string, string] => [
+    key.replace(/^(aisdk\.|\w+\.(?=(prompt|response|usage)\.))/, 'ai.'),
+    value,
+  ]);
+  return { ...view, span: { ...view.span, attributes: new Map(renamed) } };
 }
 
 function findUsage(view: SpanView): SpanFacts['usage'] {

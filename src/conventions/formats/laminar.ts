@@ -49,10 +49,11 @@ function read(view: SpanView): SpanFacts {
   const type = readText(attributes, 'lmnr.span.type');
   const given = readStructure(view, attributes, 'lmnr.span.input');
   const got = readStructure(view, attributes, 'lmnr.span.output');
-  const role = TYPE_ROLES.get(type ?? '') ?? 'container';
+  const isStep = given !== undefined || got !== undefined;
+  // A platform key says nothing of the kind; model calls of other conventions have a type of `DEFAULT`.
+  const role = TYPE_ROLES.get(type ?? '') ?? (isStep ? 'container' : undefined);
   const prefixes = ['lmnr.association.properties.', 'lmnr.association.properties.metadata.'];
   const facts: SpanFacts = {
-    // Model calls say themselves what they are; a type of `DEFAULT` says nothing.
     role: role === 'container' && attributes.has('gen_ai.operation.name') ? undefined : role,
     ...identityUnder(attributes, prefixes),
   };

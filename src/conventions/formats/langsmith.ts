@@ -66,8 +66,6 @@ function read(view: SpanView): SpanFacts {
     ...facts,
     agent: role === 'agent' ? name : readText(attributes, 'langsmith.metadata.lc_agent_name'),
     model: readText(attributes, 'gen_ai.response.model', 'langsmith.metadata.model'),
-    // Everything that is no model call says that its provider is LangChain.
-    provider: role === 'llm' ? readText(attributes, 'gen_ai.system') : undefined,
     ...requestIn(role === 'llm' ? given : argumentsIn(given)),
     output: responseIn(got),
   };

@@ -2,7 +2,7 @@ import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, parseValue } from '../json.ts';
-import { plainText } from '../messages/part-reader.ts';
+import { plainText, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -77,10 +77,12 @@ function contentKey(attributes: Attributes, name: string): string {
 function turnFacts(attributes: Attributes): SpanFacts {
   const instructions = content(attributes, 'instructions');
   const question = content(attributes, 'user_input');
+  const answer = content(attributes, 'response.text');
   return {
     agent: readText(attributes, 'gen_ai.agent.name', 'lk.agent_label', 'lk.agent_name'),
     system: instructions === undefined ? undefined : [instructions],
     input: question === undefined ? undefined : readMessages(question, 'user'),
+    output: answer === undefined ? undefined : textPart(answer),
   };
 }
 

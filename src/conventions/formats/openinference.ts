@@ -3,6 +3,7 @@ import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure } from '../json.ts';
+import { isModelName } from '../ids.ts';
 import { readDspyText } from '../messages/dspy-text.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { isModelNode } from '../messages/langchain-messages.ts';
@@ -139,26 +140,30 @@ function metadataIdentity(attributes: Attributes): SpanFacts {
   };
 }
 
+const MODEL_KEYS = [
+  'llm.response.model_name',
+  'llm.output_model_name',
+  'llm.model_name',
+  'llm.request.model_name',
+  'llm.input_model_name',
+];
+
 function modelCallFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const values = findValues(view);
   const input = flattenedMessages(attributes, 'llm.input_messages', values.input);
-  const output = flattenedMessages(attributes, 'llm.output_messages');
+  const output = flattenedMessages(attributes, 'llm.output_messages').flatMap(({ parts }) => parts);
   const count = (...keys: string[]): number | null => readCount(attributes, ...keys) ?? null;
   return {
     input: input.length > 0 ? input : (findPrompt(view) ?? values.input),
     output:
       output.length > 0
-        ? readDspyText(output.flatMap((message) => message.parts))
+        ? readDspyText(output)
         : (findCompletion(attributes) ?? failedOr(view, values.output)),
-    model: readText(
-      attributes,
-      'llm.response.model_name',
-      'llm.output_model_name',
-      'llm.model_name',
-      'llm.request.model_name',
-      'llm.input_model_name',
-    ),
+    model: [
+      ...MODEL_KEYS.map((key) => attributes.get(key)),
+      textOrUndefined(field(readMetadata(attributes), 'ls_model_name')),
+    ].find(isModelName),
     provider: readText(attributes, 'llm.provider', 'llm.system'),
     finishReason: readText(attributes, 'llm.finish_reason'),
     usage: {

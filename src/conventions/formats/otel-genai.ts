@@ -1,8 +1,9 @@
 import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readList, readStructure, readText } from '../attributes.ts';
-import { parseValue } from '../json.ts';
-import { unwrapBlock } from '../messages/part-reader.ts';
+import { field, parseIfText, parseStructure, parseValue, readFields } from '../json.ts';
+import { isModelName } from '../ids.ts';
+import { plainText, unwrapBlock } from '../messages/part-reader.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
@@ -15,6 +16,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Event with the content of a model call, when it is not on the span (or a copy of it when it is). */
 const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
@@ -186,14 +188,14 @@ function read(view: SpanView): SpanFacts {
   const sources: Attributes[] = [
     view.span.attributes,
     ...view.span.events.filter((event) => event.name === DETAILS_EVENT).map((event) => event.attributes),
-    ...view.logs.filter(isDetails).map((log) => log.attributes),
+    ...view.logs.filter(isDetails).flatMap(({ attributes, body }) => [attributes, readBody(body)]),
   ];
   const get = (...keys: string[]): string | undefined =>
     findFirst(sources, (source) => readText(source, ...keys));
-  const role = isServedTool(view) ? 'container' : findRole(get);
+  const role = isServedTool(view) ? 'container' : findRole(get, view);
   const facts: SpanFacts = {
     role,
-    model: get('gen_ai.response.model', 'gen_ai.request.model'),
+    model: ['gen_ai.response.model', 'gen_ai.request.model'].map((key) => get(key)).find(isModelName),
     provider: ['gen_ai.provider.name', 'gen_ai.system'].map((key) => get(key)).find(isProvider),
     responseId: get('gen_ai.response.id'),
     finishReason: findFirst(sources, (source) => readList(source, 'gen_ai.response.finish_reasons').at(-1)),
@@ -203,13 +205,21 @@ function read(view: SpanView): SpanFacts {
     contentByReference: hasReference(sources) || undefined,
     ...readContent(view, sources, role),
   };
-  if (role === 'agent' || role === 'workflow') {
-    facts.agent = get('gen_ai.agent.name', 'gen_ai.workflow.name');
-  }
   if (role === 'tool') {
-    Object.assign(facts, buildTool(get));
+    return { ...facts, ...buildTool(get) };
+  }
+  // On a span of another convention it may be the agent that calls a tool.
+  if (role !== undefined || get('gen_ai.operation.name') !== undefined) {
+    facts.agent = get('gen_ai.agent.name', ...(role === 'workflow' ? ['gen_ai.workflow.name'] : []));
   }
   return facts;
+}
+
+/** Reads the body of a record of details: older writers put the messages there, not among the attributes. */
+function readBody(body: string): Attributes {
+  const fields = readFields(parseStructure(body)?.value);
+  const texts = Object.entries(fields).map(([key, value]): [string, string] => [key, plainText(value)]);
+  return new Map(texts.filter(([key]) => key.startsWith('gen_ai.')));
 }
 
 /** True for the server’s side of a request of the Model Context Protocol: the call of its tool is the agent’s. */
@@ -249,10 +259,10 @@ function findFirst<T>(
 type Get = (...keys: string[]) => string | undefined;
 
 /**
- * Finds the role from the operation. Without one, a tool name, the id of a Strands cycle or captured messages show it. A model
- * name alone is no model call.
+ * Finds the role from the operation. Without one, a tool name, a workflow's or step's name, the id of a Strands cycle or captured
+ * messages show it. A model name alone is no model call.
  */
-function findRole(get: Get): SpanRole | undefined {
+function findRole(get: Get, { span }: SpanView): SpanRole | undefined {
   const operation = get('gen_ai.operation.name');
   if (get('gen_ai.tool.name') === MERGED_TOOLS) {
     return 'container';
@@ -263,11 +273,22 @@ function findRole(get: Get): SpanRole | undefined {
   if (get('gen_ai.tool.call.id', 'gen_ai.tool.call.arguments', 'gen_ai.tool.name') !== undefined) {
     return 'tool';
   }
-  if (get('agent_loop.cycle_id', 'event_loop.cycle_id') !== undefined) {
+  if (
+    get('agent_loop.cycle_id', 'event_loop.cycle_id', 'gen_ai.step.name', 'gen_ai.step.type') !== undefined
+  ) {
     return 'container';
   }
-  const hasModel = get('gen_ai.request.model', 'gen_ai.response.model') !== undefined;
-  return hasModel && get('gen_ai.input.messages', 'gen_ai.output.messages') !== undefined ? 'llm' : undefined;
+  if (get('gen_ai.workflow.name') !== undefined) {
+    return 'workflow';
+  }
+  if (get('db.operation') === 'search') {
+    return 'retriever';
+  }
+  const [asked, answered] = [get('gen_ai.input.messages'), get('gen_ai.output.messages')];
+  if (get('gen_ai.request.model', 'gen_ai.response.model') !== undefined) {
+    return asked !== undefined || answered !== undefined ? 'llm' : undefined;
+  }
+  return span.parentSpanId === '' && asked !== undefined && answered !== undefined ? 'agent' : undefined;
 }
 
 /** Finds the session; some emitters write the response's id as the id of the conversation. */
@@ -275,12 +296,24 @@ function findSession(id: string | undefined): string | undefined {
   return id?.startsWith('resp_') === true ? undefined : id;
 }
 
+/** Keys of the counts. The last of each is Semantic Kernel's of 2024. */
+const INPUT_COUNTS = [
+  'gen_ai.usage.input_tokens',
+  'gen_ai.usage.prompt_tokens',
+  'gen_ai.response.prompt_tokens',
+];
+const OUTPUT_COUNTS = [
+  'gen_ai.usage.output_tokens',
+  'gen_ai.usage.completion_tokens',
+  'gen_ai.response.completion_tokens',
+];
+
 function findUsage(sources: readonly Attributes[]): SpanFacts['usage'] {
   const count = (...keys: string[]): number | undefined =>
     findFirst(sources, (source) => readCount(source, ...keys));
   return {
-    inputTokens: count('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens') ?? null,
-    outputTokens: count('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens') ?? null,
+    inputTokens: count(...INPUT_COUNTS) ?? null,
+    outputTokens: count(...OUTPUT_COUNTS) ?? null,
     totalTokens: count('gen_ai.usage.total_tokens') ?? null,
   };
 }
@@ -297,13 +330,20 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
   const instructions = structure('gen_ai.system_instructions') ?? structure('gen_ai.system.instructions');
   const input = structure('gen_ai.input.messages');
   const output = structure('gen_ai.output.messages');
-  const documents = structure('gen_ai.retrieval.documents');
+  const documents =
+    structure('gen_ai.retrieval.documents') ?? (role === 'retriever' ? hitsIn(output) : undefined);
   return {
     system: instructions === undefined ? undefined : readSystem(instructions),
     input: input === undefined ? undefined : readMessages(input, 'user'),
     output: output === undefined ? undefined : outputParts(readMessages(output, 'assistant'), role),
     documents: documents === undefined ? undefined : readDocuments(documents),
   };
+}
+
+/** Finds the hits of a search: its output, or the content of the only message of its output. */
+function hitsIn(output: unknown): unknown {
+  const [message] = Array.isArray(output) ? (output as unknown[]) : [];
+  return isRecord(message) ? parseIfText(field(message, 'content')) : output;
 }
 
 /**

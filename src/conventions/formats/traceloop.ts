@@ -4,6 +4,7 @@ import type { Attributes } from '../../domain/trace/span.ts';
 import { identityUnder, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
@@ -123,7 +124,7 @@ function read(view: SpanView): SpanFacts {
     input: openedInput(view),
   };
   if (isTool) {
-    return { ...facts, ...toolFacts(attributes) };
+    return { ...facts, ...toolFacts(attributes, kind) };
   }
   const retrieved = kind === 'container' ? taskDocuments(view) : [];
   if (retrieved.length > 0) {
@@ -177,17 +178,22 @@ function outputsIn(value: unknown): unknown {
   return isRecord(value) ? (firstField(value, 'outputs', 'output') ?? value) : value;
 }
 
-function toolFacts(attributes: Attributes): SpanFacts {
-  const wrapped = structured(readText(attributes, 'traceloop.entity.input', 'gen_ai.tool.call.arguments'));
-  const args = argumentsIn(wrapped);
+function toolFacts(attributes: Attributes, kind: SpanRole | undefined): SpanFacts {
+  const given = readText(attributes, 'traceloop.entity.input', 'gen_ai.tool.call.arguments');
+  const wrapped = structured(given);
+  const args = given === undefined ? undefined : argumentsIn(wrapped);
   const output = readText(attributes, 'traceloop.entity.output', 'gen_ai.tool.call.result');
-  const outcome = readOutcome(openCallback(parseIfText(output)));
+  const printed = output === undefined ? undefined : readPrintedToolMessage(output);
+  const outcome = readOutcome(printed ?? openCallback(parseIfText(output)));
   const kwargs = field(wrapped, 'kwargs');
   const id = isRecord(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
   return {
     ...outcomeFacts(outcome),
     // In JavaScript the entity is a class of LangChain's; the tool's own name is on its message only.
-    toolName: outcome.name ?? readText(attributes, 'traceloop.entity.name', 'gen_ai.tool.name'),
+    toolName:
+      outcome.name ??
+      readText(attributes, 'gen_ai.tool.name') ??
+      (kind === 'tool' ? readText(attributes, 'traceloop.entity.name') : undefined),
     toolCallId: readText(attributes, 'gen_ai.tool.call.id') ?? id ?? outcome.id,
     ...(isRecord(args) ? { toolArgs: args } : {}),
   };

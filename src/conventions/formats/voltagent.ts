@@ -48,21 +48,16 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
   const type = readText(attributes, 'span.type') ?? readText(attributes, 'entity.type') ?? '';
-  const role = TYPE_ROLES.get(type) ?? 'container';
+  const role = type === '' ? undefined : (TYPE_ROLES.get(type) ?? 'container');
   const facts: SpanFacts = {
     role,
     session: readText(attributes, 'voltagent.conversation_id', 'conversation.id'),
   };
+  if (role === undefined) {
+    return facts;
+  }
   if (role === 'tool') {
-    const args = readStructure(view, attributes, 'input');
-    const result = readText(attributes, 'output');
-    return {
-      ...facts,
-      toolName: readText(attributes, 'tool.name') ?? name,
-      toolCallId: readText(attributes, 'tool.call.id'),
-      ...(isRecord(args) ? { toolArgs: args } : {}),
-      ...(result === undefined ? {} : { toolResult: parseValue(result) }),
-    };
+    return { ...facts, ...toolFacts(view) };
   }
   const messages = readStructure(view, attributes, role === 'llm' ? 'llm.messages' : 'agent.messages');
   const given = readStructure(view, attributes, 'input');
@@ -77,5 +72,17 @@ function read(view: SpanView): SpanFacts {
       outputTokens: readCount(attributes, 'usage.completion_tokens', 'llm.usage.completion_tokens') ?? null,
       totalTokens: readCount(attributes, 'usage.total_tokens', 'llm.usage.total_tokens') ?? null,
     },
+  };
+}
+
+function toolFacts(view: SpanView): SpanFacts {
+  const { attributes, name } = view.span;
+  const args = readStructure(view, attributes, 'input');
+  const result = readText(attributes, 'output');
+  return {
+    toolName: readText(attributes, 'tool.name') ?? name,
+    toolCallId: readText(attributes, 'tool.call.id'),
+    ...(isRecord(args) ? { toolArgs: args } : {}),
+    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
 }

@@ -36,6 +36,12 @@ export function argumentsIn(value: unknown): unknown {
   if (!isRecord(value)) {
     return openPrintedArguments(value);
   }
+  const written = field(value, 'input_str');
+  if (written !== undefined) {
+    // LangChain's wrapper around a tool; `inputs` are its arguments also when they are empty.
+    const { inputs } = value;
+    return isRecord(inputs) ? inputs : openPrintedArguments(parseIfText(written));
+  }
   const named = firstField(value, 'inputs', 'kwargs');
   if (isRecord(named) && Object.keys(named).length > 0) {
     return named;

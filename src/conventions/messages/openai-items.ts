@@ -1,4 +1,5 @@
 import { field, type Fields, firstField } from '../json.ts';
+import { isApproval } from './otel-parts.ts';
 import { plainText } from './part-reader.ts';
 
 /** Types of parts that end as the item of a hosted tool does. */
@@ -32,8 +33,18 @@ export function fromResponseItem(item: Fields): Fields | undefined {
         : { role: 'assistant', content: [{ type: 'reasoning', content: text }] };
     }
     default:
-      return typeof type === 'string' ? fromHostedItem(item, type) : undefined;
+      return typeof type === 'string' ? fromHostedItem(item, type) : fromBareCall(item);
   }
+}
+
+/** Converts a call without a type, as wrappers list what the model asked for. */
+function fromBareCall(item: Fields): Fields | undefined {
+  const name = firstField(item, 'tool.name', 'tool_name', 'toolName');
+  const args = firstField(item, 'tool.args', 'tool_args', 'toolArgs', 'arguments', 'args');
+  const call = { id: firstField(item, 'tool_call_id', 'toolCallId', 'id'), name, arguments: args };
+  return typeof name === 'string' && args !== undefined
+    ? { role: 'assistant', tool_calls: [call] }
+    : undefined;
 }
 
 /**
@@ -41,7 +52,7 @@ export function fromResponseItem(item: Fields): Fields | undefined {
  * `call_id` is a call that the application runs. Lists of tools and requests for an approval become messages without content.
  */
 function fromHostedItem(item: Fields, type: string): Fields | undefined {
-  if (type === 'mcp_list_tools' || /_approval_(request|response)$/.test(type)) {
+  if (type === 'mcp_list_tools' || isApproval(item)) {
     return { role: 'assistant' };
   }
   const id = firstField(item, 'call_id', 'id');

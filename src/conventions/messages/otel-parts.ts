@@ -1,4 +1,4 @@
-import { field, firstField, parseIfText } from '../json.ts';
+import { field, type Fields, firstField, parseIfText } from '../json.ts';
 import {
   callPart,
   filePart,
@@ -42,26 +42,49 @@ export const OTEL_PARTS: PartTable = {
       }),
     ];
   },
-  server_tool_call: (part) => [
-    callPart({
+  server_tool_call: (part) => {
+    const payload = firstField(part, 'server_tool_call', 'arguments');
+    const args = isOfMcp(payload) ? (field(payload, 'arguments') ?? {}) : withoutType(payload);
+    const call = callPart({ id: field(part, 'id'), name: field(part, 'name'), args, provider: true });
+    return isApproval(payload) ? [] : [call];
+  },
+  server_tool_call_response: (part) => {
+    const payload = firstField(part, 'server_tool_call_response', 'response');
+    const result = isOfMcp(payload) ? firstField(payload, 'output', 'error') : withoutType(payload);
+    const failed =
+      hasFailed(part) ||
+      hasFailed(payload) ||
+      (isOfMcp(payload) && field(payload, 'output') === undefined && field(payload, 'error') !== undefined);
+    const outcome = {
       id: field(part, 'id'),
       name: field(part, 'name'),
-      args: withoutType(firstField(part, 'server_tool_call', 'arguments')),
-      provider: true,
-    }),
-  ],
-  server_tool_call_response: (part) => [
-    resultPart({
-      id: field(part, 'id'),
-      name: field(part, 'name'),
-      result: withoutType(firstField(part, 'server_tool_call_response', 'response')),
-      failed: hasFailed(part),
-    }),
-  ],
+      result: isOfMcp(payload) ? textOfBlocks(result) : result,
+      failed,
+    };
+    return isApproval(payload) ? [] : [resultPart(outcome)];
+  },
   blob: (part) => filePart(firstField(part, 'mime_type', 'modality'), firstField(part, 'content', 'data')),
   uri: (part) => filePart(firstField(part, 'mime_type', 'modality'), field(part, 'uri')),
   compaction: (part) => [{ type: 'data', name: 'compaction', data: firstField(part, 'content') ?? null }],
 };
+
+function isOfMcp(payload: unknown): payload is Fields {
+  return isRecord(payload) && field(payload, 'type') === 'mcp';
+}
+
+/** True for a request for an approval and for the reply to it: nothing ran yet. */
+export function isApproval(payload: unknown): boolean {
+  const type = isRecord(payload) ? field(payload, 'type') : undefined;
+  return typeof type === 'string' && /_approval_(request|response)$/.test(type);
+}
+
+/** Joins the texts of blocks; a value with any other block stays as it is. */
+function textOfBlocks(value: unknown): unknown {
+  const texts = Array.isArray(value)
+    ? value.map((block) => (isRecord(block) ? field(block, 'text') : block))
+    : [];
+  return texts.length > 0 && texts.every((text) => typeof text === 'string') ? texts.join('\n') : value;
+}
 
 /** The payload of a server tool without its discriminator; a value that is no object as it is. */
 function withoutType(value: unknown): unknown {

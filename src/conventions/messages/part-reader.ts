@@ -35,6 +35,17 @@ export function plainText(value: unknown): string {
   return JSON.stringify(value);
 }
 
+const FINAL_ANSWER = '\nFinal Answer:';
+
+/** Splits the text of a ReAct agent, as CrewAI prompts for it: thoughts, then `Final Answer:` and the answer. */
+export function openFinalAnswer(part: NormalPart): NormalPart[] {
+  const text = part.type === 'text' ? part.text.trim() : '';
+  const at = text.startsWith('Thought:') ? text.lastIndexOf(FINAL_ANSWER) : -1;
+  const answer = at < 0 ? '' : text.slice(at + FINAL_ANSWER.length).trim();
+  const thought = text.slice('Thought:'.length, at).trim();
+  return answer === '' ? [part] : [...reasoningPart(thought), ...textPart(answer)];
+}
+
 export function callPart(fields: {
   id: unknown;
   name: unknown;

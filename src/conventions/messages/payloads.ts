@@ -1,4 +1,4 @@
-import { field, type Fields, firstField } from '../json.ts';
+import { field, type Fields, firstField, parseIfText } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { answerIn, questionIn } from './free-values.ts';
 import { readMessages, readSystem } from './read-messages.ts';
@@ -9,6 +9,10 @@ import { isRecord } from '../../domain/unknown-values.ts';
  * LangChain's.
  */
 export function requestIn(value: unknown): { system?: string[]; input?: NormalMessage[] | undefined } {
+  const keyed = fromRoleKeys(value);
+  if (keyed !== undefined) {
+    return { input: readMessages(keyed, 'user') };
+  }
   if (!isRecord(value)) {
     return { input: questionIn(value) };
   }
@@ -23,6 +27,18 @@ export function requestIn(value: unknown): { system?: string[]; input?: NormalMe
   };
 }
 
+const ROLE_KEYS = new Set(['system', 'user', 'human', 'assistant', 'ai']);
+
+/** Converts messages that have their role as their only key, as objects or JSON texts; undefined for any other value. */
+export function fromRoleKeys(value: unknown): Fields[] | undefined {
+  const items = (Array.isArray(value) ? (value as unknown[]) : [value]).map(parseIfText);
+  const messages = items.flatMap((item) => {
+    const [[role, content] = ['', undefined], ...more] = isRecord(item) ? Object.entries(item) : [];
+    return ROLE_KEYS.has(role) && more.length === 0 ? [{ role, content }] : [];
+  });
+  return messages.length === items.length && messages.length > 0 ? messages : undefined;
+}
+
 /** Reads the conversation of LangChain, which sends a list with one conversation. */
 function conversationIn(request: Fields): unknown[] | undefined {
   const list = firstField(request, 'messages', 'contents', 'input');
@@ -35,6 +51,10 @@ function conversationIn(request: Fields): unknown[] | undefined {
 
 /** Reads the answer from a response in the form of a provider or framework; the first of several choices. */
 export function responseIn(value: unknown): NormalPart[] | undefined {
+  const keyed = fromRoleKeys(value);
+  if (keyed !== undefined) {
+    return readMessages(keyed, 'assistant').flatMap(({ role, parts }) => (role === 'assistant' ? parts : []));
+  }
   if (!isRecord(value)) {
     return answerIn(value);
   }

@@ -86,7 +86,7 @@ function readMessage(
   called: ReadonlySet<string> = new Set(),
 ): NormalMessage[] {
   const role = findRole(message, called) ?? defaultRole;
-  const held = firstField(message, 'parts', 'content', 'text');
+  const held = firstField(message, 'parts', 'content', 'text') ?? transcriptOf(field(message, 'audio'));
   const content = isRecord(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
   if (isDefinition(content)) {
     return [];
@@ -100,6 +100,11 @@ function readMessage(
   }
   const onlyResults = parts.every((part) => part.type === 'tool-result');
   return [{ role: onlyResults && role !== 'assistant' ? 'tool' : role, parts }];
+}
+
+/** Returns the words of a spoken answer, which OpenAI writes beside the content that is null. */
+function transcriptOf(audio: unknown): unknown {
+  return isRecord(audio) ? field(audio, 'transcript') : undefined;
 }
 
 /** Reads the message of a tool whose whole content is the result. */

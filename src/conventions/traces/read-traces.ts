@@ -1,4 +1,6 @@
 import type { AgentRun, ReadingOptions, TraceReading } from '../../domain/trace/agent-run.ts';
+import { checkTables } from '../../domain/trace/convention-schema.ts';
+import type { ConventionTable } from '../../domain/trace/convention-table.ts';
 import { endUnixNano, type TraceData } from '../../domain/trace/span.ts';
 import { assembleTrace } from '../assembly/assemble-trace.ts';
 import { decodeTraces } from './decode-traces.ts';
@@ -13,9 +15,14 @@ import type { TracePiece } from '../../domain/trace/joined-trace.ts';
  * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading per
  * trace. Traces of emitters that do not nest are joined. Pure and synchronous; never throws because of data. `decodeTraces`
  * lists the parts that cannot be decoded.
+ * @param options.conventions the user's own conventions, as in the configuration; throws an `InvalidInputError` for a faulty one
  */
-export function readTraces(input: unknown): TraceReading[] {
-  return readTogether(decodeTraces(input).traces);
+export function readTraces(
+  input: unknown,
+  { conventions = [] }: { conventions?: readonly ConventionTable[] } = {},
+): TraceReading[] {
+  const tables = checkTables(conventions);
+  return readTogether(decodeTraces(input).traces.map((trace) => ({ ...trace, conventions: tables })));
 }
 
 /** Reads traces that belong together: those of emitters that do not nest are joined first (see `joinTraces`). */
@@ -60,7 +67,7 @@ export function readTraceInSlices(
 }
 
 function* readInSteps(data: TraceData, options?: ReadingOptions): Steps<TraceReading> {
-  const { spans, logCount } = yield* normaliseInSteps(data);
+  const { spans, logCount } = yield* normaliseInSteps(data, options);
   const { runs, notScorable, ...demanded } = yield* assembleTrace(data.traceId, spans, options);
   warnOfOmitted(runs, data);
   return {

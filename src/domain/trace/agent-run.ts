@@ -45,6 +45,10 @@ export interface ReadingWarning {
   code: string;
   spanId: string;
   detail: string;
+  /** Sources of the facts of a run that was read by the form of its values, by field of a mapping. */
+  fields?: Record<string, string | string[]>;
+  /** Sources that were equally likely, so that none of them was taken. */
+  ambiguous?: Record<string, string[]>;
 }
 
 /** Code of the warning that the model reached its output limit. */
@@ -105,6 +109,8 @@ export interface NotUnderstood {
 
 /** Parts of a reading that are read on demand. */
 export interface ReadingOptions {
+  /** False: spans that no convention describes are not read by the form of their values. Default true. */
+  readByShape?: boolean;
   /** Most model calls that are read as runs of their own. Default 0: none. */
   modelCalls?: number;
 }

@@ -12,7 +12,12 @@ export interface AgentSignals {
   readonly scopes: readonly string[];
   /** Prefixes of the names of span events and log events. */
   readonly eventPrefixes: readonly string[];
+  /** Words anywhere in attribute keys and event names, in lower case: emitters that no convention knows. */
+  readonly words: readonly string[];
 }
+
+/** Key of servers and clients of HTTP that has a word of agents in it. */
+export const NO_WORD = 'user_agent';
 
 /** Joins the signals of several conventions. */
 export function joinSignals(parts: readonly Partial<AgentSignals>[]): AgentSignals {
@@ -22,6 +27,7 @@ export function joinSignals(parts: readonly Partial<AgentSignals>[]): AgentSigna
     scopePrefixes: join('scopePrefixes'),
     scopes: join('scopes'),
     eventPrefixes: join('eventPrefixes'),
+    words: join('words'),
   };
 }
 
@@ -38,8 +44,23 @@ export function looksLikeAgent(source: SignalSource, signals: AgentSignals): boo
     signals.scopes.includes(source.scopeName) ||
     startsWithAny(source.scopeName, signals.scopePrefixes) ||
     someStartsWithAny(source.attributeKeys, signals.keyPrefixes) ||
-    someStartsWithAny(source.eventNames, signals.eventPrefixes)
+    someStartsWithAny(source.eventNames, signals.eventPrefixes) ||
+    someHasWord(source.attributeKeys, signals.words) ||
+    someHasWord(source.eventNames, signals.words)
   );
+}
+
+function someHasWord(names: Iterable<string>, words: readonly string[]): boolean {
+  if (words.length === 0) {
+    return false;
+  }
+  for (const name of names) {
+    const text = name.toLowerCase().replaceAll(NO_WORD, '');
+    if (words.some((word) => text.includes(word))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 function someStartsWithAny(texts: Iterable<string>, prefixes: readonly string[]): boolean {

@@ -1,3 +1,5 @@
+import type { ConventionTable } from './convention-table.ts';
+
 /**
  * Attributes with their values as strings, exactly as the `otel_traces` table keeps them (see `any-value.ts`). A Map, so that a
  * key from a sender cannot reach the prototype of an object.
@@ -86,6 +88,8 @@ export interface TraceData {
   readonly size?: number;
   /** Number of spans that were not read because the trace is too large; absent when all were read. */
   readonly omittedSpans?: number;
+  /** The user's own conventions, which read these spans before the conventions of this program. */
+  readonly conventions?: readonly ConventionTable[];
 }
 
 /** Instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */

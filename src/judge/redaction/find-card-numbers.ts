@@ -1,7 +1,9 @@
-import { joinRanges } from './join-ranges.ts';
+import { joinRanges } from '../../domain/secret-shapes.ts';
 
 /** Groups of digits that one blank or dash separates; a card number is part of such a run, maybe beside other numbers. */
 const DIGIT_RUN = /\d+(?:[ -]\d+)*/g;
+/** Card number with points between its groups, which a decimal number, a version or an address never has in this form. */
+const DOTTED = /(?<![\d.])[2-6]\d{3}\.(?:\d{4}\.\d{4}\.\d{1,7}|\d{6}\.\d{4,5})(?!\d|\.\d)/g;
 const MIN_DIGITS = 13;
 const MAX_DIGITS = 19;
 
@@ -25,6 +27,13 @@ export function findCardNumbers(text: string): [number, number][] {
       if (last !== undefined && count > 0) {
         found.push([start, last.start + last.digits.length]);
       }
+    }
+  }
+  for (const { 0: dotted, index } of text.includes('.') ? text.matchAll(DOTTED) : []) {
+    const luhn = createLuhn();
+    luhn.add(dotted.replaceAll('.', ''));
+    if (luhn.passes()) {
+      found.push([index, index + dotted.length]);
     }
   }
   // A sequence that passes the check by chance may overlap the real number: then both are redacted.

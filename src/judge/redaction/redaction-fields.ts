@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../domain/identity.ts';
+import { isSecretName, SECRET_NAME_SIGN } from '../../domain/secret-shapes.ts';
 import type { Placeholders } from './placeholders.ts';
 
 /** Deepest level of JSON inside strings of JSON that is parsed; deeper text is redacted by the patterns only. */
@@ -6,18 +7,30 @@ const MAX_NESTED_JSON = 8;
 /** Shortest value of a field that is also replaced everywhere else in the text; a shorter value could be any word. */
 const MIN_KNOWN_CHARS = 6;
 
+/** Longest name of a field in a text. */
+const MAX_NAME_CHARS = 200;
+
 export interface FieldRedaction {
   text(text: string): string;
   run<T>(value: T): T;
 }
 
 interface Walk {
+  /** Configured fields in lower case. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Expression that matches every text with the name of a field or a secret. */
+  readonly sign: RegExp;
   /** Called for the value of a field; its result replaces the value. */
   readonly onField: (name: string, value: unknown) => unknown;
+  /** Called for a text or a number under the name of a secret; its result replaces the value. */
+  readonly onSecret: (name: string, value: string | number) => unknown;
   readonly onText: (text: string) => string;
 }
 
-/** Redacts values by field name in structured values and in JSON within strings, then every string by `redactText`. */
+/**
+ * Redacts values by field name in structured values and in JSON within strings, then every string by `redactText`. Names of secrets
+ * (`password`, `apiKey`) are fields, too.
+ */
 export function createFieldRedaction(
   fields: readonly string[],
   placeholders: Placeholders,
@@ -25,7 +38,7 @@ export function createFieldRedaction(
 ): FieldRedaction {
   const names = new Map(fields.map((field) => [field.toLowerCase(), formatLabel(field)]));
   const known = new Map<string, string>();
-  const findKey = keyFinder(fields);
+  const finder = nameFinder(fields);
 
   function hide(name: string, value: unknown): unknown {
     if (value === null || value === undefined || value === '' || typeof value === 'boolean') {
@@ -39,22 +52,49 @@ export function createFieldRedaction(
     return placeholder;
   }
 
-  function plainText(text: string): string {
-    return redactText(replaceKnown(replaceKeyed(text, findKey, hide), known, placeholders));
+  function hideSecret(name: string, value: string | number): unknown {
+    const text = String(value);
+    if (!mayBeSecret(name, text)) {
+      return value;
+    }
+    const placeholder = placeholders.of('SECRET', text);
+    // A value of words alone ("required") would take these words out of every sentence.
+    if (text.length >= MIN_KNOWN_CHARS && !/^[\p{L}\s]*$/u.test(text)) {
+      known.set(text, placeholder);
+    }
+    return placeholder;
   }
 
-  const hiding: Walk = { onField: hide, onText: plainText };
+  function hideKeyed(text: string): string {
+    return replaceKeyed(text, finder, (name, value) =>
+      names.has(name.toLowerCase()) ? hide(name.toLowerCase(), value) : hideSecret(name, value),
+    );
+  }
+
+  function plainText(text: string): string {
+    return redactText(replaceKnown(hideKeyed(text), known, placeholders));
+  }
+
+  const hiding: Walk = { names, sign: finder.sign, onField: hide, onSecret: hideSecret, onText: plainText };
 
   return {
-    text: (text) => (names.size === 0 ? redactText(text) : (walk(text, names, hiding) as string)),
+    text: (text) => walk(text, hiding) as string,
     run<T>(value: T): T {
-      if (names.size > 0) {
-        // The values of the fields come first, wherever they are: an answer may repeat a value that a later tool call names.
-        walk(value, names, { onField: hide, onText: (text) => replaceKeyed(text, findKey, hide) });
-      }
-      return walk(value, names, hiding) as T;
+      // The values of the fields come first, wherever they are: an answer may repeat a value that a later tool call names.
+      walk(value, { ...hiding, onText: hideKeyed });
+      return walk(value, hiding) as T;
     },
   };
+}
+
+/** False for another name, for a mark in the place of a secret, and for a token of a text. */
+function mayBeSecret(name: string, text: string): boolean {
+  if (!isSecretName(name)) {
+    return false;
+  }
+  const isMark = /^(?:\[[^\]]*\]|<[^>]*>|\W*)$/.test(text) || /redacted|scrubbed/i.test(text);
+  const isToken = /token$/i.test(name) && /^(?:\p{L}{0,19}|\d{1,9})$/u.test(text);
+  return !isMark && !isToken;
 }
 
 function formatLabel(field: string): string {
@@ -77,7 +117,8 @@ function fieldAt(path: string, names: ReadonlyMap<string, string>): string | und
   }
 }
 
-function walk(value: unknown, names: ReadonlyMap<string, string>, steps: Walk): unknown {
+function walk(value: unknown, steps: Walk): unknown {
+  const { names } = steps;
   const seen = new WeakMap<object, unknown>();
 
   function visit(node: unknown, path: string, nested: number): unknown {
@@ -103,7 +144,8 @@ function walk(value: unknown, names: ReadonlyMap<string, string>, steps: Walk): 
     for (const [key, member] of Object.entries(node)) {
       const memberPath = path === '' ? key : `${path}.${key}`;
       const field = fieldAt(memberPath, names);
-      const redacted = field === undefined ? visit(member, memberPath, nested) : steps.onField(field, member);
+      const redacted =
+        field === undefined ? visitMember(key, member, memberPath, nested) : steps.onField(field, member);
       Object.defineProperty(copy, key, {
         value: redacted,
         enumerable: true,
@@ -114,8 +156,19 @@ function walk(value: unknown, names: ReadonlyMap<string, string>, steps: Walk): 
     return copy;
   }
 
+  function visitMember(key: string, member: unknown, path: string, nested: number): unknown {
+    if (!isSecretName(key)) {
+      return visit(member, path, nested);
+    }
+    return Array.isArray(member)
+      ? member.map((item) => visitMember(key, item, path, nested))
+      : typeof member === 'string' || typeof member === 'number'
+        ? steps.onSecret(key, member)
+        : visit(member, path, nested);
+  }
+
   function visitText(text: string, path: string, nested: number): string {
-    const parsed = names.size > 0 && nested < MAX_NESTED_JSON ? parseJson(text) : undefined;
+    const parsed = nested < MAX_NESTED_JSON && steps.sign.test(text) ? parseJson(text) : undefined;
     if (parsed === undefined) {
       return steps.onText(text);
     }
@@ -159,41 +212,69 @@ function keepDigits(_key: string, value: unknown, context?: { source?: string })
     : value;
 }
 
-/** Builds an expression for `"name":` at any depth of escaping: the text of a prompt may be JSON inside JSON. */
-function keyFinder(fields: readonly string[]): RegExp | undefined {
-  if (fields.length === 0) {
-    return undefined;
-  }
-  const names = fields.map((field) => escapeRegExp(field)).join('|');
-  return new RegExp(String.raw`(\\{0,63})"(${names})\1"\s*:\s*`, 'gi');
+interface NameFinder {
+  /** Expression that matches every text with the name of a field or a secret. */
+  readonly sign: RegExp;
+  /** Expression for the end of such a name, its quote and a colon, at any depth of escaping: a prompt may be JSON inside JSON. */
+  readonly nameEnd: RegExp;
 }
 
-/** Redacts scalar values after a field's name in text that contains pieces of JSON. */
+const finders = new WeakMap<readonly string[], NameFinder>();
+
+/** Expressions are kept for each configuration, because every run makes its own redactor. */
+function nameFinder(fields: readonly string[]): NameFinder {
+  let finder = finders.get(fields);
+  if (finder === undefined) {
+    const ends = fields.map((field) => escapeRegExp(field.split('.').at(-1) ?? field));
+    const names = [...ends, SECRET_NAME_SIGN].join('|');
+    finder = {
+      sign: new RegExp(names, 'i'),
+      nameEnd: new RegExp(String.raw`(?:${names})(\\{0,63}["'])\s*:\s*(\[\s*)?`, 'gi'),
+    };
+    finders.set(fields, finder);
+  }
+  return finder;
+}
+
+/** Redacts scalar values after the name of a field or a secret in text that contains pieces of JSON. */
 function replaceKeyed(
   text: string,
-  findKey: RegExp | undefined,
-  hide: (name: string, value: unknown) => unknown,
+  { sign, nameEnd }: NameFinder,
+  hide: (name: string, value: string) => unknown,
 ): string {
-  if (findKey === undefined) {
+  if (!sign.test(text)) {
     return text;
   }
   let result = '';
   let at = 0;
-  for (const match of text.matchAll(findKey)) {
-    const start = match.index + match[0].length;
-    const value = start < at ? undefined : scalarAt(text, start, match[1] ?? '');
-    if (value !== undefined) {
-      const quote = `${match[1] ?? ''}"`;
-      result += `${text.slice(at, start)}${quote}${String(hide((match[2] ?? '').toLowerCase(), value.text))}${quote}`;
+  for (const match of text.matchAll(nameEnd)) {
+    const [whole, quote = '', list] = match;
+    const start = match.index + whole.length;
+    const nameUntil = text.indexOf(quote, match.index);
+    const nameFrom = text.lastIndexOf(quote, nameUntil - 1) + quote.length;
+    const name = text.slice(Math.max(nameFrom, nameUntil - MAX_NAME_CHARS), nameUntil);
+    // A list has several values.
+    for (let from = start; from >= at; from = list === undefined ? -1 : skipComma(text, at)) {
+      const value = scalarAt(text, from, quote);
+      const hidden = value === undefined ? undefined : hide(name, value.text);
+      if (value === undefined || hidden === value.text) {
+        break;
+      }
+      result += `${text.slice(at, from)}${quote}${String(hidden)}${quote}`;
       at = value.end;
     }
   }
   return result + text.slice(at);
 }
 
+/** Returns the place after a comma and blanks; -1 without one. */
+function skipComma(text: string, at: number): number {
+  const comma = /^\s{0,20},\s{0,20}/.exec(text.slice(at, at + 42))?.[0];
+  return comma === undefined ? -1 : at + comma.length;
+}
+
 /** Finds the string (between quotes of this depth of escaping) or the number that begins at `start`. */
-function scalarAt(text: string, start: number, escapes: string): { text: string; end: number } | undefined {
-  const quote = `${escapes}"`;
+function scalarAt(text: string, start: number, quote: string): { text: string; end: number } | undefined {
   if (!text.startsWith(quote, start)) {
     const number = /^-?\d[\d.eE+-]*/.exec(text.slice(start, start + 64))?.[0];
     return number === undefined ? undefined : { text: number, end: start + number.length };

@@ -1,7 +1,8 @@
 import { ConfigError } from '../../domain/errors.ts';
-import { SECRET_SHAPES, type SecretKind, VALUE_START } from '../../domain/secret-shapes.ts';
+import { findSecrets, joinRanges, type SecretKind, VALUE_START } from '../../domain/secret-shapes.ts';
 import { findCardNumbers } from './find-card-numbers.ts';
-import { joinRanges } from './join-ranges.ts';
+import { findFolded } from './fold-text.ts';
+import { findRandomText } from './find-random-text.ts';
 
 /** A pattern that finds values of one kind in a text. */
 export interface RedactionPattern {
@@ -13,15 +14,18 @@ export interface RedactionPattern {
 
 const LABEL = String.raw`[\p{L}\p{N}-]{1,63}`;
 
-/** Patterns with a name. All of them run in time proportional to the text. */
+/** Patterns with a name. All of them run in time proportional to the text, and look at it as a reader sees it. */
 const NAMED: Readonly<Record<string, RedactionPattern>> = {
-  email: fromSource('EMAIL', String.raw`${VALUE_START}[\p{L}\p{N}._%+-]{1,64}@${LABEL}(?:\.${LABEL}){1,8}`, [
+  email: fromSource(
+    'EMAIL',
+    String.raw`${VALUE_START}[\p{L}\p{N}._%+-]{1,64}@${LABEL}(?:\.${LABEL}){1,8}`,
     '@',
-  ]),
-  'credit-card': { label: 'CREDIT_CARD', find: findCardNumbers },
+  ),
+  'credit-card': folded('CREDIT_CARD', findCardNumbers),
   'api-key': fromSecret('API_KEY', 'api-key'),
   jwt: fromSecret('JWT', 'jwt'),
   'private-key': fromSecret('PRIVATE_KEY', 'private-key'),
+  'random-text': { label: 'RANDOM_TEXT', find: findRandomText },
   phone: fromSource('PHONE', String.raw`(?<![\p{L}\p{N}])\+\d[\d ()./-]{6,18}\d(?!\d)`),
   ipv4: fromSource('IPV4', String.raw`(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]*\d)`),
   iban: fromSource(
@@ -31,23 +35,31 @@ const NAMED: Readonly<Record<string, RedactionPattern>> = {
 };
 
 /** Patterns in use when the configuration names none. */
-export const DEFAULT_PATTERNS: readonly string[] = ['credit-card', 'api-key', 'jwt', 'private-key', 'email'];
+export const DEFAULT_PATTERNS: readonly string[] = [
+  'credit-card',
+  'api-key',
+  'jwt',
+  'private-key',
+  'email',
+  'random-text',
+];
 
-function fromSecret(label: string, kind: SecretKind): RedactionPattern {
-  const { source, signs } = SECRET_SHAPES[kind];
-  return fromSource(label, source, signs);
+function folded(label: string, find: RedactionPattern['find']): RedactionPattern {
+  return { label, find: (text) => findFolded(text, find) };
 }
 
-/** `signs`: texts of which every value holds at least one; most text holds none, and looking for them is far cheaper. */
-function fromSource(label: string, source: string, signs: readonly string[] = ['']): RedactionPattern {
+function fromSecret(label: string, kind: SecretKind): RedactionPattern {
+  return folded(label, (text) => findSecrets(kind, text));
+}
+
+/** `sign`: text that every value holds; most texts hold none, and looking for it is far cheaper. */
+function fromSource(label: string, source: string, sign = ''): RedactionPattern {
   const regex = new RegExp(source, 'gu');
-  return {
-    label,
-    find: (text) =>
-      signs.some((sign) => text.includes(sign))
-        ? [...text.matchAll(regex)].map((match) => [match.index, match.index + match[0].length])
-        : [],
-  };
+  return folded(label, (text) =>
+    text.includes(sign)
+      ? [...text.matchAll(regex)].map((match) => [match.index, match.index + match[0].length])
+      : [],
+  );
 }
 
 const MAX_SOURCE_CHARS = 500;

@@ -4,10 +4,11 @@ import { DEFAULT_PATTERNS, readRedactionPattern, type RedactionPattern } from '.
 
 export interface RedactionOptions {
   /**
-   * Attribute keys and names of arguments and results (`email`, or a path like `customer.email`) whose values are never sent.
+   * Attribute keys and names of arguments and results (`email`, or a path like `customer.email`) whose values are never sent. Names of
+   * secrets (`password`, `apiKey`) are never sent in any case.
    */
   readonly fields?: readonly string[] | undefined;
-  /** Names of known patterns, or regular expressions. Default: credit-card, api-key, jwt, private-key, email. */
+  /** Names of known patterns, or regular expressions. Default: credit-card, api-key, jwt, private-key, email, random-text. */
   readonly patterns?: readonly string[] | undefined;
   /** False: nothing is redacted. Default true. */
   readonly enabled?: boolean | undefined;
@@ -24,6 +25,8 @@ export interface Redactor {
   readonly count: number;
 }
 
+const NO_FIELDS: readonly string[] = [];
+
 /** Most values that one redactor remembers. */
 const MAX_VALUES = 10_000;
 
@@ -37,7 +40,7 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   }
   const patterns = compilePatternsOnce(options.patterns ?? DEFAULT_PATTERNS);
   const placeholders = createPlaceholders(MAX_VALUES);
-  const fields = createFieldRedaction(options.fields ?? [], placeholders, (text) =>
+  const fields = createFieldRedaction(options.fields ?? NO_FIELDS, placeholders, (text) =>
     replacePatterns(text, patterns, placeholders),
   );
   return {

@@ -34,3 +34,16 @@ export function thresholdsFor(terms: {
     resolveAt: (2 * WEEK_MS) / terms.intervalMs,
   };
 }
+
+/**
+ * Divides an allowance among the tenants of its series. Each has an equal share, so that the series of one, whose names its senders
+ * choose, cost the others no time. Returns the number of series by tenant that `thresholdsFor` takes.
+ * @param tenants the tenant of each series
+ */
+export function shareByTenant(tenants: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const tenant of tenants) {
+    counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
+  }
+  return new Map([...counts].map(([tenant, count]) => [tenant, count * counts.size]));
+}

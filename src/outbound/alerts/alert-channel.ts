@@ -42,7 +42,7 @@ export interface AlertReminders {
 
 /** Links in alerts. */
 export interface AlertLinks {
-  /** Address of the dashboard. Absent: no links. */
+  /** Address of the dashboard, without a slash at its end. Absent: no links. */
   readonly publicUrl?: string | undefined;
 }
 

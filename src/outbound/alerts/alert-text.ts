@@ -1,4 +1,3 @@
-import { trimPath } from '../../config/addresses/public-url.ts';
 import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { splitTexts } from '../../domain/series-facets.ts';
@@ -177,7 +176,7 @@ export function traceLink(
 
 /** Builds the link to a page of the dashboard; undefined without a public address. */
 export function pageLink(path: string, { publicUrl }: AlertLinks): string | undefined {
-  return publicUrl === undefined ? undefined : trimPath(publicUrl) + path;
+  return publicUrl === undefined ? undefined : publicUrl + path;
 }
 
 /** Path of the page of alerts. */

@@ -28,17 +28,34 @@ export async function recordAttempt(
     throw error;
   }
   await context.scoreWriter.write(scores);
+  recordDelay(context, cell, scores.length);
   return recorded;
+}
+
+/** Records for each stored score how long its trace has waited for it. */
+function recordDelay({ metrics }: RecordContext, { task, bound }: Cell, scores: number): void {
+  const { readyAtMs, clock } = task;
+  if (readyAtMs === undefined) {
+    return;
+  }
+  const kind = bound.guest !== undefined ? 'own' : bound.isJudged ? 'judge' : 'code';
+  for (let index = 0; index < scores; index += 1) {
+    metrics.record('spanscore.scoring.delay', Math.max(0, clock.nowMs() - readyAtMs) / 1_000, { kind });
+  }
 }
 
 /** Writes the audit rows of judge calls. Rows that the store refuses for good are logged, and the scores are stored all the same. */
 async function recordCalls(
-  { callWriter, log }: RecordContext,
+  { callWriter, metrics, log }: RecordContext,
   cell: Cell,
   calls: readonly JudgeCall[],
 ): Promise<void> {
   try {
     await callWriter.write(calls.map((call) => buildCallRecord(cell, call)));
+    const { name, paidBy: rule = name } = cell.selected.rule;
+    for (const { model, cost = 0 } of calls) {
+      metrics.add('spanscore.judge.cost', cost, { model, scorer: cell.bound.name, rule });
+    }
   } catch (error) {
     if (error instanceof AppError && error.retryable) {
       throw error;

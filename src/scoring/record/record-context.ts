@@ -4,6 +4,7 @@ import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score } from '../../domain/score.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { MetricWriter } from '../../telemetry/metrics.ts';
 import type { GroupCommit } from './group-commit.ts';
 
 /** Needs of the writing of scores, decisions, runs and judge calls. */
@@ -18,5 +19,6 @@ export interface RecordContext {
   readonly prices: PriceTable;
   /** Count of traces of which `costly` could not know the cost. */
   readonly unpriced: { count: number };
+  readonly metrics: Pick<MetricWriter, 'add' | 'record'>;
   readonly log: Log;
 }

@@ -40,6 +40,8 @@ export interface TraceCandidate {
   /** Current decisions of the trace. */
   readonly prior: readonly Decision[];
   readonly reread: boolean;
+  /** Time since which the trace could be scored; undefined where nothing waited for it. */
+  readonly readyAtMs?: number | undefined;
   readonly room?: Room | undefined;
   readonly nowMs: number;
 }

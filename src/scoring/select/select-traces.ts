@@ -130,6 +130,7 @@ export function selectTrace(
     existing,
     existingReadMs,
     reread: candidate.reread,
+    readyAtMs: candidate.readyAtMs,
     room: candidate.room,
     clock,
   };

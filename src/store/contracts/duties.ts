@@ -20,11 +20,13 @@ export interface DutyMember {
 
 /** Store of the processes that share duties. */
 export interface DutyStore {
+  /** Returns a new name for a member of this process. */
+  nameMember(): string;
   /** Stores beats, stamped by the store. */
   beat(beats: readonly DutyBeat[]): Promise<void>;
   /**
    * Reads the members of these duties whose last beat is at most `ttlMs` old, the earliest joined first. A beat with a stamp
-   * in the store's future (after a step of its clock) does not count.
+   * in the store's future (after a step of its clock) does not count. Nor does a member whose process this machine knows to have ended.
    */
   readMembers(duties: readonly string[], ttlMs: number): Promise<DutyMember[]>;
   /**

@@ -80,6 +80,8 @@ export interface PurgeStore {
    */
   complete(jobId: string, beforeMs: number | undefined): Promise<void>;
   readExtent(jobId: string): Promise<PurgeExtent>;
+  /** Counts the texts that the purge leaves and that name the id of a user or a session as a word: a person decides about them. */
+  countMentions(jobId: string, subject: PurgeSubject): Promise<number>;
   /** Writes tombstones of the collected traces and sessions. */
   bury(jobId: string, key: PurgeHashKey): Promise<void>;
   /** Counts the rows that a purge deletes, or empties of ids, by table; without tables that have none. */

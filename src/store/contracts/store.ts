@@ -153,8 +153,8 @@ export interface Store {
   readonly cookieKeys: CookieKeyStore;
   /** Newest traces with their runs and the state of their decisions. */
   listTraces(filter: TraceListFilter): Promise<TraceSummary[]>;
-  /** Names of scorers that have score rows. */
-  scorerNames(): Promise<string[]>;
+  /** Names of scorers that have score rows, of one tenant or of all. */
+  scorerNames(tenant?: string): Promise<string[]>;
   /**
    * Makes live scoring look at stored traces again: something about them changed that is no span. Does nothing with traces that are
    * not stored, or whose first arrival is before `sinceMs` (Unix milliseconds).

@@ -68,12 +68,13 @@ const OWN_CODES = {
   AUTHENTICATION_FAILED: 516,
   UNKNOWN_QUERY_PARAMETER: 456,
   BAD_ARGUMENTS: 36,
+  TIMEOUT_EXCEEDED: 159,
   INCORRECT_DATA: 117,
   NETWORK_ERROR: 210,
   NOT_ENOUGH_SPACE: 243,
 } as const;
 
-/** Error that the HTTP front raises before the engine gets the request, in the form of a ClickHouse error. */
+/** Error that the HTTP front raises, in the form of a ClickHouse error. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   constructor(errorName: keyof typeof OWN_CODES, message: string) {

@@ -54,6 +54,19 @@ function openSession(chdb: ChdbModule, path: string, connectionArgs: readonly st
   }
 }
 
+function openPools(open: () => ChdbSession, hasReaders: boolean) {
+  const { MAX_WAITING: maxWaiting } = limits;
+  return {
+    queries: new SessionPool(open, { size: limits.QUERY_SESSIONS, maxWaiting }),
+    clients: new SessionPool(open, { size: limits.CLIENT_SESSIONS, maxWaiting }),
+    inserts: new SessionPool(open, { size: limits.INSERT_SESSIONS, maxWaiting }),
+    reading: new SessionPool(open, {
+      size: hasReaders ? limits.READER_SESSIONS : 0,
+      maxWaiting: limits.MAX_WAITING_READERS,
+    }),
+  };
+}
+
 /** Runs statements one after the other in their own session. */
 function serialised(session: ChdbSession): (sql: string) => Promise<unknown> {
   let tail: Promise<unknown> = Promise.resolve();
@@ -84,36 +97,39 @@ async function finishReplies(
   clearInterval(closing);
 }
 
-/** Opens chdb on a directory and serves it. Calls `onFatal` when the engine is broken and only a new process helps. */
+/**
+ * Opens chdb on a directory and serves it. Calls `onFatal` when only a new process helps: the engine is broken, or a statement cannot be
+ * ended.
+ */
 export async function startEngineHost(options: OpenMessage, onFatal: () => void): Promise<EngineHost> {
   const chdb = await loadChdb(options.chdbModule);
   const configFile = await writeEngineConfig(options.dataDir, options.readers);
   const connectionArgs = engineArguments(options.memoryLimitBytes, configFile);
   const open = (): ChdbSession => openSession(chdb, options.enginePath, connectionArgs);
   const control = open();
-  const { MAX_WAITING: maxWaiting } = limits;
-  const queries = new SessionPool(open, { size: limits.QUERY_SESSIONS, maxWaiting });
-  const inserts = new SessionPool(open, { size: limits.INSERT_SESSIONS, maxWaiting });
-  const reading = new SessionPool(open, {
-    size: options.readers.length === 0 ? 0 : limits.READER_SESSIONS,
-    maxWaiting: limits.MAX_WAITING_READERS,
-  });
+  const { reading, ...pools } = openPools(open, options.readers.length > 0);
+  const allPools = [reading, ...Object.values(pools)];
   const named = new NamedSessions(open, limits.NAMED_SESSIONS);
   const spool = await openSpool(options.dataDir, {
     maxFileBytes: limits.MAX_INSERT_BYTES,
     maxTotalBytes: limits.MAX_SPOOLED_BYTES,
   });
   const replies = await openReplyFiles(options.dataDir);
-  const cancel = serialised(control);
+  const lent = {
+    control: serialised(control),
+    replies,
+    replaceProcess: (reason: string) => {
+      process.stderr.write(`${reason}\n`);
+      // The client of the statement gets its error first.
+      setTimeout(onFatal, limits.LAST_REPLY_MS);
+    },
+  };
   const { username, password, readers, memoryLimitBytes } = options;
-  const ofReaders = new ReaderStatements({ sessions: reading, control: cancel, memoryLimitBytes });
+  const ofReaders = new ReaderStatements({ ...lent, sessions: reading, memoryLimitBytes });
   const owner = {
     username,
     password,
-    ...gateWrites(
-      options.dataDir,
-      createStatementRunner({ queries, inserts, named, spool, replies, control: cancel }),
-    ),
+    ...gateWrites(options.dataDir, createStatementRunner({ ...lent, ...pools, named, spool })),
   };
   const server = createHttpFront({
     accounts: [
@@ -131,12 +147,12 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   async function stop(): Promise<void> {
     const closed = new Promise<true>((resolve) => server.close(() => resolve(true)));
     server.closeIdleConnections();
-    const drained = Promise.all([queries, inserts, reading].map((pool) => pool.drained())).then(() => true);
+    const drained = Promise.all(allPools.map((pool) => pool.drained())).then(() => true);
     const tooLong = new Promise<boolean>((resolve) => setTimeout(resolve, limits.DRAIN_MS, false));
     if (await Promise.race([drained, tooLong])) {
       await finishReplies(server, closed);
       named.closeAll();
-      [queries, inserts, reading].forEach((pool) => pool.close());
+      allPools.forEach((pool) => pool.close());
       control.close();
     }
     await Promise.all([spool.close(), replies.close()]);

@@ -23,12 +23,15 @@ function childScript(): string {
   return fileURLToPath(new URL(`./engine-child.${extension}`, import.meta.url));
 }
 
+/** Variables that the engine's process needs. A statement can read `/proc/self/environ`, so it gets no keys and tokens. */
+const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'];
+
 function forkChild(): ChildProcess {
-  // The environment is passed on, not read: both values must be set before the process creates its first thread.
-  const { NODE_OPTIONS: _ofParent, ...inherited } = process.env;
+  const inherited = Object.fromEntries(PASSED_ON.map((name) => [name, process.env[name]]));
   return fork(childScript(), [], {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // Both values must be set before the process creates its first thread.
     env: { ...inherited, UV_THREADPOOL_SIZE: String(THREAD_POOL_SIZE), TZ: 'UTC' },
   });
 }

@@ -52,8 +52,9 @@ export interface EngineRequest {
   readonly settings: ReadonlyMap<string, string>;
   /** Values of `{name:Type}` parameters, in the escaped form of TSV as the protocol has them. */
   readonly parameters: ReadonlyMap<string, string>;
-  readonly waitEndOfQuery: boolean;
-  /** True when the whole reply is wanted, and may be larger than the memory (`buffer_size`): it goes through a file. */
+  /** True for a request of spanscore itself, whose statements are known and have limits. */
+  readonly isOwn: boolean;
+  /** True when the reply may be larger than the memory (`buffer_size`): it goes through a file. */
   readonly isLargeReply: boolean;
   /** True when the reply may have a Content-Encoding. */
   readonly compressReply: boolean;
@@ -65,6 +66,12 @@ export interface EngineRequest {
   readonly data: AsyncIterable<Uint8Array> | undefined;
   readonly dataCompression: string | undefined;
 }
+
+/**
+ * Application in the User-Agent of the clients that spanscore opens for itself. A client that sends statements of a person has another
+ * one.
+ */
+export const OWN_APPLICATION = 'spanscore';
 
 const COMPRESSIONS = new Map([
   ['gzip', 'gzip'],
@@ -271,8 +278,8 @@ export async function readEngineRequest(
     database: database ?? (session === undefined ? 'default' : undefined),
     session,
     defaultFormat,
-    waitEndOfQuery: url.get('wait_end_of_query') === '1',
-    isLargeReply: url.get('wait_end_of_query') === '1' && url.has('buffer_size'),
+    isOwn: header('user-agent')?.startsWith(`${OWN_APPLICATION} `) === true,
+    isLargeReply: url.has('buffer_size'),
     compressReply: url.get('enable_http_compression') === '1' && !hasBlocksRequested(url),
     replyInBlocks: hasBlocksRequested(url),
     nativeRevision,

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +9,7 @@ import { EngineError, wireError } from './engine-error.ts';
 import { readEngineRequest, hasBlocksRequested, type EngineRequest } from './engine-request.ts';
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
+import { limitConnections } from '../../domain/connection-places.ts';
 import { sha256 } from '../../domain/identity.ts';
 
 /** Path of orders to the engine. */
@@ -78,30 +79,7 @@ function sendError(
   response.end(inBlocks ? Buffer.concat([...plainBlocks(body)]) : body);
 }
 
-/** Returns the error frame that clients expect at the end of a reply that had begun, as servers write it since 25.11. */
-function exceptionFrame(tag: string, body: string): string {
-  const message = `${body}\n`;
-  return `\r\n__exception__\r\n${tag}\r\n${message}${Buffer.byteLength(message)} ${tag}\r\n__exception__\r\n`;
-}
-
-/**
- * Yields chunks, and on failure the exception frame. Then the connection is cut, so that no reader takes the reply for
- * complete.
- */
-async function* frameReply(
-  reply: StatementReply,
-  tag: string,
-  failed: () => void,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* reply.chunks;
-  } catch (error) {
-    failed();
-    yield Buffer.from(exceptionFrame(tag, wireError(error).body));
-  }
-}
-
-async function* decompressBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* compressedBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     yield* plainBlocks(chunk);
   }
@@ -132,7 +110,6 @@ async function sendReply(
   understood: EngineRequest,
   reply: StatementReply,
 ): Promise<void> {
-  const tag = randomBytes(8).toString('hex');
   const encoder = encoderFor(request, understood);
   response.writeHead(200, {
     'Content-Type': /^json/iu.test(reply.format)
@@ -140,24 +117,15 @@ async function sendReply(
       : 'text/plain; charset=UTF-8',
     'X-ClickHouse-Format': reply.format,
     'X-ClickHouse-Summary': formatSummary(reply),
-    'X-ClickHouse-Exception-Tag': tag,
     ...(encoder === undefined ? {} : { 'Content-Encoding': encoder.name }),
   });
   response.setTimeout(SEND_TIMEOUT_MS, () => response.destroy());
-  let broken = false;
-  const chunks = frameReply(reply, tag, () => {
-    broken = true;
-  });
-  const source = Readable.from(understood.replyInBlocks ? decompressBlocks(chunks) : chunks, {
+  const source = Readable.from(understood.replyInBlocks ? compressedBlocks(reply.chunks) : reply.chunks, {
     objectMode: false,
   });
   const stages = encoder === undefined ? [source] : [source, encoder.stream];
-  await pipeline([...stages, response], { end: false });
-  if (broken) {
-    response.socket?.end();
-  } else {
-    response.end();
-  }
+  // An error ends the connection, so that no reader takes the reply for complete.
+  await pipeline([...stages, response]);
 }
 
 /** Finds the account of a request. Compares all accounts, each in constant time. */
@@ -253,9 +221,13 @@ export function createHttpFront(options: FrontOptions): Server {
   }
 
   const server = createServer(
-    { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 30_000 },
-    (request, response) => void handle(request, response),
+    { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 10_000, keepAliveTimeout: 30_000 },
+    (request, response) => {
+      response.once('close', begin(request.socket, () => request.complete).end);
+      void handle(request, response);
+    },
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  // All clients have one address.
+  const begin = limitConnections(server, { total: MAX_CONNECTIONS, perAddress: MAX_CONNECTIONS, kept: 0 });
   return server;
 }

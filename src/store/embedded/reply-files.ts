@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MIN_FREE_REPLY_BYTES } from './limits.ts';
 
 const PREFIX = 'replies-';
 
-/** Files into which the engine writes large replies. Each reply has one private file, which is always removed. */
+/** Files into which the engine writes replies. Each reply has one private file, which is always removed. */
 export interface ReplyFiles {
   /** Returns the path of a new file. */
   reserve(): string;
   remove(path: string): Promise<void>;
+  /** False when a larger reply would take space that inserts need. */
+  hasRoom(): Promise<boolean>;
   /** Removes the directory. */
   close(): Promise<void>;
 }
@@ -24,6 +27,10 @@ export async function openReplyFiles(dataDir: string): Promise<ReplyFiles> {
   return {
     reserve: () => join(directory, randomUUID()),
     remove: (path) => rm(path, { force: true }),
+    hasRoom: async () => {
+      const { bavail, bsize } = await statfs(directory);
+      return bavail * bsize >= MIN_FREE_REPLY_BYTES;
+    },
     close: () => rm(directory, { recursive: true, force: true }),
   };
 }

@@ -15,22 +15,24 @@ export interface InsertParts {
 /** Facts about a statement that the HTTP front needs before it runs the statement. */
 export interface SqlStatement {
   /**
-   * `read` returns rows and changes nothing, so it can be streamed and cancelled. `insert` has inline data. `session` would
-   * change the connection for later statements. `other` is any other statement.
+   * `read` returns rows and changes nothing, so it can be cancelled. `insert` has inline data. `session` would change the
+   * connection for later statements. `other` is any other statement.
    */
   readonly kind: 'read' | 'insert' | 'session' | 'other';
   /** Text of one statement, without its semicolon and the text after it. */
   readonly sql: string;
   /** Output format in the text. */
   readonly format: string | undefined;
-  /** Index in `sql` where `FORMAT …` begins; its length without a format. */
-  readonly formatAt: number;
+  /** Index in `sql` where `INTO OUTFILE` can be added; undefined for a statement that is no SELECT, or that has it already. */
+  readonly outfileAt: number | undefined;
   /** Names of the `{name:Type}` parameters. */
   readonly parameters: ReadonlySet<string>;
   readonly insert: InsertParts | undefined;
 }
 
 const READS = new Set(['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS', 'FROM', '(']);
+
+const SELECTS = new Set(['SELECT', 'WITH', 'FROM']);
 
 class Cursor {
   readonly seen: SqlToken[] = [];
@@ -136,9 +138,12 @@ function findOutputFormat(
   return undefined;
 }
 
+function firstWord(tokens: readonly SqlToken[]): string {
+  return (tokens.find((token) => token.text !== '(') ?? tokens[0])?.text ?? '';
+}
+
 function classify(tokens: readonly SqlToken[]): SqlStatement['kind'] {
-  const first = tokens.find((token) => token.text !== '(') ?? tokens[0];
-  const text = first?.text ?? '';
+  const text = firstWord(tokens);
   if (text === 'SET' || text === 'USE' || tokens.slice(0, 4).some((token) => isWord(token, 'TEMPORARY'))) {
     return 'session';
   }
@@ -174,11 +179,14 @@ export function parseStatement(sql: string): SqlStatement {
   refuseHarmful(cursor.seen);
   const parameters = new Set(cursor.seen.filter((t) => t.kind === 'parameter').map((t) => t.text));
   const output = insert === undefined ? findOutputFormat(sql, cursor.seen) : undefined;
+  const kind = insert === undefined ? classify(cursor.seen) : 'insert';
+  const isSelect = kind === 'read' && SELECTS.has(firstWord(cursor.seen));
+  const hasOutfile = cursor.seen.some((token) => token.depth === 0 && isWord(token, 'OUTFILE'));
   return {
-    kind: insert === undefined ? classify(cursor.seen) : 'insert',
+    kind,
     sql: sql.slice(0, end),
     format: output?.name,
-    formatAt: output?.start ?? end,
+    outfileAt: isSelect && !hasOutfile ? (output?.start ?? end) : undefined,
     parameters,
     insert,
   };

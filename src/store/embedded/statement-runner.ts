@@ -4,11 +4,14 @@ import type { ChdbResult, ChdbSession } from './sessions/chdb-session.ts';
 import type { EngineRequest } from './engine-request.ts';
 import type { NamedSessions } from './sessions/named-sessions.ts';
 import { atRevision } from './native/native-revision.ts';
+import { EngineError } from './engine-error.ts';
+import * as limits from './limits.ts';
 import { leaseNamed, leasePooled, type Lease, type Outcome } from './sessions/session-lease.ts';
 import type { ReplyFiles } from './reply-files.ts';
 import type { SessionPool } from './sessions/session-pool.ts';
 import type { Spool } from './spool.ts';
 import { sqlString, type InsertParts } from './sql-statement.ts';
+import { SECOND_MS } from '../../domain/durations.ts';
 
 /** Reply of a statement: its chunks, and the counts known when they begin. */
 export interface StatementReply {
@@ -17,25 +20,26 @@ export interface StatementReply {
   readonly counts: { readonly read: ChdbResult | undefined; readonly written: ChdbResult | undefined };
 }
 
-export interface RunnerParts {
+/** Runs one statement concurrently with the others; used to cancel a statement. */
+export type Control = (sql: string) => Promise<unknown>;
+
+/** What runs a statement on a session that is lent. */
+export interface LentParts {
+  readonly control: Control;
+  readonly replies: ReplyFiles;
+  /** Ends this process for a reason, because a statement cannot be ended; its owner starts another one. */
+  readonly replaceProcess: (reason: string) => void;
+}
+
+export interface RunnerParts extends LentParts {
+  /** Sessions of spanscore's own statements. */
   readonly queries: SessionPool;
+  /** Sessions of the statements of other programs. */
+  readonly clients: SessionPool;
   readonly inserts: SessionPool;
   readonly named: NamedSessions;
   readonly spool: Spool;
-  readonly replies: ReplyFiles;
-  readonly control: Control;
 }
-
-/** Formats without head, tail or separator: the chunks of their output can simply be joined. */
-const STREAMED = new Set(
-  [
-    ['JSONEachRow', 'JSONLines', 'NDJSON', 'JSONStringsEachRow', 'JSONCompactEachRow'],
-    ['JSONCompactStringsEachRow', 'TabSeparated', 'TSV', 'TabSeparatedRaw', 'TSVRaw', 'Raw', 'CSV'],
-    ['RowBinary', 'Native', 'LineAsString'],
-  ]
-    .flat()
-    .map((format) => format.toLowerCase()),
-);
 
 /** `INSERT … FROM INFILE`: the engine's data parser reads the file, its SQL parser never sees it. */
 function insertFromFile(insert: InsertParts, path: string, compression: string | undefined): string {
@@ -50,48 +54,29 @@ async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   }
 }
 
-async function* streamReply(session: ChdbSession, sql: string, format: string): AsyncGenerator<Uint8Array> {
-  for await (const chunk of session.queryStream(sql, { format })) {
-    yield chunk.raw();
-  }
-}
-
 /**
- * Begins a stream. Waits for the first chunk, which decides whether the reply is an error. Calls `finish` once, when the
- * engine has ended the statement with or without an error.
+ * Waits for the first chunk, so that its error is the whole reply. The returned generator is entered already: its end is the end of
+ * `chunks`, also when nobody reads on.
  */
-async function beginReply(
-  chunks: AsyncGenerator<Uint8Array>,
-  finish: (outcome: Outcome) => Promise<void>,
-): Promise<AsyncGenerator<Uint8Array>> {
-  async function* all(first: IteratorResult<Uint8Array, unknown>): AsyncGenerator<Uint8Array> {
-    let outcome: Outcome = 'failed';
+async function beginReply(chunks: AsyncGenerator<Uint8Array>): Promise<AsyncGenerator<Uint8Array>> {
+  const first = await chunks.next();
+  async function* all(): AsyncGenerator<Uint8Array> {
     try {
       yield new Uint8Array();
       if (first.done !== true) {
         yield first.value;
         yield* chunks;
       }
-      outcome = 'done';
     } finally {
       await chunks.return(undefined);
-      await finish(outcome);
     }
   }
-  let first: IteratorResult<Uint8Array, unknown>;
-  try {
-    first = await chunks.next();
-  } catch (error) {
-    await finish('failed');
-    throw error;
-  }
-  // Entered at once, so that its `finally` runs even when nobody reads on.
-  const rest = all(first);
+  const rest = all();
   await rest.next();
   return rest;
 }
 
-/** Runs a statement whose whole reply is taken at once. */
+/** Runs a statement on a thread of its own: the event loop stays free for the other requests. */
 async function runWhole(
   session: ChdbSession,
   sql: string,
@@ -131,7 +116,10 @@ async function runInsert(
 ): Promise<StatementReply> {
   const path = await parts.spool.write(request.data ?? yieldOnce(new Uint8Array()));
   try {
-    const { session, finish } = await lease(parts, parts.inserts, request, signal);
+    // VALUES may be expressions, as slow as any other statement.
+    const isForeign = !request.isOwn && insert.format.toLowerCase() === 'values';
+    const pool = isForeign ? parts.clients : parts.inserts;
+    const { session, finish } = await lease(parts, pool, request, signal);
     const sql = insertFromFile(insert, path, request.dataCompression);
     const written = await runWhole(session, sql, 'Null', finish);
     return { format: 'Null', chunks: yieldOnce(new Uint8Array()), counts: { read: undefined, written } };
@@ -140,67 +128,149 @@ async function runInsert(
   }
 }
 
-/** Runs one statement concurrently with the others; used to cancel a statement. */
-export type Control = (sql: string) => Promise<unknown>;
-
-/** Kills what carries the mark when the client goes away; returns what ends the watch. */
-function killOnAbort(control: Control, mark: string, signal: AbortSignal): () => void {
-  const kill = (): void => {
-    const sql = `KILL QUERY WHERE startsWith(query, ${sqlString(mark)}) ASYNC`;
-    // A statement that has ended meanwhile is nothing to report.
-    control(sql).catch(() => undefined);
-  };
-  signal.addEventListener('abort', kill, { once: true });
-  return () => signal.removeEventListener('abort', kill);
-}
-
 /** A statement that yields rows, or changes something and yields none. */
 export interface Query {
   readonly sql: string;
   readonly format: string;
   /** True when it changes nothing, so that it may be cancelled. */
   readonly isRead: boolean;
-  /** True when its rows may go out while it runs. */
-  readonly mayStream: boolean;
+  /** Index in `sql` of `INTO OUTFILE`, for a reply that goes through a file; undefined: the reply is taken into memory. */
+  readonly outfileAt: number | undefined;
   readonly nativeRevision: number;
+  /** Time limit, seconds; undefined: that of the engine alone. */
+  readonly limitS: number | undefined;
 }
 
-/** The engine's bytes as the client reads them. */
-function convertRevision(
-  { nativeRevision }: Query,
-  chunks: AsyncGenerator<Uint8Array>,
+/** Watch over one running statement. */
+interface StatementWatch {
+  /** Rejects when the statement cannot be cancelled. */
+  readonly overdue: Promise<never>;
+  /** Reason for which the watch has cancelled the statement. */
+  readonly reason: () => EngineError | undefined;
+  readonly end: () => void;
+}
+
+/**
+ * Cancels the statement with the mark when its client goes away, its time is over, or its reply fills the disk. The engine hears this
+ * between two blocks of rows. A block that takes too long costs the process.
+ */
+function watchStatement(
+  { isRead, outfileAt, limitS }: Query,
+  mark: string,
+  { control, replies, replaceProcess }: LentParts,
+  signal: AbortSignal,
+): StatementWatch {
+  const overdue = Promise.withResolvers<never>();
+  overdue.promise.catch(() => undefined);
+  let reason: EngineError | undefined;
+  const cancel = (): void => {
+    // A statement that has ended meanwhile is nothing to report.
+    control(`KILL QUERY WHERE startsWith(query, ${sqlString(mark)}) ASYNC`).catch(() => undefined);
+  };
+  const cancelFor = (error: EngineError): void => {
+    reason ??= error;
+    cancel();
+  };
+  const timers: NodeJS.Timeout[] = [];
+  if (isRead) {
+    signal.addEventListener('abort', cancel, { once: true });
+  }
+  if (limitS !== undefined) {
+    const text = `The statement ran longer than its limit of ${limitS} s`;
+    const late = `${text}: make it read less, or send a larger max_execution_time in the URL`;
+    const stuck = `${text} and could not be cancelled, so the engine starts again`;
+    const limitMs = limitS * SECOND_MS;
+    timers.push(
+      setTimeout(
+        () => cancelFor(new EngineError('TIMEOUT_EXCEEDED', late)),
+        limitMs + limits.CANCEL_AFTER_MS,
+      ),
+      setTimeout(() => {
+        reason = new EngineError('TIMEOUT_EXCEEDED', stuck);
+        overdue.reject(reason);
+        replaceProcess(stuck);
+      }, limitMs + limits.REPLACE_AFTER_MS),
+    );
+  }
+  if (outfileAt !== undefined) {
+    const full = 'There is no room for the reply in the data directory: read less, or free space';
+    const lookUp = async (): Promise<void> => {
+      if (!(await replies.hasRoom())) {
+        cancelFor(new EngineError('NOT_ENOUGH_SPACE', full));
+      }
+    };
+    timers.push(setInterval(() => void lookUp().catch(() => undefined), limits.ROOM_CHECK_MS));
+  }
+  const end = (): void => {
+    signal.removeEventListener('abort', cancel);
+    timers.forEach(clearTimeout);
+  };
+  return { overdue: overdue.promise, reason: () => reason, end };
+}
+
+/** The rows of a reply: its bytes in memory, or a file that is removed at their end. */
+async function* readReply(
+  read: ChdbResult,
+  path: string | undefined,
+  replies: ReplyFiles,
 ): AsyncGenerator<Uint8Array> {
-  return nativeRevision > 0 ? atRevision(chunks, nativeRevision) : chunks;
+  if (path === undefined) {
+    yield* yieldOnce(read.bytes());
+    return;
+  }
+  try {
+    yield* createReadStream(path);
+  } finally {
+    await replies.remove(path);
+  }
+}
+
+function intoFile({ sql, format, outfileAt = sql.length }: Query, path: string): string {
+  // The line break ends a comment.
+  const head = `${sql.slice(0, outfileAt)}\nINTO OUTFILE ${sqlString(path)}`;
+  return outfileAt === sql.length ? `${head} FORMAT ${format}` : `${head} ${sql.slice(outfileAt)}`;
 }
 
 /** Runs a statement on a session from the pool, and returns the session to the pool. */
 export async function runLent(
   lent: Lease,
   query: Query,
-  control: Control,
+  parts: LentParts,
   signal: AbortSignal,
 ): Promise<StatementReply> {
-  const mark = `/*${randomUUID()}*/ `;
-  const unwatch = query.isRead ? killOnAbort(control, mark, signal) : () => undefined;
-  const ended = async (outcome: Outcome): Promise<void> => {
-    unwatch();
-    await lent.finish(outcome);
-  };
-  const sql = mark + query.sql;
   if (signal.aborted) {
-    await ended('done');
+    await lent.finish('done');
     signal.throwIfAborted();
   }
-  if (query.mayStream && STREAMED.has(query.format.toLowerCase())) {
-    const chunks = await beginReply(
-      convertRevision(query, streamReply(lent.session, sql, query.format)),
-      ended,
-    );
-    return { format: query.format, chunks, counts: { read: undefined, written: undefined } };
+  const { format, nativeRevision, outfileAt } = query;
+  const mark = `/*${randomUUID()}*/ `;
+  const path = outfileAt === undefined ? undefined : parts.replies.reserve();
+  const watch = watchStatement(query, mark, parts, signal);
+  const finish = async (outcome: Outcome): Promise<void> => {
+    watch.end();
+    await lent.finish(outcome);
+  };
+  try {
+    const running =
+      path === undefined
+        ? runWhole(lent.session, mark + query.sql, format, finish)
+        : runWhole(lent.session, mark + intoFile(query, path), 'Null', finish);
+    const read = await Promise.race([running, watch.overdue]);
+    const bytes = readReply(read, path, parts.replies);
+    const chunks = await beginReply(nativeRevision > 0 ? atRevision(bytes, nativeRevision) : bytes);
+    return { format, chunks, counts: { read, written: undefined } };
+  } catch (error) {
+    if (path !== undefined) {
+      await parts.replies.remove(path);
+    }
+    throw watch.reason() ?? error;
   }
-  const read = await runWhole(lent.session, sql, query.format, ended);
-  const chunks = await beginReply(convertRevision(query, yieldOnce(read.bytes())), () => Promise.resolve());
-  return { format: query.format, chunks, counts: { read, written: undefined } };
+}
+
+/** Returns the time limit of a read of another program, seconds; 0 asks for the longest. */
+function readLimitS({ settings }: EngineRequest): number {
+  const asked = Number(settings.get('max_execution_time') ?? limits.STATEMENT_LIMIT_S);
+  return asked > 0 ? Math.min(asked, limits.MAX_STATEMENT_LIMIT_S) : limits.MAX_STATEMENT_LIMIT_S;
 }
 
 async function runQuery(
@@ -208,50 +278,18 @@ async function runQuery(
   request: EngineRequest,
   signal: AbortSignal,
 ): Promise<StatementReply> {
-  const { statement, waitEndOfQuery, nativeRevision } = request;
+  const { statement, nativeRevision, isOwn, isLargeReply } = request;
   const isRead = statement.kind === 'read';
-  const isSelect = isRead && /^[\s(]*(?:select|with)\b/iu.test(statement.sql);
-  if (isSelect && request.isLargeReply) {
-    return runToFile(parts, request, signal);
-  }
-  // A session that is broken off in the middle of a stream is lost; a named one has to last.
-  const isNamed = request.session !== undefined && parts.named.holds(request.session.id);
   const query = {
     sql: statement.sql,
     format: statement.format ?? request.defaultFormat,
     isRead,
-    mayStream: isSelect && !waitEndOfQuery && !isNamed,
+    outfileAt: isOwn && !isLargeReply ? undefined : statement.outfileAt,
     nativeRevision,
+    limitS: isRead && !isOwn ? readLimitS(request) : undefined,
   };
-  return runLent(await lease(parts, parts.queries, request, signal), query, parts.control, signal);
-}
-
-/** Runs a statement whose reply the engine writes to a file: its size does not matter, and the event loop stays free. */
-async function runToFile(
-  parts: RunnerParts,
-  request: EngineRequest,
-  signal: AbortSignal,
-): Promise<StatementReply> {
-  const { sql, format = request.defaultFormat, formatAt } = request.statement;
-  const path = parts.replies.reserve();
-  const output = sql.slice(formatAt);
-  const whole = `${sql.slice(0, formatAt)} INTO OUTFILE ${sqlString(path)} ${output === '' ? `FORMAT ${format}` : output}`;
-  async function* readReply(): AsyncGenerator<Uint8Array> {
-    try {
-      yield* createReadStream(path);
-    } finally {
-      await parts.replies.remove(path);
-    }
-  }
-  try {
-    const lent = await lease(parts, parts.queries, request, signal);
-    const query = { sql: whole, format: 'Null', isRead: true, mayStream: false, nativeRevision: 0 };
-    const { counts } = await runLent(lent, query, parts.control, signal);
-    return { format, chunks: await beginReply(readReply(), () => Promise.resolve()), counts };
-  } catch (error) {
-    await parts.replies.remove(path);
-    throw error;
-  }
+  const lent = await lease(parts, isOwn ? parts.queries : parts.clients, request, signal);
+  return runLent(lent, query, parts, signal);
 }
 
 /** Runs one request's statement. `signal` fires when the client has closed the connection. */

@@ -1,3 +1,4 @@
+import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 import type { Database } from '../database.ts';
 import { agentLogSql, COUNTS, END, logSignalNames, spanSignalNames, START, STATUS } from './foreign-rows.ts';
 import type { ForeignSchema, ForeignTable } from './foreign-schema.ts';
@@ -30,7 +31,7 @@ export const LONGEST_SPAN_MS = DAY_MS;
  * received spans. Skips spans that are already there, so that searches can be repeated and may overlap.
  */
 export async function discoverRows(
-  database: Pick<Database, 'insertSelected'>,
+  database: Pick<Database, 'insertSelected' | 'signals'>,
   schema: ForeignSchema,
   search: Search,
 ): Promise<void> {
@@ -45,7 +46,7 @@ export async function discoverRows(
   };
   await database.insertSelected(spanStatement(schema.traces, search), params);
   if (schema.logs !== null) {
-    await database.insertSelected(logStatement(schema.logs, search), params);
+    await database.insertSelected(logStatement(schema.logs, search, database.signals), params);
   }
 }
 
@@ -85,14 +86,14 @@ function spanStatement(table: ForeignTable, search: Search): string {
 /** A record has no id: its time and span identify it. */
 const LOG_ID = `concat('log:', toString(${START}), ':', origin.SpanId)`;
 
-function logStatement(table: ForeignTable, search: Search): string {
+function logStatement(table: ForeignTable, search: Search, signals: AgentSignals): string {
   return `${INSERT}
     SELECT ${arrivedAt(search, 'max(start)')}, '', id, groupUniqArray(record), [], min(start), max(start), groupUniqArrayArray(names), 0, 0
     FROM (SELECT origin.TraceId AS id, ${LOG_ID} AS record, ${START} AS start,
         ${logSignalNames(table)} AS names FROM ${table.name} AS origin
       WHERE origin.Timestamp >= fromUnixTimestamp64Nano({fromNs:Int64})
         AND origin.Timestamp < fromUnixTimestamp64Nano({toNs:Int64}) AND ${COUNTS}
-        AND (${agentLogSql(table)}) AND ${isNew(LOG_ID)})
+        AND (${agentLogSql(table, signals)}) AND ${isNew(LOG_ID)})
     GROUP BY id`;
 }
 

@@ -27,7 +27,7 @@ export async function readForeignActivity(
          min(${START}) AS firstStart,
          max(${END}) AS lastEnd,
          max(origin.ParentSpanId = '') AS rootSeen,
-         max(${agentSpanSql(schema.traces)}) AS agentSeen,
+         max(${agentSpanSql(schema.traces, database.signals)}) AS agentSeen,
          max(${STATUS} = 'Error') AS errorSeen
        FROM ${schema.traces.name} AS origin
        WHERE ${WANTED_TRACES} AND ${COUNTS}

@@ -1,3 +1,4 @@
+import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 import { OWN_SCOPE, SPAN_KINDS, STATUS_CODES } from '../../domain/trace/span.ts';
 import { agentSignalSql, signalNamesSql, type SignalColumns } from '../spans/agent-signal-sql.ts';
 import { attributeColumn, attributeLists, JSON_TEXT_SETTINGS } from './attribute-columns.ts';
@@ -43,13 +44,13 @@ const WANTED_LOGS = `origin.TraceId IN {traceIds:Array(String)}
   AND origin.Timestamp <= fromUnixTimestamp64Nano({logsTo:Int64})`;
 
 /** Returns an SQL condition that is true for a span of an agent or a model. */
-export function agentSpanSql(table: ForeignTable): string {
-  return agentSignalSql(spanColumns(table));
+export function agentSpanSql(table: ForeignTable, signals: AgentSignals): string {
+  return agentSignalSql(spanColumns(table), signals);
 }
 
 /** Returns an SQL condition that is true for a log record of an agent. Other log records are not read. */
-export function agentLogSql(table: ForeignTable): string {
-  return agentSignalSql(logColumns(table));
+export function agentLogSql(table: ForeignTable, signals: AgentSignals): string {
+  return agentSignalSql(logColumns(table), signals);
 }
 
 /** Returns SQL for the signal names of a span that arrivals store. */
@@ -115,7 +116,7 @@ const FIRST_BLOCK = "toUInt64OrZero(splitByChar('_', origin._part)[-3])";
 /**
  * Returns a subquery in brackets for the log records of agents. `Block` and `RowInPart` order the records with equal times.
  */
-export function logRows(table: ForeignTable): string {
+export function logRows(table: ForeignTable, signals: AgentSignals): string {
   const column = (name: string) => attributeColumn(name, table.attributes, table.columns);
   return `(SELECT
     '' AS Tenant,
@@ -125,7 +126,7 @@ export function logRows(table: ForeignTable): string {
     ${eventName(table)} AS EventName,
     ${table.ordered ? `${FIRST_BLOCK} AS Block, origin._part_offset AS RowInPart` : '0 AS Block, 0 AS RowInPart'}
   FROM ${table.name} AS origin
-  WHERE ${WANTED_LOGS} AND (${agentLogSql(table)}) ${formatSettings(table)})`;
+  WHERE ${WANTED_LOGS} AND (${agentLogSql(table, signals)}) ${formatSettings(table)})`;
 }
 
 /** Returns the SETTINGS clause for a query that selects rows of this table. */

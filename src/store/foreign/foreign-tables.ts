@@ -25,7 +25,7 @@ export function foreignTables(
   };
   return {
     spans: spanRows(schema.traces),
-    logs: schema.logs === null ? null : logRows(schema.logs),
+    logs: schema.logs === null ? null : logRows(schema.logs, database.signals),
     logOrder: 'Block, RowInPart',
     within: '1',
     hasFeedbackEvents: false,

@@ -12,6 +12,7 @@ import { toDateTime } from '../values.ts';
 import { hourOf } from '../aggregates/aggregate-columns.ts';
 import { collectBuried } from './collect-buried.ts';
 import { addItems, listTraceTables } from './collect-items.ts';
+import { HOLDS_ID, idParams, MENTIONS_OF_ID, NAMES_ID, TEXTS } from './find-id.ts';
 import { hashParams, hashSql } from './hash-sql.ts';
 import { beginMutation, waitForMutations } from './mutations.ts';
 import { itemsOf, readPurgeTables } from './purge-tables.ts';
@@ -31,6 +32,7 @@ export function createPurgeStore(database: Database): PurgeStore {
     collectByHash: (jobId, subject, key) => collectByHash(database, jobId, { ...subject, key }),
     collectBuried: (jobId, key, sinceMs) => collectBuried(database, { jobId, key, sinceMs }),
     complete: (jobId, beforeMs) => complete(database, jobId, beforeMs),
+    countMentions: (jobId, subject) => countMentions(database, jobId, subject),
     readExtent: (jobId) => readExtent(database, jobId),
     bury: (jobId, key) =>
       database.insertSelected(
@@ -94,18 +96,9 @@ async function dropItems(database: Database, jobId: string, condition: string): 
   await waitForMutations(database, ['purge_items']);
 }
 
-const SPAN_TEXTS = `arrayConcat(mapValues(SpanAttributes), mapValues(ResourceAttributes),
-  arrayFlatten(arrayMap(event -> mapValues(event), \`Events.Attributes\`)))`;
-const LOG_TEXTS =
-  'arrayConcat([Body], mapValues(LogAttributes), mapValues(ResourceAttributes), mapValues(ScopeAttributes))';
-
-/** The id is a whole text, or stands in quotes inside of one. */
-const NAMES_ID = `arrayExists(text -> text = {id:String} OR position(text, concat('"', {id:String}, '"')) > 0
-  OR position(text, concat('\\'', {id:String}, '\\'')) > 0 OR position(text, concat('"', {id:String}, '\\\\')) > 0, texts)`;
-
 async function collect(database: Database, jobId: string, subject: PurgeSubject): Promise<void> {
   const { kind, id, tenant } = subject;
-  const params = { jobId, id, ...(tenant === undefined ? {} : { tenant }) };
+  const params = { jobId, ...idParams(id), ...(tenant === undefined ? {} : { tenant }) };
   const ofTenant = tenant === undefined ? '1' : 'Tenant = {tenant:String}';
   if (kind === 'trace' || kind === 'tenant') {
     const named =
@@ -118,28 +111,14 @@ async function collect(database: Database, jobId: string, subject: PurgeSubject)
     }
     return;
   }
-  for (const [table, texts] of [
-    ['otel_traces', SPAN_TEXTS],
-    ['otel_logs', LOG_TEXTS],
-  ] as const) {
-    const days = await database.rows<{ day: string }>(
-      `SELECT DISTINCT toString(toDate(ArrivedAt)) AS day FROM ${table} ORDER BY day`,
-    );
-    // Day by day, so that no statement reads for too long.
-    for (const { day } of days) {
-      await addItems(
-        database,
-        'trace',
-        `SELECT Tenant, TraceId AS Id FROM (SELECT Tenant, TraceId, ${texts} AS texts FROM ${table}
-           WHERE toDate(ArrivedAt) = {day:Date} AND ${ofTenant} AND TraceId != '')
-         WHERE ${NAMES_ID}`,
-        { ...params, day },
-      );
-    }
+  for await (const { rows, day } of listRowsByDay(database, ofTenant)) {
+    const named = `SELECT Tenant, TraceId AS Id FROM (${rows} AND TraceId != '') WHERE ${NAMES_ID}`;
+    await addItems(database, 'trace', named, { ...params, day });
   }
-  const column = kind === 'user' ? 'UserId' : 'SessionId';
+  // An agent or a service may have the name of a person.
+  const columns = kind === 'user' ? 'UserId, Agent, ServiceName' : 'SessionId';
   for (const table of ['runs', 'scores']) {
-    const rows = `FROM ${table} WHERE ${column} = {id:String} AND ${ofTenant}`;
+    const rows = `FROM ${table} WHERE {id:String} IN (${columns}) AND ${ofTenant}`;
     await addItems(database, 'trace', `SELECT Tenant, TraceId AS Id ${rows} AND TraceId != ''`, params);
     await addItems(
       database,
@@ -151,9 +130,51 @@ async function collect(database: Database, jobId: string, subject: PurgeSubject)
   await addItems(
     database,
     'letter',
-    `SELECT Tenant, Id FROM dead_letters WHERE position(base64Decode(Body), {id:String}) > 0 AND ${ofTenant}`,
+    `SELECT Tenant, Id FROM (SELECT Tenant, Id, base64Decode(Body) AS text FROM dead_letters WHERE ${ofTenant}) WHERE ${HOLDS_ID}`,
     params,
   );
+}
+
+/** Lists a selection of the texts of each table and day, so that no statement reads for too long. */
+async function* listRowsByDay(
+  database: Database,
+  condition: string,
+): AsyncGenerator<{ readonly rows: string; readonly day: string }> {
+  for (const [table, texts] of Object.entries(TEXTS)) {
+    const days = await database.rows<{ day: string }>(
+      `SELECT DISTINCT toString(toDate(ArrivedAt)) AS day FROM ${table} ORDER BY day`,
+    );
+    for (const { day } of days) {
+      const rows = `SELECT Tenant, TraceId, ${texts} AS texts FROM ${table} WHERE toDate(ArrivedAt) = {day:Date} AND ${condition}`;
+      yield { rows, day };
+    }
+  }
+}
+
+/** Counts the texts of what stays that name the id as a word: of spans, of log records and of reasons of scores. */
+async function countMentions(
+  database: Database,
+  jobId: string,
+  { kind, id, tenant }: PurgeSubject,
+): Promise<number> {
+  if (kind !== 'user' && kind !== 'session') {
+    return 0;
+  }
+  const params = { ...idParams(id), ...(tenant === undefined ? {} : { tenant }) };
+  const stays = `${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
+    AND (Tenant, TraceId) NOT IN (SELECT Tenant, Id ${itemsOf(jobId, 'trace')})`;
+  const count = async (rows: string, more: QueryParams): Promise<number> => {
+    const sql = `SELECT toString(sum(${MENTIONS_OF_ID})) AS n FROM (${rows})`;
+    const [row] = await database.rows<{ n: string }>(sql, { ...params, ...more });
+    return Number(row?.n ?? 0);
+  };
+  const reasons = `SELECT [Reason] AS texts FROM scores FINAL WHERE ${stays}
+    AND toString(ScoreId) NOT IN (SELECT Id ${itemsOf(jobId, 'score')})`;
+  let mentions = await count(reasons, {});
+  for await (const { rows, day } of listRowsByDay(database, stays)) {
+    mentions += await count(rows, { day });
+  }
+  return mentions;
 }
 
 /** Texts of each table that may be the id of a user or a session, and the condition on its times. */
@@ -163,8 +184,8 @@ function listHashedTexts(kind: HashedSubject['kind']): readonly (readonly [strin
     "WrittenAt >= {since:DateTime64(3, 'UTC')} AND EvidenceUntil <= {until:DateTime64(3, 'UTC')}";
   const column = kind === 'session' ? 'SessionId' : 'UserId';
   return [
-    ['otel_traces', SPAN_TEXTS, arrived],
-    ['otel_logs', LOG_TEXTS, arrived],
+    ['otel_traces', TEXTS.otel_traces, arrived],
+    ['otel_logs', TEXTS.otel_logs, arrived],
     ['runs', `[${column}]`, evidence],
     ['scores', `[${column}]`, evidence],
   ];

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { DutyMember, DutyStore } from '../contracts/duties.ts';
 import type { Database } from '../database.ts';
+import { hasEnded, markProcess } from '../embedded/ownership/process-start.ts';
 import { toDateTime } from '../values.ts';
 
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
@@ -11,7 +13,9 @@ const DISMISSAL = `INSERT INTO duty_members (Duty, Member, JoinedAt, Leaving, Be
 
 /** Creates the store of the processes that share duties. */
 export function createDutyStore(database: Database): DutyStore {
+  const mark = markProcess();
   return {
+    nameMember: () => `${randomUUID()} ${mark}`,
     beat: (beats) =>
       database.insertRows(
         'duty_members',
@@ -43,7 +47,8 @@ async function readMembers(
      ORDER BY joinedAtMs, member`,
     { duties, ttlMs, skewMs: CLOCK_SKEW_MS },
   );
-  return rows.map(({ duty, member, joinedAtMs, beatAtMs, nowMs }) => ({
+  const living = rows.filter(({ member }) => !hasEnded(member.slice(member.indexOf(' ') + 1)));
+  return living.map(({ duty, member, joinedAtMs, beatAtMs, nowMs }) => ({
     duty,
     member,
     joinedAtMs: Number(joinedAtMs),

@@ -53,9 +53,11 @@ async function readScores(database: Database, keys: readonly TraceKey[]): Promis
 }
 
 /** Reads the scorer names in score rows, also those of earlier configurations. */
-export async function readScorerNames(database: Database): Promise<string[]> {
+export async function readScorerNames(database: Database, tenant: string | undefined): Promise<string[]> {
   const rows = await database.rows<{ scorer: string }>(
-    'SELECT DISTINCT Scorer AS scorer FROM scores ORDER BY scorer',
+    `SELECT DISTINCT Scorer AS scorer FROM scores
+     ${tenant === undefined ? '' : 'WHERE Tenant = {tenant:String}'} ORDER BY scorer`,
+    tenant === undefined ? {} : { tenant },
   );
   return rows.map(({ scorer }) => scorer);
 }

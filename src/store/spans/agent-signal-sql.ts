@@ -1,5 +1,5 @@
 import { AGENT_SIGNALS } from '../../conventions/agent-signals.ts';
-import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
+import { type AgentSignals, NO_WORD } from '../../domain/trace/agent-signals.ts';
 
 /** SQL expressions over the columns of a span or a log record. */
 export interface SignalColumns {
@@ -14,11 +14,12 @@ export interface SignalColumns {
  * `looksLikeAgent` of one row as a ClickHouse expression (UInt8), over several lines. Names are joined by line breaks and all
  * prefixes searched at once, which costs a fifth of a test of every name; a name with a line break may be taken for two.
  */
-export function agentSignalSql(columns: SignalColumns, signals: AgentSignals = AGENT_SIGNALS): string {
+export function agentSignalSql(columns: SignalColumns, signals: AgentSignals): string {
   return [
     `match(${columns.scopeName}, '${scopePattern(signals)}')`,
     searchAny(columns.attributeKeys, signals.keyPrefixes),
     searchAny(columns.eventNames, signals.eventPrefixes),
+    ...(signals.words.length === 0 ? [] : [searchWords(columns, signals.words)]),
   ].join('\n    OR ');
 }
 
@@ -26,6 +27,14 @@ function searchAny(names: string, prefixes: readonly string[]): string {
   const needles = prefixes.map((prefix) => `'\\n${prefix}'`).join(', ');
   return `multiSearchAny(concat('\\n', arrayStringConcat(${names}, '\\n')), [${needles}])`;
 }
+
+function searchWords({ attributeKeys, eventNames }: SignalColumns, words: readonly string[]): string {
+  const needles = words.map((word) => `'${word}'`).join(', ');
+  return `multiSearchAny(replaceAll(lower(arrayStringConcat(arrayConcat(${attributeKeys}, ${eventNames}), '\\n')), '${NO_WORD}', ''), [${needles}])`;
+}
+
+/** Name that arrivals store for a row with a word of an agent. */
+const WORD_SEEN = 'word:agent';
 
 /** An RE2 pattern as a string literal's text: a dot is matched as `[.]`, which needs no escape. */
 function scopePattern({ scopes, scopePrefixes }: AgentSignals): string {
@@ -39,13 +48,14 @@ const SCOPE_BYTES = 200;
 
 /**
  * Names of a row that signals are looked for in, as an array: its scope, and the head of each attribute key and event name,
- * up to its first dot. Arrivals store them, so that a convention that comes later is found in traces that came before.
+ * up to its first dot, and whether a word of an agent is in any of them. Arrivals store them, so that a convention that comes later is found in traces that came before.
  */
 export function signalNamesSql(columns: SignalColumns): string {
   return `arrayDistinct(arrayConcat(
         [concat('scope:', substring(${columns.scopeName}, 1, ${SCOPE_BYTES}))],
         arrayMap(name -> concat('key:', ${headSql('name')}), ${columns.attributeKeys}),
-        arrayMap(name -> concat('event:', ${headSql('name')}), ${columns.eventNames})))`;
+        arrayMap(name -> concat('event:', ${headSql('name')}), ${columns.eventNames}),
+        if(${searchWords(columns, AGENT_SIGNALS.words)}, ['${WORD_SEEN}'], [])))`;
 }
 
 function headSql(name: string): string {
@@ -61,12 +71,13 @@ function hasSignalSql(names: string, signals: AgentSignals): string {
   return `multiSearchAny(concat('\\n', arrayStringConcat(${names}, '\\n'), '\\n'), [${needles.join(', ')}])`;
 }
 
-function signalNeedles({ scopes, scopePrefixes, keyPrefixes, eventPrefixes }: AgentSignals): string[] {
+function signalNeedles({ scopes, scopePrefixes, keyPrefixes, eventPrefixes, words }: AgentSignals): string[] {
   return [
     ...scopes.map((scope) => `\\nscope:${scope}\\n`),
     ...scopePrefixes.map((prefix) => `\\nscope:${prefix}`),
     ...keyPrefixes.map((prefix) => headNeedle('key', prefix)),
     ...eventPrefixes.map((prefix) => headNeedle('event', prefix)),
+    ...(words.length === 0 ? [] : [`\\n${WORD_SEEN}\\n`]),
   ];
 }
 

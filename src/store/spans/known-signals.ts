@@ -3,7 +3,7 @@ import { signalsFromTheStart, type KnownSignals } from './agent-signal-sql.ts';
 import type { Database } from '../database.ts';
 import { toDateTime } from '../values.ts';
 
-const KINDS = ['scopes', 'scopePrefixes', 'keyPrefixes', 'eventPrefixes'] as const;
+const KINDS = ['scopes', 'scopePrefixes', 'keyPrefixes', 'eventPrefixes', 'words'] as const;
 
 /** Names of signals as the table stores them: `keyPrefixes gen_ai.`. */
 function nameSignals(signals: AgentSignals): string[] {
@@ -36,6 +36,7 @@ export async function readKnownSignals(
       scopePrefixes: of('scopePrefixes', atMs),
       keyPrefixes: of('keyPrefixes', atMs),
       eventPrefixes: of('eventPrefixes', atMs),
+      words: of('words', atMs),
     },
   }));
 }

@@ -36,8 +36,9 @@ export function limitsFor(limits: ReadLimits, { atMostSpans }: { atMostSpans?: n
 }
 
 /** Selects the root, then agent and model spans, then the earliest ones; at most `most`. Reads keys, never content. */
-function chosenSpanIds({ spans, attributeKeys }: SpanTables): string {
-  const isAgent = agentSignalSql({ scopeName: 'ScopeName', attributeKeys, eventNames: '`Events.Name`' });
+function chosenSpanIds({ spans, attributeKeys }: SpanTables, { signals }: Database): string {
+  const columns = { scopeName: 'ScopeName', attributeKeys, eventNames: '`Events.Name`' };
+  const isAgent = agentSignalSql(columns, signals);
   return `
     SELECT SpanId FROM ${spans}
     WHERE ${IN_KEYS} AND ScopeName != {own:String}
@@ -89,7 +90,8 @@ export async function readTraces(
       await readLargeTrace(reading, trace, params);
     }
   }
-  return new Map([...reading.traces].map(([key, trace]) => [key, toTraceData(trace)]));
+  const { conventions } = database;
+  return new Map([...reading.traces].map(([key, trace]) => [key, toTraceData(trace, conventions)]));
 }
 
 async function readSpans(reading: Reading, params: QueryParams): Promise<void> {
@@ -117,7 +119,7 @@ async function readLargeTrace(reading: Reading, trace: Gathered, all: QueryParam
   trace.size = 0;
   const rows = reading.database.stream(
     `SELECT ${SPAN_SELECTION} FROM ${tables.spans}
-     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String} AND SpanId IN (${chosenSpanIds(tables)})
+     WHERE ${IN_KEYS} AND ${tables.within} AND ScopeName != {own:String} AND SpanId IN (${chosenSpanIds(tables, reading.database)})
      ORDER BY SpanId, toUnixTimestamp64Nano(Timestamp) + if(Duration < 9223372036854775808, Duration, 0) DESC
      LIMIT 1 BY SpanId`,
     params,
@@ -204,13 +206,17 @@ function charge(reading: Reading, size: number): void {
   }
 }
 
-function toTraceData({ key, spans, logs, size, logsSize, omitted }: Gathered): TraceData {
+function toTraceData(
+  { key, spans, logs, size, logsSize, omitted }: Gathered,
+  conventions: Database['conventions'],
+): TraceData {
   return {
     traceId: key.traceId,
     spans: [...spans.values()].sort(byStart),
     logs: [...logs.values()],
     size: size + logsSize,
     ...(omitted === 0 ? {} : { omittedSpans: omitted }),
+    ...(conventions.length === 0 ? {} : { conventions }),
   };
 }
 

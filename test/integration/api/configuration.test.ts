@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startReadApi, type ReadApi } from '../../support/api/read-api.ts';
-import { buildDecision, newTraceId } from '../../support/store/store-rows.ts';
+import { buildDecision, buildScore, newTraceId } from '../../support/store/store-rows.ts';
 
 let api: ReadApi;
 
@@ -151,17 +151,27 @@ describe('what is configured', () => {
       { scope: 'rule', rule: 'production', period: 'day', capUsd: 5, spentUsd: 0, leftUsd: 5 },
     ]);
   });
+});
 
-  test('counts the cache hits of a judge for the tenant of the token', async () => {
+describe('what a tenant is shown', () => {
+  let asked: ReadApi;
+
+  beforeAll(async () => {
     const hits = new Map([
       [undefined, 5],
       ['a', 2],
     ]);
-    const asked = await startReadApi({
+    asked = await startReadApi({
       config: {
         judges: { default: 'openai/gpt-5-mini' },
-        scorers: { strict: { use: 'hallucination' } },
-        rules: [],
+        scorers: { strict: { use: 'hallucination' }, tone: { use: 'keyword-coverage' } },
+        rules: [
+          {
+            name: 'gold',
+            scorers: ['tone'],
+            where: { attributes: { 'customer.name': 'BRAVO' }, not: { attributes: { tier: 'BRAVO-2' } } },
+          },
+        ],
       },
       tokens: [
         { name: 'all', token: 'all', tenant: '', scopes: ['read'] },
@@ -171,12 +181,33 @@ describe('what is configured', () => {
         judgeState: (_judge, tenant) => ({ breaker: 'closed', cacheHits: hits.get(tenant) ?? 0 }),
       },
     });
-    try {
-      const [ofAll, ofOne] = await Promise.all([asked.ask('judges', 'all'), asked.ask('judges', 'of-a')]);
-      expect(ofAll.body.items).toMatchObject([{ judge: 'openai/gpt-5-mini', cacheHits: 5 }]);
-      expect(ofOne.body.items).toMatchObject([{ judge: 'openai/gpt-5-mini', cacheHits: 2 }]);
-    } finally {
-      await asked.stop();
-    }
+  });
+  afterAll(() => asked.stop());
+
+  test('has its own cache hits of a judge', async () => {
+    const [ofAll, ofOne] = await Promise.all([asked.ask('judges', 'all'), asked.ask('judges', 'of-a')]);
+    expect(ofAll.body.items).toMatchObject([{ judge: 'openai/gpt-5-mini', cacheHits: 5 }]);
+    expect(ofOne.body.items).toMatchObject([{ judge: 'openai/gpt-5-mini', cacheHits: 2 }]);
+  });
+
+  test('names nothing of others: no score rows, and no values in the conditions of rules', async () => {
+    const { scores, decisions } = asked.store;
+    const traceId = newTraceId();
+    const reason = 'where: customer.name is none, the rule wants BRAVO';
+    await scores.write([
+      buildScore({ tenant: 'a', scorer: 'tone', traceId }),
+      buildScore({ tenant: 'b', scorer: 'tone-BRAVO' }),
+    ]);
+    await decisions.write([
+      buildDecision({ tenant: 'a', traceId, rule: 'gold', status: 'filtered', reason }),
+    ]);
+    const ask = async (token: string) => {
+      const paths = ['scorers', 'rules', `traces/${traceId}`];
+      return JSON.stringify(await Promise.all(paths.map((path) => asked.ask(path, token))));
+    };
+    const [ofAll, ofOne] = [await ask('all'), await ask('of-a')];
+    expect(ofAll.match(/BRAVO/g)).toHaveLength(4);
+    expect(ofOne).not.toContain('BRAVO');
+    expect(ofOne).toContain('where: customer.name is none');
   });
 });

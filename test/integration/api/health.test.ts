@@ -1,10 +1,14 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createReadiness } from '../../../src/api/health.ts';
+import type { StorePorts } from '../../../src/api/ports.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
+import { NotFoundError } from '../../../src/domain/errors.ts';
 import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
+import { fakePorts } from '../../support/api/fake-ports.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 
 const started: ApiServer[] = [];
@@ -138,4 +142,108 @@ it('answers bytes that are no request with a problem document', async () => {
   expect(head).toContain('HTTP/1.1 400 Bad Request');
   expect(head).toContain('content-type: application/problem+json');
   expect(JSON.parse(body)).toMatchObject({ status: 400, title: 'Bad request' });
+});
+
+describe('the connections of an API', () => {
+  const READ = { name: 'reader', token: 'a-token-of-sixteen', scopes: ['read'], tenant: '' } as const;
+  const headers = { authorization: `Bearer ${READ.token}` };
+  const startWith = async (ports: Partial<StorePorts>) => {
+    const under = { way: 0 };
+    const status = () => {
+      under.way += 1;
+      return new Promise<object>(() => undefined);
+    };
+    const findPorts = () => ({ status, store: fakePorts(ports) });
+    const api = await startTestApi({ tokens: [READ], findPorts });
+    started.push(api);
+    return { under, port: api.address.port, url: `http://127.0.0.1:${api.address.port}` };
+  };
+  /** Opens connections that have sent the bytes, and ignores how they end. */
+  const open = async (port: number, count: number, bytes: string) => {
+    const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1'));
+    await Promise.all(
+      sockets.map((socket) =>
+        once(
+          socket.on('error', () => undefined),
+          'connect',
+        ),
+      ),
+    );
+    sockets.forEach((socket) => socket.resume().write(bytes));
+    return () => sockets.forEach((socket) => socket.destroy());
+  };
+
+  it.each([
+    ['', 'silent'],
+    ['GET /api/v1/status HTTP/1.1\r\nHost: x', 'with half a head'],
+    ['POST /api/v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{', 'with half a body'],
+  ])('leave room for requests when 600 are open, %j (%s)', async (bytes) => {
+    const { port, url } = await startWith({});
+    const end = await open(port, 600, bytes);
+
+    const replies = await Promise.all(Array.from({ length: 8 }, () => fetch(`${url}/healthz`)));
+
+    expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
+    end();
+  });
+
+  it('leave room for probes, and for nothing else, when all have a request under way', async () => {
+    const { port, url, under } = await startWith({});
+    const head = `GET /api/v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${headers.authorization}\r\n\r\n`;
+    const end = await open(port, 256, head);
+    await expect.poll(() => under.way).toBe(256);
+
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/api/v1/status`, { headers })).status).toBe(503);
+    end();
+  });
+
+  it('carry at most 8 streams of events of a token', async () => {
+    const ends: AbortSignal[] = [];
+    const follow = async (_id: string, _onChange: unknown, signal: AbortSignal) => {
+      ends.push(signal);
+      await once(signal, 'abort');
+    };
+    const backfills = { follow, find: async () => ({}) } as unknown as StorePorts['backfills'];
+    const { url } = await startWith({ backfills });
+    const gone = new AbortController();
+    const ask = () => fetch(`${url}/api/v1/backfills/1/events`, { headers, signal: gone.signal });
+
+    const replies = await Promise.all(Array.from({ length: 200 }, ask));
+
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(8);
+    expect(replies.filter(({ status }) => status === 429)).toHaveLength(192);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    gone.abort();
+    await expect.poll(() => ends.filter(({ aborted }) => aborted).length).toBe(8);
+    const again = new AbortController();
+    const reply = await fetch(`${url}/api/v1/backfills/1/events`, { headers, signal: again.signal });
+    expect(reply.status).toBe(200);
+    again.abort();
+    await expect.poll(() => ends.filter(({ aborted }) => aborted).length).toBe(9);
+  });
+
+  it('read two whole traces at a time, and refuse what would wait too long', async () => {
+    const gate = Promise.withResolvers<void>();
+    const most = { now: 0, ever: 0 };
+    const read = async () => {
+      most.now += 1;
+      most.ever = Math.max(most.ever, most.now);
+      await gate.promise;
+      most.now -= 1;
+      throw new NotFoundError('there is no such trace');
+    };
+    const { url } = await startWith({ traces: { read } as unknown as StorePorts['traces'] });
+    const path = `${url}/api/v1/traces/${'a'.repeat(32)}`;
+
+    const statuses: number[] = [];
+    const ask = async () => statuses.push((await fetch(path, { headers })).status);
+    const asked = Promise.all(Array.from({ length: 40 }, ask));
+
+    await expect.poll(() => statuses).toEqual([503, 503, 503, 503, 503, 503]);
+    gate.resolve();
+    await asked;
+    expect(most.ever).toBe(2);
+    expect(statuses.slice(6)).toEqual(Array.from({ length: 34 }, () => 404));
+  });
 });

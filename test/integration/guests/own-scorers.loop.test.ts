@@ -53,6 +53,17 @@ describe('a run that ends badly', () => {
       'memory (scorers.bad.limits.memory)',
     ],
     ['exits', 'process.exit(0);', {}, 'scorer_failed', 'ended its process with code 0'],
+    ...[
+      'null',
+      "{ type: 'ended', run: 1, result: Buffer.from('garbage') }",
+      "{ cmd: 'NODE_HANDLE_ACK' }, () => process.send(7)",
+    ].map((message): [string, string, object, string, string] => [
+      `sends ${message}`,
+      `process.send(${message}); await new Promise(() => undefined);`,
+      {},
+      'scorer_failed',
+      'sent a message of its own',
+    ]),
     ['is killed', "process.kill(process.pid, 'SIGSEGV'); for (;;);", {}, 'scorer_failed', 'died of SIGSEGV'],
     [
       'crashes later',
@@ -185,6 +196,18 @@ describe('the process of a scorer', () => {
     const pid = Number(/line=(\d+)/.exec(String(first))?.[1]);
     expect(isRunning(pid)).toBe(true);
     host.kill('SIGKILL');
+    await until(() => !isRunning(pid));
+  });
+
+  it('takes the processes that it has started with it', async () => {
+    const { scorer } = await world.bind(
+      'parent',
+      "async () => { console.log((await import('node:child_process')).spawn('sleep', ['300']).pid); for (;;); }",
+      { timeoutMs: 1_000 },
+    );
+    await expect(scores(scorer)).rejects.toMatchObject({ code: 'timeout' });
+    const pid = Number(/line=(\d+)/.exec(world.logged.join('\n'))?.[1]);
+    expect(pid).toBeGreaterThan(0);
     await until(() => !isRunning(pid));
   });
 

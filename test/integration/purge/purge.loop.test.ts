@@ -198,7 +198,7 @@ testLong('a purged user is in no column of any table; other users keep all rows'
   expect([...new Set(before.map((hit) => hit.split(':')[0]))].join(' ')).toBe(
     'alert_events decision_arrivals decisions judge_calls otel_logs otel_traces outcome_arrivals run_starts runs score_arrivals score_starts scores trace_activity trace_arrivals trace_starts',
   );
-  expect(job).toMatchObject({ status: 'done', error: '', report: { traces: 2, sessions: 2 } });
+  expect(job).toMatchObject({ status: 'done', error: '', report: { traces: 2, sessions: 2, mentions: 0 } });
   expect(job.report['rows']).toMatchObject({ otel_traces: 2, otel_logs: 2, dead_letters: 2, exports: 2 });
   expect(await findTexts(it.options, texts)).toEqual([]);
   expect(await countRows('purge_items')).toBe(0);
@@ -221,16 +221,92 @@ testLong('a session of which turns are left is found by the search for undecided
   expect((await store.sessions.turns({ tenant: '', sessionId: 'shared-chat' }, 9)).count).toBe(1);
 });
 
-testLong('an id in JSON within an attribute is found, and a longer id of another user is not', async () => {
-  const nested = buildSpan({
-    attributes: new Map([['metadata', JSON.stringify({ about: '{"user_id":"ann"}' })]]),
-  });
-  const other = buildSpan({ attributes: new Map([['metadata', JSON.stringify({ user_id: 'annette' })]]) });
-  await store.sink.insert(spanBlock([nested, other]), 'nested');
-  await purge({ id: 'ann' });
+const nest = (value: unknown): string => JSON.stringify({ about: JSON.stringify(value) });
+/** Writes every character as its number, as JSON may. */
+const number = (id: string): string =>
+  id.replace(/[^]/g, (char) => String.raw`\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-  const left = await queryRows<{ TraceId: string }>(it.options, 'SELECT TraceId FROM otel_traces');
-  expect(left.map(({ TraceId }) => TraceId)).toEqual([other.traceId]);
+/** Texts that name an id as a value, texts that name it in plain text, and texts of others. */
+const SPELLINGS: readonly (readonly [id: string, values: string[], plain: string[], others: string[]])[] = [
+  [
+    'user-9417',
+    [
+      'user-9417',
+      nest({ userId: 'user-9417' }),
+      `{"user": "${number('user-9417')}"}`,
+      nest({ user: 'user-9417' }).replaceAll(String.raw`\"`, String.raw`\u0022`),
+      "{'user': 'user-9417'}",
+    ],
+    ['user-9417,gold', 'id:user-9417', 'https://x.io/u/user-9417?a=1', 'USER-9417', String.raw`a\nuser-9417`],
+    ['user-94170', '{"user":"user-94171"}', 'superuser-9417'],
+  ],
+  [
+    '94170001',
+    [
+      '94170001',
+      '{"user_id":94170001}',
+      '[1, 94170001]',
+      nest({ ids: [1, 94170001, 2] }),
+      JSON.stringify({ a: JSON.stringify({ id: 94170001 }, null, 2) }),
+      '{"user_id":"94170001"}',
+    ],
+    ['{"a":-94170001}', '{"a":94170001.5}', 'call 94170001'],
+    ['{"a":194170001}', '{"a":941700010}', '{"a":94170001e3}'],
+  ],
+  [
+    'müller-9417',
+    [
+      String.raw`{"user_id": "m\u00fcller-9417"}`,
+      String.raw`{"user_id": "m\u00FCller-9417"}`,
+      nest({ id: 'müller-9417' }),
+      JSON.stringify({ a: String.raw`{"id":"m\u00fcller-9417"}` }),
+    ],
+    ['MÜLLER-9417', '/u/m%C3%BCller-9417', String.raw`of m\u00fcller-9417!`],
+    [String.raw`"m\u00fdller-9417"`, 'muller-9417'],
+  ],
+  [
+    'org/9417\\"ä',
+    [String.raw`{"id":"org\/9417\\\"\u00e4"}`, nest({ id: 'org/9417\\"ä' }), JSON.stringify('org/9417\\"ä')],
+    [],
+    ['org-9417'],
+  ],
+  ['ann 😀', [String.raw`{"id":"ann \ud83d\ude00"}`, String.raw`"ann\u0020\uD83D\uDE00"`], [], ['"ann 😁"']],
+];
+
+test('an id is found as a value in every spelling of JSON; other ids are not, and plain text is counted', async () => {
+  const inPlaces = (text: string) => {
+    const attributes = new Map([['a', text]]);
+    return [
+      buildSpan({ attributes }),
+      buildSpan({ events: [{ name: 'e', timeUnixNano: 1n, attributes }] }),
+      buildSpan({ links: [{ traceId: newTraceId(), spanId: 'b'.repeat(16), traceState: '', attributes }] }),
+      buildSpan({ resourceAttributes: attributes }),
+      buildSpan({ statusCode: 'Error', statusMessage: text }),
+    ];
+  };
+  const expected = new Map<string, string>();
+  const spans = SPELLINGS.flatMap(([id, values, plain, others]) => [
+    ...values.flatMap(inPlaces).map((span) => (expected.set(span.traceId, id), span)),
+    ...[...plain, ...others].map((text) => buildSpan({ attributes: new Map([['a', text]]) })),
+  ]);
+  const logs = SPELLINGS.map(([id, [, value = '']]) => [id, buildLog({ body: value })] as const);
+  logs.forEach(([id, { traceId }]) => expected.set(traceId, id));
+  await store.sink.insert(spanBlock(spans), 'spellings');
+  await store.sink.insert(logBlock(logs.map(([, log]) => log)), 'spelt logs');
+  for (const [jobId, [id, , plain]] of SPELLINGS.entries()) {
+    const subject = { kind: 'user', id, tenant: undefined } as const;
+    await store.purges.collect(`job ${jobId}`, subject);
+    const found = await queryRows<{ Id: string }>(
+      it.options,
+      `SELECT Id FROM purge_items WHERE Kind = 'trace' AND JobId = 'job ${jobId}'`,
+    );
+    const named = [...expected].filter(([, owner]) => owner === id).map(([traceId]) => traceId);
+
+    expect([id, found.map(({ Id }) => Id).sort()]).toEqual([id, named.sort()]);
+    expect([id, await store.purges.countMentions(`job ${jobId}`, subject)]).toEqual([id, plain.length]);
+  }
+  await expect(prepare({ id: 'gold' })).rejects.toThrow('1 further text names the id in plain text');
+  await store.purges.collect('long', { kind: 'user', id: 'é"'.repeat(5_000), tenant: undefined });
 });
 
 test('late spans over HTTP and gRPC are a partial success and are not stored; their neighbours are', async () => {

@@ -67,6 +67,27 @@ test('the duties of all members are free at once after a dismissal', async () =>
   expect(await names()).toEqual([]);
 });
 
+test.runIf(process.platform === 'linux')(
+  'a duty of a process of this machine that was killed is free at once, and one of another machine is not',
+  async () => {
+    const { duties } = it.store;
+    const own = duties.nameMember();
+    // This process has another start: a killed one had its pid.
+    const killed = own.replace(/\d+$/, (start) => String(Number(start) - 1));
+    const elsewhere = killed.replace(/ \S+ /, ` ${'f'.repeat(16)} `);
+    await duties.beat(
+      [killed, elsewhere, own].map((member) => ({
+        duty: 'job 1',
+        member,
+        joinedAtMs: undefined,
+        isLeaving: false,
+      })),
+    );
+    const members = await duties.readMembers(['job 1'], 15_000);
+    expect(members.map(({ member }) => member).sort()).toEqual([elsewhere, own].sort());
+  },
+);
+
 test('the runs of the members that evaluate monitors reach from the first to the last beat, also after a dismissal', async () => {
   const { duties, monitors } = it.store;
   const joinedAtMs = (await monitors.nowMs()) - 3_600_000;

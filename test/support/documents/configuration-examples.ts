@@ -18,6 +18,17 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   ingest: `ingest:
   keep: agent-spans
   limits: { spanBytes: 8388608, attributes: 10000 }`,
+  conventions: `conventions:
+  - name: acme-agents
+    match: { scope: "acme.*", attribute: acme.kind, service: shop-* }       # a span that meets any of them
+    kind: { from: acme.kind, values: { llm: model, step: agent, fn: tool, search: retrieval } }
+    fields:
+      input: [acme.prompt, "acme.box $.turns"]      # the first that the span has
+      output: acme.reply
+      tool.name: acme.fn
+      tool.arguments: acme.args
+      tool.result: event:acme.done/result           # an attribute of an event; log:<name> is the body of a log record
+      documents: acme.hits $.items[*].text          # a path into JSON`,
   auth: `auth:
   tokens:
     - { name: team-a, token: "\${env:TEAM_A_TOKEN}", tenant: a, scopes: [ingest] }

@@ -23,8 +23,9 @@ rules:
 - **Precedence.** Later values replace earlier ones: defaults, the file, \`SPANSCORE_…\` variables, flags (\`--set store.database=x\`).
 - **Variables.** Each key has a variable, unless its path contains a list or a name: \`store.dataDir\` is \`SPANSCORE_STORE_DATA_DIR\`.
   \`SPANSCORE_JUDGE\` sets \`judges.default\`, and adds \`grounding\` to the default rule.
-- **References.** \`\${env:NAME}\` and \`\${env:NAME:-default}\` are replaced by the value of a variable, anywhere in the file. A variable
-  without a value and without a default is a fault.
+- **References.** \`\${env:NAME}\` and \`\${env:NAME:-default}\` are replaced by the value of a variable, anywhere in the file, and
+  \`\${file:/run/secrets/NAME}\` by the text of a file: a secret of Docker or Kubernetes, or a credential of systemd. A variable without a
+  value and without a default is a fault, and so is a file that is empty or cannot be read.
 - **Units.** A duration is a whole number and a unit: \`500ms\`, \`5s\`, \`15m\`, \`24h\`, \`30d\`. A size is a whole number of bytes. If the table
   says "size", it is a number and a unit: \`256MiB\`. Money is in USD.
 - **Faults.** Unknown keys are refused, never ignored. All faults are printed at once, with file, line and column; the exit code is 78.

@@ -16,7 +16,11 @@ export function exampleVariables(text: string): Record<string, string> {
   return Object.fromEntries(
     [...text.matchAll(/\$\{env:(\w+)/g)].map(([, name = '']) => [
       name,
-      name.endsWith('_HOOK') ? 'https://hooks.example.com/x' : EXAMPLE_SECRET,
+      name.endsWith('_HOOK')
+        ? 'https://hooks.example.com/x'
+        : name.endsWith('_TOKEN')
+          ? `${name}-${EXAMPLE_SECRET}`
+          : EXAMPLE_SECRET,
     ]),
   );
 }

@@ -40,6 +40,7 @@ export async function startExportProcess(
     return call();
   };
   const guarded: DutyBeats = {
+    nameMember: () => store.duties.nameMember(),
     beat: (beats) => pass(() => store.duties.beat(beats)),
     readMembers: (names, ttlMs) => pass(() => store.duties.readMembers(names, ttlMs)),
   };

@@ -29,6 +29,9 @@ export interface ExpectedShape {
   system?: string[];
   answer?: string;
   tools?: ExpectedCall[];
+  /** Calls of the run or of a sub-run; `tools` are the other calls. */
+  anywhere?: ExpectedCall[];
+  status?: string;
   models?: string[];
   /** Input and output tokens; null when the spans have no counts. */
   usage?: [input: number, output: number] | null;
@@ -74,6 +77,7 @@ export function readShape(readings: readonly TraceReading[], expected: ExpectedS
     throw new Error(`${runs.length} runs instead of 1: ${JSON.stringify(readings[0]?.notScorable)}`);
   }
   const calls = listCalls(run);
+  const anywhere = expected.anywhere ?? [];
   const all: Required<ExpectedShape> = {
     agent: run.agent ?? '',
     input: run.input.inputMessages.map(textOfMessage).join('\n'),
@@ -82,7 +86,16 @@ export function readShape(readings: readonly TraceReading[], expected: ExpectedS
       typeof content === 'string' ? content : content.map((part) => part.text).join(''),
     ),
     answer: lastWords(run),
-    tools: calls.map((call, index) => describeCall(call, expected.tools?.[index])),
+    tools: calls
+      .filter(({ toolInvocation: { toolName } }) => !anywhere.some(({ name }) => name === toolName))
+      .map((call, index) => describeCall(call, expected.tools?.[index])),
+    anywhere: anywhere.flatMap(
+      (one) =>
+        listAllCalls(run)
+          .filter(({ toolInvocation: { toolName } }) => toolName === one.name)
+          .map((call) => describeCall(call, one))[0] ?? [],
+    ),
+    status: run.status,
     models: run.models,
     usage:
       run.usage.inputTokens === null && run.usage.outputTokens === null
@@ -114,6 +127,10 @@ export function listSaid(readings: readonly TraceReading[]): string[] {
 
 function listCalls(run: AgentRun): ToolInvocationPart[] {
   return run.output.flatMap((message) => message.content.parts.filter(isInvocation));
+}
+
+function listAllCalls(run: AgentRun): ToolInvocationPart[] {
+  return [...listCalls(run), ...run.subRuns.flatMap(listAllCalls)];
 }
 
 function isInvocation(part: MessagePart): part is ToolInvocationPart {

@@ -58,7 +58,6 @@ it('counts written rows, and not refused ones', async () => {
     'spanscore_judge_calls_total{model="openai/gpt-5-mini",status="failed"}': 1,
     'spanscore_judge_tokens_total{model="openai/gpt-5-mini",type="input"}': 100,
     'spanscore_judge_tokens_total{model="openai/gpt-5-mini",type="output"}': 7,
-    'spanscore_judge_cost_total{model="openai/gpt-5-mini"}': 0.25,
     'spanscore_judge_duration_seconds_sum{model="openai/gpt-5-mini"}': 1,
   });
   expect(memory.judgeCallRows).toHaveLength(2);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missingKeys, uselessOptions } from '../../../src/config/checks/judge-checks.ts';
+import { missingKeys, openJudges, uselessOptions } from '../../../src/config/checks/judge-checks.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
@@ -56,6 +56,25 @@ describe('a judge that is asked without a key', () => {
 
   it('is no matter where no rule asks it', () => {
     expect(warnings({ default: 'openai/gpt-5-mini' }, {}, ['keyword-coverage'])).toEqual([]);
+  });
+});
+
+describe('a judge that is asked without TLS', () => {
+  it.each([
+    [
+      'http://api.example.com/v1',
+      [
+        'judges.providers.p.baseURL: its key and conversations travel to api.example.com in clear text: use https',
+      ],
+    ],
+    ['http://8.8.8.8:8000/v1', [expect.stringContaining('8.8.8.8:8000')]],
+    ['https://api.example.com/v1', []],
+    ['http://localhost:11434/v1', []],
+    ['http://10.1.2.3/v1', []],
+    ['http://ollama:11434/v1', []],
+  ])('at %s gives these warnings: %j', (baseURL, expected) => {
+    const judges = { default: 'p/m', providers: { p: { baseURL, apiKey: 'a-key' } } };
+    expect(openJudges(parseConfig({ judges, rules: [] }, { scorers: KNOWN_SCORERS }))).toEqual(expected);
   });
 });
 

@@ -250,6 +250,25 @@ describe('references to variables', () => {
 
     expect(config.store.username).toBe('reader');
   });
+
+  it('reads a secret from a file without the last line end', async () => {
+    const folder = folderWith({ pw: ' 12345#:\n' });
+    const { config } = await load({
+      'spanscore.config.yaml': `store: { username: reader, password: \${file:${folder}/pw} }`,
+    });
+
+    expect(config.store.password).toBe(' 12345#:');
+  });
+
+  it.each([
+    ['${file:/nowhere/pw}', /store\.password: the file \/nowhere\/pw cannot be read: ENOENT.*; create it/],
+    ['${file:pw}', /store\.password: \$\{file:pw\} names no file: write the whole path/],
+    ['${file:/dev/null}', /store\.password: the file \/dev\/null is empty/],
+  ])('names the key and the file of %s, which cannot be used', async (reference, message) => {
+    const faulty = load({ 'spanscore.config.yaml': `store: { password: ${reference} }` });
+
+    await expect(faulty).rejects.toThrow(message);
+  });
 });
 
 describe('parseConfig', () => {

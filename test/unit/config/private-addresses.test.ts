@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   addressPolicy,
   createAddressPolicy,
+  isLinkLocalUrl,
   isAddressOrNetwork,
   writtenAddress,
 } from '../../../src/config/addresses/private-addresses.ts';
@@ -26,6 +27,7 @@ describe('the addresses that may be asked', () => {
     '::ffff:127.0.0.1',
     '::ffff:a9fe:a9fe',
     '64:ff9b::a9fe:a9fe',
+    '::a9fe:a9fe',
     '2002:7f00:1::',
     'localhost',
     '',
@@ -44,6 +46,35 @@ describe('the addresses that may be asked', () => {
     const permits = addressPolicy(['10.0.0.0/8', '192.168.1.7', 'fd00::/8']);
     expect(['10.9.9.9', '192.168.1.7', '::ffff:10.1.1.1', 'fd12::1'].map(permits)).not.toContain(false);
     expect(['192.168.1.8', '127.0.0.1', '169.254.169.254', 'fc00::1'].map(permits)).not.toContain(true);
+  });
+});
+
+describe('a URL of a link-local address', () => {
+  it.each([
+    'http://169.254.169.254/latest/meta-data',
+    'http://2852039166',
+    'http://0xa9fea9fe/',
+    'http://0251.0376.0251.0376',
+    'http://169.254.169.254.:80',
+    'http://[::ffff:169.254.169.254]',
+    'http://[::a9fe:a9fe]',
+    'http://[64:ff9b::a9fe:a9fe]',
+    'http://[2002:a9fe:a9fe::1]',
+    'http://[fe80::1]',
+    'http://[fd00:ec2::254]',
+    'http://METADATA.google.internal./',
+  ])('is known in the form %s', (url) => {
+    expect(isLinkLocalUrl(new URL(url))).toBe(true);
+  });
+
+  it.each([
+    'http://169.253.1.1',
+    'http://[fd00::1]',
+    'http://[::1]:4318',
+    'http://127.0.0.1',
+    'http://metadata',
+  ])('is not %s', (url) => {
+    expect(isLinkLocalUrl(new URL(url))).toBe(false);
   });
 });
 

@@ -104,6 +104,19 @@ describe('a watched group', () => {
     expect(watch.overflow).toBe(3);
   });
 
+  test('gives each tenant its own places and its own share of the allowance, whatever names another one invents', () => {
+    const watch = watchGroup(GROUP);
+    const agents = Array.from({ length: MAX_SERIES }, (_, index) => `agent-${index}`);
+    const ofB = received(0, ['weather', 'sport'], [0.9]);
+    const both = [...received(0, agents, [0.9]).values(), ...ofB.values()].map((row, index) => {
+      const series = { ...row.series, tenant: index < MAX_SERIES ? 'a' : 'b' };
+      return [computeSeriesKey(series), { ...row, series }] as const;
+    });
+    foldGroup(watch, 0, new Map(both));
+    expect(watch.overflow).toBe(0);
+    expect(watch.laidOutFor.get('b')).toBe(4);
+  });
+
   test('continues from the text of a state as from the state', () => {
     const watch = watchGroup(GROUP);
     foldGroup(watch, 0, received(0, ['a'], [0.4, 0.2]));
@@ -143,7 +156,7 @@ describe('a watched group', () => {
       foldGroup(watch, HOUR_MS, ofModels(HOUR_MS, ['a', 'b'], [0.9]));
       foldGroup(watch, DAY_MS, ofModels(DAY_MS, ['c'], [0.9]));
       expect(findModels(watch)).toEqual(['a', 'b']);
-      expect(watch.laidOutFor).toBe(2);
+      expect([...watch.laidOutFor]).toEqual([[A_SERIES.tenant, 2]]);
     });
 
     test('watches no part for a rule that does not split, nor a whole for one that does', () => {

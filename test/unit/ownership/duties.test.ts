@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startDuties, type Duties, type DutyOptions } from '../../../src/ownership/duties.ts';
 import type { DutyBeat, DutyStore } from '../../../src/store/contracts/duties.ts';
@@ -12,6 +13,8 @@ class DutyTable implements DutyStore {
   nowMs(): number {
     return Date.now() + this.aheadMs;
   }
+
+  nameMember = randomUUID;
 
   beat = async (beats: readonly DutyBeat[]) => {
     if (this.isAway) {
@@ -231,6 +234,7 @@ describe('a duty that is taken at once by a process that is alone', () => {
     const committed = Promise.withResolvers<void>();
     let beats = 0;
     const slow: DutyStore = {
+      nameMember: table.nameMember,
       dismissAll: table.dismissAll,
       readMembers: table.readMembers,
       beat: async (rows) => {

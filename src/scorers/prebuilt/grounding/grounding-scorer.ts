@@ -22,7 +22,7 @@ import { explainVerdicts, listVerdicts, verifySentence } from '../shared/evidenc
 import type { GroundedSentence, JudgedSentence } from '../shared/evidence/grounded-sentence.ts';
 import type { Passage } from '../shared/evidence/rank-passages.ts';
 import { lackOfEvidence, listRunEvidence } from '../shared/evidence/run-evidence.ts';
-import type { SeenKind } from '../shared/evidence/run-evidence.ts';
+import type { SeenKind } from '../../../domain/score.ts';
 import { GROUNDING_INSTRUCTIONS, GROUNDING_PROMPT_VERSION } from './grounding-prompts.ts';
 import { groundingSchema } from './grounding-reply.ts';
 import { listScores } from './grounding-table.ts';

@@ -1,5 +1,9 @@
-import { GROUNDING_VERDICT_MEANINGS, QUOTE_RULES } from '../grounding/grounding-prompts.ts';
-import { EVIDENCE_LEAD, EVIDENCE_PROMPT_VERSION } from '../shared/evidence/evidence-prompt.ts';
+import {
+  EVIDENCE_LEAD,
+  EVIDENCE_PROMPT_VERSION,
+  GROUNDING_VERDICT_MEANINGS,
+  QUOTE_RULES,
+} from '../shared/evidence/evidence-prompt.ts';
 import type { PanelQuality } from './panel-options.ts';
 
 /** Raise the first number with every change of the wording below. */

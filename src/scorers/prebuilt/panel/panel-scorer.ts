@@ -11,7 +11,7 @@ import { assembleEvidence, limitEvidence, numberSources, showEvidence } from '..
 import type { Source } from '../shared/evidence/evidence.ts';
 import { quotable } from '../shared/evidence/find-quote.ts';
 import { lackOfEvidence, listRunEvidence, QUESTION_SOURCE } from '../shared/evidence/run-evidence.ts';
-import type { SeenKind } from '../shared/evidence/run-evidence.ts';
+import type { SeenKind } from '../../../domain/score.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { readAnswer } from '../shared/read-answer.ts';

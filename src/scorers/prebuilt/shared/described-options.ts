@@ -1,5 +1,5 @@
-import { SEEN_KINDS } from './evidence/run-evidence.ts';
-import type { SeenKind } from './evidence/run-evidence.ts';
+import { SEEN_KINDS } from '../../../domain/score.ts';
+import type { SeenKind } from '../../../domain/score.ts';
 import { isCount, isFunction, isPositiveNumber, isReasonMode, isTextList } from './checked-options.ts';
 
 /** The highest score. */

@@ -17,15 +17,19 @@ export function askAfterData(task: string): Pick<JudgeConfig, 'instructions' | '
 /**
  * Writes trace material as one JSON document between marker lines. The code on the markers is a keyed hash: of the target in
  * live scoring, so that all questions about it have the same code; else of the material. The author of the material cannot
- * know the code. Line breaks inside the material are escaped, so that none of its text is on a line of its own; marker signs
- * inside are escaped too, and the code itself is removed.
+ * know the code. Line breaks inside the material, also those of Unicode, are escaped, so that none of its text is on a line of
+ * its own; marker signs inside are escaped too, and the code itself is removed.
  */
 export function fence(material: Record<string, unknown>): string {
-  const json = JSON.stringify(material, (_key, value: unknown) =>
+  const written = JSON.stringify(material, (_key, value: unknown) =>
     typeof value === 'string' ? cleanText(value) : value,
-  )
+  );
+  // Once more, for the keys of what a tool got or gave.
+  const json = cleanText(written)
     .replaceAll('<<<', String.raw`\u003c\u003c\u003c`)
-    .replaceAll('>>>', String.raw`\u003e\u003e\u003e`);
+    .replaceAll('>>>', String.raw`\u003e\u003e\u003e`)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`);
   const code = currentJudgeScope().fenceCode ?? computeFenceCode(json);
   return `<<<${code}\n${json.replaceAll(code, '')}\n${code}>>>`;
 }

@@ -4,17 +4,16 @@ import type { EngineRequest } from '../engine-request.ts';
 import { runSilently, setStatement, useStatement, type Lease } from '../sessions/session-lease.ts';
 import type { SessionPool } from '../sessions/session-pool.ts';
 import { sqlString } from '../sql-statement.ts';
-import { runLent, type Control, type StatementReply, type StatementRunner } from '../statement-runner.ts';
+import { runLent, type LentParts, type StatementReply, type StatementRunner } from '../statement-runner.ts';
 import { nameRole, type ReaderAccount } from './reader-account.ts';
 import { readFunctionCatalogue, type FunctionCatalogue } from './reader-functions.ts';
 import { checkSyntaxTree, readReaderQuery, type ReaderQuery } from './reader-query.ts';
 import { readerSettings } from './reader-settings.ts';
 import { parseSyntaxTree } from './syntax-tree.ts';
 
-export interface ReaderParts {
+export interface ReaderParts extends LentParts {
   /** Sessions of readers; each one serves one request and is then closed. */
   readonly sessions: SessionPool;
-  readonly control: Control;
   readonly memoryLimitBytes: number;
 }
 
@@ -114,7 +113,7 @@ export class ReaderStatements {
     signal: AbortSignal,
   ): Promise<StatementReply> {
     checkRequest(request, reader);
-    const { sessions, memoryLimitBytes, control } = this.parts;
+    const { sessions, memoryLimitBytes } = this.parts;
     const settings = readerSettings(reader, request.settings, memoryLimitBytes);
     const pooled = await sessions.acquire(signal);
     const lent: Lease = {
@@ -138,10 +137,11 @@ export class ReaderStatements {
       sql: query.sql,
       format: query.format ?? request.defaultFormat,
       isRead: true,
-      mayStream: query.select === query.sql && !request.waitEndOfQuery,
+      outfileAt: query.select === query.sql ? query.sql.length : undefined,
       nativeRevision: request.nativeRevision,
+      limitS: Number(settings.get('max_execution_time')),
     };
-    return runLent(lent, runnable, control, signal);
+    return runLent(lent, runnable, this.parts, signal);
   }
 
   /** The statement as the engine spells it, once its syntax tree holds nothing that is refused. */

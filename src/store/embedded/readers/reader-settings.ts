@@ -16,7 +16,7 @@ const MEMORY_SHARE = 0.2;
 /** Settings that change how a result is written, or how a query reads: none reaches beyond the query. */
 const ALLOWED = new Set(
   [
-    ['date_time_output_format', 'session_timezone', 'extremes', 'join_use_nulls', 'max_block_size'],
+    ['date_time_output_format', 'session_timezone', 'join_use_nulls', 'max_block_size'],
     ['result_overflow_mode', 'timeout_overflow_mode'],
     ['limit', 'offset', 'final', 'group_by_use_nulls', 'aggregate_functions_null_for_empty'],
     ['use_uncompressed_cache', 'prefer_column_name_to_alias', 'log_queries', 'log_comment'],

@@ -6,13 +6,12 @@ export interface ChdbResult {
   bytes(): Uint8Array;
 }
 
-/** The part of chdb's `Session` that the front uses: one connection, one statement at a time. */
+/**
+ * The part of chdb's `Session` that the front uses: one connection, one statement at a time. `queryStream` is no part of it: it
+ * analyses a statement, and computes its scalar subqueries, on the event loop.
+ */
 export interface ChdbSession {
   queryAsync(sql: string, options: { format: string }): Promise<ChdbResult>;
-  queryStream(
-    sql: string,
-    options: { format: string; signal?: AbortSignal },
-  ): AsyncIterable<{ raw(): Uint8Array }>;
   close(): void;
 }
 

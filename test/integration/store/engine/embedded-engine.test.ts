@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -165,13 +166,17 @@ describe('the unmodified client against the engine', () => {
     expect(pieces).toBeGreaterThan(1);
   });
 
-  it('reports an error in the middle of a stream instead of a short result', async () => {
-    const result = await client.query({
-      query: 'SELECT throwIf(number = 450000) FROM numbers(500000)',
-      format: 'JSONEachRow',
-    });
+  it('gets an error in the middle of a result instead of the result', async () => {
+    const query = 'SELECT throwIf(number = 450000) FROM numbers(500000)';
 
-    await expect(result.stream().toArray()).rejects.toThrow('non-zero');
+    await expect(client.query({ query, format: 'JSONEachRow' })).rejects.toThrow('non-zero');
+  });
+
+  it('gets a result behind a comment, and the counts of any result', async () => {
+    const reply = await raw('', { body: '-- a\n(SELECT number FROM numbers(2)) -- FORMAT CSV' });
+
+    expect(await reply.text()).toBe('0\n1\n');
+    expect(JSON.parse(reply.headers.get('x-clickhouse-summary') ?? '')).toMatchObject({ result_rows: '2' });
   });
 
   it('inserts objects, streams and RowBinary, compressed or not', async () => {
@@ -472,11 +477,11 @@ describe('many requests at once', () => {
     await until(async () => (await running()) === 0);
   });
 
-  it('frees the place of a reader that leaves in the middle of a stream', async () => {
+  it('frees the place of a reader that leaves in the middle of a reply', async () => {
     for (let round = 0; round < 20; round++) {
       const gone = new AbortController();
       const result = await client.query({
-        query: 'SELECT number, repeat(toString(number), 20) FROM numbers(10000000)',
+        query: 'SELECT number, repeat(toString(number), 20) FROM numbers(200000)',
         format: 'JSONEachRow',
         abort_signal: gone.signal,
       });
@@ -485,6 +490,24 @@ describe('many requests at once', () => {
     }
 
     expect(await rows('SELECT 1 AS x')).toEqual([{ x: 1 }]);
+  });
+
+  it.each([
+    'SELECT number, (SELECT sum(sipHash64(number)) FROM numbers(20000000000)) AS total FROM numbers(3)',
+    'EXPLAIN SELECT (SELECT sum(sipHash64(number)) FROM numbers(20000000000)) FROM numbers(3)',
+    "SELECT arraySum(arrayMap(x -> editDistance(repeat('ab', 4000), concat(repeat('ba', 4000), toString(x))), range(12)))",
+  ])('answers others while %j is analysed', async (body) => {
+    const startedMs = performance.now();
+    const ended = raw('', { body }, { max_execution_time: '2' }).then(() => performance.now() - startedMs);
+    const waits: number[] = [];
+    const isOver = () => Promise.race([ended.then(() => true), sleep(20, false)]);
+    while (!(await isOver())) {
+      const sentMs = performance.now();
+      await fetch(`${engine.url}/ping`);
+      waits.push(performance.now() - sentMs);
+    }
+
+    expect(Math.max(...waits)).toBeLessThan((await ended) / 2);
   });
 
   it('lets inserts pass slow queries', async () => {

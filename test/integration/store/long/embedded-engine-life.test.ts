@@ -144,6 +144,31 @@ describe('an engine that dies', () => {
     await expect.poll(published, { timeout: 30_000 }).toBe(engine.pid);
   });
 
+  it(
+    'is replaced when a statement cannot be cancelled, and keeps its rows',
+    { timeout: 90_000 },
+    async () => {
+      process.env['SPANSCORE_TEST_KEY'] = 'key-of-a-judge';
+      const engine = await directory.start();
+      const client = directory.connect(engine);
+      await createTable(client);
+      await insert(client, 1);
+      const { pid } = engine;
+      const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
+      const slow = "editDistance(repeat('ab', 8000), concat(repeat('ba', 8000), toString(number)))";
+
+      const stuck = client.query({
+        query: `SELECT sum(${slow}) FROM numbers(600)`,
+        clickhouse_settings: { max_execution_time: 1 },
+      });
+
+      await expect(stuck).rejects.toThrow('could not be cancelled, so the engine starts again');
+      await until(async () => engine.pid !== pid && (await answers(client)));
+      expect(await numbersIn(client)).toEqual([1]);
+      expect(environment).not.toContain('key-of-a-judge');
+    },
+  );
+
   it('fails the requests that it was serving', async () => {
     const engine = await directory.start();
     const client = directory.connect(engine);

@@ -109,10 +109,19 @@ export const OPERATIONS_DASHBOARD: Dashboard = {
           [promql('sum by (status) (job:spanscore_decisions:rate30m)', '{{status}}')],
           'normal',
         ),
-        third('Oldest trace to score', 's', 'Time since the oldest queued trace became ready.', [
-          promql('job:spanscore_scoring_queue_age_seconds:max', 'queued'),
-          promql('max by (job) (spanscore_judge_queue_wait_seconds)', 'waits for a judge'),
-        ]),
+        third(
+          'Waits',
+          's',
+          'Oldest trace of each queue, and the 95th percentile from a ready trace to its score.',
+          [
+            promql('job:spanscore_scoring_queue_age_seconds:max', 'queued'),
+            promql('max by (job) (spanscore_judge_queue_wait_seconds)', 'waits for a judge'),
+            promql(
+              'histogram_quantile(0.95, sum by (kind, le) (rate(spanscore_scoring_delay_seconds_bucket[5m])))',
+              'until scored, {{kind}}',
+            ),
+          ],
+        ),
       ],
     },
     {

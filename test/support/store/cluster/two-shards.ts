@@ -96,14 +96,6 @@ export class Session implements ChdbSession {
     return this.inner.queryAsync(withoutKeeper(sql), options);
   }
 
-  async *queryStream(
-    sql: string,
-    options: { format: string; signal?: AbortSignal },
-  ): AsyncGenerator<{ raw(): Uint8Array }> {
-    await this.ready;
-    yield* this.inner.queryStream(withoutKeeper(sql), options);
-  }
-
   close(): void {
     this.inner.close();
   }

@@ -37,6 +37,8 @@ describe('an output file', () => {
     expect(seen).toEqual(['a longer text from before']);
     expect(read('x.csv')).toBe('größer\nb\n');
     expect(readdirSync(cwd)).toEqual(['x.csv']);
+    // It may quote conversations: no other user of the machine reads it.
+    expect(lstatSync(join(cwd, 'x.csv')).mode & 0o777).toBe(0o600);
   });
 
   it('leaves a former one as it was when its content fails, and the error is that of the content', async () => {

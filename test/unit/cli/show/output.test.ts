@@ -40,6 +40,23 @@ describe('createOutput', () => {
     expect(stdout.written).toEqual(['{"a":"1"}\n', '{"b":"two\\nlines"}\n']);
   });
 
+  it.each([
+    [true, String.raw`{"a":"x\u009b31m"}`, String.raw`\u001b]0;title\u0007,b\u000d`],
+    [false, '{"a":"x\u009B31m"}', '\u001B]0;title\u0007,b\r'],
+  ])('escapes control characters of an export on a terminal only: %s', async (isTTY, json, csv) => {
+    const stdout = recordingSink();
+    const out = createOutput({
+      json: false,
+      stdout: { ...stdout.sink, isTTY },
+      stderr: recordingSink().sink,
+    });
+
+    await out.raw('{"a":"x\u009B31m"}\n');
+    await out.raw('\u001B]0;title\u0007,b\r\n');
+
+    expect(stdout.written).toEqual([`${json}\n`, `${csv}\n`]);
+  });
+
   it('waits while the reader is slower', async () => {
     const stdout = recordingSink(() => false);
     const out = createOutput({ json: true, stdout: stdout.sink, stderr: recordingSink().sink });

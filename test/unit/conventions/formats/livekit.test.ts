@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
+import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
 import { buildSpan, buildTrace } from '../../../support/builders/spans.ts';
@@ -51,6 +52,23 @@ function turn(prefix: string, tool: Record<string, unknown> = {}): Span[] {
 }
 
 describe('LiveKit', () => {
+  it('reads a turn whose answer stands on the turn alone', () => {
+    const turns = buildSpan(
+      'agent_turn',
+      { 'lk.pii.user_input': 'Weather?', 'lk.pii.response.text': 'Rain.' },
+      { ...SCOPE, lasts: 90 },
+    );
+    const call = buildSpan(
+      'r',
+      { 'gen_ai.request.model': 'm' },
+      { ...SCOPE, name: 'llm_node', parent: 'agent_turn' },
+    );
+    const [run] = readTrace(buildTrace([turns, call])).runs;
+    expect(run?.scorable).toBe(true);
+    expect(run?.output).toHaveLength(1);
+    expect(answerText(run as AgentRun)).toBe('Rain.');
+  });
+
   it.each(['lk.', 'lk.pii.'])('reads a turn with its content under %s', (prefix) => {
     const { runs, notUnderstood } = readTrace(buildTrace(turn(prefix)));
     expect(notUnderstood).toEqual([]);

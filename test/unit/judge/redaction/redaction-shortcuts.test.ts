@@ -49,7 +49,7 @@ const texts = fc
 const ALL_SIGNS =
   '\n\n @ sk- sk_ pk_ rk_ AKIA ASIA gho_ ghp_ ghr_ ghs_ ghu_ github_pat_ glpat- xox AIza npm_ hf_ earer eyJ -----BEGIN ';
 
-describe.each(DEFAULT_PATTERNS.filter((name) => name !== 'credit-card'))(
+describe.each(DEFAULT_PATTERNS.filter((name) => name !== 'credit-card' && name !== 'random-text'))(
   'looking for a sign of %s first',
   (name) => {
     const pattern = readRedactionPattern(name, 'patterns[0]');

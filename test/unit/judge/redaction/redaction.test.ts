@@ -96,6 +96,14 @@ test.each([
   '"ssn":"',
   '-----BEGIN PRIVATE KEY',
   '[EMAIL_1',
+  'token=',
+  "'password': ",
+  'Cookie: a=b; ',
+  'authorization: key ',
+  '%40',
+  'a%40b.de ',
+  String.raw`\u0040`,
+  'Zk3vQ9mT1x',
 ])('a text of half a million characters made of "%s" is read', (piece) => {
   const redactor = createRedactor({ fields: ['ssn'] });
   const text = piece.repeat(500_000 / piece.length);

@@ -145,7 +145,7 @@ it('the mix is named where it made the change, and parts that did nothing are no
 it('a trace has a link to its page, with its tenant, where the dashboard has a public address', () => {
   const ofTenant = { series: { ...anAlert().series, tenant: 'a b' } };
   const ofNone = { series: { ...anAlert().series, tenant: '' } };
-  const links = { publicUrl: 'https://s.example/base/' };
+  const links = { publicUrl: 'https://s.example/base' };
   expect(traceLink('ab', ofTenant, links)).toBe('https://s.example/base/traces/ab?tenant=a%20b');
   expect(traceLink('ab', ofNone, links)).toBe('https://s.example/base/traces/ab');
   expect(traceLink('ab', ofNone, {})).toBeUndefined();

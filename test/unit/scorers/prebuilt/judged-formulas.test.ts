@@ -86,7 +86,7 @@ describe('the evidence of a run', () => {
     expect(() =>
       prebuilt.createGroundingScorer({ model: 'a/b', options: { sees: ['tool'] as never } }),
     ).toThrow(
-      'options.sees is ["tool"]; it must be a list out of system, user, turns, calls, tool-results, documents',
+      'options.sees is ["tool"]; it must be a list out of question, answer, system, user, turns, calls, tool-results, documents',
     );
   });
 

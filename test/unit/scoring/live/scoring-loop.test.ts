@@ -1,9 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import { MIB } from '../../../../src/domain/byte-sizes.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/domain/durations.ts';
+import { askForText } from '../../../../src/judge/judge.ts';
+import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { JudgeError } from '../../../../src/judge/judge-error.ts';
 import { ANY_CELL } from '../../../../src/ownership/division.ts';
 import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
+import { modelObject } from '../../../support/builders/model-object.ts';
 import { createLoopWorld, listStatuses } from '../../../support/scoring/loop-world.ts';
 import {
   agentSpan,
@@ -743,5 +746,39 @@ describe('the scoring loop', () => {
     const { members } = await store.members.beat('two', { cells: [] });
     expect(members.map(({ name }) => name)).toEqual(['one', 'two']);
     await loop.stop();
+  });
+});
+
+describe('the metrics of a score', () => {
+  it('have the wait since its trace was ready, by kind of scorer, and the cost by scorer and rule', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const recorded: (readonly [name: string, value: number, labels: object | undefined])[] = [];
+    const note = (name: string, value: number, labels?: object) => void recorded.push([name, value, labels]);
+    const gate = Promise.withResolvers<void>();
+    const model = modelObject(() => 'fine', {
+      usage: { inputTokens: { total: 0 }, outputTokens: { total: 500 } },
+    });
+    const slow = judged('j', async () => {
+      await gate.promise;
+      await askForText(model, { instructions: 'Judge.', prompt: 'Is it fine?' });
+      return { score: 1 };
+    });
+    const prices = { 'scripted/judge-1': { input: 0, output: 20 } };
+    await start([buildRule([new CountingScorer('c'), slow], { name: 'answers' })], {
+      ports: {
+        judgeScope: { judges: createJudgeRegistry({ prices }) },
+        metrics: { add: note, record: note },
+      },
+    });
+    await timers.advance(1_000);
+    store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
+    await timers.advance(47_000);
+    gate.resolve();
+    await timers.advance(1_000);
+    expect(recorded).toEqual([
+      ['spanscore.scoring.delay', 0, { kind: 'code' }],
+      ['spanscore.judge.cost', 0.01, { model: 'scripted/judge-1', scorer: 'j', rule: 'answers' }],
+      ['spanscore.scoring.delay', 42, { kind: 'judge' }],
+    ]);
   });
 });

@@ -23,9 +23,6 @@ function buildPool(refuse: (sql: string, session: number) => boolean = () => fal
         }
         return NOTHING;
       },
-      queryStream: () => {
-        throw new Error('not used here');
-      },
       close: () => undefined,
     };
   };
@@ -46,7 +43,7 @@ function aRequest(
     defaultFormat: 'TSV',
     settings: new Map(Object.entries(settings)),
     parameters: new Map(Object.entries(parameters)),
-    waitEndOfQuery: true,
+    isOwn: true,
     isLargeReply: false,
     compressReply: false,
     replyInBlocks: false,

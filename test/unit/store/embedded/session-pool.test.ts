@@ -10,9 +10,6 @@ function fakes(): { open: () => ChdbSession; opened: number; closed: number } {
       counts.opened++;
       return {
         queryAsync: () => Promise.reject(new Error('not used here')),
-        queryStream: () => {
-          throw new Error('not used here');
-        },
         close: () => {
           counts.closed++;
         },

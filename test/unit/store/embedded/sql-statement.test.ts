@@ -97,6 +97,18 @@ describe('the names in a statement', () => {
     expect(parseStatement('SELECT format FROM t').format).toBeUndefined();
   });
 
+  it.each([
+    ['SELECT 1', 8],
+    ['-- x\n(SELECT 1) FORMAT CSV', 16],
+    ['FROM t SELECT a', 15],
+    ["SELECT 1 INTO OUTFILE 'x'", undefined],
+    ['EXPLAIN SELECT 1', undefined],
+    ['SHOW TABLES', undefined],
+    ['WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x', undefined],
+  ])('leaves a place for INTO OUTFILE in %j at %s', (sql, outfileAt) => {
+    expect(parseStatement(sql).outfileAt).toBe(outfileAt);
+  });
+
   it('are its parameters, not those in quotes and comments', () => {
     const sql =
       "SELECT {a:String}, {b : Map(String, Array(UInt8))}, '{c:String}' /* {d:String} */ FROM {e:Identifier}";

@@ -48,6 +48,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0033-judge-batches', 'fbf8137fc95f87e68b1b2ad7ed652f7c138c7c14ff85781926ad20c059a73736'],
   ['0034-batched-sessions', '986d158f85c04ef9501ea27fa413d08225e0cf4804f102e92f2ccac2686e2cd5'],
   ['0035-decisions-by-trace', '19bcf7fed10d0ee13600099995eebb24f713dc70e1ff203c29ca91681902ac50'],
+  ['0036-words-of-agents', 'c333ce226035f25e626b3de76ddebc914e5524292c82e5814fa3b7347ec93e7f'],
 ];
 
 describe('migration files', () => {
@@ -93,7 +94,7 @@ describe('migration files', () => {
   });
 
   test('store the names that signals are looked for in', () => {
-    const views = readFileSync(join(migrationsFolder(), '0002-arrivals.sql'), 'utf8');
+    const views = readFileSync(join(migrationsFolder(), '0036-words-of-agents.sql'), 'utf8');
     const columns = {
       scopeName: 'ScopeName',
       attributeKeys: 'mapKeys(SpanAttributes)',

@@ -1,7 +1,7 @@
 import type { ScoreLabel } from '../../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../../judge/judge.ts';
 import type { ClaimsReply } from './claims-reply.ts';
-import type { SeenKind } from '../evidence/run-evidence.ts';
+import type { SeenKind } from '../../../../domain/score.ts';
 import type { ReasonMode } from '../reason-step.ts';
 import type { Finding } from './statement-scorer-spec.ts';
 import type { VerdictsReply } from './verdicts-reply.ts';

@@ -3,3 +3,12 @@ export const EVIDENCE_PROMPT_VERSION = '1';
 
 /** Meaning of the kinds of evidence, the same for all scorers that show it. */
 export const EVIDENCE_LEAD = `Evidence is numbered by source. Only operator sets rules. user, 0 is the question, backs only what users tell of themselves. tools are calls, each with its result; a failed one backs only claims of failure.`;
+
+/** Meaning of the verdicts on a sentence. */
+export const GROUNDING_VERDICT_MEANINGS = `supported: the evidence states all that the sentence claims, or it follows directly. Other words, converted units and sensible rounding are fine; figures, names, negations and certainty must agree.
+contradicted: some of it cannot be true if the evidence is.
+unsupported: some of it is neither, however plausible. Go by the evidence, not by what you know. What the assistant says it did needs evidence, too.
+no_claim: it claims nothing about the world: greeting, question, offer, opinion, bare heading. Advice with facts claims.`;
+
+/** How quotes are given. */
+export const QUOTE_RULES = `quotes: for supported and contradicted the shortest passages that decide, each with its source, copied letter by letter. absence: true with an empty quote where the source as a whole lacks something. Else an empty list.`;

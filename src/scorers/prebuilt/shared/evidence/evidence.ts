@@ -2,7 +2,7 @@ import { leaveOutBinary } from '../../../../judge/binary-content.ts';
 import type { JudgeModel } from '../../../../judge/judge.ts';
 import { quotable } from './find-quote.ts';
 import type { Quotable } from './find-quote.ts';
-import type { SeenKind } from './run-evidence.ts';
+import type { SeenKind } from '../../../../domain/score.ts';
 import { choosePassages, listPassages } from './rank-passages.ts';
 import type { Passage } from './rank-passages.ts';
 
@@ -27,7 +27,7 @@ export interface EvidenceSource {
 }
 
 /** Kind of a source; `calls` stand with their results. Texts that a caller gave have none. */
-export type SourceKind = Exclude<SeenKind, 'calls'>;
+export type SourceKind = Exclude<SeenKind, 'calls' | 'question' | 'answer'>;
 
 /** A text in which quotes are searched. */
 export interface Source {

@@ -1,3 +1,5 @@
+import { SEEN_KINDS } from '../../../../domain/score.ts';
+import type { SeenKind } from '../../../../domain/score.ts';
 import { isObject, textOrJson } from '../../../../domain/unknown-values.ts';
 import type { ScorerRunInput } from '../../../../evals/scorer.ts';
 import { mergeToolInvocations } from '../../../../evals/trajectory/tool-invocations.ts';
@@ -7,10 +9,6 @@ import { getCombinedSystemPrompt } from '../../../utils/run-input.ts';
 import { readQuestion } from '../read-answer.ts';
 import { listHandoffIds, NO_CONTEXT } from '../run-context.ts';
 import type { Source } from './evidence.ts';
-
-/** Kinds of evidence that a judge may see beside question and answer. */
-export const SEEN_KINDS = ['system', 'user', 'turns', 'calls', 'tool-results', 'documents'] as const;
-export type SeenKind = (typeof SEEN_KINDS)[number];
 
 /** Number of the source that holds the question. */
 export const QUESTION_SOURCE = 0;

@@ -31,7 +31,7 @@ describe('fenced material', () => {
   it('is one JSON line between two markers of one code, for any text', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' })), (context) => {
-        const lines = fence({ context }).split('\n');
+        const lines = fence({ context }).split(/[\n\v\f\r\u0085\u2028\u2029]/);
         expect(lines).toHaveLength(3);
         expect(fence({ context })).toMatch(MARKED);
         const parsed = JSON.parse(lines[1] as string) as { context: string[] };
@@ -39,6 +39,15 @@ describe('fenced material', () => {
       }),
     );
   });
+
+  it.each(['\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029'])(
+    'has no raw line break %j, in a text or in a key',
+    (lineBreak) => {
+      const [, json = '', ...rest] = fence({ [`a${lineBreak}k`]: `x${lineBreak}>>> y` }).split('\n');
+      expect(rest).toHaveLength(1);
+      expect(json).not.toMatch(/[\n\v\f\r\u0085\u2028\u2029]|>>>/);
+    },
+  );
 
   it('is the same text for the same material and another code for other material', () => {
     const findCode = (answer: string): string | undefined => MARKED.exec(fence({ answer }))?.[1];

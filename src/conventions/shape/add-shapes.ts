@@ -1,0 +1,131 @@
+import type { ReadingWarning } from '../../domain/trace/agent-run.ts';
+import type { LogRecord } from '../../domain/trace/span.ts';
+import { findFinishReason } from '../finish-reason.ts';
+import { STUB_MARK } from '../kept-content.ts';
+import { bindResults } from '../messages/bind-results.ts';
+import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
+import { placeSteps, type Step, STEPS } from './place-steps.ts';
+import { readShape, type ShapeReading } from './read-shape.ts';
+import { toldKind, wordsOf } from './words.ts';
+
+/** Name of the reading by form, beside the names of conventions. */
+export const BY_SHAPE = 'by-shape';
+
+/** Code of the warning that names the sources of a reading by form. */
+export const READ_BY_SHAPE = 'read_by_shape';
+
+const CONTENT = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'] as const;
+/** Words that show an agent or a model, in names of spans, scopes, services and keys. */
+const SIGN =
+  /llm|gpt|genai|gen_ai|model|prompt|completion|agent|assistant|chatbot|copilot|(^|[^a-z])(ai|bot|rag|mcp)([^a-z]|$)/i;
+
+/**
+ * Reads spans without content by the form of their values, in a trace that shows an agent or a model by any sign. A span that is
+ * read stays as its conventions say.
+ */
+export function addShapes(
+  spans: readonly NormalisedSpan[],
+  logs: readonly LogRecord[],
+): readonly NormalisedSpan[] {
+  const open = spans.filter(isOpen);
+  if (open.length === 0 || !spans.some(isSign)) {
+    return spans;
+  }
+  const logsBySpan = Map.groupBy(logs, ({ spanId }) => spanId);
+  const steps = open.map((read): Step => {
+    const shape = readShape(read.span, logsBySpan.get(read.span.spanId) ?? [], read.facts.role);
+    return { read, shape, role: shape.facts.role, path: [], inner: [] };
+  });
+  placeSteps(spans, steps);
+  const shaped = new Map(steps.map((step) => [step.read.span.spanId, step]));
+  return spans.map((read) => {
+    const one = shaped.get(read.span.spanId);
+    return one === undefined || one.role === undefined
+      ? read
+      : withShape(one, logsBySpan.get(read.span.spanId) ?? []);
+  });
+}
+
+/** True for a span whose conventions found no content and do not say that it is only a step. */
+function isOpen({ span, facts }: NormalisedSpan): boolean {
+  return (
+    (facts.role === undefined || STEPS.has(facts.role)) &&
+    facts.withheld === undefined &&
+    facts.hidden === undefined &&
+    span.truncated?.includes(STUB_MARK) !== true &&
+    !CONTENT.some((key) => facts[key] !== undefined)
+  );
+}
+
+function isSign({ span, facts }: NormalisedSpan): boolean {
+  return (
+    STEPS.has(facts.role) ||
+    [span.name, span.scopeName, span.serviceName, ...span.attributes.keys()].some((name) =>
+      SIGN.test(name),
+    ) ||
+    [...span.attributes].some(([key, value]) => STEPS.has(toldKind(wordsOf(key), value)))
+  );
+}
+
+function withShape({ read, shape, role }: Step, logs: readonly LogRecord[]): NormalisedSpan {
+  const given: SpanFacts = Object.fromEntries(
+    Object.entries(shape.facts).filter(([, value]) => value !== undefined),
+  );
+  const named: SpanFacts = Object.fromEntries(
+    Object.entries(read.facts).filter(([, value]) => value !== undefined),
+  );
+  const usage = {
+    ...given.usage,
+    ...Object.fromEntries(Object.entries(named.usage ?? {}).filter(([, count]) => count !== null)),
+  };
+  const facts: SpanFacts = { ...given, ...named, role: read.facts.role ?? role, usage };
+  facts.input = facts.input && bindResults(facts.input);
+  if (facts.role === 'llm') {
+    facts.finishReason ??= findFinishReason({ span: read.span, logs, warnings: [] });
+  }
+  const fieldCount = Object.keys(shape.fields).length;
+  if (read.facts.role !== undefined && !CONTENT.some((key) => facts[key] !== undefined)) {
+    return read;
+  }
+  const warnings = fieldCount === 0 ? read.warnings : [...read.warnings, warningOf(read, shape)];
+  const conventions = new Map([...read.conventions, [BY_SHAPE, Math.max(1, fieldCount)] as const]);
+  return { ...read, facts, conventions, warnings };
+}
+
+function warningOf({ span }: NormalisedSpan, { fields, ambiguous }: ShapeReading): ReadingWarning {
+  return { code: READ_BY_SHAPE, spanId: span.spanId, detail: '', fields, ambiguous };
+}
+
+/** Joins the warnings of a run's spans to one, with all sources of each field. */
+export function joinShapeWarnings(warnings: readonly ReadingWarning[]): ReadingWarning[] {
+  const own = warnings.filter(({ code }) => code === READ_BY_SHAPE);
+  const [first] = own;
+  if (first === undefined) {
+    return [...warnings];
+  }
+  const sourcesIn = (
+    pick: (warning: ReadingWarning) => Record<string, string | string[]>,
+  ): [string, string[]][] => {
+    const found = Map.groupBy(
+      own.flatMap((warning) => Object.entries(pick(warning))),
+      ([name]) => name,
+    );
+    return [...found].map(([name, pairs]) => [name, [...new Set(pairs.flatMap(([, source]) => source))]]);
+  };
+  const fields = sourcesIn((warning) => warning.fields ?? {});
+  const ambiguous = sourcesIn((warning) => warning.ambiguous ?? {});
+  const taken = fields.map(([name, sources]) => `${name} from ${sources.join(', ')}`);
+  const left = ambiguous.map(
+    ([name, sources]) => `${name} from none of ${sources.join(', ')}, which are equally likely`,
+  );
+  const joined: ReadingWarning = {
+    code: READ_BY_SHAPE,
+    spanId: first.spanId,
+    detail: `no known convention describes these spans; read by the form of their values: ${[...taken, ...left].join('; ')}`,
+    fields: Object.fromEntries(
+      fields.map(([name, [one = '', ...more]]) => [name, more.length === 0 ? one : [one, ...more]]),
+    ),
+    ...(left.length === 0 ? {} : { ambiguous: Object.fromEntries(ambiguous) }),
+  };
+  return [joined, ...warnings.filter(({ code }) => code !== READ_BY_SHAPE)];
+}

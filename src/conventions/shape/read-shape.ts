@@ -1,0 +1,300 @@
+import type { LogRecord, Span } from '../../domain/trace/span.ts';
+import { textOrUndefined } from '../../domain/unknown-values.ts';
+import { isAgentKey } from '../advice/not-understood.ts';
+import { argumentsIn } from '../messages/free-values.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import { readSystem } from '../messages/read-messages.ts';
+import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
+import type { SpanFacts, SpanRole } from '../normalised-span.ts';
+import { type Candidates, collect } from './candidates.ts';
+import { type Carrier, listCarriers, listMoments, type Moment } from './carriers.ts';
+import { spokenIn } from './spoken.ts';
+import { openResult, readAnswered, readAsked, readCallList, splitCall, splitTurn } from './values.ts';
+import { kindIn, type ShapeField, toldKind } from './words.ts';
+
+/** A reading of one span by the form of its values. */
+export interface ShapeReading {
+  readonly facts: SpanFacts;
+  /** Where each fact was taken from, under the names of a mapping's fields. */
+  readonly fields: Record<string, string>;
+  /** Sources of equal certainty, by field; none of them was taken. */
+  readonly ambiguous: Record<string, string[]>;
+  /** True when more than the name of the span shows its kind. */
+  readonly isSure: boolean;
+}
+
+/**
+ * Reads one span. `given` is what conventions say that it is; then their own keys are left to them, because they found no content
+ * in those.
+ */
+export function readShape(span: Span, logs: readonly LogRecord[], given?: SpanRole): ShapeReading {
+  const isRead = (key: string): boolean => given === undefined || !(isAgentKey(key) || SHARED_KEY.test(key));
+  const carriers = listCarriers(span, isRead);
+  const moments = listMoments(span, logs, isRead);
+  const said = collect(carriers);
+  const shape = new Shape(span, said, collect(moments.flatMap((one) => [...one.carriers])));
+  const { role, isSure } =
+    given === undefined ? findRole(span, carriers, said) : { role: given, isSure: true };
+  shape.describe(role, moments);
+  return shape.result(role, isSure);
+}
+
+/** Keys without a platform's prefix that conventions read. */
+const SHARED_KEY =
+  /^(input|output|tool|agent|session|user|metadata|entity|graph|retrieval|embedding)([._]|$)/;
+
+type Has = (...fields: ShapeField[]) => boolean;
+
+interface Kind {
+  readonly role: SpanRole | undefined;
+  readonly isSure: boolean;
+}
+
+/** Finds what a span is: by the pair of a tool, by a key of its kind, by a model's name beside usage or texts, or by its own name. */
+function findRole(span: Span, carriers: readonly Carrier[], said: Candidates): Kind {
+  const has: Has = (...fields) => fields.some((field) => said.has(field));
+  const told = carriers
+    .map(({ words, text = '' }) => toldKind(words, text))
+    .find((kind) => kind !== undefined);
+  const isPair = has('tool.name') && has('tool.arguments', 'tool.result', 'in', 'out');
+  if (isPair && !has(...COUNTS) && told !== 'llm' && told !== 'agent' && told !== 'retriever') {
+    return { role: 'tool', isSure: true };
+  }
+  return told !== undefined || carriers.some(({ value }) => isVectors(value))
+    ? { role: told ?? 'embedding', isSure: true }
+    : roleByName(span.name, has);
+}
+
+const COUNTS = ['usage.input', 'usage.output', 'usage.total'] as const;
+
+/** Finds what a span is by its facts and its name, where no key says it. */
+function roleByName(name: string, has: Has): Kind {
+  const named = HTTP_METHOD.test(name) ? undefined : kindIn(name);
+  const isStep = named === 'agent' || named === 'container';
+  const isCalled = has('model') && (has('in', 'out', 'provider') || named === 'llm');
+  if (!isStep && (isCalled || has(...COUNTS))) {
+    return { role: 'llm', isSure: true };
+  }
+  if (!isStep && named !== 'llm' && has('documents')) {
+    return { role: 'retriever', isSure: true };
+  }
+  const role = named ?? (/(^|[ ._-])(execute|call)([ ._-]|$)/i.test(name) ? 'tool' : undefined);
+  const isUsed = has('tool.arguments', 'tool.name', 'in') || TOOL_NAME.test(name);
+  return { role: role === 'tool' && !isUsed ? undefined : role, isSure: false };
+}
+
+/** Name of a span with the name of a tool. */
+const TOOL_NAME = /^(execute|call|invoke|run|mcp)?[ ._:-]*tool([ ._:-]?(call|use))?[ .:/-]+\S+/i;
+const HTTP_METHOD = /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)( |$)/;
+
+function isVectors(value: unknown): boolean {
+  const first: unknown = Array.isArray(value) ? value[0] : undefined;
+  const numbers = Array.isArray(first)
+    ? (first as unknown[])
+    : Array.isArray(value)
+      ? (value as unknown[])
+      : [];
+  return numbers.length >= 8 && numbers.every((one) => typeof one === 'number');
+}
+
+class Shape {
+  readonly #span: Span;
+  readonly #said: Candidates;
+  readonly #told: Candidates;
+  readonly #facts: SpanFacts = {};
+  readonly #fields: Record<string, string> = {};
+  readonly #ambiguous: Record<string, string[]> = {};
+
+  constructor(span: Span, said: Candidates, told: Candidates) {
+    this.#span = span;
+    this.#said = said;
+    this.#told = told;
+  }
+
+  result(role: SpanRole | undefined, isSure: boolean): ShapeReading {
+    return { facts: { ...this.#facts, role }, fields: this.#fields, ambiguous: this.#ambiguous, isSure };
+  }
+
+  /** Reads the facts of a span of this kind. */
+  describe(role: SpanRole | undefined, moments: readonly Moment[]): void {
+    const facts = this.#facts;
+    facts.session = this.#text('session', 'session');
+    facts.user = this.#text('user', 'user');
+    if (role === 'embedding') {
+      return;
+    }
+    if (role === 'tool') {
+      this.#describeTool();
+      return;
+    }
+    facts.agent = role === 'llm' || role === 'retriever' ? undefined : this.#text('agent', 'agent');
+    facts.agentVersion = this.#text('agentVersion', 'agentVersion');
+    if (role === 'retriever') {
+      const found = this.#take('documents', 'documents', 'out', 'tool.result');
+      facts.documents = found === undefined ? undefined : readDocuments(found.value);
+      return;
+    }
+    facts.model = this.#text('model', 'model');
+    facts.provider = this.#text('provider', 'provider');
+    facts.usage = {
+      inputTokens: this.#count('usage.input'),
+      outputTokens: this.#count('usage.output'),
+      totalTokens: this.#count('usage.total'),
+      cachedInputTokens: this.#count('usage.cached'),
+      reasoningTokens: this.#count('usage.reasoning'),
+    };
+    this.#describeTexts(role, moments);
+  }
+
+  #describeTool(): void {
+    const facts = this.#facts;
+    const named = this.#text('tool.name', 'tool.name');
+    facts.toolName = named ?? this.#text('tool.name', 'name') ?? nameOfTool(this.#span.name);
+    facts.toolCallId = this.#text('tool.callId', 'tool.callId');
+    const args = this.#take('tool.arguments', 'tool.arguments', 'in');
+    if (args !== undefined) {
+      facts.toolArgs = argumentsIn(args.value);
+    }
+    const result = this.#take('tool.result', 'tool.result', 'out', 'documents');
+    if (result !== undefined) {
+      const { toolResult, error } = outcomeFacts(readOutcome(openResult(result.value)));
+      facts.toolResult = toolResult;
+      facts.error = error;
+    }
+    const error = this.#take('error', 'error');
+    if (error !== undefined && this.#span.statusCode === 'Error') {
+      facts.error = { type: null, message: textOrUndefined(error.value) ?? error.text ?? null };
+    }
+  }
+
+  #describeTexts(role: SpanRole | undefined, moments: readonly Moment[]): void {
+    const facts = this.#facts;
+    const split = role === 'llm' ? splitCall : splitTurn;
+    this.#describeSent(role, split, this.#said);
+    if (facts.input === undefined || facts.output === undefined) {
+      this.#addSpoken(moments, split);
+    }
+    if (facts.input === undefined || facts.output === undefined) {
+      this.#describeSent(role, split, this.#told);
+    }
+  }
+
+  /** Reads the values that are not read yet; a list with question and answer has both. */
+  #describeSent(role: SpanRole | undefined, split: typeof splitCall, found: Candidates): void {
+    const facts = this.#facts;
+    const isRun = role !== 'llm';
+    const asked =
+      facts.input === undefined
+        ? this.#takeFrom(found, 'input', ASKED[isRun ? 'run' : 'call'], isAsked)
+        : undefined;
+    const answered =
+      facts.output === undefined
+        ? this.#takeFrom(found, 'output', ['out', 'tool.result'], isAnswered)
+        : undefined;
+    const system = facts.system === undefined ? this.#takeFrom(found, 'system', ['system']) : undefined;
+    if (system !== undefined) {
+      facts.system = readSystem(system.value);
+    }
+    const given = asked === undefined ? {} : readAsked(asked.value, asked.text);
+    facts.system ??= given.system;
+    facts.input ??= given.input;
+    facts.output ??= answered === undefined ? undefined : readAnswered(answered.value, answered.text);
+    this.#addCalls(found);
+    this.#cutAnswer(split(given.input ?? []));
+  }
+
+  /** Takes the answer from a list that has question and answer. */
+  #cutAnswer({ input, output }: ReturnType<typeof splitCall>): void {
+    if (this.#facts.output === undefined && input.length > 0 && output.length > 0) {
+      this.#facts.input = input;
+      this.#facts.output = output;
+      this.#fields['output'] = this.#fields['input'] ?? '';
+    }
+  }
+
+  /** Adds the calls that stand beside the answer. */
+  #addCalls(found: Candidates): void {
+    const output = this.#facts.output ?? [];
+    const source = this.#fields['output'];
+    const calls = output.some(({ type }) => type === 'tool-call')
+      ? undefined
+      : this.#takeFrom(found, 'tool.name', ['calls']);
+    if (calls !== undefined) {
+      this.#facts.output = [...output, ...readCallList(calls.value)];
+      this.#fields['output'] = source ?? calls.source;
+    }
+  }
+
+  /** Adds what events and records say, message by message. */
+  #addSpoken(moments: readonly Moment[], split: typeof splitCall): void {
+    const spoken = moments.flatMap(spokenIn);
+    const { input, output } = split(spoken.flatMap(({ messages }) => messages));
+    const lastBy = (...roles: string[]): string =>
+      spoken.findLast(({ messages }) => messages.some(({ role }) => roles.includes(role)))?.source ?? '';
+    if (this.#facts.input === undefined && input.length > 0) {
+      this.#facts.input = input;
+      this.#fields['input'] = lastBy('user', 'system', 'tool');
+      delete this.#ambiguous['input'];
+    }
+    if (this.#facts.output === undefined && output.length > 0) {
+      this.#facts.output = output;
+      this.#fields['output'] = lastBy('assistant') || lastBy('tool');
+      delete this.#ambiguous['output'];
+    }
+  }
+
+  /** Takes the most certain value: of the attributes, else of events and records. Two that are equally certain: none. */
+  #take(name: string, ...fields: readonly ShapeField[]): Carrier | undefined {
+    return this.#takeFrom(this.#said, name, fields) ?? this.#takeFrom(this.#told, name, fields);
+  }
+
+  #takeFrom(
+    found: Candidates,
+    name: string,
+    fields: readonly ShapeField[],
+    accepts: (carrier: Carrier) => boolean = () => true,
+  ): Carrier | undefined {
+    const lists = fields.map((field) => (found.get(field) ?? []).filter(({ carrier }) => accepts(carrier)));
+    const candidates = lists.find((list) => list.length > 0) ?? [];
+    const most = Math.max(...candidates.map(({ certainty }) => certainty));
+    const best = candidates.filter(({ certainty }) => certainty === most);
+    const [first] = best;
+    const values = new Set(best.map(({ carrier }) => carrier.text ?? JSON.stringify(carrier.value)));
+    if (first === undefined || values.size > 1) {
+      if (values.size > 1) {
+        this.#ambiguous[name] = best.map(({ carrier }) => carrier.source);
+      }
+      return undefined;
+    }
+    this.#fields[name] = first.carrier.source;
+    return first.carrier;
+  }
+
+  #text(name: string, field: ShapeField): string | undefined {
+    const found = this.#take(name, field);
+    return textOrUndefined(found?.value) ?? found?.text;
+  }
+
+  #count(field: ShapeField): number | null {
+    const found = this.#take(field, field);
+    return found === undefined ? null : Number(found.value);
+  }
+}
+
+/** Finds the tool in the name of a span: `execute_tool find`, `tool: find`, `find`. */
+export function nameOfTool(name: string): string {
+  const last = /^(?:.*[\s:/])?([\w.-]+)$/.exec(name.trim())?.[1] ?? name;
+  return last;
+}
+
+/** True for a value with a question; an object without any is only about a request. */
+function isAsked({ value, text }: Carrier): boolean {
+  return (readAsked(value, text).input?.length ?? 0) > 0;
+}
+
+function isAnswered({ value, text }: Carrier): boolean {
+  return (readAnswered(value, text)?.length ?? 0) > 0;
+}
+
+/** Fields in which the question of a run and of a model call may be. */
+const ASKED = { run: ['in', 'tool.arguments'], call: ['in'] } as const;

@@ -1,0 +1,200 @@
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
+import { field, type Fields, firstField } from '../json.ts';
+import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
+import { fromLangChain } from '../messages/langchain-messages.ts';
+import { requestIn, responseIn } from '../messages/payloads.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+
+const ROLE_KEYS = ['role', 'author', 'speaker', 'sender', 'from', 'type'];
+const CONTENT_KEYS = ['content', 'parts', 'text', 'message', 'body', 'value', 'utterance', 'payload'];
+const CALLS_KEYS = ['tool_calls', 'toolCalls', 'function_calls', 'functionCalls', 'calls'];
+
+/** Roles by the names that programs give them; readers of messages know the others. */
+const ROLES = new Map([
+  ['customer', 'user'],
+  ['caller', 'user'],
+  ['client', 'user'],
+  ['bot', 'assistant'],
+  ['agent', 'assistant'],
+  ['llm', 'assistant'],
+  ['observation', 'tool'],
+  ['tool_result', 'tool'],
+]);
+const KNOWN_ROLES = new Set([
+  ...ROLES.keys(),
+  ...'system developer user human assistant ai model tool function'.split(' '),
+]);
+
+/** Returns the role that an item names; undefined for any other value. */
+export function roleOf(item: Fields): string | undefined {
+  for (const key of ROLE_KEYS) {
+    const named = textOrUndefined(field(item, key))?.toLowerCase();
+    if (named !== undefined && KNOWN_ROLES.has(named)) {
+      return ROLES.get(named) ?? named;
+    }
+  }
+  return undefined;
+}
+
+/** Converts an item with a role to the common shape; undefined for any other value. */
+function toMessage(item: unknown): Fields | undefined {
+  if (Array.isArray(item)) {
+    const [role, content, ...more] = item as unknown[];
+    return more.length === 0 && typeof role === 'string' ? toMessage({ role, content }) : undefined;
+  }
+  return isRecord(item) ? (fromLangChain(item) ?? fromItem(item)) : undefined;
+}
+
+function fromItem(item: Fields): Fields | undefined {
+  const inner = field(item, 'message');
+  const holder = isRecord(inner) ? { ...item, ...inner } : item;
+  const role = roleOf(holder);
+  const found = firstField(holder, ...CALLS_KEYS);
+  const calls = Array.isArray(found) ? found.map(toCall) : undefined;
+  const held = firstField(holder, ...CONTENT_KEYS);
+  const content = isRecord(held) && held === inner ? undefined : held;
+  return role === undefined || (held === undefined && calls === undefined)
+    ? undefined
+    : {
+        ...holder,
+        role,
+        type: undefined,
+        parts: undefined,
+        text: undefined,
+        content: Array.isArray(content) ? content.map(toPart) : content,
+        tool_calls: calls,
+        tool_call_id: firstField(holder, 'tool_call_id', 'toolCallId', 'call_id'),
+        name: firstField(holder, 'name', 'toolName', 'tool_name'),
+      };
+}
+
+const CALL_PART = /^tool_?(request|call)$/i;
+const RESULT_PART = /^(tool_?response|tool_?call_?result|tool_result)$/i;
+
+/** Converts a part that is one object under the name of a call or a result. */
+function toPart(part: unknown): unknown {
+  const [key = '', ...more] = isRecord(part) ? Object.keys(part) : [];
+  const held = isRecord(part) && more.length === 0 ? field(part, key) : undefined;
+  if (!isRecord(held) || !(CALL_PART.test(key) || RESULT_PART.test(key))) {
+    return part;
+  }
+  const origin = field(held, 'origin');
+  const id = firstField(
+    isRecord(origin) ? origin : held,
+    'id',
+    'ref',
+    'call_id',
+    'toolCallId',
+    'tool_call_id',
+  );
+  const name = firstField(held, 'name', 'toolName', 'tool_name', 'tool');
+  return CALL_PART.test(key)
+    ? { type: 'tool_call', id, name, arguments: firstField(held, 'arguments', 'args', 'input', 'parameters') }
+    : {
+        type: 'tool_call_response',
+        id,
+        name,
+        response: firstField(held, 'output', 'result', 'response', 'content'),
+      };
+}
+
+/** Reads calls that stand beside the answer. */
+export function readCallList(value: unknown): NormalPart[] {
+  const list = Array.isArray(value) ? (value as unknown[]) : [];
+  return readMessages([{ role: 'assistant', tool_calls: list.map(toCall) }], 'assistant').flatMap(
+    ({ parts }) => parts.filter((part) => part.type === 'tool-call' && part.name !== ''),
+  );
+}
+
+/** Opens a result that is the only field of an object. */
+export function openResult(value: unknown): unknown {
+  const [key = '', ...more] = isRecord(value) ? Object.keys(value) : [];
+  return isRecord(value) && more.length === 0 && key === 'output' ? value[key] : value;
+}
+
+function toCall(item: unknown): unknown {
+  const held = isRecord(item) ? firstField(item, 'tool_call', 'toolCall') : undefined;
+  const call = isRecord(held) ? held : item;
+  if (!isRecord(call) || isRecord(field(call, 'function'))) {
+    return call;
+  }
+  return {
+    id: firstField(call, 'id', 'call_id', 'toolCallId', 'tool_call_id'),
+    name: firstField(call, 'name', 'toolName', 'tool_name', 'tool', 'function'),
+    arguments: firstField(call, 'arguments', 'args', 'input', 'parameters', 'params'),
+  };
+}
+
+/** Lists the messages of a value: a list, one message, or an object that has such a list; undefined for any other value. */
+export function listMessages(value: unknown): Fields[] | undefined {
+  const inner = isRecord(value)
+    ? firstField(value, 'messages', 'turns', 'history', 'conversation', 'items')
+    : value;
+  const items = Array.isArray(inner) ? (inner as unknown[]) : [value];
+  const [first] = items;
+  const list =
+    items.length === 1 && Array.isArray(first) && typeof first[0] === 'object' ? (first as unknown[]) : items;
+  const messages = list.map(toMessage);
+  return list.length > 0 && messages.every((message) => message !== undefined) ? messages : undefined;
+}
+
+/** Reads what was asked. Text that cannot be read as messages stays as it was sent. */
+export function readAsked(value: unknown, text: string | undefined): Asked {
+  const messages = listMessages(value);
+  if (messages !== undefined) {
+    return { input: readMessages(messages, 'user') };
+  }
+  const given = isRecord(value) ? argumentsIn(value) : value;
+  const [only] = Array.isArray(given) && given.length === 1 ? (given as unknown[]) : [];
+  const inner = listMessages(given);
+  if (inner !== undefined) {
+    return { input: readMessages(inner, 'user') };
+  }
+  const request = isRecord(given) ? requestIn(given) : { input: questionIn(textOrUndefined(only) ?? given) };
+  return (request.input?.length ?? 0) === 0 && typeof value === 'string'
+    ? { ...request, input: text === undefined ? undefined : readMessages(text, 'user') }
+    : request;
+}
+
+export interface Asked {
+  system?: string[];
+  input?: NormalMessage[] | undefined;
+}
+
+/** Reads what was answered: the assistant's last messages, a response of a provider, or text. */
+export function readAnswered(value: unknown, text: string | undefined): NormalPart[] | undefined {
+  const messages = listMessages(value);
+  if (messages !== undefined) {
+    return splitTurn(readMessages(messages, 'assistant')).output;
+  }
+  const wrapped = isRecord(value) ? firstField(value, 'outputs', 'output') : undefined;
+  const inner = isRecord(wrapped) || Array.isArray(wrapped) ? listMessages(wrapped) : undefined;
+  if (inner !== undefined) {
+    return splitTurn(readMessages(inner, 'assistant')).output;
+  }
+  const parts = isRecord(value) || Array.isArray(value) ? responseIn(value) : answerIn(value);
+  return parts === undefined || parts.length === 0
+    ? text === undefined
+      ? undefined
+      : readMessages(text, 'assistant').flatMap((message) => message.parts)
+    : parts;
+}
+
+/** Splits a conversation behind the last message of the user; all of it is output without one. */
+export function splitTurn(messages: readonly NormalMessage[]): {
+  input: NormalMessage[];
+  output: NormalPart[];
+} {
+  const asked = messages.findLastIndex(({ role }) => role === 'user' || role === 'system') + 1;
+  return { input: messages.slice(0, asked), output: messages.slice(asked).flatMap(({ parts }) => parts) };
+}
+
+/** Splits the conversation of one model call before the assistant's last messages. */
+export function splitCall(messages: readonly NormalMessage[]): {
+  input: NormalMessage[];
+  output: NormalPart[];
+} {
+  const asked = messages.findLastIndex(({ role }) => role !== 'assistant') + 1;
+  return { input: messages.slice(0, asked), output: messages.slice(asked).flatMap(({ parts }) => parts) };
+}
