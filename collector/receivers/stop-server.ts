@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { formatPeer } from '../../src/domain/connection-places.ts';
 
 /**
  * Watches the connections of a server. Returns a function that stops it: no new connections; connections without a request
@@ -41,12 +42,4 @@ export function createStopper(server: Server): (graceMs: number) => Promise<void
     });
     clearTimeout(timer);
   };
-}
-
-/** Returns the identity of a connection, the same for a connection and its TLS socket. */
-export function formatPeer({
-  remoteAddress,
-  remotePort,
-}: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
-  return `${remoteAddress} ${remotePort}`;
 }

@@ -1,6 +1,6 @@
 import type { Http2SecureServer, Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { formatPeer } from './stop-server.ts';
+import { formatPeer } from '../../src/domain/connection-places.ts';
 
 /** Time in milliseconds for a peer without open calls to close the connection from its side. */
 const GOODBYE_MS = 1_000;

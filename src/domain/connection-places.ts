@@ -100,6 +100,14 @@ interface PlacedSocket {
   once(event: 'close', listener: () => void): unknown;
 }
 
+/** Returns the identity of a connection, the same for a connection and its TLS socket. */
+export function formatPeer({
+  remoteAddress,
+  remotePort,
+}: Pick<PlacedSocket, 'remoteAddress' | 'remotePort'>): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
 /** Work on a connection, which keeps its place from `isWhole` until `end`. */
 export interface ConnectionWork {
   /** True when the connection may only probe. */
@@ -119,8 +127,6 @@ export function limitConnections(
 ): (socket: PlacedSocket, isWhole: () => boolean) => ConnectionWork {
   const places = new ConnectionPlaces(limits);
   const open = new Map<string, { placed: PlacedConnection; work: Set<() => boolean>; isKept: boolean }>();
-  // A connection and its TLS socket have the same peer.
-  const formatPeer = (socket: PlacedSocket) => `${socket.remoteAddress} ${socket.remotePort}`;
   // Before the server's own listener, which may begin to read.
   server.prependListener('connection', (socket: PlacedSocket) => {
     const peer = formatPeer(socket);

@@ -48,10 +48,11 @@ export function placeSteps(spans: readonly NormalisedSpan[], steps: readonly Ste
       .filter(({ role }) => role === 'agent' || role === 'workflow')
       .map(({ id }) => id),
   );
+  const tools = new Set(steps.filter(({ role }) => role === 'tool').map(({ read }) => read.span.spanId));
   const isAlone = !isKnown && !steps.some(({ role }) => STEPS.has(role));
   for (const step of steps.toSorted((a, b) => a.path.length - b.path.length)) {
     if (step.read.facts.role === undefined) {
-      placeStep(step, agents, isAlone);
+      placeStep(step, agents, isAlone, tools);
     }
   }
 }
@@ -106,18 +107,37 @@ function roleOfLeaf(step: Step, agents: ReadonlySet<string>): SpanRole | undefin
   return !isTold(step) ? undefined : isCounted && step.path.some((id) => agents.has(id)) ? 'llm' : 'agent';
 }
 
-/** Finds the root of a run: the outermost span with texts, or of a step's kind, around calls that are in no agent. */
-function placeStep(step: Step, agents: Set<string>, isAlone: boolean): void {
+/**
+ * Finds the root of a run: the outermost span with texts, or of a step's kind, around calls that are in no agent. An agent without a
+ * name of its own inside another is a step of it, unless a tool is between.
+ */
+function placeStep(step: Step, agents: Set<string>, isAlone: boolean, tools: ReadonlySet<string>): void {
   const { role, inner, path } = step;
-  const isStep = role === undefined || role === 'container';
-  if (!isStep) {
-    step.role = role === 'agent' && inner.length === 0 ? roleOfLeaf(step, agents) : role;
+  const { spanId } = step.read.span;
+  const agentAbove = path.findIndex((id) => agents.has(id));
+  if (role === 'agent') {
+    const isPart = agentAbove >= 0 && inner.length > 0 && step.shape.facts.agent === undefined;
+    const isCalled = path.slice(0, Math.max(agentAbove, 0)).some((id) => tools.has(id));
+    step.role = inner.length === 0 ? roleOfLeaf(step, agents) : isPart && !isCalled ? 'container' : role;
+    if (step.role !== 'agent') {
+      agents.delete(spanId);
+    }
     return;
   }
-  const isFree = !path.some((id) => agents.has(id)) && !inner.some((one) => one.role === 'agent');
-  const isAround = inner.some((one) => STEPS.has(one.role));
-  if (isFree && ((hasTexts(step) && (isAround || isAlone)) || (role === 'container' && isAround))) {
-    step.role = 'agent';
-    agents.add(step.read.span.spanId);
+  if (role !== undefined && role !== 'container') {
+    return;
   }
+  const isAround = inner.some(
+    (one) => one.role !== 'agent' && STEPS.has(one.role) && isOwn(one, spanId, agents),
+  );
+  const isRoot = (hasTexts(step) && (isAround || isAlone)) || (role === 'container' && isAround);
+  if (agentAbove < 0 && isRoot) {
+    step.role = 'agent';
+    agents.add(spanId);
+  }
+}
+
+/** True when no agent is between a step and a span above it. */
+function isOwn(step: Step, spanId: string, agents: ReadonlySet<string>): boolean {
+  return !step.path.slice(0, step.path.indexOf(spanId)).some((id) => agents.has(id));
 }

@@ -57,7 +57,7 @@ function findRole(span: Span, carriers: readonly Carrier[], said: Candidates): K
     .map(({ words, text = '' }) => toldKind(words, text))
     .find((kind) => kind !== undefined);
   const isPair = has('tool.name') && has('tool.arguments', 'tool.result', 'in', 'out');
-  if (isPair && !has(...COUNTS) && told !== 'llm' && told !== 'agent') {
+  if (isPair && !has(...COUNTS) && told !== 'llm' && told !== 'agent' && told !== 'retriever') {
     return { role: 'tool', isSure: true };
   }
   return told !== undefined || carriers.some(({ value }) => isVectors(value))
@@ -185,11 +185,13 @@ class Shape {
     const isRun = role !== 'llm';
     const asked =
       facts.input === undefined
-        ? this.#takeFrom(found, 'input', ...ASKED[isRun ? 'run' : 'call'])
+        ? this.#takeFrom(found, 'input', ASKED[isRun ? 'run' : 'call'], isAsked)
         : undefined;
     const answered =
-      facts.output === undefined ? this.#takeFrom(found, 'output', 'out', 'tool.result') : undefined;
-    const system = facts.system === undefined ? this.#takeFrom(found, 'system', 'system') : undefined;
+      facts.output === undefined
+        ? this.#takeFrom(found, 'output', ['out', 'tool.result'], isAnswered)
+        : undefined;
+    const system = facts.system === undefined ? this.#takeFrom(found, 'system', ['system']) : undefined;
     if (system !== undefined) {
       facts.system = readSystem(system.value);
     }
@@ -216,7 +218,7 @@ class Shape {
     const source = this.#fields['output'];
     const calls = output.some(({ type }) => type === 'tool-call')
       ? undefined
-      : this.#takeFrom(found, 'tool.name', 'calls');
+      : this.#takeFrom(found, 'tool.name', ['calls']);
     if (calls !== undefined) {
       this.#facts.output = [...output, ...readCallList(calls.value)];
       this.#fields['output'] = source ?? calls.source;
@@ -243,11 +245,16 @@ class Shape {
 
   /** Takes the most certain value: of the attributes, else of events and records. Two that are equally certain: none. */
   #take(name: string, ...fields: readonly ShapeField[]): Carrier | undefined {
-    return this.#takeFrom(this.#said, name, ...fields) ?? this.#takeFrom(this.#told, name, ...fields);
+    return this.#takeFrom(this.#said, name, fields) ?? this.#takeFrom(this.#told, name, fields);
   }
 
-  #takeFrom(found: Candidates, name: string, ...fields: readonly ShapeField[]): Carrier | undefined {
-    const lists = fields.map((field) => found.get(field) ?? []);
+  #takeFrom(
+    found: Candidates,
+    name: string,
+    fields: readonly ShapeField[],
+    accepts: (carrier: Carrier) => boolean = () => true,
+  ): Carrier | undefined {
+    const lists = fields.map((field) => (found.get(field) ?? []).filter(({ carrier }) => accepts(carrier)));
     const candidates = lists.find((list) => list.length > 0) ?? [];
     const most = Math.max(...candidates.map(({ certainty }) => certainty));
     const best = candidates.filter(({ certainty }) => certainty === most);
@@ -278,6 +285,15 @@ class Shape {
 export function nameOfTool(name: string): string {
   const last = /^(?:.*[\s:/])?([\w.-]+)$/.exec(name.trim())?.[1] ?? name;
   return last;
+}
+
+/** True for a value with a question; an object without any is only about a request. */
+function isAsked({ value, text }: Carrier): boolean {
+  return (readAsked(value, text).input?.length ?? 0) > 0;
+}
+
+function isAnswered({ value, text }: Carrier): boolean {
+  return (readAnswered(value, text)?.length ?? 0) > 0;
 }
 
 /** Fields in which the question of a run and of a model call may be. */

@@ -110,9 +110,7 @@ export function readCallList(value: unknown): NormalPart[] {
 /** Opens a result that is the only field of an object. */
 export function openResult(value: unknown): unknown {
   const [key = '', ...more] = isRecord(value) ? Object.keys(value) : [];
-  return isRecord(value) && more.length === 0 && /^(output|result|response|return)$/.test(key)
-    ? value[key]
-    : value;
+  return isRecord(value) && more.length === 0 && key === 'output' ? value[key] : value;
 }
 
 function toCall(item: unknown): unknown {

@@ -18,8 +18,8 @@ export const NAMES_ID = `arrayExists(text -> (${MAY_HOLD}) AND match(text, {name
 export const HOLDS_ID = `(${MAY_HOLD}) AND match(text, {spelled:String})`;
 
 /** SQL for the number of `texts` that hold the id as a word only. */
-export const MENTIONS_OF_ID = `arrayCount(text -> (${MAY_HOLD} OR positionCaseInsensitiveUTF8(text, {id:String}) > 0
-  OR position(text, '%') > 0) AND match(text, {plain:String}) AND NOT match(text, {named:String}), texts)`;
+export const MENTIONS_OF_ID = `arrayCount(text -> positionCaseInsensitive(text, {part:String}) > 0
+  AND match(text, {plain:String}) AND NOT match(text, {named:String}), texts)`;
 
 /** Returns the parameters of these conditions. */
 export function idParams(id: string): QueryParams {
@@ -36,6 +36,8 @@ interface IdExpressions {
   readonly plain: string;
   /** Text that every text with the id has, unless it has the id itself. */
   readonly escape: string;
+  /** Longest part of the id that plain text never escapes: looking for it is far cheaper than for the id as a word. */
+  readonly part: string;
 }
 
 /** Longest id that is searched in every spelling of JSON, characters; a longer one only as it is: statements have a largest size. */
@@ -59,6 +61,10 @@ function buildIdExpressions(id: string): IdExpressions {
     spelled,
     named: `(?:^|${QUOTE})${spelled}(?:${QUOTE}|$)${isNumber ? `|${number}` : ''}`,
     plain: String.raw`(?i)(?:^|[^\pL\pN]|%[0-9a-f]{2}|\\[nrt]|\\u[0-9a-f]{4})${word}(?:[^\pL\pN]|$)`,
+    part: (id.match(/[\w.~-]+/g) ?? []).reduce(
+      (longest, run) => (run.length > longest.length ? run : longest),
+      '',
+    ),
     escape: /["'\\/\p{Cc}]/u.test(id) ? '\\' : String.raw`\u`,
   };
 }

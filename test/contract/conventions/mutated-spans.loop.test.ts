@@ -6,6 +6,7 @@ import type { Attributes, TraceData } from '../../../src/domain/trace/span.ts';
 import { invocationParts } from '../../support/recordings/facts.ts';
 import { loops } from '../../support/loops.ts';
 import { loss, mutated, mutation } from '../../support/builders/mutated-traces.ts';
+import { renameTrace } from '../../support/recordings/renamed.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { fc } from '../../support/fast-check.ts';
 
@@ -17,7 +18,9 @@ const TIMEOUT_MS = 900_000;
 const recordings = (['spans', 'spans-multi', 'spans-thirdparty'] as const).flatMap((folder) =>
   listExpectations<unknown>(folder).map(([name]) => recordedSpans(folder, name)),
 );
-const traces = recordings.flatMap((recording) => decodeTraces(recording).traces);
+const asRecorded = recordings.flatMap((recording) => decodeTraces(recording).traces);
+/** With the names of their emitters, and under names that no convention knows. */
+const traces = [...asRecorded, ...asRecorded.map(renameTrace)];
 
 function listCalls(run: AgentRun): ToolInvocation[] {
   const own = invocationParts([...run.output, ...run.input.rememberedMessages]);

@@ -11,6 +11,7 @@ import {
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import { answerText, type ExpectedFacts, listFacts, invocationParts } from '../recordings/facts.ts';
 import { listExpectations, listVersions, recordedSpans } from '../recordings/recorded-spans.ts';
+import { compareRenamed, listRecordedTraces } from '../recordings/renamed.ts';
 import { listShapes, readShapeFiles } from '../recordings/shapes.ts';
 
 const FACTS = new Map([
@@ -66,6 +67,23 @@ rule with sampling decides by the owner's trace id. It does not read a piece tha
 such a piece counts only if it is there before the run is scored. If you put a span around the run, it is one trace: no search and no waiting.
 `;
 
+/** Describes the reading of emitters that no convention knows, with the share of recorded runs that it reads. */
+function shapeSection(): string {
+  const { runs, answered, withTools, models, usage } = compareRenamed(listRecordedTraces());
+  const share = (count: number): string => `${Math.round((count / runs) * 100)} %`;
+  return `## Emitters that no convention knows
+
+Spans without content that any convention reads are read by the form of their values and the words of their names, if the trace shows
+an agent or a model. Such a run has \`by-shape\` among its conventions. Its warning \`read_by_shape\` names the attribute, the event
+(\`event:NAME/KEY\`) or the log record (\`log:NAME/KEY\`) of each fact. If two values are equally likely, neither is taken, and the warning
+names both. \`scoring: { readByShape: false }\` turns this off.
+
+The test reads ${runs} recorded runs once more, with all scopes, keys and events under the names of an invented vendor
+(\`gen_ai.input.messages\` is \`zed.inputMessages\`). Of these, ${share(answered)} have the same question and answer, ${share(withTools)} the same
+tool calls and results, too, ${share(models)} the same models and ${share(usage)} the same usage.
+`;
+}
+
 /** Returns the text of `docs/conventions.md`. */
 export function conventionsDocument(): string {
   const rows = EMITTERS.map(formatRow);
@@ -76,6 +94,7 @@ export function conventionsDocument(): string {
     '|---|---|---|---|',
     ...rows,
     '',
+    shapeSection(),
     '## How to make an emitter send its content',
     '',
     ...details,
