@@ -4,6 +4,7 @@ import { readCount, readList, readStructure, readText } from '../attributes.ts';
 import { field, parseIfText, parseStructure, parseValue, readFields } from '../json.ts';
 import { isModelName } from '../ids.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
+import { requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
@@ -17,6 +18,9 @@ import type {
   SpanView,
 } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
+
+/** Key of spans whose values `openinference` reads. */
+const OPENINFERENCE_KIND = 'openinference.span.kind';
 
 /** Event with the content of a model call, when it is not on the span (or a copy of it when it is). */
 const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
@@ -206,7 +210,8 @@ function read(view: SpanView): SpanFacts {
     ...readContent(view, sources, role),
   };
   if (role === 'tool') {
-    return { ...facts, ...buildTool(get) };
+    const isPlain = !view.span.attributes.has(OPENINFERENCE_KIND);
+    return { ...facts, ...buildTool(get, isPlain ? ['input.value', 'output.value'] : []) };
   }
   // On a span of another convention it may be the agent that calls a tool.
   if (role !== undefined || get('gen_ai.operation.name') !== undefined) {
@@ -326,6 +331,8 @@ function hasReference(sources: readonly Attributes[]): boolean {
 function readContent(view: SpanView, sources: readonly Attributes[], role: SpanRole | undefined): SpanFacts {
   const structure = (key: string): unknown =>
     findFirst(sources, (source) => readStructure(view, source, key));
+  const isPlain = role !== 'tool' && !view.span.attributes.has(OPENINFERENCE_KIND);
+  const value = (key: string): unknown => (isPlain ? structure(key) : undefined);
   // Latitude's older versions have a dot in the name.
   const instructions = structure('gen_ai.system_instructions') ?? structure('gen_ai.system.instructions');
   const input = structure('gen_ai.input.messages');
@@ -334,8 +341,11 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
     structure('gen_ai.retrieval.documents') ?? (role === 'retriever' ? hitsIn(output) : undefined);
   return {
     system: instructions === undefined ? undefined : readSystem(instructions),
-    input: input === undefined ? undefined : readMessages(input, 'user'),
-    output: output === undefined ? undefined : outputParts(readMessages(output, 'assistant'), role),
+    input: input === undefined ? requestIn(value('input.value')).input : readMessages(input, 'user'),
+    output:
+      output === undefined
+        ? responseIn(value('output.value'))
+        : outputParts(readMessages(output, 'assistant'), role),
     documents: documents === undefined ? undefined : readDocuments(documents),
   };
 }
@@ -358,9 +368,9 @@ function outputParts(messages: NormalMessage[], role: SpanRole | undefined): Nor
   return chosen.flatMap((message) => message.parts);
 }
 
-function buildTool(get: Get): SpanFacts {
-  const args = get('gen_ai.tool.call.arguments');
-  const result = get('gen_ai.tool.call.result');
+function buildTool(get: Get, [given, got]: readonly string[]): SpanFacts {
+  const args = get('gen_ai.tool.call.arguments', ...(given === undefined ? [] : [given]));
+  const result = get('gen_ai.tool.call.result', ...(got === undefined ? [] : [got]));
   const outcome = result === undefined ? {} : resultFacts(result);
   return {
     ...outcome,
