@@ -43,33 +43,24 @@ export function looksLikeAgent(source: SignalSource, signals: AgentSignals): boo
   return (
     signals.scopes.includes(source.scopeName) ||
     startsWithAny(source.scopeName, signals.scopePrefixes) ||
-    someStartsWithAny(source.attributeKeys, signals.keyPrefixes) ||
-    someStartsWithAny(source.eventNames, signals.eventPrefixes) ||
-    someHasWord(source.attributeKeys, signals.words) ||
-    someHasWord(source.eventNames, signals.words)
+    someShows(source.attributeKeys, signals.keyPrefixes, signals.words) ||
+    someShows(source.eventNames, signals.eventPrefixes, signals.words)
   );
 }
 
-function someHasWord(names: Iterable<string>, words: readonly string[]): boolean {
-  if (words.length === 0) {
-    return false;
-  }
+/** Looks at each name once: keys come from iterators. */
+function someShows(names: Iterable<string>, prefixes: readonly string[], words: readonly string[]): boolean {
   for (const name of names) {
-    const text = name.toLowerCase().replaceAll(NO_WORD, '');
-    if (words.some((word) => text.includes(word))) {
+    if (startsWithAny(name, prefixes) || hasWord(name, words)) {
       return true;
     }
   }
   return false;
 }
 
-function someStartsWithAny(texts: Iterable<string>, prefixes: readonly string[]): boolean {
-  for (const text of texts) {
-    if (startsWithAny(text, prefixes)) {
-      return true;
-    }
-  }
-  return false;
+function hasWord(name: string, words: readonly string[]): boolean {
+  const text = name.toLowerCase().replaceAll(NO_WORD, '');
+  return words.some((word) => text.includes(word));
 }
 
 function startsWithAny(text: string, prefixes: readonly string[]): boolean {

@@ -39,7 +39,7 @@ const fill = (route: DescribedRoute, values: RouteValues) => buildRequest(route,
 function steady(body: unknown): unknown {
   return JSON.parse(
     JSON.stringify(body, (name, value: unknown) =>
-      ['since', 'until', 'from', 'to', 'spansPerSecond', 'scoresPerSecond'].includes(name)
+      ['since', 'until', 'from', 'to', 'spansPerSecond', 'scoresPerSecond', 'behindSeconds'].includes(name)
         ? undefined
         : value,
     ),
