@@ -179,7 +179,7 @@ describe("a user's own convention", () => {
     expect(hasUsefulContent(span, signalsWith([ACME]))).toBe(true);
     expect(hasUsefulContent(buildSpan('s', {}, { scope: 'acme.run' }), signalsWith([ACME]))).toBe(true);
     expect(
-      hasUsefulContent(buildSpan('s', { 'acme.prompt': 'x' }, { scope: 'web' }), signalsWith([ACME])),
+      hasUsefulContent(buildSpan('s', { 'acme.size': 'x' }, { scope: 'web' }), signalsWith([ACME])),
     ).toBe(false);
     expect(signalsWith([])).toBe(AGENT_SIGNALS);
   });
