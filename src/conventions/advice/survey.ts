@@ -5,6 +5,7 @@ import type {
   TraceReading,
 } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
+import { BY_SHAPE } from '../shape/add-shapes.ts';
 import { normaliseTrace } from '../normalise-trace.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import { findNotUnderstood } from './not-understood.ts';
@@ -28,6 +29,8 @@ export interface ScopeSurvey {
   service: string;
   scope: string;
   traces: number;
+  /** Traces with a run that was read by the form of its values. */
+  byShape: number;
   /** Spans of agents and models; others of the same scope are not counted. */
   spans: number;
   /** The conventions that read them, most spans first. */
@@ -83,8 +86,16 @@ export function createSurvey(options?: ReadingOptions): {
           }
         }
       }
+      const shaped = new Set<ScopeSurvey>();
       for (const run of reading.runs) {
-        countRun(places.get(run.target.spanId) ?? places.values().next().value, run);
+        const tally = places.get(run.target.spanId) ?? places.values().next().value;
+        countRun(tally, run);
+        if (tally !== undefined && run.conventions.includes(BY_SHAPE)) {
+          shaped.add(tally.survey);
+        }
+      }
+      for (const survey of shaped) {
+        survey.byShape++;
       }
     },
     result: () => ({ ...totals, scopes: [...tallies.values()].map(finished).toSorted(bySpans) }),
@@ -108,6 +119,7 @@ function findTally(tallies: Map<string, Tally>, { span }: NormalisedSpan): Tally
     service: span.serviceName,
     scope: span.scopeName,
     traces: 0,
+    byShape: 0,
     spans: 0,
     conventions: [],
     runs: 0,

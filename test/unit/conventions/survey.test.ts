@@ -40,9 +40,24 @@ describe('createSurvey', () => {
           notScorable: [],
           notUnderstood: [],
           unreadAttributes: [],
+          byShape: 0,
         },
       ],
     });
+  });
+
+  it('counts the traces that are read by the form of their values', () => {
+    const shaped = buildTrace([
+      buildSpan(
+        'c',
+        { 'kumo.step': 'llm', 'kumo.model': 'm', 'kumo.prompt': 'Hi', 'kumo.reply': 'Hello' },
+        { scope: 'kumo' },
+      ),
+    ]);
+    expect(surveyTraces(shaped, shaped, GOOD).scopes.map(({ scope, byShape }) => [scope, byShape])).toEqual([
+      ['kumo', 2],
+      ['test', 0],
+    ]);
   });
 
   it('names the setting that makes the emitter send content, once for all its runs', () => {
