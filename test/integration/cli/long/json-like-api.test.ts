@@ -214,7 +214,7 @@ const OWN_SHAPE: readonly string[] = [
   'backup',
   'check-config',
   'components',
-  'conventions',
+  'conventions suggest',
   'demo',
   'dlq drop',
   'dlq list',
