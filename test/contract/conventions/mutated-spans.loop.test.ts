@@ -32,7 +32,8 @@ function formatValues(trace: TraceData): string {
     ...trace.spans.flatMap((span) => [span.attributes, ...span.events.map((event) => event.attributes)]),
     ...trace.logs.map((log) => log.attributes),
   ];
-  const texts = lists.flatMap((attributes) => [...attributes.values()]);
+  // An object that is flattened into keys has the names of its members there.
+  const texts = lists.flatMap((attributes) => [...attributes].flat());
   return [...texts, ...trace.logs.map((log) => log.body)].join('\n');
 }
 
