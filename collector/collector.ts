@@ -35,7 +35,7 @@ export interface CollectorOptions {
   readonly limits?: Partial<CollectorLimits>;
   /** Default: all. */
   readonly keep?: Keep;
-  /** Signals of the spans and log records to keep. Default: those of every convention. */
+  /** Signals of the spans and log records to keep. Default: the signals of every convention. */
   readonly signals?: AgentSignals | undefined;
   /** Default: every sender may send, with the tenant ''. */
   readonly authenticate?: Authenticate;

@@ -38,7 +38,7 @@ export type Keep = 'all' | 'agent-spans';
 export interface DecodeOptions {
   readonly limits: RowLimits;
   readonly keep: Keep;
-  /** Signals of the spans and log records to keep. Default: those of every convention. */
+  /** Signals of the spans and log records to keep. Default: the signals of every convention. */
   readonly signals?: AgentSignals | undefined;
 }
 

@@ -36,7 +36,7 @@ export function createConfigSchema<const Listed extends Components>(components: 
       ).optional(),
       conventions: conventionTables
         .describe(
-          'Conventions of your own, for spans that spanscore does not read. They are asked in this order, before those of spanscore.',
+          'Conventions of your own, for spans that spanscore does not read. They are asked in this order, before the conventions of spanscore.',
         )
         .default([]),
       scoring: Scoring.describe('Live scoring: memory, and the order of traces under a backlog.').prefault(

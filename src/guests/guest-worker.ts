@@ -27,7 +27,7 @@ const JUDGES_WITHIN_MS = 5 * 60_000;
 /** Weight of the newest run in the mean duration. */
 const MEAN_STEP = 0.2;
 
-/** What a scorer did whose process sends messages of its own. */
+/** Fault of a scorer whose process sends messages of its own. */
 export const MISUSE = 'sent a message of its own: only spanscore may use process.send in this process';
 
 /** A run in the process. */

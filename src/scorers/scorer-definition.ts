@@ -18,7 +18,7 @@ export interface DefinedOption extends OptionRule {
   readonly needed?: string;
 }
 
-/** What a score row of a scorer that writes several declares. */
+/** Direction, range and labels of one score row, for a scorer that writes several rows. */
 export type RowFacts = Pick<ScorerMetadata, 'higherIsBetter' | 'range' | 'labels'>;
 
 /** A scorer as its own folder defines it. Its code is loaded by `create`. */
@@ -28,7 +28,7 @@ export interface ScorerParts {
   readonly needsJudge: boolean;
   /** Names of its score rows, for a scorer that writes several. */
   readonly rows?: readonly string[];
-  /** What these rows declare, by name; a row that is absent declares nothing before it is scored. */
+  /** Facts of these rows, by name; a row that is absent has none before it is scored. */
   readonly rowFacts?: Readonly<Record<string, RowFacts>>;
   /** True for a scorer that compares a run with the past of its agent, and measures what the run took. */
   readonly readsPast?: boolean;

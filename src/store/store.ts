@@ -64,7 +64,7 @@ export interface StoreOptions extends DatabaseOptions {
   /** True opens a database that a restore or a move still fills. Only that command may do this. */
   readonly unfinished?: boolean;
   readonly log?: Log;
-  /** Signals of agents. Default: those of every convention. */
+  /** Signals of agents. Default: the signals of every convention. */
   readonly agentSignals?: AgentSignals;
   /** Foreign tables to read spans from instead of the tables of spanscore. */
   readonly foreignSpans?: ForeignTables | undefined;

@@ -30,7 +30,7 @@ interface Pattern {
   readonly path: KeyPath;
 }
 
-/** What rules of several files are checked against. */
+/** Names and sources of scores that the rules of several files are checked against. */
 interface Surroundings {
   /** Names of alerts, each with the place where it was first read. */
   readonly names: Map<string, string>;

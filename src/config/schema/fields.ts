@@ -95,7 +95,8 @@ export function httpUrl(description: string, instead?: string) {
       error: `must contain no user name and no password: ${instead ?? ''}`,
     })
     .refine((text) => !isLinkLocal(text), {
-      error: 'must not lead to a link-local address, such as that of cloud metadata: name another host',
+      error:
+        'must not lead to a link-local address, such as the address of cloud metadata: name another host',
     })
     .describe(description)
     .meta({ examples: ['https://spanscore.example.com'] });

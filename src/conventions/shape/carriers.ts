@@ -6,7 +6,7 @@ import { wordsOf } from './words.ts';
 
 /** A value of a span, an event or a log record, with the words of its name. */
 export interface Carrier {
-  /** Where the value is, in the syntax of a mapping. */
+  /** Source of the value, in the syntax of a mapping. */
   readonly source: string;
   readonly words: readonly string[];
   /** The text as it was sent; undefined for an object that was put together from several keys. */

@@ -15,7 +15,7 @@ import { kindIn, type ShapeField, toldKind } from './words.ts';
 /** A reading of one span by the form of its values. */
 export interface ShapeReading {
   readonly facts: SpanFacts;
-  /** Where each fact was taken from, under the names of a mapping's fields. */
+  /** Source of each fact, under the names of a mapping's fields. */
   readonly fields: Record<string, string>;
   /** Sources of equal certainty, by field; none of them was taken. */
   readonly ambiguous: Record<string, string[]>;

@@ -23,7 +23,7 @@ export interface StatementReply {
 /** Runs one statement concurrently with the others; used to cancel a statement. */
 export type Control = (sql: string) => Promise<unknown>;
 
-/** What runs a statement on a session that is lent. */
+/** Parts that run a statement on a session that is lent. */
 export interface LentParts {
   readonly control: Control;
   readonly replies: ReplyFiles;

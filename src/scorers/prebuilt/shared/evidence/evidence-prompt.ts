@@ -10,5 +10,5 @@ contradicted: some of it cannot be true if the evidence is.
 unsupported: some of it is neither, however plausible. Go by the evidence, not by what you know. What the assistant says it did needs evidence, too.
 no_claim: it claims nothing about the world: greeting, question, offer, opinion, bare heading. Advice with facts claims.`;
 
-/** How quotes are given. */
+/** Rules of quotes: which passages the judge copies, and how it says that a source lacks something. */
 export const QUOTE_RULES = `quotes: for supported and contradicted the shortest passages that decide, each with its source, copied letter by letter. absence: true with an empty quote where the source as a whole lacks something. Else an empty list.`;

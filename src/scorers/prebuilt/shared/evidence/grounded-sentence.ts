@@ -18,7 +18,7 @@ export interface JudgedSentence {
   reason: string;
 }
 
-/** What the judge bases a verdict on: a passage of a source, or that all of the source lacks something. */
+/** Ground of a verdict: a passage of a source, or `absence`, where the source as a whole lacks something. */
 interface JudgedQuote {
   source: number;
   quote: string;
