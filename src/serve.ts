@@ -4,7 +4,6 @@ import { startApiPorts, type ScorerPorts } from './app/api/start-api-ports.ts';
 import { limitYoungGeneration } from './app/api/young-generation.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
 import { configureBackfillKind } from './app/jobs/backfills.ts';
-import { keepBatches } from './app/jobs/batch-keeping.ts';
 import { connectLentStore, connectOwnStore, type StoreConnection } from './app/store/connect-store.ts';
 import { diskReadings } from './app/store/disk-readings.ts';
 import { engineCheck, engineReadings } from './app/store/engine-part.ts';
@@ -331,16 +330,11 @@ function startJobs(
   const { jobs, duties, spans, repairs } = store;
   const kinds = [
     configureRescoreKind(config, { kit, scoring, repairs }),
-    configureBackfillKind({ config, kit }, scoring, { isBesideLive: true, batches: store.judgeBatches }),
+    configureBackfillKind({ config, kit }, scoring, true),
     configurePurgeKind(config, store),
   ];
   const runner = startJobRunner({ jobs, duties, nowMs: () => spans.nowMs(), kinds, log });
-  const keeper = keepBatches(config, store, log);
-  const stop = async () => {
-    await runner.stop();
-    await keeper.stop();
-  };
-  return { name: 'jobs', stage: 'work', stop };
+  return { name: 'jobs', stage: 'work', stop: () => runner.stop() };
 }
 
 /** Stops the loop. Its last rows wait for no others. */
