@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { SCOPES } from '../access.ts';
 import type { ReceiverSection } from './components.ts';
-import { duration, endpoint, secret, wholeNumber } from './fields.ts';
-import { brokerSasl, brokerTls } from './kafka-fields.ts';
+import { duration, secret } from './fields.ts';
 
 /** Schema of the options of a receiver, where it is configured. */
 type Keyed<Receiver extends ReceiverSection> = Receiver['isAlwaysOn'] extends true
@@ -54,32 +53,6 @@ export function createReceiversSchema<const Receivers extends readonly ReceiverS
   }
   return z.strictObject(keys) as unknown as ReceiversSchema<Receivers>;
 }
-
-/** Schema of a process that passes requests on instead of storing them. */
-export const Forward = z
-  .strictObject({
-    kafka: z
-      .strictObject({
-        brokers: z
-          .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
-          .min(1, { error: 'needs at least one broker' })
-          .describe('Brokers for the first connection. They name the other brokers.'),
-        topic: z.string().min(1).default('otlp_spans').describe('Topic for traces. It must exist.'),
-        logTopic: z.string().min(1).default('otlp_logs').describe('Topic for logs. It must exist.'),
-        maxRecordBytes: wholeNumber(
-          'Largest record, below max.message.bytes of the topics. A larger span is refused.',
-          { unit: 'bytes', min: 16_384, max: 64 * 1024 * 1024 },
-        ).default(1_000_000),
-        tls: brokerTls.optional(),
-        sasl: brokerSasl.optional(),
-      })
-      .describe(
-        'Kafka. A request is split into one record for each trace, with the trace id as key. It is acknowledged when all in-sync replicas have the records.',
-      ),
-  })
-  .describe(
-    'Pass all requests of the OTLP receivers on instead of storing them. A process with forward has no store.',
-  );
 
 const token = z
   .strictObject({
