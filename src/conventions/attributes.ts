@@ -1,6 +1,6 @@
 import type { Attributes } from '../domain/trace/span.ts';
 import { parseStructure, parseValue } from './json.ts';
-import type { SpanView } from './normalised-span.ts';
+import type { SpanRole, SpanView } from './normalised-span.ts';
 
 /** Returns the first of these keys' values that is a non-empty text. */
 export function readText(attributes: Attributes, ...keys: string[]): string | undefined {
@@ -102,4 +102,20 @@ export function identityUnder(
     return name === undefined ? undefined : found.get(name);
   };
   return { session: pick(SESSION_NAMES), user: pick(USER_NAMES) };
+}
+
+/** True when a key begins with this prefix. */
+export function hasPrefix(attributes: Attributes, prefix: string): boolean {
+  for (const key of attributes.keys()) {
+    if (key.startsWith(prefix)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** Maps names to roles; the names of a role have blanks between. */
+export function rolesOf(names: Readonly<Partial<Record<SpanRole, string>>>): ReadonlyMap<string, SpanRole> {
+  const roles = Object.entries(names) as [SpanRole, string][];
+  return new Map(roles.flatMap(([role, list]) => list.split(' ').map((name) => [name, role] as const)));
 }

@@ -1,41 +1,12 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, identityUnder, readStructure, readText } from '../attributes.ts';
+import { readCount, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Vercel AI SDK 3 to 6, and 7 with its legacy spans',
-    scopes: ['ai'],
-    conventions: ['ai-sdk'],
-    setting:
-      'in the AI SDK set recordInputs and recordOutputs of experimental_telemetry (version 7: of telemetry) to true, or leave them out',
-    sendsByDefault: true,
-    source: 'recorded: ai 4 to 7',
-  },
-  {
-    emitter: 'Vercel AI SDK 7',
-    scopes: ['gen_ai'],
-    setting:
-      'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true, or leave them out',
-    sendsByDefault: true,
-    source: 'recorded: ai 7',
-  },
-];
 
 /**
  * Vercel AI SDK, versions 3 to 7. Two layouts: the `ai.*` spans (scope `ai`; v7's `LegacyOpenTelemetry` too), and v7's GenAI
@@ -46,25 +17,34 @@ export const aiSdk: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['ai.', 'aisdk.'], scopes: ['ai', 'gen_ai'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Vercel AI SDK 3 to 6, and 7 with its legacy spans',
+      scopes: ['ai'],
+      conventions: ['ai-sdk'],
+      setting:
+        'in the AI SDK set recordInputs and recordOutputs of experimental_telemetry (version 7: of telemetry) to true, or leave them out',
+      sendsByDefault: true,
+      source: 'recorded: ai 4 to 7',
+    },
+    {
+      emitter: 'Vercel AI SDK 7',
+      scopes: ['gen_ai'],
+      setting:
+        'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true, or leave them out',
+      sendsByDefault: true,
+      source: 'recorded: ai 7',
+    },
+  ],
 };
 
-const OPERATION_ROLES = new Map<string, SpanRole>([
-  ['ai.generateText', 'agent'],
-  ['ai.streamText', 'agent'],
-  ['ai.generateObject', 'agent'],
-  ['ai.streamObject', 'agent'],
-  ['ai.generateText.doGenerate', 'llm'],
-  ['ai.generateObject.doGenerate', 'llm'],
-  ['ai.streamText.doStream', 'llm'],
-  ['ai.streamObject.doStream', 'llm'],
-  ['ai.toolCall', 'tool'],
-  ['ai.embed', 'embedding'],
-  ['ai.embedMany', 'embedding'],
-  ['ai.embed.doEmbed', 'embedding'],
-  ['ai.embedMany.doEmbed', 'embedding'],
-  ['ai.rerank', 'retriever'],
-]);
+const OPERATION_ROLES = rolesOf({
+  agent: 'ai.generateText ai.streamText ai.generateObject ai.streamObject',
+  llm: 'ai.generateText.doGenerate ai.generateObject.doGenerate ai.streamText.doStream ai.streamObject.doStream',
+  tool: 'ai.toolCall',
+  embedding: 'ai.embed ai.embedMany ai.embed.doEmbed ai.embedMany.doEmbed',
+  retriever: 'ai.rerank',
+});
 
 const IDENTITY_PREFIXES = ['ai.telemetry.metadata.', 'ai.settings.context.'];
 

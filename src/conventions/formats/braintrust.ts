@@ -1,25 +1,12 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readStructure } from '../attributes.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { hasPrefix, readStructure, rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField, readFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { partsIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Braintrust',
-    scopes: ['braintrust*', '@braintrust/*'],
-    conventions: ['braintrust'],
-    setting:
-      'Braintrust always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'source of braintrust’s tracers for Go and Java',
-  },
-];
 
 /** Braintrust's tracers: input, output, metadata and metrics as one JSON value each. */
 export const braintrust: Convention = {
@@ -27,27 +14,29 @@ export const braintrust: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['braintrust.'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Braintrust',
+      scopes: ['braintrust*', '@braintrust/*'],
+      conventions: ['braintrust'],
+      setting: alwaysSends('Braintrust'),
+      sendsByDefault: true,
+      source: 'source of braintrust’s tracers for Go and Java',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['llm', 'llm'],
-  ['tool', 'tool'],
-  ['score', 'evaluation'],
-  ['eval', 'container'],
-  ['task', 'container'],
-  ['function', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  llm: 'llm',
+  tool: 'tool',
+  evaluation: 'score',
+  container: 'eval task function',
+});
 
 const PREFIX = 'braintrust.';
 
 function detect({ span }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith(PREFIX)) {
-      return true;
-    }
-  }
-  return false;
+  return hasPrefix(span.attributes, PREFIX);
 }
 
 function read(view: SpanView): SpanFacts {

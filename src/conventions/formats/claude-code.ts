@@ -1,23 +1,9 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readText } from '../attributes.ts';
+import { readCount, readText, rolesOf } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Claude Code',
-    scopes: ['com.anthropic.claude_code*'],
-    conventions: ['claude-code'],
-    setting:
-      'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
-    sendsByDefault: false,
-    source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
-  },
-];
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** Claude Code's own traces: one interaction per prompt, with its model requests and tools below it. */
 export const claudeCode: Convention = {
@@ -25,19 +11,27 @@ export const claudeCode: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['claude_code'], scopePrefixes: ['com.anthropic.claude_code'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Claude Code',
+      scopes: ['com.anthropic.claude_code*'],
+      conventions: ['claude-code'],
+      setting:
+        'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
+      sendsByDefault: false,
+      source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
+    },
+  ],
 };
 
 const SCOPE = 'com.anthropic.claude_code.tracing';
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['interaction', 'agent'],
-  ['llm_request', 'llm'],
-  ['tool', 'tool'],
-  ['tool.execution', 'container'],
-  ['tool.blocked_on_user', 'container'],
-  ['hook', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'interaction',
+  llm: 'llm_request',
+  tool: 'tool',
+  container: 'tool.execution tool.blocked_on_user hook',
+});
 
 const OUTPUT_EVENT = 'tool.output';
 

@@ -1,24 +1,10 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readStructure, readText } from '../attributes.ts';
+import { hasPrefix, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, parseStructure, parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Flue',
-    scopes: ['@flue/*'],
-    conventions: ['flue'],
-    setting:
-      'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
-    sendsByDefault: false,
-    source: 'source of @flue/opentelemetry, an older and a newer version',
-  },
-];
 
 /**
  * Flue: model turns have model and usage in `otel-genai`, everything else in Flue's own keys. The name of a span shows its
@@ -29,7 +15,17 @@ export const flue: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['flue.'], scopePrefixes: ['@flue/'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Flue',
+      scopes: ['@flue/*'],
+      conventions: ['flue'],
+      setting:
+        'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
+      sendsByDefault: false,
+      source: 'source of @flue/opentelemetry, an older and a newer version',
+    },
+  ],
 };
 
 const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
@@ -41,12 +37,7 @@ const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
 ];
 
 function detect({ span }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith('flue.')) {
-      return true;
-    }
-  }
-  return false;
+  return hasPrefix(span.attributes, 'flue.');
 }
 
 function read(view: SpanView): SpanFacts {

@@ -1,32 +1,12 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { type Fields, field, firstField, parseValue, readFields } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type {
-  Convention,
-  NormalMessage,
-  SpanError,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanError, SpanFacts, SpanView } from '../normalised-span.ts';
 import { partsIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Genkit',
-    scopes: ['genkit-tracer'],
-    conventions: ['genkit'],
-    setting:
-      'Genkit always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',
-  },
-];
 
 /**
  * Genkit (JavaScript and Go): actions with their input and output as JSON. The `generate` spans between a flow and its models
@@ -37,22 +17,28 @@ export const genkit: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['genkit:'], scopePrefixes: ['genkit'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Genkit',
+      scopes: ['genkit-tracer'],
+      conventions: ['genkit'],
+      setting: alwaysSends('Genkit'),
+      sendsByDefault: true,
+      source: 'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',
+    },
+  ],
 };
 
-const SUBTYPE_ROLES = new Map<string, SpanRole>([
-  ['model', 'llm'],
-  ['background-model', 'llm'],
-  ['tool', 'tool'],
-  ['tool.v2', 'tool'],
-  ['agent', 'agent'],
-  ['retriever', 'retriever'],
-  ['reranker', 'retriever'],
-  ['embedder', 'embedding'],
-  ['evaluator', 'evaluation'],
-  ['indexer', 'other'],
-  ['flow', 'container'],
-]);
+const SUBTYPE_ROLES = rolesOf({
+  llm: 'model background-model',
+  tool: 'tool tool.v2',
+  agent: 'agent',
+  retriever: 'retriever reranker',
+  embedding: 'embedder',
+  evaluation: 'evaluator',
+  other: 'indexer',
+  container: 'flow',
+});
 
 /** Content parts of Genkit by their key, converted to `otel-genai`. */
 const PARTS: Readonly<Record<string, (content: Fields) => Fields>> = {

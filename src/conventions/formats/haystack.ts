@@ -1,4 +1,3 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { field, firstField } from '../json.ts';
@@ -7,18 +6,6 @@ import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Haystack 2',
-    scopes: ['haystack'],
-    conventions: ['haystack'],
-    setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
-    sendsByDefault: false,
-    source: 'recorded: haystack-ai 2.31',
-  },
-];
 
 /**
  * Haystack 2's own spans, and its agents under OpenInference: these have no spans below them and contain messages in Python's
@@ -29,7 +16,16 @@ export const haystack: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['haystack.'], scopePrefixes: ['haystack'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Haystack 2',
+      scopes: ['haystack'],
+      conventions: ['haystack'],
+      setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
+      sendsByDefault: false,
+      source: 'recorded: haystack-ai 2.31',
+    },
+  ],
 };
 
 const OPENINFERENCE_SCOPE = 'openinference.instrumentation.haystack';

@@ -1,21 +1,8 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { readSystem } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Koog',
-    scopes: ['ai.koog'],
-    conventions: ['koog'],
-    setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
-    sendsByDefault: false,
-    source: 'recorded: koog-agents 1.1.1',
-  },
-];
 
 /**
  * Koog (JetBrains): `otel-genai` (and `traceloop-flattened` before 1.0) with differences of its own. Its scope is the name of
@@ -26,7 +13,16 @@ export const koog: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['koog.'], scopePrefixes: ['ai.koog'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Koog',
+      scopes: ['ai.koog'],
+      conventions: ['koog'],
+      setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
+      sendsByDefault: false,
+      source: 'recorded: koog-agents 1.1.1',
+    },
+  ],
 };
 
 function detect({ span }: SpanView): boolean {

@@ -1,22 +1,8 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
+import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Laminar',
-    scopes: ['lmnr*', '@lmnr-ai/*'],
-    conventions: ['laminar'],
-    setting:
-      'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
-    sendsByDefault: true,
-    source: 'users of lmnr’s observe (browser-use)',
-  },
-];
 
 /** Laminar: traced functions with their input and output. Its model calls are `traceloop-flattened` or `otel-genai`. */
 export const laminar: Convention = {
@@ -24,24 +10,28 @@ export const laminar: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['lmnr.'], scopePrefixes: ['lmnr', '@lmnr-ai/'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Laminar',
+      scopes: ['lmnr*', '@lmnr-ai/*'],
+      conventions: ['laminar'],
+      setting:
+        'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
+      sendsByDefault: true,
+      source: 'users of lmnr’s observe (browser-use)',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['LLM', 'llm'],
-  ['CACHED', 'llm'],
-  ['TOOL', 'tool'],
-  ['EVALUATOR', 'evaluation'],
-  ['EVALUATION', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  llm: 'LLM CACHED',
+  tool: 'TOOL',
+  evaluation: 'EVALUATOR',
+  container: 'EVALUATION',
+});
 
 function detect({ span }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith('lmnr.')) {
-      return true;
-    }
-  }
-  return false;
+  return hasPrefix(span.attributes, 'lmnr.');
 }
 
 function read(view: SpanView): SpanFacts {

@@ -1,5 +1,4 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
+import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, type Fields, parseStructure } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { isModelNode } from '../messages/langchain-messages.ts';
@@ -10,40 +9,34 @@ import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-sp
 import { partsIn } from '../token-parts.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Langfuse',
-    scopes: ['langfuse-sdk'],
-    conventions: ['langfuse'],
-    setting:
-      'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
-    sendsByDefault: true,
-    source: 'reference of langfuse’s observe; recorded: langfuse 5',
-  },
-];
-
 /** Langfuse's SDKs. An observation contains whatever the application or its wrapper passed. */
 export const langfuse: Convention = {
   name: 'langfuse',
   detect,
   read,
   signals: { keyPrefixes: ['langfuse.'], scopePrefixes: ['langfuse'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Langfuse',
+      scopes: ['langfuse-sdk'],
+      conventions: ['langfuse'],
+      setting:
+        'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
+      sendsByDefault: true,
+      source: 'reference of langfuse’s observe; recorded: langfuse 5',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['agent', 'agent'],
-  ['generation', 'llm'],
-  ['tool', 'tool'],
-  ['retriever', 'retriever'],
-  ['embedding', 'embedding'],
-  ['evaluator', 'evaluation'],
-  ['span', 'container'],
-  ['chain', 'container'],
-  ['event', 'container'],
-  ['guardrail', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'agent',
+  llm: 'generation',
+  tool: 'tool',
+  retriever: 'retriever',
+  embedding: 'embedding',
+  evaluation: 'evaluator',
+  container: 'span chain event guardrail',
+});
 
 const TYPE = 'langfuse.observation.type';
 const INPUT = 'langfuse.observation.input';

@@ -1,24 +1,10 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readStructure, readText } from '../attributes.ts';
+import { readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, type Fields, parseValue } from '../json.ts';
 import { plainText, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'LiveKit Agents',
-    scopes: ['livekit-agents', '@livekit/agents*'],
-    conventions: ['livekit'],
-    setting:
-      'in newer versions of LiveKit Agents pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
-    sendsByDefault: false,
-    source: 'reference of LiveKit’s agents-js telemetry; pull request 7104 of livekit/agents',
-  },
-];
 
 /**
  * LiveKit Agents. A session is one long trace; every agent turn in it is a run. In 2026 content moved from `lk.…` to
@@ -29,16 +15,25 @@ export const livekit: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['lk.'], scopePrefixes: ['livekit-agents'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'LiveKit Agents',
+      scopes: ['livekit-agents', '@livekit/agents*'],
+      conventions: ['livekit'],
+      setting:
+        'in newer versions of LiveKit Agents pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
+      sendsByDefault: false,
+      source: 'reference of LiveKit’s agents-js telemetry; pull request 7104 of livekit/agents',
+    },
+  ],
 };
 
-const NAME_ROLES = new Map<string, SpanRole>([
-  ['agent_turn', 'agent'],
-  ['llm_node', 'llm'],
-  ['llm_request', 'llm'],
-  ['function_tool', 'tool'],
-  ['llm_request_run', 'container'],
-]);
+const NAME_ROLES = rolesOf({
+  agent: 'agent_turn',
+  llm: 'llm_node llm_request',
+  tool: 'function_tool',
+  container: 'llm_request_run',
+});
 
 function detect({ span }: SpanView): boolean {
   return span.scopeName === 'livekit-agents';

@@ -1,28 +1,24 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { parseStructure, parseValue } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'OpenAI Agents (Logfire)',
-    scopes: ['logfire.openai_agents'],
-    conventions: ['logfire-agents'],
-    setting:
-      'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
-    sendsByDefault: true,
-    source: 'configuration page of openai-agents',
-  },
-];
 
 /** Logfire's instrumentation of the OpenAI Agents SDK. Its span names are templates; the template shows the role of a span. */
 export const logfireAgents: Convention = {
   name: 'logfire-agents',
   detect,
   read,
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'OpenAI Agents (Logfire)',
+      scopes: ['logfire.openai_agents'],
+      conventions: ['logfire-agents'],
+      setting:
+        'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
+      sendsByDefault: true,
+      source: 'configuration page of openai-agents',
+    },
+  ],
 };
 
 const TEMPLATE_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [

@@ -1,6 +1,5 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
+import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, type Fields, parseValue } from '../json.ts';
 import { callPart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -14,18 +13,6 @@ import type {
 } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Mastra',
-    scopes: ['@mastra/*'],
-    conventions: ['mastra'],
-    setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
-    sendsByDefault: true,
-    source: 'types of @mastra/core 1.71, observability',
-  },
-];
-
 /**
  * Mastra's OpenTelemetry exporter and bridge. They write `otel-genai`, but the span of a model call has no input and loses its
  * tool calls; the steps, generations and agents around it have both.
@@ -35,20 +22,25 @@ export const mastra: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['mastra.'], scopePrefixes: ['@mastra/'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Mastra',
+      scopes: ['@mastra/*'],
+      conventions: ['mastra'],
+      setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
+      sendsByDefault: true,
+      source: 'types of @mastra/core 1.71, observability',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['agent_run', 'agent'],
-  ['model_step', 'llm'],
-  ['model_inference', 'llm'],
-  ['tool_call', 'tool'],
-  ['mcp_tool_call', 'tool'],
-  ['provider_tool_call', 'tool'],
-  ['client_tool_call', 'tool'],
-  ['rag_vector_operation', 'retriever'],
-  ['rag_embedding', 'embedding'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'agent_run',
+  llm: 'model_step model_inference',
+  tool: 'tool_call mcp_tool_call provider_tool_call client_tool_call',
+  retriever: 'rag_vector_operation',
+  embedding: 'rag_embedding',
+});
 
 function detect({ span }: SpanView): boolean {
   return span.attributes.has('mastra.span.type');

@@ -1,26 +1,13 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readStructure, readText } from '../attributes.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { readStructure, readText, rolesOf } from '../attributes.ts';
 import { type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { partsIn } from '../token-parts.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'MLflow',
-    scopes: ['mlflow*'],
-    conventions: ['mlflow'],
-    setting:
-      'MLflow always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'issue 24163 of mlflow, which asks for one',
-  },
-];
 
 /** MLflow tracing: every attribute's value is JSON, plain texts and numbers too. */
 export const mlflow: Convention = {
@@ -28,19 +15,26 @@ export const mlflow: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['mlflow.'], scopePrefixes: ['mlflow'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'MLflow',
+      scopes: ['mlflow*'],
+      conventions: ['mlflow'],
+      setting: alwaysSends('MLflow'),
+      sendsByDefault: true,
+      source: 'issue 24163 of mlflow, which asks for one',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['AGENT', 'agent'],
-  ['LLM', 'llm'],
-  ['CHAT_MODEL', 'llm'],
-  ['TOOL', 'tool'],
-  ['RETRIEVER', 'retriever'],
-  ['RERANKER', 'retriever'],
-  ['EMBEDDING', 'embedding'],
-  ['EVALUATOR', 'evaluation'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'AGENT',
+  llm: 'LLM CHAT_MODEL',
+  tool: 'TOOL',
+  retriever: 'RETRIEVER RERANKER',
+  embedding: 'EMBEDDING',
+  evaluation: 'EVALUATOR',
+});
 
 function detect({ span }: SpanView): boolean {
   return span.attributes.has('mlflow.spanType');

@@ -1,7 +1,6 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readStructure, readText } from '../attributes.ts';
+import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure } from '../json.ts';
 import { isModelName } from '../ids.ts';
 import { readDspyText } from '../messages/dspy-text.ts';
@@ -21,18 +20,6 @@ import { flattenedMessages } from './openinference-messages.ts';
 import { toolFacts } from './openinference-tool.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'OpenInference',
-    scopes: ['openinference*', '@arizeai/*'],
-    conventions: ['crewai', 'openinference'],
-    setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
-    sendsByDefault: true,
-    source: 'source of openinference-instrumentation 0.1.72, config',
-  },
-];
-
 /** OpenInference (Arize), from its own instrumentations or added to other spans by span processors. */
 export const openinference: Convention = {
   name: 'openinference',
@@ -42,20 +29,26 @@ export const openinference: Convention = {
     keyPrefixes: ['openinference.', 'llm.', 'smolagents.'],
     scopePrefixes: ['openinference.', '@arizeai/openinference', 'smolagents'],
   },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'OpenInference',
+      scopes: ['openinference*', '@arizeai/*'],
+      conventions: ['crewai', 'openinference'],
+      setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
+      sendsByDefault: true,
+      source: 'source of openinference-instrumentation 0.1.72, config',
+    },
+  ],
 };
 
-const KIND_ROLES = new Map<string, SpanRole>([
-  ['LLM', 'llm'],
-  ['AGENT', 'agent'],
-  ['TOOL', 'tool'],
-  ['CHAIN', 'container'],
-  ['RETRIEVER', 'retriever'],
-  ['RERANKER', 'retriever'],
-  ['EMBEDDING', 'embedding'],
-  ['GUARDRAIL', 'container'],
-  ['PROMPT', 'container'],
-]);
+const KIND_ROLES = rolesOf({
+  llm: 'LLM',
+  agent: 'AGENT',
+  tool: 'TOOL',
+  container: 'CHAIN GUARDRAIL PROMPT',
+  retriever: 'RETRIEVER RERANKER',
+  embedding: 'EMBEDDING',
+});
 
 /** Prompts of a text completion, as a list of texts; others flatten them. */
 const PROMPTS = 'llm.prompts';

@@ -1,4 +1,3 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 import { field, parseValue } from '../json.ts';
@@ -6,25 +5,22 @@ import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Pydantic AI',
-    scopes: ['pydantic-ai'],
-    conventions: ['pydantic-ai'],
-    setting: 'use InstrumentationSettings(include_content=True)',
-    sendsByDefault: true,
-    source: 'live test: pydantic-ai 2.68',
-  },
-];
-
 /** Pydantic AI: its own names, the only ones in older formats; the messages are `otel-genai`'s or its events. */
 export const pydanticAi: Convention = {
   name: 'pydantic-ai',
   detect,
   read,
   signals: { keyPrefixes: ['pydantic_ai.', 'all_messages_events'], scopePrefixes: ['pydantic-ai'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Pydantic AI',
+      scopes: ['pydantic-ai'],
+      conventions: ['pydantic-ai'],
+      setting: 'use InstrumentationSettings(include_content=True)',
+      sendsByDefault: true,
+      source: 'live test: pydantic-ai 2.68',
+    },
+  ],
 };
 
 function detect({ span }: SpanView): boolean {

@@ -1,37 +1,33 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readStructure, readText } from '../attributes.ts';
+import { readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
 import { callPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Sentry',
-    scopes: ['@sentry/*', 'sentry*'],
-    conventions: ['sentry'],
-    setting:
-      'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
-    sendsByDefault: false,
-    source: 'Sentry’s guide to the monitoring of AI agents',
-  },
-];
-
 /** Sentry's SDKs, which put the content of `otel-genai` 1.36 from the events into attributes of their own. */
 export const sentry: Convention = {
   name: 'sentry',
   detect,
   read,
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Sentry',
+      scopes: ['@sentry/*', 'sentry*'],
+      conventions: ['sentry'],
+      setting:
+        'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
+      sendsByDefault: false,
+      source: 'Sentry’s guide to the monitoring of AI agents',
+    },
+  ],
 };
 
-const OP_ROLES = new Map<string, SpanRole>([
-  ['gen_ai.invoke_agent', 'agent'],
-  ['gen_ai.execute_tool', 'tool'],
-  ['gen_ai.handoff', 'container'],
-]);
+const OP_ROLES = rolesOf({
+  agent: 'gen_ai.invoke_agent',
+  tool: 'gen_ai.execute_tool',
+  container: 'gen_ai.handoff',
+});
 
 const KEYS = [
   'gen_ai.request.messages',

@@ -1,7 +1,6 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readText } from '../attributes.ts';
+import { readText, rolesOf } from '../attributes.ts';
 import { parseValue } from '../json.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
 
 const MODEL_PROMPT = 'org.springframework.ai.chat.observation.ChatModelPromptContentObservationHandler';
 const MODEL_COMPLETION = 'org.springframework.ai.chat.observation.ChatModelCompletionObservationHandler';
@@ -9,19 +8,6 @@ const CLIENT_PROMPT =
   'org.springframework.ai.chat.client.observation.ChatClientPromptContentObservationHandler';
 const CLIENT_COMPLETION =
   'org.springframework.ai.chat.client.observation.ChatClientCompletionObservationHandler';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Spring AI',
-    scopes: ['org.springframework*'],
-    conventions: ['spring-ai'],
-    setting:
-      'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
-    sendsByDefault: false,
-    source: 'recorded: spring-ai 2.0.1 and 1.1.6',
-  },
-];
 
 /**
  * Spring AI 1 and 2, whose spans never contain a conversation: its texts are log records of the observation handlers, in
@@ -33,14 +19,24 @@ export const springAi: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['spring.ai.'], scopePrefixes: ['org.springframework.ai.'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Spring AI',
+      scopes: ['org.springframework*'],
+      conventions: ['spring-ai'],
+      setting:
+        'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
+      sendsByDefault: false,
+      source: 'recorded: spring-ai 2.0.1 and 1.1.6',
+    },
+  ],
 };
 
-const KIND_ROLES = new Map<string, SpanRole>([
-  ['chat_client', 'agent'],
-  ['advisor', 'container'],
-  ['tool_call', 'tool'],
-]);
+const KIND_ROLES = rolesOf({
+  agent: 'chat_client',
+  container: 'advisor',
+  tool: 'tool_call',
+});
 
 /** Versions of Spring Boot with Spring AI 1: there the usage of a model call after a tool call includes the calls before it. */
 const ADDS_UP = /^3\./;

@@ -1,19 +1,18 @@
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readText } from '../attributes.ts';
+import { readCount, readText, rolesOf } from '../attributes.ts';
 import { field, parseStructure } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Model calls with one attribute per message field (`gen_ai.prompt.3.role`): older OpenLLMetry, Koog and others. */
 export const traceloopFlattened: Convention = { name: 'traceloop-flattened', detect, read };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['chat', 'llm'],
-  ['completion', 'llm'],
-  ['embedding', 'embedding'],
-  ['rerank', 'retriever'],
-]);
+const TYPE_ROLES = rolesOf({
+  llm: 'chat completion',
+  embedding: 'embedding',
+  retriever: 'rerank',
+});
 
 const MESSAGE_KEY = /^gen_ai\.(prompt|completion)\.(\d{1,6})\.(.+)$/;
 

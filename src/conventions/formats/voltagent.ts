@@ -1,23 +1,10 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readCount, readStructure, readText } from '../attributes.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'VoltAgent',
-    scopes: ['voltagent*', '@voltagent/*'],
-    conventions: ['voltagent'],
-    setting:
-      'VoltAgent always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'source of @voltagent/core, agent',
-  },
-];
 
 /** VoltAgent: messages, input and output under plain names. Children inherit their agent's `entity.type`. */
 export const voltagent: Convention = {
@@ -25,16 +12,25 @@ export const voltagent: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['voltagent.'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'VoltAgent',
+      scopes: ['voltagent*', '@voltagent/*'],
+      conventions: ['voltagent'],
+      setting: alwaysSends('VoltAgent'),
+      sendsByDefault: true,
+      source: 'source of @voltagent/core, agent',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['agent', 'agent'],
-  ['llm', 'llm'],
-  ['tool', 'tool'],
-  ['retriever', 'retriever'],
-  ['memory', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'agent',
+  llm: 'llm',
+  tool: 'tool',
+  retriever: 'retriever',
+  container: 'memory',
+});
 
 function detect({ span }: SpanView): boolean {
   const { attributes } = span;
