@@ -1,5 +1,5 @@
 import type { Attributes } from '../domain/trace/span.ts';
-import { parseStructure, parseValue } from './json.ts';
+import { parseStructure, parseValue, structureIn } from './json.ts';
 import type { SpanRole, SpanView } from './normalised-span.ts';
 
 /** Returns the first of these keys' values that is a non-empty text. */
@@ -34,7 +34,7 @@ export function readStructure(view: SpanView, attributes: Attributes, key: strin
   if (text?.endsWith(']') === true && CUT_MARK.test(text)) {
     warnOfCut(view, `${key} was cut off by its emitter, which sends the first 10,000 characters of a value`);
     const shown = text.replace(CUT_MARK, '');
-    return parseStructure(shown)?.value ?? shown;
+    return structureIn(shown) ?? shown;
   }
   const parsed = text === undefined ? undefined : parseStructure(text);
   if (parsed?.truncated === true) {
@@ -68,7 +68,7 @@ export function readList(attributes: Attributes, key: string): string[] {
   if (text === undefined) {
     return [];
   }
-  const parsed = parseStructure(text)?.value;
+  const parsed = structureIn(text);
   if (Array.isArray(parsed)) {
     return parsed.filter((item): item is string => typeof item === 'string');
   }

@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../domain/trace/agent-run.ts';
 import type { Attributes } from '../domain/trace/span.ts';
 import { isRecord } from '../domain/unknown-values.ts';
-import { parseStructure } from './json.ts';
+import { structureIn } from './json.ts';
 
 /** Tokens that are a part of the input or of the output. Some emitters count them beside it, see `sumUsage`. */
 export type TokenParts = Pick<TokenUsage, 'cachedInputTokens' | 'cacheWriteTokens' | 'reasoningTokens'>;
@@ -30,7 +30,7 @@ export function partsAmong(attributes: Attributes): TokenParts {
     if (name !== undefined && (isNested || findPart(name) !== undefined)) {
       // Asked for by its key, so that it counts as an attribute that is read.
       const value = attributes.get(key) ?? '';
-      counts[name] = isNested ? (parseStructure(value)?.value ?? value) : value;
+      counts[name] = isNested ? (structureIn(value) ?? value) : value;
     }
   }
   return partsIn(counts);

@@ -1,6 +1,6 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
+import { field, firstField, parseValue, parseIfText, recordsIn, structureIn } from '../json.ts';
 import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
@@ -123,7 +123,7 @@ function findUsage(view: SpanView): SpanFacts['usage'] {
  */
 function ownParts({ span }: SpanView): TokenParts {
   const text = readText(span.attributes, 'ai.response.providerMetadata');
-  const told = partsIn(text === undefined ? undefined : parseStructure(text)?.value);
+  const told = partsIn(structureIn(text));
   const parts = partsAmong(span.attributes);
   return {
     cachedInputTokens: parts.cachedInputTokens ?? told.cachedInputTokens,
@@ -187,7 +187,7 @@ function reasoningText(value: unknown): unknown {
 }
 
 function listCalls(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isRecord) : []).map((call) =>
+  return recordsIn(value).map((call) =>
     callPart({
       id: field(call, 'toolCallId'),
       name: field(call, 'toolName'),
@@ -198,7 +198,7 @@ function listCalls(value: unknown): NormalPart[] {
 }
 
 function listFiles(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isRecord) : []).flatMap((file) =>
+  return recordsIn(value).flatMap((file) =>
     filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
   );
 }

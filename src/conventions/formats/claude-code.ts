@@ -1,6 +1,6 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readText, rolesOf } from '../attributes.ts';
-import { parseStructure, parseValue } from '../json.ts';
+import { parseValue, structureIn } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
@@ -94,7 +94,7 @@ function toolFacts({ span }: SpanView): SpanFacts {
   const event = span.events.find((one) => one.name === OUTPUT_EVENT);
   const output = event === undefined ? undefined : readText(event.attributes, 'output', 'content', 'diff');
   const command = readText(attributes, 'full_command');
-  const known = args === undefined ? undefined : (parseStructure(args)?.value ?? args);
+  const known = args === undefined ? undefined : (structureIn(args) ?? args);
   const given = known ?? (command === undefined ? undefined : { command });
   return {
     toolName: readText(attributes, 'tool_name'),

@@ -1,5 +1,5 @@
 import { readText } from '../attributes.ts';
-import { field, parseStructure, type Fields, readFields } from '../json.ts';
+import { field, type Fields, readFields, structureIn } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { textOrUndefined } from '../../domain/unknown-values.ts';
@@ -45,5 +45,5 @@ function read(view: SpanView): SpanFacts {
 }
 
 function readTextFields(text: string | undefined): Fields {
-  return readFields(text === undefined ? undefined : parseStructure(text)?.value);
+  return readFields(structureIn(text));
 }

@@ -1,6 +1,6 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { hasPrefix, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, parseValue, recordsIn, structureIn } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -90,7 +90,7 @@ function turnFacts(view: SpanView): SpanFacts {
 }
 
 function messagesIn(list: unknown, role: 'user' | 'assistant'): NormalMessage[] {
-  const messages = Array.isArray(list) ? list.filter(isRecord) : [];
+  const messages = recordsIn(list);
   return readMessages(messages.map(toMessage), role);
 }
 
@@ -107,7 +107,7 @@ function toMessage(message: Fields): Fields {
 }
 
 function toPart(part: unknown): unknown {
-  const type = isRecord(part) ? field(part, 'type') : undefined;
+  const type = field(part, 'type');
   if (!isRecord(part) || (type !== 'toolCall' && type !== 'image')) {
     return part;
   }
@@ -122,7 +122,7 @@ function toolFacts(attributes: Attributes): SpanFacts {
   return {
     toolName: readText(attributes, 'flue.tool.name'),
     toolCallId: readText(attributes, 'flue.tool.call_id'),
-    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
+    ...(args === undefined ? {} : { toolArgs: structureIn(args) ?? args }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
 }

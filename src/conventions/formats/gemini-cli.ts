@@ -1,5 +1,5 @@
 import { readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, firstField, readFields } from '../json.ts';
+import { field, type Fields, firstField, readFields, recordsIn } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
@@ -121,9 +121,9 @@ function toolFacts(view: SpanView): SpanFacts {
 
 function functionResponse(response: Fields): unknown {
   const parts = field(response, 'responseParts');
-  const [part] = Array.isArray(parts) ? parts.filter(isRecord) : [];
+  const [part] = recordsIn(parts);
   const held = part && field(part, 'functionResponse');
-  return isRecord(held) ? field(held, 'response') : undefined;
+  return field(held, 'response');
 }
 
 function failure(response: Fields): string | undefined {

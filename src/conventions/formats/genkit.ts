@@ -1,6 +1,6 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { type Fields, field, firstField, parseValue, readFields } from '../json.ts';
+import { type Fields, field, firstField, parseValue, readFields, recordsIn, listIn } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -81,7 +81,7 @@ function modelFacts(view: SpanView): SpanFacts {
   const input = readFields(readStructure(view, attributes, 'genkit:input'));
   const output = readFields(readStructure(view, attributes, 'genkit:output'));
   const candidates = field(output, 'candidates');
-  const first = readFields(Array.isArray(candidates) ? (candidates as unknown[])[0] : undefined);
+  const first = readFields(listIn(candidates)[0]);
   const message = firstField(output, 'message') ?? field(first, 'message');
   const answered = readFields(firstField(output, 'raw', 'custom'));
   const usage = readFields(field(output, 'usage'));
@@ -101,7 +101,7 @@ function modelFacts(view: SpanView): SpanFacts {
 }
 
 function listMessages(list: unknown): NormalMessage[] {
-  const messages = Array.isArray(list) ? list.filter(isRecord) : [];
+  const messages = recordsIn(list);
   return readMessages(
     messages.map((message) => ({
       role: field(message, 'role'),

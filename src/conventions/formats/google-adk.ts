@@ -88,9 +88,7 @@ function structure(view: SpanView, key: string): Fields | undefined {
 
 function requestFacts(request: Fields): SpanFacts {
   const config = field(request, 'config');
-  const instruction = isRecord(config)
-    ? firstField(config, 'systemInstruction', 'system_instruction')
-    : undefined;
+  const instruction = firstField(config, 'systemInstruction', 'system_instruction');
   return {
     system: instruction === undefined ? undefined : readSystem(instruction),
     input: ownMessages(readMessages(field(request, 'contents'), 'user')),

@@ -5,7 +5,6 @@ import { answersIn, commonMessages, replyMeta } from '../messages/haystack-messa
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
 
 /**
  * Haystack 2's own spans, and its agents under OpenInference: these have no spans below them and contain messages in Python's
@@ -80,7 +79,7 @@ function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFa
 }
 
 function readHeldField(value: unknown, key: string): unknown {
-  return isRecord(value) ? field(value, key) : undefined;
+  return field(value, key);
 }
 
 function afterUser(messages: readonly NormalMessage[]): readonly NormalMessage[] {
@@ -110,7 +109,7 @@ function componentRole(attributes: Attributes): SpanRole {
 /** Reads a generator. A chat generator has messages as input and output; a plain one has a prompt and texts. */
 function generatorFacts(view: SpanView, output: unknown): SpanFacts {
   const input = readStructure(view, view.span.attributes, 'haystack.component.input');
-  const given = isRecord(input) ? firstField(input, 'messages', 'prompt') : undefined;
+  const given = firstField(input, 'messages', 'prompt');
   const replies = readHeldField(output, 'replies');
   const answers = commonMessages(replies);
   const texts = Array.isArray(replies) && answers.length === 0 ? replies.slice(0, 1) : answers.slice(0, 1);

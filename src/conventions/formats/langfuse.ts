@@ -1,5 +1,5 @@
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, parseStructure } from '../json.ts';
+import { field, type Fields, structureIn } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { isModelNode } from '../messages/langchain-messages.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -135,7 +135,7 @@ function generationFacts(view: SpanView, input: unknown, output: unknown): SpanF
 
 /** Reads counts under Langfuse's own names, or under the provider's names. */
 function findUsage(text: string | undefined): SpanFacts['usage'] {
-  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  const parsed = structureIn(text);
   const details = isRecord(parsed) ? parsed : {};
   return {
     ...partsIn(details),

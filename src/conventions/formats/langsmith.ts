@@ -70,7 +70,7 @@ function outputIn(value: unknown): unknown {
 }
 
 function toolFacts(given: unknown, got: unknown): SpanFacts {
-  const input = isRecord(given) ? field(given, 'input') : undefined;
+  const input = field(given, 'input');
   const args = isRecord(input) ? input : argumentsIn(given);
   const outcome = got === undefined ? {} : readOutcome(outputIn(got));
   const content = isRecord(outcome.value) ? field(outcome.value, 'content') : undefined;

@@ -1,6 +1,6 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, parseValue } from '../json.ts';
+import { field, type Fields, parseValue, recordsIn } from '../json.ts';
 import { plainText, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
@@ -88,7 +88,7 @@ function modelFacts(view: SpanView): SpanFacts {
   const message = {
     role: 'assistant',
     content: content(attributes, 'response.text'),
-    tool_calls: (Array.isArray(calls) ? calls : []).filter(isRecord).map(toCall),
+    tool_calls: recordsIn(calls).map(toCall),
   };
   const output = readMessages([message], 'assistant').flatMap(({ parts }) => parts);
   return { input: chatContext(context), output: output.length === 0 ? undefined : output };
@@ -100,7 +100,7 @@ function toCall(call: Fields): Fields {
 
 /** Reads the items of a chat context: messages, function calls and their outputs. */
 function chatContext(context: unknown): NormalMessage[] | undefined {
-  const items = isRecord(context) ? field(context, 'items') : undefined;
+  const items = field(context, 'items');
   return Array.isArray(items) ? readMessages(items.filter(isRecord).flatMap(toMessage), 'user') : undefined;
 }
 
@@ -130,7 +130,7 @@ function toMessage(item: Fields): Fields[] {
 function readSpokenText(parts: unknown): unknown {
   return Array.isArray(parts)
     ? parts.map((part: unknown) => {
-        const transcript = isRecord(part) ? field(part, 'transcript') : undefined;
+        const transcript = field(part, 'transcript');
         return typeof transcript === 'string' ? { type: 'text', text: transcript } : part;
       })
     : parts;

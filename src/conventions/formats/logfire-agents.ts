@@ -1,5 +1,5 @@
 import { readStructure, readText } from '../attributes.ts';
-import { parseStructure, parseValue } from '../json.ts';
+import { parseValue, structureIn } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
@@ -62,7 +62,7 @@ function toolFacts({ span }: SpanView): SpanFacts {
   const result = readText(span.attributes, 'output');
   return {
     toolName: readText(span.attributes, 'name'),
-    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
+    ...(args === undefined ? {} : { toolArgs: structureIn(args) ?? args }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
 }

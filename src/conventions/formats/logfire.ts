@@ -59,7 +59,7 @@ function openInputs({ span }: SpanView, message: Fields): Fields {
 }
 
 function openInput(call: unknown): unknown {
-  const called = isRecord(call) ? field(call, 'function') : undefined;
+  const called = field(call, 'function');
   const args = isRecord(called) ? parseIfText(field(called, 'arguments')) : undefined;
   const input = isRecord(args) && Object.keys(args).length === 1 ? field(args, 'input') : undefined;
   return isRecord(call) && isRecord(called) && input !== undefined

@@ -1,6 +1,6 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { readStructure, readText, rolesOf } from '../attributes.ts';
-import { type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
+import { type Fields, firstField, parseValue, parseIfText, structureIn } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -81,7 +81,7 @@ function textIn({ span }: SpanView, key: string): string | undefined {
 
 function findUsage({ span }: SpanView): SpanFacts['usage'] {
   const text = readText(span.attributes, 'mlflow.chat.tokenUsage');
-  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  const parsed = structureIn(text);
   const counts: Fields = isRecord(parsed) ? parsed : {};
   const count = (...names: string[]): number | null => {
     const value = firstField(counts, ...names);

@@ -1,6 +1,6 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readText } from '../attributes.ts';
-import { field, type Fields, parseStructure, parseIfText } from '../json.ts';
+import { field, type Fields, parseIfText, structureIn } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { openPrintedArguments } from '../messages/printed-items.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
@@ -39,8 +39,7 @@ function delegatedFacts(args: Fields, result: unknown): SpanFacts {
 function findArgs(attributes: Attributes): Fields | undefined {
   for (const key of ['input.value', 'tool_call.function.arguments', 'tool.parameters']) {
     const text = readText(attributes, key);
-    const value =
-      text === undefined ? undefined : (parseStructure(text)?.value ?? openPrintedArguments(text));
+    const value = text === undefined ? undefined : (structureIn(text) ?? openPrintedArguments(text));
     if (isRecord(value) && !isSchema(value)) {
       const named = field(value, 'kwargs');
       return isRecord(named) ? named : value;

@@ -1,7 +1,7 @@
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure } from '../json.ts';
+import { field, type Fields, firstField, structureIn } from '../json.ts';
 import { isModelName } from '../ids.ts';
 import { readDspyText } from '../messages/dspy-text.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
@@ -120,7 +120,7 @@ function isModelCall(attributes: Attributes): boolean {
 
 function readMetadata(attributes: Attributes): Fields {
   const text = readText(attributes, 'metadata');
-  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  const parsed = structureIn(text);
   return isRecord(parsed) ? parsed : {};
 }
 

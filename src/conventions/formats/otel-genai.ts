@@ -1,7 +1,7 @@
 import { alwaysSends, OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { hasPrefix, readCount, readList, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, parseIfText, parseStructure, parseValue, readFields } from '../json.ts';
+import { field, parseIfText, parseValue, readFields, listIn, structureIn } from '../json.ts';
 import { isModelName } from '../ids.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
@@ -191,7 +191,7 @@ function read(view: SpanView): SpanFacts {
 
 /** Reads the body of a record of details: older writers put the messages there, not among the attributes. */
 function readBody(body: string): Attributes {
-  const fields = readFields(parseStructure(body)?.value);
+  const fields = readFields(structureIn(body));
   const texts = Object.entries(fields).map(([key, value]): [string, string] => [key, plainText(value)]);
   return new Map(texts.filter(([key]) => key.startsWith('gen_ai.')));
 }
@@ -321,7 +321,7 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
 
 /** Finds the hits of a search: its output, or the content of the only message of its output. */
 function hitsIn(output: unknown): unknown {
-  const [message] = Array.isArray(output) ? (output as unknown[]) : [];
+  const [message] = listIn(output);
   return isRecord(message) ? parseIfText(field(message, 'content')) : output;
 }
 

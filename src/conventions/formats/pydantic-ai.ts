@@ -1,5 +1,4 @@
 import { readStructure, readText } from '../attributes.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
 import { field, parseValue } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -47,9 +46,7 @@ function read(view: SpanView): SpanFacts {
 
 /** True for a result that asks the application for approvals and for results of its own tools, in place of an answer. */
 function asksForResults(result: unknown): boolean {
-  const [calls, approvals] = ['calls', 'approvals'].map((key) =>
-    isRecord(result) ? field(result, key) : undefined,
-  );
+  const [calls, approvals] = ['calls', 'approvals'].map((key) => field(result, key));
   return Array.isArray(calls) && Array.isArray(approvals) && calls.length + approvals.length > 0;
 }
 

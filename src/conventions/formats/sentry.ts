@@ -1,5 +1,5 @@
 import { readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
+import { field, type Fields, firstField, parseValue, recordsIn, structureIn } from '../json.ts';
 import { callPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -60,7 +60,7 @@ function read(view: SpanView): SpanFacts {
     toolName: role === 'tool' ? readText(attributes, 'gen_ai.tool.name') : undefined,
     input: given === undefined ? undefined : readMessages(given, 'user'),
     output: output.length === 0 ? undefined : output,
-    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
+    ...(args === undefined ? {} : { toolArgs: structureIn(args) ?? args }),
     ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
 }
@@ -81,7 +81,7 @@ function joined(value: unknown): unknown {
 }
 
 function callsIn(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isRecord) : []).map((call) => {
+  return recordsIn(value).map((call) => {
     const inner = field(call, 'function');
     const called: Fields = isRecord(inner) ? inner : call;
     return callPart({

@@ -1,9 +1,8 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, readText, rolesOf } from '../attributes.ts';
-import { field, parseStructure } from '../json.ts';
+import { field, structureIn } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Model calls with one attribute per message field (`gen_ai.prompt.3.role`): older OpenLLMetry, Koog and others. */
 export const traceloopFlattened: Convention = { name: 'traceloop-flattened', detect, read };
@@ -57,7 +56,7 @@ function flattened(attributes: Attributes, list: 'prompt' | 'completion'): Norma
 
 function toMessage(fields: ReadonlyMap<string, string>, defaultRole: 'user' | 'assistant'): NormalMessage[] {
   const content = fields.get('content');
-  const blocks = content === undefined ? undefined : parseStructure(content)?.value;
+  const blocks = structureIn(content);
   const asked = askedCalls(blocks);
   const role = asked === undefined ? (fields.get('role') ?? defaultRole) : 'assistant';
   const calls = asked ?? callsIn(fields);
@@ -85,9 +84,7 @@ function askedCalls(blocks: unknown): unknown[] | undefined {
   const areCalls =
     Array.isArray(blocks) &&
     blocks.length > 0 &&
-    blocks.every(
-      (block) => isRecord(block) && field(block, 'type') === 'function' && Object.hasOwn(block, 'function'),
-    );
+    blocks.every((block) => field(block, 'type') === 'function' && Object.hasOwn(block, 'function'));
   return areCalls ? (blocks as unknown[]) : undefined;
 }
 

@@ -2,7 +2,7 @@ import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
+import { field, type Fields, firstField, parseValue, parseIfText, structureIn } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -201,7 +201,7 @@ function openCallback(value: unknown): unknown {
 }
 
 function structured(text: string | undefined): Fields {
-  const value = text === undefined ? undefined : parseStructure(text)?.value;
+  const value = structureIn(text);
   return isRecord(value) ? value : {};
 }
 

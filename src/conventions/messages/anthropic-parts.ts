@@ -8,7 +8,6 @@ import {
   resultPart,
   unwrapBlock,
 } from './part-reader.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
 
 const providerCall: PartReader = (block) => [readCall(block, true)];
 
@@ -51,14 +50,12 @@ export const ANTHROPIC_PARTS: PartTable = {
 
 function isTextOnly(content: unknown): boolean {
   return (
-    Array.isArray(content) &&
-    content.length > 0 &&
-    content.every((item) => isRecord(item) && field(item, 'type') === 'text')
+    Array.isArray(content) && content.length > 0 && content.every((item) => field(item, 'type') === 'text')
   );
 }
 
 /** True for the error of a server tool: `{type: 'web_search_tool_result_error', error_code}`. */
 function isErrorBlock(content: unknown): boolean {
-  const type = isRecord(content) ? field(content, 'type') : undefined;
+  const type = field(content, 'type');
   return typeof type === 'string' && type.endsWith('_tool_result_error');
 }

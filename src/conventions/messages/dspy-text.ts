@@ -1,4 +1,4 @@
-import { parseStructure } from '../json.ts';
+import { structureIn } from '../json.ts';
 import type { NormalPart } from '../normalised-span.ts';
 import { callPart, reasoningPart, textPart } from './part-reader.ts';
 
@@ -16,9 +16,7 @@ export function readDspyText(parts: NormalPart[]): NormalPart[] {
   const tool = fields.get('next_tool_name');
   const args = fields.get('next_tool_args');
   const called =
-    tool === undefined
-      ? []
-      : [callPart({ id: null, name: tool, args: parseStructure(args ?? '')?.value ?? {} })];
+    tool === undefined ? [] : [callPart({ id: null, name: tool, args: structureIn(args) ?? {} })];
   const thoughts = [...fields].filter(([name]) => THOUGHTS.has(name));
   const rest = [...fields].filter(([name]) => !THOUGHTS.has(name) && !/^(next_tool_|completed$)/.test(name));
   return [

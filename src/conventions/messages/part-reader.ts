@@ -88,7 +88,7 @@ export function resultPart(fields: {
  * of most formats.
  */
 export function hasFailed(holder: unknown): boolean {
-  const mark = isRecord(holder) ? firstField(holder, 'isError', 'is_error') : undefined;
+  const mark = firstField(holder, 'isError', 'is_error');
   return mark === true || mark === 'true';
 }
 

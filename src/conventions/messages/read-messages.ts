@@ -63,7 +63,7 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
     if (isDefinition(item)) {
       continue;
     }
-    const isMessage = isRecord(item) && typeof field(item, 'role') === 'string';
+    const isMessage = typeof field(item, 'role') === 'string';
     const message = isMessage
       ? item
       : isRecord(item)
@@ -104,7 +104,7 @@ function readMessage(
 
 /** Returns the words of a spoken answer, which OpenAI writes beside the content that is null. */
 function transcriptOf(audio: unknown): unknown {
-  return isRecord(audio) ? field(audio, 'transcript') : undefined;
+  return field(audio, 'transcript');
 }
 
 /** Reads the message of a tool whose whole content is the result. */
@@ -201,9 +201,7 @@ function hasContent(block: unknown): boolean {
 /** True for blocks of text only; in a tool's message they are the result. */
 function isTextOnly(content: unknown): boolean {
   return (
-    Array.isArray(content) &&
-    content.length > 0 &&
-    content.every((item) => isRecord(item) && field(item, 'type') === 'text')
+    Array.isArray(content) && content.length > 0 && content.every((item) => field(item, 'type') === 'text')
   );
 }
 

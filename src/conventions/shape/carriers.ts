@@ -1,6 +1,6 @@
 import type { Attributes, LogRecord, Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-import { type Fields, parseStructure, parseValue } from '../json.ts';
+import { type Fields, parseValue, structureIn } from '../json.ts';
 import { parsePythonRepr } from '../python-repr.ts';
 import { wordsOf } from './words.ts';
 
@@ -194,5 +194,5 @@ export function parseSent(text: string): unknown {
     return text;
   }
   const printed = /^[[{(]\s*\{?\s*['(]|^\("/.test(start) ? parsePythonRepr(text) : undefined;
-  return printed ?? parseStructure(text)?.value ?? parseValue(text);
+  return printed ?? structureIn(text) ?? parseValue(text);
 }
