@@ -1,7 +1,8 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readCount, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, firstField, parseValue, parseIfText, recordsIn, structureIn } from '../json.ts';
-import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { field, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
+import { filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { readCall } from '../messages/ai-sdk-parts.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
@@ -58,10 +59,8 @@ function findOperation(span: SpanView['span']): string | undefined {
 const CALLED = 'aisdk.model.id';
 
 function detect({ span }: SpanView): boolean {
-  if (findOperation(span) !== undefined || span.attributes.has(CALLED)) {
-    return true;
-  }
-  return span.scopeName === 'gen_ai' && span.attributes.has('gen_ai.operation.name');
+  const isPlain = span.scopeName === 'gen_ai' && span.attributes.has('gen_ai.operation.name');
+  return isPlain || findOperation(span) !== undefined || span.attributes.has(CALLED);
 }
 
 function read(sent: SpanView): SpanFacts {
@@ -133,13 +132,11 @@ function ownParts({ span }: SpanView): TokenParts {
 }
 
 function readTool(attributes: Attributes): SpanFacts {
-  const args = readText(attributes, 'ai.toolCall.args', 'ai.toolCall.input');
-  const result = readText(attributes, 'ai.toolCall.result', 'ai.toolCall.output');
   return {
     toolName: readText(attributes, 'ai.toolCall.name'),
     toolCallId: readText(attributes, 'ai.toolCall.id'),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolArgs: parseIfText(readText(attributes, 'ai.toolCall.args', 'ai.toolCall.input')),
+    toolResult: parseIfText(readText(attributes, 'ai.toolCall.result', 'ai.toolCall.output')),
   };
 }
 
@@ -152,55 +149,32 @@ function findPrompt(view: SpanView): { system?: string[] | undefined; input?: No
   }
   const prompt = readStructure(view, attributes, 'ai.prompt');
   if (!isRecord(prompt)) {
-    return { input: prompt === undefined ? undefined : readMessages(prompt, 'user') };
+    return { input: readMessages(prompt, 'user') };
   }
-  const system = firstField(prompt, 'system', 'instructions');
-  const given = [field(prompt, 'messages'), field(prompt, 'prompt')].filter((value) => value !== undefined);
   return {
-    system: system === undefined ? undefined : readSystem(system),
-    input: given.flatMap((value) => readMessages(value, 'user')),
+    system: readSystem(firstField(prompt, 'system', 'instructions')),
+    input: ['messages', 'prompt'].flatMap((key) => readMessages(field(prompt, key), 'user')),
   };
 }
 
-function findOutput(view: SpanView): NormalPart[] | undefined {
+function findOutput(view: SpanView): NormalPart[] {
   const { attributes } = view.span;
-  const parts = [
+  const calls = attributes.has('ai.response.toolCalls') ? 'ai.response.toolCalls' : 'ai.result.toolCalls';
+  return [
     ...reasoningPart(reasoningText(readStructure(view, attributes, 'ai.response.reasoning'))),
     ...textPart(readText(attributes, 'ai.response.text', 'ai.result.text')),
     ...textPart(readText(attributes, 'ai.response.object', 'ai.result.object')),
-    ...listCalls(
-      readStructure(view, attributes, firstKey(attributes, 'ai.response.toolCalls', 'ai.result.toolCalls')),
+    ...recordsIn(readStructure(view, attributes, calls)).flatMap(readCall),
+    ...recordsIn(readStructure(view, attributes, 'ai.response.files')).flatMap((file) =>
+      filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
     ),
-    ...listFiles(readStructure(view, attributes, 'ai.response.files')),
   ];
-  return parts.length === 0 ? undefined : parts;
-}
-
-function firstKey(attributes: Attributes, key: string, older: string): string {
-  return attributes.has(key) ? key : older;
 }
 
 function reasoningText(value: unknown): unknown {
   return Array.isArray(value)
     ? value.map((item) => (isRecord(item) ? (field(item, 'text') ?? '') : item))
     : value;
-}
-
-function listCalls(value: unknown): NormalPart[] {
-  return recordsIn(value).map((call) =>
-    callPart({
-      id: field(call, 'toolCallId'),
-      name: field(call, 'toolName'),
-      args: firstField(call, 'input', 'args'),
-      provider: field(call, 'providerExecuted') === true,
-    }),
-  );
-}
-
-function listFiles(value: unknown): NormalPart[] {
-  return recordsIn(value).flatMap((file) =>
-    filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
-  );
 }
 
 /** Reads the documents of a rerank in their new order, when both were recorded. */
@@ -213,15 +187,10 @@ function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
   if (!Array.isArray(ranking)) {
     return readDocuments(documents.map(parseIfText));
   }
-  return ranking.filter(isRecord).flatMap((rank) => {
+  return recordsIn(ranking).flatMap((rank) => {
     const index = firstField(rank, 'index', 'originalIndex');
     const score = firstField(rank, 'score', 'relevanceScore');
     const found = readDocuments([typeof index === 'number' ? parseIfText(documents[index]) : undefined]);
-    return found.map((document) => ({
-      ...document,
-      score: typeof score === 'number' ? score : document.score,
-    }));
+    return typeof score === 'number' ? found.map((document) => ({ ...document, score })) : found;
   });
 }
-
-/** Parses a list attribute of objects: a list of JSON texts. */

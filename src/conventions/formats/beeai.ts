@@ -1,5 +1,5 @@
 import { readText } from '../attributes.ts';
-import { parseValue, structureIn } from '../json.ts';
+import { structureIn, parseIfText } from '../json.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import type { ContentSwitch } from '../advice/content-switch.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -40,13 +40,12 @@ function read({ span: { attributes } }: SpanView): SpanFacts {
     return { role: 'container', withheld: WITHHELD };
   }
   const args = structureIn(attributes.get('tool.parameters'));
-  const result = readText(attributes, 'output.value');
   return {
     role: 'tool',
     toolName: tool,
     stateOf: tool,
     ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolResult: parseIfText(readText(attributes, 'output.value')),
     withheld: WITHHELD,
   };
 }

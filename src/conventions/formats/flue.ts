@@ -1,8 +1,8 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { hasPrefix, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, parseValue, recordsIn, structureIn } from '../json.ts';
+import { field, type Fields, recordsIn, structureIn, parseIfText } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
-import { readMessages } from '../messages/read-messages.ts';
+import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
@@ -79,19 +79,17 @@ function turnFacts(view: SpanView): SpanFacts {
     return { role: 'container' };
   }
   const given = readStructure(view, attributes, 'flue.turn.input');
-  const system = isRecord(given) ? textOrUndefined(field(given, 'systemPrompt')) : undefined;
   const answered = messagesIn([readStructure(view, attributes, 'flue.turn.output')], 'assistant');
   return {
     role: 'llm',
-    system: system === undefined ? undefined : [system],
+    system: readSystem(textOrUndefined(field(given, 'systemPrompt'))),
     input: isRecord(given) ? messagesIn(field(given, 'messages'), 'user') : undefined,
     output: answered.flatMap(({ parts }) => parts),
   };
 }
 
 function messagesIn(list: unknown, role: 'user' | 'assistant'): NormalMessage[] {
-  const messages = recordsIn(list);
-  return readMessages(messages.map(toMessage), role);
+  return readMessages(recordsIn(list).map(toMessage), role);
 }
 
 /** Converts a message to the common shape; a tool result is a message with a role of its own. */
@@ -118,11 +116,10 @@ function toPart(part: unknown): unknown {
 
 function toolFacts(attributes: Attributes): SpanFacts {
   const args = readText(attributes, 'flue.tool.arguments');
-  const result = readText(attributes, 'flue.tool.result');
   return {
     toolName: readText(attributes, 'flue.tool.name'),
     toolCallId: readText(attributes, 'flue.tool.call_id'),
     ...(args === undefined ? {} : { toolArgs: structureIn(args) ?? args }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolResult: parseIfText(readText(attributes, 'flue.tool.result')),
   };
 }

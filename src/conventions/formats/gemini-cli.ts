@@ -2,7 +2,7 @@ import { readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField, readFields, recordsIn } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
-import { readMessages, readSystem } from '../messages/read-messages.ts';
+import { readMessages, readSystem, answerParts } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -90,7 +90,7 @@ function takeSetting(messages: readonly NormalMessage[]): { setting: string[]; m
 /** Joins the pieces of a streamed answer: a list of contents that are one message. */
 function joinPieces(output: unknown): NormalPart[] {
   const parts: NormalPart[] = [];
-  for (const part of readMessages(output, 'assistant').flatMap((message) => message.parts)) {
+  for (const part of answerParts(output)) {
     const last = parts.at(-1);
     if ((part.type === 'text' || part.type === 'reasoning') && last?.type === part.type) {
       parts[parts.length - 1] = { ...last, text: last.text + part.text };

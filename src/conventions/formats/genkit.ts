@@ -1,6 +1,15 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { type Fields, field, firstField, parseValue, readFields, recordsIn, listIn } from '../json.ts';
+import {
+  type Fields,
+  field,
+  firstField,
+  readFields,
+  recordsIn,
+  listIn,
+  parseIfText,
+  countIn,
+} from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
@@ -80,11 +89,10 @@ function modelFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const input = readFields(readStructure(view, attributes, 'genkit:input'));
   const output = readFields(readStructure(view, attributes, 'genkit:output'));
-  const candidates = field(output, 'candidates');
-  const first = readFields(listIn(candidates)[0]);
+  const [first] = listIn(field(output, 'candidates'));
   const message = firstField(output, 'message') ?? field(first, 'message');
-  const answered = readFields(firstField(output, 'raw', 'custom'));
-  const usage = readFields(field(output, 'usage'));
+  const answered = firstField(output, 'raw', 'custom');
+  const usage = field(output, 'usage');
   return {
     input: listMessages(field(input, 'messages')),
     output: listMessages([message]).flatMap(({ parts }) => parts),
@@ -101,9 +109,8 @@ function modelFacts(view: SpanView): SpanFacts {
 }
 
 function listMessages(list: unknown): NormalMessage[] {
-  const messages = recordsIn(list);
   return readMessages(
-    messages.map((message) => ({
+    recordsIn(list).map((message) => ({
       role: field(message, 'role'),
       content: readContent(field(message, 'content')),
     })),
@@ -116,11 +123,9 @@ function readContent(content: unknown): unknown {
   if (!Array.isArray(content)) {
     return content;
   }
-  const parts = content.filter(isRecord).filter((part) => {
-    const metadata = field(part, 'metadata');
-    return !isRecord(metadata) || field(metadata, 'purpose') !== 'context';
-  });
-  return parts.map((part) => {
+  const parts = recordsIn(content);
+  const own = parts.filter((part) => field(field(part, 'metadata'), 'purpose') !== 'context');
+  return own.map((part) => {
     const key = Object.keys(PARTS).find((name) => isRecord(field(part, name)));
     const reasoning = field(part, 'reasoning');
     if (key !== undefined) {
@@ -137,14 +142,12 @@ function named(part: Fields): Fields {
 
 /** Reads a tool. The second form of tools may return files beside the output, so the output is wrapped. */
 function toolFacts({ span }: SpanView, subtype: string): SpanFacts {
-  const args = readText(span.attributes, 'genkit:input');
-  const output = readText(span.attributes, 'genkit:output');
-  const value = output === undefined ? undefined : parseValue(output);
+  const value = parseIfText(readText(span.attributes, 'genkit:output'));
   const isWrapped = subtype === 'tool.v2' && isRecord(value) && Object.hasOwn(value, 'output');
   return {
     toolName: readText(span.attributes, 'genkit:name') ?? span.name,
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(value === undefined ? {} : { toolResult: isWrapped ? field(value, 'output') : value }),
+    toolArgs: parseIfText(readText(span.attributes, 'genkit:input')),
+    toolResult: isWrapped ? field(value, 'output') : value,
   };
 }
 
@@ -165,9 +168,4 @@ function findError({ span }: SpanView): SpanError | undefined {
   const exception = span.events.findLast((event) => event.name === 'exception')?.attributes;
   const message = exception?.get('exception.message') || span.statusMessage;
   return { type: exception?.get('exception.type') || null, message: message || null };
-}
-
-function countIn(usage: Fields, name: string): number | null {
-  const count = field(usage, name);
-  return typeof count === 'number' && count >= 0 ? count : null;
 }

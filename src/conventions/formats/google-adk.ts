@@ -1,8 +1,8 @@
 import { OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { type Fields, field, firstField, parseValue } from '../json.ts';
-import { readMessages, readSystem, textIn } from '../messages/read-messages.ts';
+import { type Fields, field, firstField, parseIfText } from '../json.ts';
+import { readMessages, readSystem, textIn, answerParts } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
@@ -98,8 +98,7 @@ function requestFacts(request: Fields): SpanFacts {
 function responseFacts(response: Fields): SpanFacts {
   const content = field(response, 'content');
   return {
-    output:
-      content === undefined ? undefined : readMessages(content, 'assistant').flatMap(({ parts }) => parts),
+    output: content === undefined ? undefined : answerParts(content),
     model: textOrUndefined(firstField(response, 'modelVersion', 'model_version')),
   };
 }
@@ -113,8 +112,8 @@ function toolFacts(attributes: Attributes): SpanFacts {
   const result = readContent('gcp.vertex.agent.tool_response');
   return {
     toolCallId: readText(attributes, 'gen_ai.tool.call.id', 'gen_ai.tool_call.id'),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolArgs: parseIfText(args),
+    toolResult: parseIfText(result),
   };
 }
 

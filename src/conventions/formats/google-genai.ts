@@ -1,6 +1,6 @@
 import { OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
-import { type Fields, parseValue } from '../json.ts';
+import { type Fields, parseValue, parseIfText } from '../json.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 const SCOPE = 'opentelemetry.instrumentation.google_genai';
@@ -43,10 +43,9 @@ function read({ span }: SpanView): SpanFacts {
       args[name] = type === 'str' ? value : parseValue(value);
     }
   }
-  const result = readText(span.attributes, RESULT);
   return {
     role: 'tool',
     ...(Object.keys(args).length === 0 ? {} : { toolArgs: args }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolResult: parseIfText(readText(span.attributes, RESULT)),
   };
 }

@@ -3,7 +3,7 @@ import { readStructure, readText } from '../attributes.ts';
 import { field, firstField } from '../json.ts';
 import { answersIn, commonMessages, replyMeta } from '../messages/haystack-messages.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { readMessages, readSystem } from '../messages/read-messages.ts';
+import { readMessages, readSystem, answerParts } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /**
@@ -116,7 +116,7 @@ function generatorFacts(view: SpanView, output: unknown): SpanFacts {
   return {
     input:
       typeof given === 'string' ? readMessages(given, 'user') : readMessages(commonMessages(given), 'user'),
-    output: readMessages(texts, 'assistant').flatMap(({ parts }) => parts),
+    output: answerParts(texts),
     ...replyMeta(answers),
   };
 }

@@ -1,5 +1,5 @@
 import { readText, rolesOf } from '../attributes.ts';
-import { parseValue } from '../json.ts';
+import { parseIfText } from '../json.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { transferTool } from './openai-agents.ts';
 
@@ -48,16 +48,10 @@ function read({ span: { attributes } }: SpanView): SpanFacts {
   if (kind === 'agents.handoff') {
     return { ...shared, ...transferTool(readText(attributes, 'openai.agents.handoff.to')) };
   }
-  return kind === 'agents.function' ? { ...shared, ...toolFacts(attributes) } : shared;
-}
-
-function toolFacts(attributes: SpanView['span']['attributes']): SpanFacts {
-  const [input, output] = ['input', 'output'].map((side) =>
-    readText(attributes, `openai.agents.function.${side}`),
+  const [toolArgs, toolResult] = ['input', 'output'].map((side) =>
+    parseIfText(readText(attributes, `openai.agents.function.${side}`)),
   );
-  return {
-    toolName: readText(attributes, 'openai.agents.function.name'),
-    ...(input === undefined ? {} : { toolArgs: parseValue(input) }),
-    ...(output === undefined ? {} : { toolResult: parseValue(output) }),
-  };
+  return kind === 'agents.function'
+    ? { ...shared, toolName: readText(attributes, 'openai.agents.function.name'), toolArgs, toolResult }
+    : shared;
 }

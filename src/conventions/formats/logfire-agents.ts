@@ -1,5 +1,5 @@
 import { readStructure, readText } from '../attributes.ts';
-import { parseValue, structureIn } from '../json.ts';
+import { structureIn, parseIfText } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
@@ -59,11 +59,10 @@ function handoffFacts({ span }: SpanView): SpanFacts {
 
 function toolFacts({ span }: SpanView): SpanFacts {
   const args = readText(span.attributes, 'input');
-  const result = readText(span.attributes, 'output');
   return {
     toolName: readText(span.attributes, 'name'),
     ...(args === undefined ? {} : { toolArgs: structureIn(args) ?? args }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolResult: parseIfText(readText(span.attributes, 'output')),
   };
 }
 

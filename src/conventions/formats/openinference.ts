@@ -16,6 +16,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import { gatherList } from '../shape/carriers.ts';
 import { flattenedMessages } from './openinference-messages.ts';
 import { toolFacts } from './openinference-tool.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
@@ -255,24 +256,17 @@ function agentName({ span }: SpanView): string {
 }
 
 function listDocuments(attributes: Attributes): RetrievedDocument[] {
-  const found = new Map<string, Map<number, { id: string | null; content: string; score: number | null }>>();
-  for (const key of attributes.keys()) {
-    const match =
-      /^(retrieval\.documents|reranker\.output_documents)\.(\d{1,6})\.document\.(id|content|score)$/.exec(
-        key,
-      );
-    const value = match === null ? undefined : readText(attributes, key);
-    if (match !== null && value !== undefined) {
-      const [, list = '', index = '', name] = match;
-      const documents = found.get(list) ?? new Map();
-      found.set(list, documents);
-      const document = documents.get(Number(index)) ?? { id: null, content: '', score: null };
-      documents.set(Number(index), { ...document, [name ?? '']: name === 'score' ? Number(value) : value });
-    }
-  }
-  const chosen = found.get('reranker.output_documents') ?? found.get('retrieval.documents') ?? new Map();
-  return [...chosen]
-    .sort(([a], [b]) => a - b)
-    .map(([, document]) => document)
-    .filter((document) => document.content !== '');
+  const reranked = documentsBelow(attributes, 'reranker.output_documents');
+  return reranked.length > 0 ? reranked : documentsBelow(attributes, 'retrieval.documents');
+}
+
+function documentsBelow(attributes: Attributes, prefix: string): RetrievedDocument[] {
+  return gatherList(attributes, prefix, 'document.').flatMap((item) => {
+    const [id, content, score] = ['id', 'content', 'score'].map((name) =>
+      textOrUndefined(field(field(item, 'document'), name)),
+    );
+    return content === undefined
+      ? []
+      : [{ id: id ?? null, content, score: score === undefined ? null : Number(score) }];
+  });
 }

@@ -1,7 +1,7 @@
 import { readStructure, readText } from '../attributes.ts';
 import { type Fields, field, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
-import { readMessages, textIn } from '../messages/read-messages.ts';
+import { readMessages, textIn, answerParts } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isMovedContent } from '../advice/moved-content.ts';
 import { type MessageEvent, splitEvents } from './split-events.ts';
@@ -162,9 +162,7 @@ function choiceParts(body: Fields): NormalPart[] {
   const content = openContent(
     firstField(inner, 'content', 'parts') ?? (isRecord(message) ? blockIn(message) : undefined),
   );
-  return readMessages([{ role: 'assistant', content, tool_calls: calls }], 'assistant').flatMap(
-    ({ parts }) => parts,
-  );
+  return answerParts([{ role: 'assistant', content, tool_calls: calls }]);
 }
 
 /** Returns a message that is itself one content block. */

@@ -1,5 +1,5 @@
 import { readStructure, readText } from '../attributes.ts';
-import { field, parseValue } from '../json.ts';
+import { field, parseValue, parseIfText } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -29,8 +29,6 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { span } = view;
   const { attributes } = span;
-  const args = readText(attributes, 'tool_arguments');
-  const result = readText(attributes, 'tool_response');
   const given = readText(attributes, 'final_result');
   const isDeferred = given !== undefined && asksForResults(parseValue(given));
   const answer = isDeferred ? undefined : given;
@@ -39,8 +37,8 @@ function read(view: SpanView): SpanFacts {
     agent: readText(attributes, 'agent_name'),
     ...(isDeferred ? { halt: 'waiting' as const } : {}),
     ...readConversation(view, answer === undefined ? [] : textPart(answer)),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolArgs: parseIfText(readText(attributes, 'tool_arguments')),
+    toolResult: parseIfText(readText(attributes, 'tool_response')),
   };
 }
 

@@ -1,5 +1,5 @@
 import { readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, firstField, parseValue, recordsIn, structureIn } from '../json.ts';
+import { field, type Fields, firstField, recordsIn, structureIn, parseIfText } from '../json.ts';
 import { callPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -52,7 +52,6 @@ function read(view: SpanView): SpanFacts {
     ...callsIn(readStructure(view, attributes, 'gen_ai.response.tool_calls')),
   ];
   const args = readText(attributes, 'gen_ai.tool.input');
-  const result = readText(attributes, 'gen_ai.tool.output');
   const role = findRole(view);
   return {
     role,
@@ -61,7 +60,7 @@ function read(view: SpanView): SpanFacts {
     input: given === undefined ? undefined : readMessages(given, 'user'),
     output: output.length === 0 ? undefined : output,
     ...(args === undefined ? {} : { toolArgs: structureIn(args) ?? args }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolResult: parseIfText(readText(attributes, 'gen_ai.tool.output')),
   };
 }
 

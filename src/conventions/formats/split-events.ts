@@ -2,7 +2,7 @@ import type { LogRecord } from '../../domain/trace/span.ts';
 import { field, type Fields, firstField, structureIn } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readMessages } from '../messages/read-messages.ts';
+import { answerParts } from '../messages/read-messages.ts';
 import { isMovedContent, listMoved, type MovedValue } from '../advice/moved-content.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -114,5 +114,5 @@ function hasResult(body: Fields, ids: readonly string[]): boolean {
 function readContent(body: Fields): NormalMessage['parts'] {
   const content = field(body, 'content');
   const blocks = typeof content === 'string' ? structureIn(content) : content;
-  return Array.isArray(blocks) ? readMessages(blocks, 'assistant').flatMap(({ parts }) => parts) : [];
+  return Array.isArray(blocks) ? answerParts(blocks) : [];
 }

@@ -1,5 +1,5 @@
 import { readText, rolesOf } from '../attributes.ts';
-import { parseValue } from '../json.ts';
+import { parseValue, parseIfText } from '../json.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
 
 const MODEL_PROMPT = 'org.springframework.ai.chat.observation.ChatModelPromptContentObservationHandler';
@@ -79,13 +79,12 @@ function isUsageRepeated({ span }: SpanView): boolean | undefined {
 
 /** Reads a tool. Its result is JSON; any other text is the message of the error that the tool threw. */
 function toolFacts({ span }: SpanView): SpanFacts {
-  const args = readText(span.attributes, 'spring.ai.tool.call.arguments');
   const result = readText(span.attributes, 'spring.ai.tool.call.result');
   const isFailure = result !== undefined && !isJson(result);
   return {
     toolName: readText(span.attributes, 'spring.ai.tool.definition.name'),
     toolCallId: readText(span.attributes, 'spring.ai.tool.call.id'),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
+    toolArgs: parseIfText(readText(span.attributes, 'spring.ai.tool.call.arguments')),
     ...(result === undefined || isFailure ? {} : { toolResult: parseValue(result) }),
     ...(isFailure ? { error: { type: null, message: result } } : {}),
   };

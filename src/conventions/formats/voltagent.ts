@@ -1,6 +1,6 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
-import { parseValue } from '../json.ts';
+import { parseIfText } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
@@ -52,11 +52,17 @@ function read(view: SpanView): SpanFacts {
   if (role === undefined) {
     return facts;
   }
+  const given = readStructure(view, attributes, 'input');
   if (role === 'tool') {
-    return { ...facts, ...toolFacts(view) };
+    return {
+      ...facts,
+      toolName: readText(attributes, 'tool.name') ?? name,
+      toolCallId: readText(attributes, 'tool.call.id'),
+      toolArgs: isRecord(given) ? given : undefined,
+      toolResult: parseIfText(readText(attributes, 'output')),
+    };
   }
   const messages = readStructure(view, attributes, role === 'llm' ? 'llm.messages' : 'agent.messages');
-  const given = readStructure(view, attributes, 'input');
   return {
     ...facts,
     agent: role === 'agent' ? (readText(attributes, 'entity.name') ?? name) : undefined,
@@ -68,17 +74,5 @@ function read(view: SpanView): SpanFacts {
       outputTokens: readCount(attributes, 'usage.completion_tokens', 'llm.usage.completion_tokens') ?? null,
       totalTokens: readCount(attributes, 'usage.total_tokens', 'llm.usage.total_tokens') ?? null,
     },
-  };
-}
-
-function toolFacts(view: SpanView): SpanFacts {
-  const { attributes, name } = view.span;
-  const args = readStructure(view, attributes, 'input');
-  const result = readText(attributes, 'output');
-  return {
-    toolName: readText(attributes, 'tool.name') ?? name,
-    toolCallId: readText(attributes, 'tool.call.id'),
-    ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
 }

@@ -1,18 +1,20 @@
 import { field, type Fields, firstField } from '../json.ts';
 import type { ResultPart } from '../normalised-span.ts';
-import { callPart, filePart, hasFailed, type PartTable, resultPart } from './part-reader.ts';
+import { callPart, filePart, hasFailed, type PartReader, type PartTable, resultPart } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
+
+/** Reads a call of the AI SDK. */
+export const readCall: PartReader = (call) => [
+  callPart({
+    ...named(call),
+    args: firstField(call, 'input', 'args'),
+    provider: field(call, 'providerExecuted') === true,
+  }),
+];
 
 /** Parts of the AI SDK's prompt and model messages, versions 4 to 7. */
 export const AI_SDK_PARTS: PartTable = {
-  'tool-call': (part) => [
-    callPart({
-      id: field(part, 'toolCallId'),
-      name: field(part, 'toolName'),
-      args: firstField(part, 'input', 'args'),
-      provider: field(part, 'providerExecuted') === true,
-    }),
-  ],
+  'tool-call': readCall,
   'tool-result': (part) => [toolResult(part)],
   'tool-error': (part) => [resultPart({ ...named(part), result: field(part, 'error'), failed: true })],
   file: (part) =>

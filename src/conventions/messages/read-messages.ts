@@ -80,6 +80,11 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   return loose.length === 0 ? messages : [...messages, { role: defaultRole, parts: loose }];
 }
 
+/** Reads the parts of messages of the assistant. */
+export function answerParts(value: unknown): NormalPart[] {
+  return readMessages(value, 'assistant').flatMap(({ parts }) => parts);
+}
+
 function readMessage(
   message: Fields,
   defaultRole: NormalMessage['role'],

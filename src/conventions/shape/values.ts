@@ -3,7 +3,7 @@ import { field, type Fields, firstField, listIn } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { fromLangChain } from '../messages/langchain-messages.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readMessages } from '../messages/read-messages.ts';
+import { readMessages, answerParts } from '../messages/read-messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 
 const ROLE_KEYS = ['role', 'author', 'speaker', 'sender', 'from', 'type'];
@@ -177,7 +177,7 @@ export function readAnswered(value: unknown, text: string | undefined): NormalPa
   return parts === undefined || parts.length === 0
     ? text === undefined
       ? undefined
-      : readMessages(text, 'assistant').flatMap((message) => message.parts)
+      : answerParts(text)
     : parts;
 }
 
