@@ -1,20 +1,11 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import {
-  type Fields,
-  field,
-  firstField,
-  readFields,
-  recordsIn,
-  listIn,
-  parseIfText,
-  countIn,
-} from '../json.ts';
+import { type Fields, field, firstField, readFields, recordsIn, listIn, parseIfText } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanError, SpanFacts, SpanView } from '../normalised-span.ts';
-import { partsIn } from '../token-parts.ts';
+import { usageIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /**
@@ -92,19 +83,14 @@ function modelFacts(view: SpanView): SpanFacts {
   const [first] = listIn(field(output, 'candidates'));
   const message = firstField(output, 'message') ?? field(first, 'message');
   const answered = firstField(output, 'raw', 'custom');
-  const usage = field(output, 'usage');
+
   return {
     input: listMessages(field(input, 'messages')),
     output: listMessages([message]).flatMap(({ parts }) => parts),
     model: textOrUndefined(field(answered, 'model')) ?? readText(attributes, 'genkit:name'),
     finishReason: textOrUndefined(firstField(output, 'finishReason') ?? field(first, 'finishReason')),
     responseId: textOrUndefined(field(answered, 'id')),
-    usage: {
-      ...partsIn(usage),
-      inputTokens: countIn(usage, 'inputTokens'),
-      outputTokens: countIn(usage, 'outputTokens'),
-      totalTokens: countIn(usage, 'totalTokens'),
-    },
+    usage: usageIn(field(output, 'usage'), [['inputTokens'], ['outputTokens'], ['totalTokens']]),
   };
 }
 

@@ -87,33 +87,28 @@ function structure(view: SpanView, key: string): Fields | undefined {
 }
 
 function requestFacts(request: Fields): SpanFacts {
-  const config = field(request, 'config');
-  const instruction = firstField(config, 'systemInstruction', 'system_instruction');
   return {
-    system: instruction === undefined ? undefined : readSystem(instruction),
+    system: readSystem(firstField(field(request, 'config'), 'systemInstruction', 'system_instruction')),
     input: ownMessages(readMessages(field(request, 'contents'), 'user')),
   };
 }
 
 function responseFacts(response: Fields): SpanFacts {
-  const content = field(response, 'content');
   return {
-    output: content === undefined ? undefined : answerParts(content),
+    output: answerParts(field(response, 'content')),
     model: textOrUndefined(firstField(response, 'modelVersion', 'model_version')),
   };
 }
 
 function toolFacts(attributes: Attributes): SpanFacts {
-  const readContent = (key: string): string | undefined => {
-    const text = readText(attributes, key);
-    return text === undefined || PLACEHOLDERS.has(text) ? undefined : text;
-  };
-  const args = readContent('gcp.vertex.agent.tool_call_args');
-  const result = readContent('gcp.vertex.agent.tool_response');
+  const [toolArgs, toolResult] = ['tool_call_args', 'tool_response'].map((key) => {
+    const text = readText(attributes, `gcp.vertex.agent.${key}`) ?? '';
+    return text === '' || PLACEHOLDERS.has(text) ? undefined : parseIfText(text);
+  });
   return {
     toolCallId: readText(attributes, 'gen_ai.tool.call.id', 'gen_ai.tool_call.id'),
-    toolArgs: parseIfText(args),
-    toolResult: parseIfText(result),
+    toolArgs,
+    toolResult,
   };
 }
 

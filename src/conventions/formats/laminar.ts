@@ -1,8 +1,7 @@
 import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
+import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Laminar: traced functions with their input and output. Its model calls are `traceloop-flattened` or `otel-genai`. */
 export const laminar: Convention = {
@@ -48,13 +47,7 @@ function read(view: SpanView): SpanFacts {
     ...identityUnder(attributes, prefixes),
   };
   if (role === 'tool') {
-    const args = argumentsIn(given);
-    return {
-      ...facts,
-      toolName: name,
-      ...(isRecord(args) ? { toolArgs: args } : {}),
-      ...outcomeFacts(readOutcome(got)),
-    };
+    return { ...facts, toolName: name, ...calledFacts(given, readOutcome(got)) };
   }
   return role === 'llm' ? facts : { ...facts, input: questionIn(argumentsIn(given)), output: answerIn(got) };
 }

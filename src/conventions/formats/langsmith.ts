@@ -1,10 +1,10 @@
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field } from '../json.ts';
+import { field, firstField } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
+import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -66,17 +66,14 @@ function read(view: SpanView): SpanFacts {
 }
 
 function outputIn(value: unknown): unknown {
-  return isRecord(value) ? (field(value, 'outputs') ?? field(value, 'output') ?? value) : value;
+  return firstField(value, 'outputs', 'output') ?? value;
 }
 
 function toolFacts(given: unknown, got: unknown): SpanFacts {
   const input = field(given, 'input');
-  const args = isRecord(input) ? input : argumentsIn(given);
-  const outcome = got === undefined ? {} : readOutcome(outputIn(got));
-  const content = isRecord(outcome.value) ? field(outcome.value, 'content') : undefined;
-  const result = Array.isArray(content) ? unwrapBlock(content) : outcome.value;
-  return {
-    ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...outcomeFacts({ ...outcome, value: result }),
-  };
+  const outcome = readOutcome(outputIn(got));
+  const content = field(outcome.value, 'content');
+  const value = Array.isArray(content) ? unwrapBlock(content) : outcome.value;
+  const facts = calledFacts(given, { ...outcome, value });
+  return isRecord(input) ? { ...facts, toolArgs: input } : facts;
 }

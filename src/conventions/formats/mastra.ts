@@ -1,7 +1,8 @@
 import type { Attributes } from '../../domain/trace/span.ts';
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, parseValue } from '../json.ts';
-import { callPart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { field, parseValue, recordsIn } from '../json.ts';
+import { readCall } from '../messages/ai-sdk-parts.ts';
+import { reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type {
   Convention,
@@ -86,7 +87,7 @@ function freshInput(value: unknown): NormalMessage[] {
   if (!Array.isArray(value)) {
     return readMessages(value, 'user');
   }
-  const fresh = value.filter((item) => !isRecord(item) || field(item, 'createdAt') === undefined);
+  const fresh = value.filter((item) => field(item, 'createdAt') === undefined);
   return readMessages(fresh.length === 0 ? value : fresh, 'user');
 }
 
@@ -95,23 +96,17 @@ function outputParts(value: unknown): NormalPart[] {
     return textPart(value);
   }
   const object = field(value, 'object');
-  const calls = field(value, 'toolCalls');
   return [
     ...reasoningPart(reasoningText(field(value, 'reasoning'))),
     ...textPart(field(value, 'text')),
     ...(field(value, 'text') === undefined && isRecord(object) ? textPart(JSON.stringify(object)) : []),
-    ...(Array.isArray(calls) ? calls.filter(isRecord).map(toCall) : []),
+    ...recordsIn(field(value, 'toolCalls')).flatMap(readCall),
   ];
 }
 
 function reasoningText(value: unknown): string {
   const items: unknown[] = Array.isArray(value) ? value : [value];
   return items.map((item) => textOrUndefined(isRecord(item) ? field(item, 'text') : item) ?? '').join('');
-}
-
-function toCall(call: Fields): NormalPart {
-  const id = field(call, 'toolCallId');
-  return callPart({ id, name: field(call, 'toolName'), args: field(call, 'args') ?? field(call, 'input') });
 }
 
 /** Reads a sub-agent's answer. Its result contains all its inner messages; the calling model received its text only. */

@@ -1,9 +1,9 @@
 import { readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, firstField, recordsIn, structureIn, parseIfText } from '../json.ts';
-import { callPart, textPart } from '../messages/part-reader.ts';
+import { structureIn, parseIfText, listIn } from '../json.ts';
+import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
+import { readCallList } from '../shape/values.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Sentry's SDKs, which put the content of `otel-genai` 1.36 from the events into attributes of their own. */
 export const sentry: Convention = {
@@ -46,20 +46,20 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const given = readStructure(view, attributes, 'gen_ai.request.messages');
-  const output = [
-    ...textPart(joined(readStructure(view, attributes, 'gen_ai.response.text'))),
-    ...callsIn(readStructure(view, attributes, 'gen_ai.response.tool_calls')),
-  ];
+  const text = readStructure(view, attributes, 'gen_ai.response.text');
+  const isChoices = listIn(text).every((item) => typeof item === 'string');
   const args = readText(attributes, 'gen_ai.tool.input');
   const role = findRole(view);
   return {
     role,
     agent: role === 'agent' ? readText(attributes, 'gen_ai.agent.name') : undefined,
     toolName: role === 'tool' ? readText(attributes, 'gen_ai.tool.name') : undefined,
-    input: given === undefined ? undefined : readMessages(given, 'user'),
-    output: output.length === 0 ? undefined : output,
-    ...(args === undefined ? {} : { toolArgs: structureIn(args) ?? args }),
+    input: readMessages(readStructure(view, attributes, 'gen_ai.request.messages'), 'user'),
+    output: [
+      ...textPart(Array.isArray(text) && isChoices ? text[0] : text),
+      ...readCallList(readStructure(view, attributes, 'gen_ai.response.tool_calls')),
+    ],
+    toolArgs: structureIn(args) ?? args,
     toolResult: parseIfText(readText(attributes, 'gen_ai.tool.output')),
   };
 }
@@ -72,21 +72,4 @@ function findRole({ span }: SpanView): SpanRole | undefined {
   }
   const isCall = span.attributes.has('gen_ai.request.model');
   return OP_ROLES.get(op) ?? (isCall ? 'llm' : undefined);
-}
-
-/** Joins the text, or the texts of all choices. */
-function joined(value: unknown): unknown {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value[0] : value;
-}
-
-function callsIn(value: unknown): NormalPart[] {
-  return recordsIn(value).map((call) => {
-    const inner = field(call, 'function');
-    const called: Fields = isRecord(inner) ? inner : call;
-    return callPart({
-      id: firstField(call, 'id', 'call_id', 'toolCallId'),
-      name: firstField(called, 'name', 'toolName'),
-      args: firstField(called, 'arguments', 'args', 'input'),
-    });
-  });
 }

@@ -41,12 +41,6 @@ const KIND_ROLES = rolesOf({
 /** Versions of Spring Boot with Spring AI 1: there the usage of a model call after a tool call includes the calls before it. */
 const ADDS_UP = /^3\./;
 
-const ROLES = new Map<string, NormalMessage['role']>([
-  ['system', 'system'],
-  ['user', 'user'],
-  ['assistant', 'assistant'],
-]);
-
 function detect({ span, logs }: SpanView): boolean {
   return (
     span.attributes.has('spring.ai.kind') ||
@@ -64,17 +58,13 @@ function read(view: SpanView): SpanFacts {
   if (kind === 'vector_store') {
     return { role: attributes.get('db.operation.name') === 'query' ? 'retriever' : 'other' };
   }
+  const goesOn = attributes.get('gen_ai.response.finish_reasons')?.includes('TOOL_CALLS') === true;
   return {
     role: KIND_ROLES.get(kind ?? ''),
     session: readText(attributes, 'spring.ai.chat.client.conversation.id'),
-    isUsageRepeated: isUsageRepeated(view),
+    isUsageRepeated: (goesOn && ADDS_UP.test(view.span.scopeVersion)) || undefined,
     ...(kind === 'chat_client' ? clientTexts(view) : modelTexts(view)),
   };
-}
-
-function isUsageRepeated({ span }: SpanView): boolean | undefined {
-  const goesOn = span.attributes.get('gen_ai.response.finish_reasons')?.includes('TOOL_CALLS') === true;
-  return (goesOn && ADDS_UP.test(span.scopeVersion)) || undefined;
 }
 
 /** Reads a tool. Its result is JSON; any other text is the message of the error that the tool threw. */
@@ -85,8 +75,8 @@ function toolFacts({ span }: SpanView): SpanFacts {
     toolName: readText(span.attributes, 'spring.ai.tool.definition.name'),
     toolCallId: readText(span.attributes, 'spring.ai.tool.call.id'),
     toolArgs: parseIfText(readText(span.attributes, 'spring.ai.tool.call.arguments')),
-    ...(result === undefined || isFailure ? {} : { toolResult: parseValue(result) }),
-    ...(isFailure ? { error: { type: null, message: result } } : {}),
+    toolResult: isFailure ? undefined : parseIfText(result),
+    error: isFailure ? { type: null, message: result } : undefined,
   };
 }
 
@@ -115,7 +105,6 @@ function textsIn(list: string | undefined): string[] {
  */
 function modelTexts(view: SpanView): SpanFacts {
   const texts = textsIn(logged(view, MODEL_PROMPT));
-  const answer = textsIn(logged(view, MODEL_COMPLETION)).join('", "');
   if (texts.length > 0) {
     const detail =
       'Spring AI logs texts without roles: the first of an even number is taken for the system text, the last for the question';
@@ -124,27 +113,25 @@ function modelTexts(view: SpanView): SpanFacts {
   const system = texts.length % 2 === 0 ? texts.slice(0, 1) : [];
   const spoken = texts.slice(system.length);
   return {
-    system: system.length === 0 ? undefined : system,
+    system,
     input: spoken.map((text, index) => textMessage(index % 2 === 0 ? 'user' : 'assistant', text)),
-    output: answer === '' ? undefined : [{ type: 'text', text: answer }],
+    output: answerOf(view, MODEL_COMPLETION),
   };
 }
 
 /** Reads the application's messages, which Spring AI 1 logs with roles: `["system":"…", "user":"…"]`. */
 function clientTexts(view: SpanView): SpanFacts {
   const prompt = logged(view, CLIENT_PROMPT) ?? '';
-  const answer = textsIn(logged(view, CLIENT_COMPLETION)).join('", "');
-  const messages = prompt.split(/(?:^|", )(?="(?:system|user|assistant|tool)":")/).flatMap((entry) => {
-    const match = /^"(system|user|assistant)":"([\s\S]*?)"?$/.exec(entry);
-    const role = ROLES.get(match?.[1] ?? '');
-    return role === undefined || match?.[2] === undefined || match[2] === ''
-      ? []
-      : [textMessage(role, match[2])];
+  const input = prompt.split(/(?:^|", )(?="(?:system|user|assistant|tool)":")/).flatMap((entry) => {
+    const [, role, text = ''] = /^"(system|user|assistant)":"([\s\S]*?)"?$/.exec(entry) ?? [];
+    return text === '' ? [] : [textMessage(role as NormalMessage['role'], text)];
   });
-  return {
-    input: messages.length === 0 ? undefined : messages,
-    output: answer === '' ? undefined : [{ type: 'text', text: answer }],
-  };
+  return { input, output: answerOf(view, CLIENT_COMPLETION) };
+}
+
+function answerOf(view: SpanView, scope: string): SpanFacts['output'] {
+  const text = textsIn(logged(view, scope)).join('", "');
+  return text === '' ? undefined : [{ type: 'text', text }];
 }
 
 function textMessage(role: NormalMessage['role'], text: string): NormalMessage {
