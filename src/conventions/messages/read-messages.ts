@@ -1,17 +1,13 @@
 import { field, type Fields, firstField } from '../json.ts';
-import type { NormalMessage, NormalPart } from '../normalised-span.ts';
-import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
-import { ANTHROPIC_PARTS } from './anthropic-parts.ts';
-import { BEDROCK_PARTS } from './bedrock-parts.ts';
-import { GEMINI_PARTS } from './gemini-parts.ts';
+import { AI_SDK_PARTS, MASTRA_PARTS } from './ai-sdk-parts.ts';
 import { fromLangChain } from './langchain-messages.ts';
-import { MASTRA_PARTS } from './mastra-parts.ts';
-import { OPENAI_PARTS } from './openai-parts.ts';
 import { fromResponseItem } from './openai-items.ts';
+import { ANTHROPIC_PARTS, BEDROCK_PARTS, GEMINI_PARTS, OPENAI_PARTS } from './provider-parts.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
-import { hasFailed, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
+import { hasFailed, type PartReader, plainText, resultPart, textPart, isTextOnly } from './part-reader.ts';
 import { readPrintedItem } from './printed-items.ts';
 import { isDefinition, joinCalls } from './tool-calls.ts';
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Blocks of every format; real emitters mix them, so all are read everywhere. */
@@ -200,13 +196,6 @@ function hasBlocks(content: unknown): boolean {
 function hasContent(block: unknown): boolean {
   return (
     !isRecord(block) || field(block, 'type') !== 'text' || firstField(block, 'text', 'content') !== undefined
-  );
-}
-
-/** True for blocks of text only; in a tool's message they are the result. */
-function isTextOnly(content: unknown): boolean {
-  return (
-    Array.isArray(content) && content.length > 0 && content.every((item) => field(item, 'type') === 'text')
   );
 }
 
