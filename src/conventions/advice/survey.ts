@@ -1,9 +1,4 @@
-import type {
-  AgentRun,
-  NotScorableCode,
-  ReadingOptions,
-  TraceReading,
-} from '../../domain/trace/agent-run.ts';
+import type { AgentRun, NotScorableCode, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 import { BY_SHAPE } from '../shape/add-shapes.ts';
 import { normaliseTrace } from '../normalise-trace.ts';
@@ -63,7 +58,7 @@ interface Tally {
 }
 
 /** Sums up, trace by trace, what was understood per service and scope. Bounded, whatever comes. */
-export function createSurvey(options?: ReadingOptions): {
+export function createSurvey(): {
   /** `traces`: how many stored traces were joined to this one; 1 when absent. */
   add(data: TraceData, reading: TraceReading, traces?: number): void;
   result(): Survey;
@@ -75,7 +70,7 @@ export function createSurvey(options?: ReadingOptions): {
       totals.traces += traces;
       totals.withoutRun += reading.runs.length === 0 ? 1 : 0;
       const places = new Map<string, Tally>();
-      for (const read of normaliseTrace(watched(data), options).spans) {
+      for (const read of normaliseTrace(watched(data)).spans) {
         const notUnderstood = findNotUnderstood([read])[0];
         if (read.conventions.size > 0 || notUnderstood !== undefined) {
           const tally = findTally(tallies, read);
@@ -103,8 +98,8 @@ export function createSurvey(options?: ReadingOptions): {
 }
 
 /** Surveys one trace per service and scope. */
-export function surveyTrace(data: TraceData, reading: TraceReading, options?: ReadingOptions): ScopeSurvey[] {
-  const survey = createSurvey(options);
+export function surveyTrace(data: TraceData, reading: TraceReading): ScopeSurvey[] {
+  const survey = createSurvey();
   survey.add(data, reading);
   return survey.result().scopes;
 }

@@ -3,6 +3,7 @@ import type { LogRecord } from '../../domain/trace/span.ts';
 import { findFinishReason } from '../finish-reason.ts';
 import { STUB_MARK } from '../kept-content.ts';
 import { bindResults } from '../messages/bind-results.ts';
+import type { Observe } from '../normalise-span.ts';
 import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
 import { placeSteps, type Step, STEPS } from './place-steps.ts';
 import { readShape, type ShapeReading } from './read-shape.ts';
@@ -26,6 +27,7 @@ const SIGN =
 export function addShapes(
   spans: readonly NormalisedSpan[],
   logs: readonly LogRecord[],
+  observe?: Observe,
 ): readonly NormalisedSpan[] {
   const open = spans.filter(isOpen);
   if (open.length === 0 || !spans.some(isSign)) {
@@ -42,7 +44,7 @@ export function addShapes(
     const one = shaped.get(read.span.spanId);
     return one === undefined || one.role === undefined
       ? read
-      : withShape(one, logsBySpan.get(read.span.spanId) ?? []);
+      : withShape(one, logsBySpan.get(read.span.spanId) ?? [], observe);
   });
 }
 
@@ -67,7 +69,11 @@ function isSign({ span, facts }: NormalisedSpan): boolean {
   );
 }
 
-function withShape({ read, shape, role }: Step, logs: readonly LogRecord[]): NormalisedSpan {
+function withShape(
+  { read, shape, role }: Step,
+  logs: readonly LogRecord[],
+  observe: Observe | undefined,
+): NormalisedSpan {
   const given: SpanFacts = Object.fromEntries(
     Object.entries(shape.facts).filter(([, value]) => value !== undefined),
   );
@@ -87,9 +93,10 @@ function withShape({ read, shape, role }: Step, logs: readonly LogRecord[]): Nor
   if (read.facts.role !== undefined && !CONTENT.some((key) => facts[key] !== undefined)) {
     return read;
   }
-  const warnings = fieldCount === 0 ? read.warnings : [...read.warnings, warningOf(read, shape)];
+  const own = fieldCount === 0 ? [] : [warningOf(read, shape)];
+  observe?.(BY_SHAPE, { ...given, role }, { span: read.span, logs, warnings: own });
   const conventions = new Map([...read.conventions, [BY_SHAPE, Math.max(1, fieldCount)] as const]);
-  return { ...read, facts, conventions, warnings };
+  return { ...read, facts, conventions, warnings: [...read.warnings, ...own] };
 }
 
 function warningOf({ span }: NormalisedSpan, { fields, ambiguous }: ShapeReading): ReadingWarning {

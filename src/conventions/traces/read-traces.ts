@@ -67,7 +67,7 @@ export function readTraceInSlices(
 }
 
 function* readInSteps(data: TraceData, options?: ReadingOptions): Steps<TraceReading> {
-  const { spans, logCount } = yield* normaliseInSteps(data, options);
+  const { spans, logCount } = yield* normaliseInSteps(data);
   const { runs, notScorable, ...demanded } = yield* assembleTrace(data.traceId, spans, options);
   warnOfOmitted(runs, data);
   return {

@@ -109,8 +109,6 @@ export interface NotUnderstood {
 
 /** Parts of a reading that are read on demand. */
 export interface ReadingOptions {
-  /** False: spans that no convention describes are not read by the form of their values. Default true. */
-  readByShape?: boolean;
   /** Most model calls that are read as runs of their own. Default 0: none. */
   modelCalls?: number;
 }

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/index.ts';
+import { joinTraces, listFacts, pieceOf, readTrace } from '../../../src/conventions/index.ts';
+import { readStepKinds } from '../../../src/conventions/step-kinds.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import type { TraceData } from '../../../src/domain/trace/span.ts';
+import { buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { WRAPPERS, type Wrapper } from '../../support/recordings/wrappers.ts';
 import { textOfMessage } from '../../support/recordings/facts.ts';
 
@@ -43,6 +46,27 @@ describe('a wrapper that no rule names', () => {
     expect(describeRun(runs, expected)).toEqual(expected);
     expect(runs[0]?.conventions).toContain('by-shape');
     expect(runs[0]?.warnings.map(({ code }) => code)).toContain('read_by_shape');
-    expect(readTrace(trace, { readByShape: false }).runs).toEqual([]);
+    expect(readTrace({ ...trace, readByShape: false }).runs).toEqual([]);
+  });
+
+  it('is left to nobody where the configuration turns shapes off: by no reader of its trace', async () => {
+    const data = buildTrace([
+      buildSpan('a', {
+        'wx.step': 'llm_call',
+        'wx.model': 'gpt-5-mini',
+        'wx.messages': [{ role: 'user', content: 'Where is order 7?' }],
+        'wx.response': { role: 'assistant', tool_calls: [{ id: 'c1', name: 'find_order', arguments: '{}' }] },
+      }),
+    ]);
+    const deps = { nowMs: () => 0, pause: () => Promise.resolve() };
+    const readAll = async (one: TraceData) => {
+      const [joined] = joinTraces([one]);
+      const facts = listFacts(one).filter(({ convention }) => convention === 'by-shape');
+      const kinds = await readStepKinds(one, deps);
+      return [pieceOf(one)?.isOpen, joined?.data.readByShape, facts.length > 0, ...kinds.values()];
+    };
+
+    expect(await readAll(data)).toEqual([true, undefined, true, 'model']);
+    expect(await readAll({ ...data, readByShape: false })).toEqual([undefined, false, false, 'other']);
   });
 });
