@@ -215,11 +215,12 @@ async function printOutcome(context: CommandContext, outcome: TraceOutcome): Pro
 export function showDecision(row: Decision, nowMs: number): string {
   const scorer = row.scorer === WHOLE_RULE ? 'the whole rule' : row.scorer;
   const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
+  const shape = row.readByShape === true ? ' (read by shape)' : '';
   const again =
     row.nextAttemptAt === null
       ? ''
       : row.nextAttemptAt <= nowMs
         ? ' (serve retries it next)'
         : ` (next attempt at ${new Date(row.nextAttemptAt).toISOString()})`;
-  return `${showTarget(row)}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${again}`;
+  return `${showTarget(row)}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${shape}${again}`;
 }

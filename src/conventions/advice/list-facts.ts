@@ -1,9 +1,14 @@
-import { type ConventionTable, parseSource, type TableField } from '../../domain/trace/convention-table.ts';
+import {
+  BY_SHAPE,
+  type ConventionTable,
+  parseSource,
+  type TableField,
+} from '../../domain/trace/convention-table.ts';
 import type { LogRecord, Span, TraceData } from '../../domain/trace/span.ts';
 import { normaliseInSteps } from '../normalise-trace.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 import { finish } from '../steps.ts';
-import { BY_SHAPE, READ_BY_SHAPE } from '../shape/add-shapes.ts';
+import { READ_BY_SHAPE } from '../shape/add-shapes.ts';
 import { readSource } from '../tables/read-source.ts';
 
 /** A fact of a span, as one convention states it. */

@@ -1,6 +1,6 @@
 import type { AgentRun, NotScorableCode, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
-import { BY_SHAPE } from '../shape/add-shapes.ts';
+import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import { normaliseTrace } from '../normalise-trace.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import { findNotUnderstood } from './not-understood.ts';

@@ -2,7 +2,8 @@ import { ANSWER_CUT, type AgentRun, type ReadingWarning } from '../../domain/tra
 import { isCutFinish } from '../../domain/trace/halt.ts';
 import type { ResultPart } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
-import { BY_SHAPE, joinShapeWarnings } from '../shape/add-shapes.ts';
+import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
+import { joinShapeWarnings } from '../shape/add-shapes.ts';
 import { addUsage } from '../../domain/trace/token-usage.ts';
 import type { Steps } from '../steps.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';

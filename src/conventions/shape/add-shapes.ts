@@ -1,4 +1,5 @@
 import type { ReadingWarning } from '../../domain/trace/agent-run.ts';
+import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import type { LogRecord } from '../../domain/trace/span.ts';
 import { findFinishReason } from '../finish-reason.ts';
 import { STUB_MARK } from '../kept-content.ts';
@@ -8,9 +9,6 @@ import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
 import { placeSteps, type Step, STEPS } from './place-steps.ts';
 import { readShape, type ShapeReading } from './read-shape.ts';
 import { toldKind, wordsOf } from './words.ts';
-
-/** Name of the reading by form, beside the names of conventions. */
-export const BY_SHAPE = 'by-shape';
 
 /** Code of the warning that names the sources of a reading by form. */
 export const READ_BY_SHAPE = 'read_by_shape';

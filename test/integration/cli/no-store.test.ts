@@ -74,6 +74,10 @@ describe('wrong usage', () => {
     [[...past, '--where', 'servce=shop'], '--where servce: unknown key; did you mean service?'],
     [[...past, '--where', 'not.agnt=shop'], '--where not.agnt: unknown key; did you mean agent?'],
     [[...past, '--where', 'tokens.min=5'], '--where: tokens are known only after a trace is read'],
+    [
+      [...past, '--where', 'not.readByShape=true'],
+      '--where: readByShape is known only after a trace is read',
+    ],
     [[...past, '--batch'], '--batch: the judge provider "local" is not known to have batches'],
     [
       [...past, '--scorer', 'tone', '--batch', '--concurrency', '2'],

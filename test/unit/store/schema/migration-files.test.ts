@@ -49,6 +49,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0034-batched-sessions', '986d158f85c04ef9501ea27fa413d08225e0cf4804f102e92f2ccac2686e2cd5'],
   ['0035-decisions-by-trace', '19bcf7fed10d0ee13600099995eebb24f713dc70e1ff203c29ca91681902ac50'],
   ['0036-words-of-agents', 'c333ce226035f25e626b3de76ddebc914e5524292c82e5814fa3b7347ec93e7f'],
+  ['0037-read-by-shape', 'db0f89f77ea6f9bca1819de26c2b2e326817b79de171d62013f1d53df5e302da'],
 ];
 
 describe('migration files', () => {
