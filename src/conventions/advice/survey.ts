@@ -69,9 +69,10 @@ export function createSurvey(): {
     add(data, reading, traces = 1) {
       totals.traces += traces;
       totals.withoutRun += reading.runs.length === 0 ? 1 : 0;
+      const silent = new Map(reading.notUnderstood.map((one) => [one.spanId, one]));
       const places = new Map<string, Tally>();
       for (const read of normaliseTrace(watched(data)).spans) {
-        const notUnderstood = findNotUnderstood([read])[0];
+        const notUnderstood = silent.get(read.span.spanId) ?? findNotUnderstood([read])[0];
         if (read.conventions.size > 0 || notUnderstood !== undefined) {
           const tally = findTally(tallies, read);
           totals.spansLeftOut += tally === undefined ? 1 : 0;
@@ -139,9 +140,10 @@ function countSpan(
   for (const name of conventions.keys()) {
     tally.conventions.set(name, (tally.conventions.get(name) ?? 0) + 1);
   }
-  if (notUnderstood === undefined) {
+  if (conventions.size > 0) {
     tally.unread.add(span);
-  } else {
+  }
+  if (notUnderstood !== undefined) {
     const { name, reason, attributes } = notUnderstood;
     const list = tally.survey.notUnderstood;
     const known = list.find((one) => one.name === name);

@@ -1,8 +1,8 @@
 import type { ReadingWarning } from '../../domain/trace/agent-run.ts';
 import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import type { LogRecord } from '../../domain/trace/span.ts';
+import { isWithoutContent } from '../advice/not-understood.ts';
 import { findFinishReason } from '../finish-reason.ts';
-import { STUB_MARK } from '../kept-content.ts';
 import { bindResults } from '../messages/bind-results.ts';
 import type { Observe } from '../normalise-span.ts';
 import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
@@ -13,7 +13,6 @@ import { toldKind, wordsOf } from './words.ts';
 /** Code of the warning that names the sources of a reading by form. */
 export const READ_BY_SHAPE = 'read_by_shape';
 
-const CONTENT = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'] as const;
 /** Words that show an agent or a model, in names of spans, scopes, services and keys. */
 const SIGN =
   /llm|gpt|genai|gen_ai|model|prompt|completion|agent|assistant|chatbot|copilot|(^|[^a-z])(ai|bot|rag|mcp)([^a-z]|$)/i;
@@ -28,7 +27,7 @@ export function addShapes(
   observe?: Observe,
 ): readonly NormalisedSpan[] {
   const open = spans.filter(isOpen);
-  if (open.length === 0 || !spans.some(isSign)) {
+  if (open.length === 0 || !showsAgent(spans)) {
     return spans;
   }
   const logsBySpan = Map.groupBy(logs, ({ spanId }) => spanId);
@@ -47,14 +46,13 @@ export function addShapes(
 }
 
 /** True for a span whose conventions found no content and do not say that it is only a step. */
-function isOpen({ span, facts }: NormalisedSpan): boolean {
-  return (
-    (facts.role === undefined || STEPS.has(facts.role)) &&
-    facts.withheld === undefined &&
-    facts.hidden === undefined &&
-    span.truncated?.includes(STUB_MARK) !== true &&
-    !CONTENT.some((key) => facts[key] !== undefined)
-  );
+function isOpen(read: NormalisedSpan): boolean {
+  return (read.facts.role === undefined || STEPS.has(read.facts.role)) && isWithoutContent(read);
+}
+
+/** True for a trace that shows an agent or a model by any sign. */
+export function showsAgent(spans: readonly NormalisedSpan[]): boolean {
+  return spans.some(isSign);
 }
 
 function isSign({ span, facts }: NormalisedSpan): boolean {
@@ -88,7 +86,7 @@ function withShape(
     facts.finishReason ??= findFinishReason({ span: read.span, logs, warnings: [] });
   }
   const fieldCount = Object.keys(shape.fields).length;
-  if (read.facts.role !== undefined && !CONTENT.some((key) => facts[key] !== undefined)) {
+  if (read.facts.role !== undefined && isWithoutContent({ ...read, facts })) {
     return read;
   }
   const own = fieldCount === 0 ? [] : [warningOf(read, shape)];

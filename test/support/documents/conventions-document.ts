@@ -79,6 +79,9 @@ an agent or a model. Such a run has \`by-shape\` among its conventions. Its warn
 names both. \`scoring: { readByShape: false }\` turns this off. Decisions on such runs say \`readByShape: true\`,
 and \`where: { readByShape: false }\` leaves these traces out of a rule.
 
+A trace that shows an agent, but has no run that can be scored, names the longest texts that nobody reads: in \`notUnderstood\` of
+\`inspect\`, and in the reason of its decisions.
+
 The test reads ${runs} recorded runs once more, with all scopes, keys and events under the names of an invented vendor
 (\`gen_ai.input.messages\` is \`zed.inputMessages\`). Of these, ${share(answered)} have the same question and answer, ${share(withTools)} the same
 tool calls and results, too, ${share(models)} the same models and ${share(usage)} the same usage.
