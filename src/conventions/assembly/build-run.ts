@@ -1,3 +1,4 @@
+import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import { findOthers } from './asked-calls.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
 import { settle } from './call-index.ts';
@@ -13,7 +14,7 @@ import { toOutput } from './to-messages.ts';
 import { addFinalAnswer, buildTranscript, type Transcript } from './transcript.ts';
 import type { ResultPart } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
-import { BY_SHAPE, joinShapeWarnings } from '../shape/add-shapes.ts';
+import { joinShapeWarnings } from '../shape/add-shapes.ts';
 import type { Steps } from '../steps.ts';
 import { type AgentRun, ANSWER_CUT, type ReadingWarning } from '../../domain/trace/agent-run.ts';
 import { isCutFinish } from '../../domain/trace/halt.ts';
