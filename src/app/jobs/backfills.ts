@@ -183,11 +183,15 @@ async function chooseRules(
 }
 
 function readConditions(value: unknown, nameField: NameField): Where {
-  const { tokens, not } = isRecord(value) ? value : {};
+  const conditions = isRecord(value) ? value : {};
+  const { not } = conditions;
   // Before the check of their form: a command line has texts only.
-  if (tokens !== undefined || (isRecord(not) && not['tokens'] !== undefined)) {
+  const ofContent = ['tokens', 'readByShape'].find(
+    (name) => conditions[name] !== undefined || (isRecord(not) && not[name] !== undefined),
+  );
+  if (ofContent !== undefined) {
     throw new RequestError(
-      `${nameField('where')}: tokens are known only after a trace is read; put this condition into a rule`,
+      `${nameField('where')}: ${ofContent} ${ofContent === 'tokens' ? 'are' : 'is'} known only after a trace is read; put this condition into a rule`,
     );
   }
   try {

@@ -61,9 +61,9 @@ const token = z
       .min(1, { error: 'must not be empty' })
       .describe('Name of the owner of the token, for logs.')
       .meta({ examples: ['team-a'] }),
-    token: secret('The token itself, at least 16 characters.').min(16, {
-      error: 'must have at least 16 characters',
-    }),
+    token: secret(
+      'The token itself, at least 16 characters. An empty text leaves the entry out, so that a process gets only the tokens that it checks: `${env:ADMIN_TOKEN:-}`.',
+    ).regex(/^(?:.{16,})?$/su, { error: 'must have at least 16 characters, or none' }),
     tenant: z
       .string()
       .default('')
@@ -81,11 +81,19 @@ const token = z
   })
   .describe('A bearer token.');
 
+function isPresent({ token: text }: z.output<typeof token>): boolean {
+  return text !== '';
+}
+
 /** Schema of access tokens. */
 export const Auth = z.strictObject({
   tokens: z
     .array(token)
     .default([])
+    .refine((tokens) => tokens.length === 0 || tokens.some(isPresent), {
+      error: 'no entry has a token here: give one to this process, or remove the entries to let everyone in',
+    })
+    .transform((tokens) => tokens.filter(isPresent))
     .describe('Bearer tokens. With an empty list, everyone who can reach a port may use it.'),
 });
 

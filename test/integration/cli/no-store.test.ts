@@ -74,6 +74,10 @@ describe('wrong usage', () => {
     [[...past, '--where', 'servce=shop'], '--where servce: unknown key; did you mean service?'],
     [[...past, '--where', 'not.agnt=shop'], '--where not.agnt: unknown key; did you mean agent?'],
     [[...past, '--where', 'tokens.min=5'], '--where: tokens are known only after a trace is read'],
+    [
+      [...past, '--where', 'not.readByShape=true'],
+      '--where: readByShape is known only after a trace is read',
+    ],
     [[...past, '--max-cost', '5'], '--max-cost: the judge local/m has no known price'],
     [['score', WEATHER, '--write'], '--write works on stored traces only'],
     [['rescore', '--scorer', 'completeness'], 'no rule with the scorer completeness is configured'],

@@ -54,7 +54,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
     sample: { rate: 0.1, always: [error, tool-error, { slow: 10s }, { costly: 0.05 }, { newVersion: 100 }] }
   - name: long-answers
     scorers: [tone]
-    where: { model: [gpt-5-mini, gpt-5], duration: { min: 2s }, tokens: { min: 1000 }, status: ok, not: { service: canary } }`,
+    where: { model: [gpt-5-mini, gpt-5], duration: { min: 2s }, tokens: { min: 1000 }, status: ok, readByShape: false, not: { service: canary } }`,
   redaction: `redaction:
   fields: [customer.email]
   patterns: [email, credit-card, 'sk-[A-Za-z0-9]{20,}']`,

@@ -75,6 +75,11 @@ api: { endpoint: "0.0.0.0:4320" }
       'auth: { tokens: [{ name: a, token: x }] }\napi: { endpoint: "0.0.0.0:1" }',
       ['at least 16 characters'],
     ],
+    [
+      'tokens of which this process gets none',
+      'auth: { tokens: [{ name: a, token: "${env:NO_TOKEN:-}" }] }\napi: { endpoint: "0.0.0.0:1" }',
+      ['auth.tokens: no entry has a token here'],
+    ],
     ['a retention of the wrong form', 'store: { retention: { spans: 500d, scores: 400 } }', ['needs a unit']],
     ['what use or module would be', 'scorers: { mine: { modul: ./x.ts } }', ['did you mean module?']],
   ])('concludes nothing from a faulty value: %s', async (_, text, expected) => {

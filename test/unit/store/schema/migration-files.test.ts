@@ -47,6 +47,7 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0032-run-starts-written', 'fb44e36dc1e956fe62e38acd6a5a0054ef2816215464a71868f8a47359f8846d'],
   ['0035-decisions-by-trace', '19bcf7fed10d0ee13600099995eebb24f713dc70e1ff203c29ca91681902ac50'],
   ['0036-words-of-agents', 'c333ce226035f25e626b3de76ddebc914e5524292c82e5814fa3b7347ec93e7f'],
+  ['0037-read-by-shape', 'db0f89f77ea6f9bca1819de26c2b2e326817b79de171d62013f1d53df5e302da'],
 ];
 
 describe('migration files', () => {
