@@ -101,7 +101,7 @@ function readMaterial(user: string): Material {
   });
   const texts = members.flatMap(([, value]) => (typeof value === 'string' ? [value] : []));
   return {
-    numbers: numbered[0] ?? [],
+    numbers: numbered.at(-1) ?? [],
     isNo: /yes: a hallucination/.test(user),
     sentences: (texts.at(-1) ?? '').split(/(?<=[.!?])\s+/).filter((text) => text !== ''),
   };
