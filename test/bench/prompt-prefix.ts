@@ -5,7 +5,8 @@
 import type { ScorerRunInput } from '../../src/evals/index.ts';
 import { buildRun, JUDGED_CASES, type Material } from '../support/builders/judged-cases.ts';
 import { atLeast, head, row, sumUp, verdictOn } from './bench-table.ts';
-import { CHARS_PER_TOKEN, listRuns, requestsOf, sizeOf } from './judges/count-tokens.ts';
+import { CHARS_PER_TOKEN, listRuns, sizeOf } from './judges/count-tokens.ts';
+import { requestsOf } from './schema-judge.ts';
 import type { JudgeRequest } from './schema-judge.ts';
 
 const MIN_SHARED = 60;

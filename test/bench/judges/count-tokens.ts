@@ -1,13 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { decodeTraces, readTrace } from '../../../src/conventions/index.ts';
 import type { ScorerRunInput } from '../../../src/evals/index.ts';
-import { computeFenceCode } from '../../../src/judge/fence-code.ts';
-import { withJudgeScope } from '../../../src/judge/judge-scope.ts';
 import { readAnswer, readQuestion } from '../../../src/scorers/prebuilt/shared/read-answer.ts';
 import { JUDGED_CASES } from '../../support/builders/judged-cases.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { atMost, head, row, verdictOn } from '../bench-table.ts';
-import { createSchemaJudge } from '../schema-judge.ts';
+import { requestsOf } from '../schema-judge.ts';
 import type { JudgeRequest } from '../schema-judge.ts';
 
 /** Tokens of each scorer over the same runs, before judges saw all that the agent could know. Written by `--freeze`. */
@@ -45,22 +43,6 @@ export function listRuns(): ScorerRunInput[] {
       groundTruth: context.join(' '),
     }))
     .filter((run) => readQuestion(run).trim() !== '' && readAnswer(run).trim() !== '');
-}
-
-/** Returns the requests of scorers about a run, as a judge that answers from the schema gets them. */
-export async function requestsOf(
-  names: readonly string[],
-  run: ScorerRunInput,
-  options: object = {},
-): Promise<JudgeRequest[]> {
-  const judge = createSchemaJudge();
-  await withJudgeScope({ fenceCode: computeFenceCode('one run') }, async () => {
-    for (const name of names) {
-      const judged = JUDGED_CASES.find((candidate) => candidate.name === name);
-      await judged?.create(judge.model as never, options).run({ ...run });
-    }
-  });
-  return judge.requests;
 }
 
 /** Counts the characters of a request, its schema included. */
