@@ -14,9 +14,16 @@ const BEFORE = new URL('../prompt-sizes.json', import.meta.url);
 /** Characters of a token, about. */
 export const CHARS_PER_TOKEN = 4;
 
-/** Most growth of the input; scorers that see more than before may grow more. */
-const MAX_GROWTH = { others: 1.15, seeMore: 1.5 };
-const SEE_MORE: ReadonlySet<string> = new Set(['hallucination', 'faithfulness', 'bias']);
+/** Most growth of the input, by scorer. Scorers that see more than before may grow more. */
+const MAX_GROWTH: Readonly<Record<string, number>> = {
+  grounding: 1.15,
+  panel: 1.15,
+  'answer-relevancy': 1.15,
+  toxicity: 1.15,
+  hallucination: 1.5,
+  faithfulness: 1.5,
+  bias: 1.5,
+};
 
 interface Tokens {
   readonly input: number;
@@ -85,8 +92,8 @@ export async function benchTokens({ freeze }: { readonly freeze: boolean }): Pro
   for (const [name, now] of counted) {
     const former = before[name] ?? now;
     const ratio = now.input / former.input;
-    const most = SEE_MORE.has(name) ? MAX_GROWTH.seeMore : MAX_GROWTH.others;
-    const goals = verdictOn(name, [atMost(ratio, most, '×')]);
+    const most = MAX_GROWTH[name];
+    const goals = verdictOn(name, most === undefined ? [] : [atMost(ratio, most, '×')]);
     const cells = [former.input, now.input, ratio.toFixed(2), former.output, now.output];
     row(name, ...cells.map(String), goals);
   }
