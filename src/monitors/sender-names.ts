@@ -1,7 +1,7 @@
 import type { SeriesFacets } from '../domain/series-facets.ts';
 import { NO_OUTCOMES } from './bucket.ts';
-import type { RuleWatch } from './group-watch.ts';
 import type { SeriesBucket } from './monitor-store.ts';
+import type { MonitorRule } from './rule.ts';
 import { computeSeriesKey } from './series-key.ts';
 import { mergeHistograms } from './statistics/merge-histograms.ts';
 import { startOfDay } from './traffic-floor.ts';
@@ -11,6 +11,13 @@ export const MAX_NEW_NAMES = 200;
 
 /** Agent of the series that further pairs share, and its environment where the rule has not yet seen theirs. */
 const OTHER = 'other';
+
+/** Rule whose series and candidates have names: the pairs of agent and environment. */
+interface NamedRule {
+  readonly rule: MonitorRule;
+  readonly series: ReadonlyMap<string, { readonly series: SeriesFacets; readonly addedMs: number }>;
+  readonly candidates: ReadonlyMap<string, { readonly series: SeriesFacets }>;
+}
 
 /** Series by `computeSeriesKey`. */
 export type Received = ReadonlyMap<string, SeriesBucket>;
@@ -22,7 +29,7 @@ export type Received = ReadonlyMap<string, SeriesBucket>;
  * @returns the series of a bucket as the rule sees them, and the number of those that lost their own
  */
 export function shareNewNames(
-  rule: RuleWatch,
+  rule: NamedRule,
   startMs: number,
   received: Received,
   isAsked: (row: SeriesBucket) => boolean,
@@ -46,7 +53,7 @@ export function shareNewNames(
 }
 
 /** Collects the names of a rule, and counts the new ones of a day by tenant. */
-function knownNames({ rule, series, candidates }: RuleWatch, startMs: number) {
+function knownNames({ rule, series, candidates }: NamedRule, startMs: number) {
   const dayMs = startOfDay(startMs);
   const pairs = new Set<string>();
   const environments = new Set<string>();
