@@ -1,6 +1,3 @@
-/** Commands that fill or repair a database. Until they have finished, no other process may use it. */
-export type CopyCommand = 'restore' | 'move' | 'repair';
-
 /** Number and checksum of the rows of a table. The checksum does not depend on their order. */
 export interface TableDigest {
   readonly rows: number;
@@ -46,8 +43,8 @@ export interface RestoreSource {
 
 /** Database that a restore fills or repairs. Every step can be repeated from the first one. */
 export interface RestoreStore {
-  /** Returns `used` for a database with tables, and a command that has not finished with it. */
-  readState(): Promise<'empty' | 'used' | CopyCommand>;
+  /** Returns `used` for a database with tables, or the mark of the command that has not finished with it. */
+  readState(): Promise<string>;
   /** Names the members of scoring and of duties that have not left and whose last beat is at most `ttlMs` old. */
   listLive(ttlMs: number): Promise<readonly string[]>;
   /** Keeps all other processes out of a used database until `finish`. */
