@@ -43,7 +43,7 @@ export async function moveStore(config: Config, options: MoveOptions): Promise<M
       `this store was moved to ${moved.url}, database ${moved.database}, before: name that target`,
     );
   }
-  const connection = await connectAlone(config, log, { command: 'move', signal });
+  const connection = await connectAlone(config, log, { command: 'move', signal, existing: true });
   try {
     const { moveTables } = await import('../../store/move-store.ts');
     const copied = await moveTables(

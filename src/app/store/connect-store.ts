@@ -116,10 +116,10 @@ async function refuseMoved(dataDir: string): Promise<void> {
   }
 }
 
-/** Connects a command to its own engine on existing data. No other process can use the store meanwhile. Throws when `serve` runs. */
+/** Connects a command to its own engine. No other process can use the store meanwhile. Throws while another one uses it. */
 export async function connectAlone(config: Config, log: Log, user: StoreUser): Promise<StoreConnection> {
   const { dataDir } = config.store;
-  await requireEngineFiles(dataDir);
+  await (user.existing === true ? requireEngineFiles(dataDir) : createDataDirectory(dataDir));
   const { startOrFindEngine } = await import('../../store/embedded/engine.ts');
   const outcome = await startOrFindEngine<never>(engineOptions(config, log, user), async ({ record }) => {
     if (record?.state === 'serving') {
