@@ -1,4 +1,3 @@
-import type { ReadingOptions } from '../domain/trace/agent-run.ts';
 import type { LogRecord, TraceData } from '../domain/trace/span.ts';
 import { uniqueLogs, uniqueSpans } from './traces/deduplicate.ts';
 import { isMovedContent } from './advice/moved-content.ts';
@@ -17,16 +16,12 @@ export interface NormalisedTrace {
 }
 
 /** Reads every span of a trace separately; the order of spans and records does not matter. */
-export function normaliseTrace(data: TraceData, options?: ReadingOptions): NormalisedTrace {
-  return finish(normaliseInSteps(data, options));
+export function normaliseTrace(data: TraceData): NormalisedTrace {
+  return finish(normaliseInSteps(data));
 }
 
 /** Like `normaliseTrace`, with one span per step. */
-export function* normaliseInSteps(
-  data: TraceData,
-  { readByShape = true }: ReadingOptions = {},
-  observe?: Observe,
-): Steps<NormalisedTrace> {
+export function* normaliseInSteps(data: TraceData, observe?: Observe): Steps<NormalisedTrace> {
   const { spans, differing } = uniqueSpans(data.spans);
   const tables = (data.conventions ?? []).map(toConvention);
   const conventions = tables.length === 0 ? CONVENTIONS : [...tables, ...CONVENTIONS];
@@ -40,7 +35,8 @@ export function* normaliseInSteps(
     normalised.push(differing.has(span.spanId) ? duplicated(read) : read);
     yield;
   }
-  return { spans: readByShape ? addShapes(normalised, data.logs) : normalised, logCount: logs.length };
+  const read = data.readByShape === false ? normalised : addShapes(normalised, data.logs, observe);
+  return { spans: read, logCount: logs.length };
 }
 
 function duplicated(read: NormalisedSpan): NormalisedSpan {

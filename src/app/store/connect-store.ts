@@ -1,6 +1,7 @@
 import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { checkDataDirectory, createDataDirectory } from '../../config/data-directory.ts';
 import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
+import type { ReadingTerms } from '../../domain/trace/span.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../../store/embedded/engine.ts';
 import type { ReaderAccount } from '../../store/embedded/readers/reader-account.ts';
 import type { ForeignTables } from '../../store/foreign/foreign-schema.ts';
@@ -149,10 +150,19 @@ async function closeNothing(): Promise<void> {
   // The store belongs to another process.
 }
 
+/** Returns the settings with which traces are read, of a store and of files. */
+export function readingTerms({ conventions, scoring: { readByShape } }: Config): ReadingTerms {
+  return {
+    ...(conventions.length === 0 ? {} : { conventions }),
+    ...(readByShape ? {} : { readByShape }),
+  };
+}
+
 function storeOptions(
-  { store, scoring, conventions }: Config,
+  config: Config,
   { url, username, password }: { url: string; username: string; password: string },
 ): StoreConnection['options'] {
+  const { store, scoring } = config;
   const retention = {
     spansDays: durationDays(store.retention.spans),
     scoresDays: durationDays(store.retention.scores),
@@ -167,7 +177,7 @@ function storeOptions(
     cluster: store.cluster,
     retention,
     foreignSpans,
-    conventions,
+    reading: readingTerms(config),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Attributes, LogRecord, Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-import { type Fields, parseStructure, parseValue } from '../json.ts';
+import { type Fields, parseValue, recordsIn, structureIn } from '../json.ts';
 import { parsePythonRepr } from '../python-repr.ts';
 import { wordsOf } from './words.ts';
 
@@ -157,6 +157,26 @@ function findPrefix(key: string, attributes: Attributes): string | undefined {
   return match === null || NO_FIELD.test(match[2] ?? '') || attributes.has(prefix) ? undefined : prefix;
 }
 
+/** Path of a key below its list: a number and at most twelve names. */
+const NUMBERED_PATH = /^\.\d{1,6}\.([^.]+(?:\.[^.]+){0,12})$/;
+
+/**
+ * Puts together the list of which each field is an attribute (`prefix.3.role`), in order of the numbers, which may have gaps. Of
+ * each item, only keys that begin with `start` are read.
+ */
+export function gatherList(attributes: Attributes, prefix: string, start = ''): Fields[] {
+  const group: Fields = {};
+  for (const key of attributes.keys()) {
+    const path = key.startsWith(prefix) ? key.slice(prefix.length) : '';
+    const isOwn = NUMBERED_PATH.exec(path)?.[1]?.startsWith(start) === true;
+    const text = isOwn ? attributes.get(key) : undefined;
+    if (text !== undefined && text !== '') {
+      insert(group, path.slice(1).split('.'), text);
+    }
+  }
+  return recordsIn(toLists(group));
+}
+
 function insert(holder: Fields, path: readonly string[], value: unknown): void {
   let at = holder;
   for (const step of path.slice(0, -1)) {
@@ -194,5 +214,5 @@ export function parseSent(text: string): unknown {
     return text;
   }
   const printed = /^[[{(]\s*\{?\s*['(]|^\("/.test(start) ? parsePythonRepr(text) : undefined;
-  return printed ?? parseStructure(text)?.value ?? parseValue(text);
+  return printed ?? structureIn(text) ?? parseValue(text);
 }

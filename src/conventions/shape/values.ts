@@ -1,9 +1,9 @@
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-import { field, type Fields, firstField } from '../json.ts';
+import { field, type Fields, firstField, listIn } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { fromLangChain } from '../messages/langchain-messages.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readMessages } from '../messages/read-messages.ts';
+import { readMessages, answerParts } from '../messages/read-messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 
 const ROLE_KEYS = ['role', 'author', 'speaker', 'sender', 'from', 'type'];
@@ -101,7 +101,7 @@ function toPart(part: unknown): unknown {
 
 /** Reads calls that stand beside the answer. */
 export function readCallList(value: unknown): NormalPart[] {
-  const list = Array.isArray(value) ? (value as unknown[]) : [];
+  const list = listIn(value);
   return readMessages([{ role: 'assistant', tool_calls: list.map(toCall) }], 'assistant').flatMap(
     ({ parts }) => parts.filter((part) => part.type === 'tool-call' && part.name !== ''),
   );
@@ -114,7 +114,7 @@ export function openResult(value: unknown): unknown {
 }
 
 function toCall(item: unknown): unknown {
-  const held = isRecord(item) ? firstField(item, 'tool_call', 'toolCall') : undefined;
+  const held = firstField(item, 'tool_call', 'toolCall');
   const call = isRecord(held) ? held : item;
   if (!isRecord(call) || isRecord(field(call, 'function'))) {
     return call;
@@ -168,7 +168,7 @@ export function readAnswered(value: unknown, text: string | undefined): NormalPa
   if (messages !== undefined) {
     return splitTurn(readMessages(messages, 'assistant')).output;
   }
-  const wrapped = isRecord(value) ? firstField(value, 'outputs', 'output') : undefined;
+  const wrapped = firstField(value, 'outputs', 'output');
   const inner = isRecord(wrapped) || Array.isArray(wrapped) ? listMessages(wrapped) : undefined;
   if (inner !== undefined) {
     return splitTurn(readMessages(inner, 'assistant')).output;
@@ -177,7 +177,7 @@ export function readAnswered(value: unknown, text: string | undefined): NormalPa
   return parts === undefined || parts.length === 0
     ? text === undefined
       ? undefined
-      : readMessages(text, 'assistant').flatMap((message) => message.parts)
+      : answerParts(text)
     : parts;
 }
 

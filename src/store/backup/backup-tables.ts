@@ -14,7 +14,6 @@ const OF_PROCESSES: ReadonlySet<string> = new Set([
  */
 const FIRST = [
   'jobs',
-  'judge_batches',
   'aggregate_progress',
   'monitor_progress',
   'export_progress',

@@ -76,7 +76,11 @@ function shapeSection(): string {
 Spans without content that any convention reads are read by the form of their values and the words of their names, if the trace shows
 an agent or a model. Such a run has \`by-shape\` among its conventions. Its warning \`read_by_shape\` names the attribute, the event
 (\`event:NAME/KEY\`) or the log record (\`log:NAME/KEY\`) of each fact. If two values are equally likely, neither is taken, and the warning
-names both. \`scoring: { readByShape: false }\` turns this off.
+names both. \`scoring: { readByShape: false }\` turns this off. Decisions on such runs say \`readByShape: true\`,
+and \`where: { readByShape: false }\` leaves these traces out of a rule.
+
+A trace that shows an agent, but has no run that can be scored, names the longest texts that nobody reads: in \`notUnderstood\` of
+\`inspect\`, and in the reason of its decisions.
 
 The test reads ${runs} recorded runs once more, with all scopes, keys and events under the names of an invented vendor
 (\`gen_ai.input.messages\` is \`zed.inputMessages\`). Of these, ${share(answered)} have the same question and answer, ${share(withTools)} the same
