@@ -49,11 +49,11 @@ export function addShapes(
 /** True for a span whose conventions found no content and do not say that it is only a step. */
 function isOpen({ span, facts }: NormalisedSpan): boolean {
   return (
-    (facts.role === undefined || STEPS.has(facts.role)) &&
+    (facts.role === undefined ||
+      (STEPS.has(facts.role) && !CONTENT.some((key) => facts[key] !== undefined))) &&
     facts.withheld === undefined &&
     facts.hidden === undefined &&
-    span.truncated?.includes(STUB_MARK) !== true &&
-    !CONTENT.some((key) => facts[key] !== undefined)
+    span.truncated?.includes(STUB_MARK) !== true
   );
 }
 

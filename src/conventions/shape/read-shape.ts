@@ -283,8 +283,7 @@ class Shape {
 
 /** Finds the tool in the name of a span: `execute_tool find`, `tool: find`, `find`. */
 export function nameOfTool(name: string): string {
-  const last = /^(?:.*[\s:/])?([\w.-]+)$/.exec(name.trim())?.[1] ?? name;
-  return last;
+  return /^(?:.*[\s:/])?([\w.-]+?)(?:\.tool)?$/.exec(name.trim())?.[1] ?? name;
 }
 
 /** True for a value with a question; an object without any is only about a request. */

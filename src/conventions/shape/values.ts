@@ -1,14 +1,30 @@
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-import { field, type Fields, firstField } from '../json.ts';
+import { field, type Fields, firstField, parseIfText } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { fromLangChain } from '../messages/langchain-messages.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
+import { openPrintedArguments, readPrintedObject } from '../messages/printed-items.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 
 const ROLE_KEYS = ['role', 'author', 'speaker', 'sender', 'from', 'type'];
-const CONTENT_KEYS = ['content', 'parts', 'text', 'message', 'body', 'value', 'utterance', 'payload'];
+const CONTENT_KEYS = [
+  'content',
+  'parts',
+  'blocks',
+  'text',
+  'message',
+  'body',
+  'value',
+  'utterance',
+  'payload',
+];
 const CALLS_KEYS = ['tool_calls', 'toolCalls', 'function_calls', 'functionCalls', 'calls'];
+
+/** Returns true for the text of a value that is missing. */
+export function isEmptyText(text: string | undefined): boolean {
+  return text !== undefined && /^(null|\[\]|\["(null)?"\])?$/.test(text);
+}
 
 /** Roles by the names that programs give them; readers of messages know the others. */
 const ROLES = new Map([
@@ -43,7 +59,9 @@ function toMessage(item: unknown): Fields | undefined {
     const [role, content, ...more] = item as unknown[];
     return more.length === 0 && typeof role === 'string' ? toMessage({ role, content }) : undefined;
   }
-  return isRecord(item) ? (fromLangChain(item) ?? fromItem(item)) : undefined;
+  const printed = typeof item === 'string' ? readPrintedObject(item) : undefined;
+  const fields = printed ?? item;
+  return isRecord(fields) ? (fromLangChain(fields) ?? fromItem(fields)) : undefined;
 }
 
 function fromItem(item: Fields): Fields | undefined {
@@ -95,7 +113,7 @@ function toPart(part: unknown): unknown {
         type: 'tool_call_response',
         id,
         name,
-        response: firstField(held, 'output', 'result', 'response', 'content'),
+        response: openPrintedArguments(firstField(held, 'output', 'result', 'response', 'content')),
       };
 }
 
@@ -110,7 +128,11 @@ export function readCallList(value: unknown): NormalPart[] {
 /** Opens a result that is the only field of an object. */
 export function openResult(value: unknown): unknown {
   const [key = '', ...more] = isRecord(value) ? Object.keys(value) : [];
-  return isRecord(value) && more.length === 0 && key === 'output' ? value[key] : value;
+  return isRecord(value) && more.length === 0 && key === 'output'
+    ? value[key]
+    : isRecord(value) && field(value, 'tool_call_id') !== undefined
+      ? parseIfText(field(value, 'content') ?? value)
+      : value;
 }
 
 function toCall(item: unknown): unknown {
@@ -126,11 +148,28 @@ function toCall(item: unknown): unknown {
   };
 }
 
+/** Most levels of objects that are opened to find a message. */
+const MAX_OPENED = 3;
+
+/** Finds the only message, or the only list of messages, that an object holds under any name. */
+function heldIn(value: Fields, level = 1): unknown {
+  const found = Object.values(value).flatMap((one): unknown[] => {
+    const items = Array.isArray(one) ? (one as unknown[]) : [one];
+    return items.length > 0 && items.every((item) => toMessage(item) !== undefined)
+      ? [items]
+      : isRecord(one) && level < MAX_OPENED
+        ? [heldIn(one, level + 1) ?? []].filter((held) => !Array.isArray(held) || held.length > 0)
+        : [];
+  });
+  return found.length === 1 ? found[0] : undefined;
+}
+
 /** Lists the messages of a value: a list, one message, or an object that has such a list; undefined for any other value. */
 export function listMessages(value: unknown): Fields[] | undefined {
-  const inner = isRecord(value)
+  const named = isRecord(value)
     ? firstField(value, 'messages', 'turns', 'history', 'conversation', 'items')
     : value;
+  const inner = named ?? (isRecord(value) && roleOf(value) === undefined ? heldIn(value) : undefined);
   const items = Array.isArray(inner) ? (inner as unknown[]) : [value];
   const [first] = items;
   const list =
@@ -146,7 +185,12 @@ export function readAsked(value: unknown, text: string | undefined): Asked {
     return { input: readMessages(messages, 'user') };
   }
   const given = isRecord(value) ? argumentsIn(value) : value;
-  const [only] = Array.isArray(given) && given.length === 1 ? (given as unknown[]) : [];
+  const texts = Array.isArray(given) ? (given as unknown[]) : [];
+  const turns = listTurns(given);
+  if (turns !== undefined) {
+    return { input: readMessages(turns, 'user') };
+  }
+  const [only] = texts.length === 1 ? texts : [];
   const inner = listMessages(given);
   if (inner !== undefined) {
     return { input: readMessages(inner, 'user') };
@@ -155,6 +199,20 @@ export function readAsked(value: unknown, text: string | undefined): Asked {
   return (request.input?.length ?? 0) === 0 && typeof value === 'string'
     ? { ...request, input: text === undefined ? undefined : readMessages(text, 'user') }
     : request;
+}
+
+/**
+ * Reads a list of texts without roles as turns: the last is the user's, and an even number begins with a system text. Undefined for
+ * any other value.
+ */
+export function listTurns(value: unknown): Fields[] | undefined {
+  const texts = Array.isArray(value) ? (value as unknown[]) : [];
+  return texts.length < 2 || !texts.every((one) => typeof one === 'string')
+    ? undefined
+    : texts.map((content, at) => {
+        const isSystem = at === 0 && texts.length % 2 === 0;
+        return { role: isSystem ? 'system' : (texts.length - at) % 2 === 1 ? 'user' : 'assistant', content };
+      });
 }
 
 export interface Asked {

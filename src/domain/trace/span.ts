@@ -90,6 +90,8 @@ export interface TraceData {
   readonly omittedSpans?: number;
   /** The user's own conventions, which read these spans before the conventions of this program. */
   readonly conventions?: readonly ConventionTable[];
+  /** Names of this program's conventions that do not read these spans, as if it did not know their emitter. */
+  readonly without?: ReadonlySet<string>;
 }
 
 /** Instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */
