@@ -30,6 +30,11 @@ export function readPrintedObject(text: string): Fields | null | undefined {
   return isRecord(object) ? object : CUT_OBJECT.test(text) ? null : undefined;
 }
 
+/** Reads what Python printed in brackets, without the names of classes; undefined for any other text. */
+export function readPrinted(text: string): unknown {
+  return withoutClasses(parsePythonRepr(text));
+}
+
 /** Removes the names of classes and the underscores of private fields: the fields of an item are as in JSON. */
 function withoutClasses(value: unknown): unknown {
   if (Array.isArray(value)) {

@@ -51,7 +51,13 @@ export function collect(carriers: readonly Carrier[]): Candidates {
 }
 
 function meaningsIn(carrier: Carrier): Meaning[] {
-  return meaningsOf(carrier.words, true).filter(({ field }) => fits(field, carrier));
+  return meaningsOf(carrier.words, true)
+    .map((meaning) =>
+      meaning.field === 'tool.name' && isRecord(carrier.value)
+        ? { ...meaning, field: 'calls' as const }
+        : meaning,
+    )
+    .filter(({ field }) => fits(field, carrier));
 }
 
 /** Lists the fields of an object without a role, and the counts in a field of it. */

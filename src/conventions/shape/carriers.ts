@@ -1,8 +1,7 @@
 import type { Attributes, LogRecord, Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 import { type Fields, parseStructure, parseValue } from '../json.ts';
-import { readPrintedObject } from '../messages/printed-items.ts';
-import { parsePythonRepr } from '../python-repr.ts';
+import { readPrinted, readPrintedObject } from '../messages/printed-items.ts';
 import { wordsOf } from './words.ts';
 
 /** A value of a span, an event or a log record, with the words of its name. */
@@ -207,7 +206,7 @@ export function parseSent(text: string): unknown {
     const object = readPrintedObject(start);
     return object === undefined ? text : object;
   }
-  const printed = /^[[{(]\s*\{?\s*['(]|^\("/.test(start) ? parsePythonRepr(text) : undefined;
+  const printed = /^[[{(]\s*\{?\s*['(]|^\("|^\[[A-Z]\w*\(/.test(start) ? readPrinted(text) : undefined;
   const sent = printed === undefined ? parseStructure(text) : undefined;
   const quoted = printed === undefined && sent?.truncated !== false ? QUOTED.exec(start)?.[1] : undefined;
   return quoted?.split(/",\s*"/).map(spokenText) ?? printed ?? sent?.value ?? parseValue(text);

@@ -19,7 +19,9 @@ const MAX_LEVELS = 64;
 /** A span that was read by shape, with its place in the trace. */
 export interface Step {
   readonly read: NormalisedSpan;
-  readonly shape: ShapeReading;
+  shape: ShapeReading;
+  /** Reads the span as one of another kind. */
+  readonly readAs: (role: SpanRole) => ShapeReading;
   role: SpanRole | undefined;
   /** Ids of the spans above, nearest first. */
   path: readonly string[];
@@ -110,6 +112,11 @@ function placeCall(step: Step): void {
 function placeTool(step: Step): void {
   const tools = step.inner.filter(({ role }) => role === 'tool');
   if (step.read.facts.role !== undefined) {
+    return;
+  }
+  if (step.path.length === 0 && step.inner.some(({ role }) => role === 'llm')) {
+    step.role = 'agent';
+    step.shape = step.readAs('agent');
     return;
   }
   const { toolArgs, toolResult } = step.shape.facts;

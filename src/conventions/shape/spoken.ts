@@ -8,6 +8,10 @@ import type { ShapeField } from './words.ts';
 
 interface Spoken {
   readonly source: string;
+  /** True for a piece of a text that comes in pieces. */
+  readonly isChunk: boolean;
+  /** The longest value. */
+  readonly value: unknown;
   readonly messages: NormalMessage[];
 }
 
@@ -31,9 +35,11 @@ export function spokenIn({ words, carriers }: Moment): Spoken[] {
     ? longest.value.filter((one) => typeof one !== 'string' || !isEmptyText(one))
     : longest.value;
   const call =
-    / (tool|function|action) /.test(name) && !/ message /.test(name) ? toolParts(name, carriers) : undefined;
+    / (tool|function|action|observation) /.test(name) && !/ message /.test(name)
+      ? toolParts(name, carriers)
+      : undefined;
   if (call !== undefined) {
-    return [{ source: longest.source, messages: [call] }];
+    return [{ source: longest.source, value: content, isChunk: false, messages: [call] }];
   }
   const role = speakerIn(words);
   const holders = [fields, ...own.map(({ value }) => value)].filter(
@@ -47,14 +53,24 @@ export function spokenIn({ words, carriers }: Moment): Spoken[] {
           .map((one) => (isRecord(one) ? listMessages({ ...one, role }) : undefined))
           .find((found) => found !== undefined) ??
         (role === 'user' ? listTurns(content) : undefined) ?? [{ role, content }]));
-  return said === undefined ? [] : [{ source: longest.source, messages: readMessages(said, 'user') }];
+  return said === undefined
+    ? []
+    : [
+        {
+          source: longest.source,
+          value: content,
+          isChunk: / (chunk|delta) /.test(name),
+          messages: readMessages(said, 'user'),
+        },
+      ];
 }
 
 /** Speakers by the words of a name. */
 const SPEAKERS = new Map(
   Object.entries({
-    assistant: 'assistant ai bot answer output completion response final reply choice',
-    user: 'user human question input prompt query request',
+    assistant:
+      'assistant ai bot answer output completion response final reply choice speech spoken said chunk delta',
+    user: 'user human question input prompt query request transcript heard',
     tool: 'tool function',
   }).flatMap(([role, words]) => words.split(' ').map((word) => [word, role] as const)),
 );
@@ -75,7 +91,8 @@ function toolParts(name: string, carriers: readonly Carrier[]): NormalMessage | 
   const held = carriers.find(({ words }) => words.at(-1) === 'name')?.value;
   const tool = textOrUndefined(first('tool.name')?.value) ?? textOrUndefined(held);
   const id = first('tool.callId')?.text ?? null;
-  const isEnd = / (results?|outputs?|response|finish(ed)?|end(ed)?|completed?|returned|return) /.test(name);
+  const isEnd =
+    / (observation|results?|outputs?|response|finish(ed)?|end(ed)?|completed?|returned|return) /.test(name);
   const result = isEnd ? first('tool.result', 'out') : undefined;
   if (result !== undefined) {
     return { role: 'tool', parts: [{ type: 'tool-result', id, name: tool ?? null, result: result.value }] };

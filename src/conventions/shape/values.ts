@@ -80,49 +80,78 @@ function fromItem(item: Fields): Fields | undefined {
         type: undefined,
         parts: undefined,
         text: undefined,
-        content: Array.isArray(content) ? content.map(toPart) : content,
+        content: Array.isArray(content)
+          ? content.map(toPart)
+          : role === 'tool'
+            ? openPrintedArguments(content)
+            : content,
         tool_calls: calls,
-        tool_call_id: firstField(holder, 'tool_call_id', 'toolCallId', 'call_id'),
-        name: firstField(holder, 'name', 'toolName', 'tool_name'),
+        tool_call_id: firstField(holder, ...CALL_IDS.slice(2)),
+        name: firstField(holder, ...CALL_NAMES.slice(0, 3)),
       };
 }
 
-const CALL_PART = /^tool_?(request|call)$/i;
-const RESULT_PART = /^(tool_?response|tool_?call_?result|tool_result)$/i;
+const CALL_IDS = ['id', 'ref', 'call_id', 'callId', 'toolCallId', 'tool_call_id'];
+const CALL_NAMES = ['name', 'toolName', 'tool_name', 'tool', 'function', 'fn'];
+const CALL_ARGUMENTS = ['arguments', 'args', 'input', 'parameters', 'params'];
+const CALL_RESULTS = ['output', 'result', 'response', 'content'];
 
-/** Converts a part that is one object under the name of a call or a result. */
+const CALL_PART = /^(tool|function)[-_]?(request|call|use)$/i;
+const RESULT_PART = /^(tool|function)[-_]?(response|(call[-_]?)?result)$/i;
+
+/** Converts a part whose kind is under another name than `type`, or that is one object under the name of a call or a result. */
 function toPart(part: unknown): unknown {
-  const [key = '', ...more] = isRecord(part) ? Object.keys(part) : [];
-  const held = isRecord(part) && more.length === 0 ? field(part, key) : undefined;
-  if (!isRecord(held) || !(CALL_PART.test(key) || RESULT_PART.test(key))) {
+  if (!isRecord(part) || typeof field(part, 'type') === 'string') {
     return part;
   }
-  const origin = field(held, 'origin');
-  const id = firstField(
-    isRecord(origin) ? origin : held,
-    'id',
-    'ref',
-    'call_id',
-    'toolCallId',
-    'tool_call_id',
-  );
-  const name = firstField(held, 'name', 'toolName', 'tool_name', 'tool');
-  return CALL_PART.test(key)
-    ? { type: 'tool_call', id, name, arguments: firstField(held, 'arguments', 'args', 'input', 'parameters') }
+  const [only = '', ...more] = Object.keys(part);
+  const named = textOrUndefined(field(part, 'kind')) ?? textOrUndefined(field(part, 'part_kind'));
+  const kind = named ?? (more.length === 0 ? only : '');
+  const inner = named === undefined ? field(part, kind) : part;
+  const isCall = CALL_PART.test(kind);
+  if (!isRecord(inner) || !(isCall || RESULT_PART.test(kind))) {
+    return named === undefined ? part : { ...part, type: named };
+  }
+  const origin = field(inner, 'origin');
+  const id = firstField(isRecord(origin) ? origin : inner, ...CALL_IDS);
+  const name = firstField(inner, ...CALL_NAMES);
+  return isCall
+    ? { type: 'tool_call', id, name, arguments: firstField(inner, ...CALL_ARGUMENTS) }
     : {
         type: 'tool_call_response',
         id,
         name,
-        response: openPrintedArguments(firstField(held, 'output', 'result', 'response', 'content')),
+        response: openPrintedArguments(firstField(inner, ...CALL_RESULTS)),
       };
+}
+
+/** Reads a list of parts without a role; undefined for any other value. */
+function readPartList(value: unknown, role: 'user' | 'assistant'): NormalMessage[] | undefined {
+  const items = Array.isArray(value) ? value.map(toPart) : [];
+  const isList = items.every(
+    (item) => isRecord(item) && (Object.hasOwn(item, 'type') || typeof field(item, 'text') === 'string'),
+  );
+  const messages = isList && items.length > 0 ? readMessages([{ role, content: items }], role) : [];
+  return messages.length > 0 && messages.every(({ parts }) => parts.every(({ type }) => type !== 'data'))
+    ? messages
+    : undefined;
 }
 
 /** Reads calls that stand beside the answer. */
 export function readCallList(value: unknown): NormalPart[] {
-  const list = Array.isArray(value) ? (value as unknown[]) : [];
+  const list = Array.isArray(value) ? (value as unknown[]) : isRecord(value) ? [value] : [];
   return readMessages([{ role: 'assistant', tool_calls: list.map(toCall) }], 'assistant').flatMap(
     ({ parts }) => parts.filter((part) => part.type === 'tool-call' && part.name !== ''),
   );
+}
+
+/** Opens arguments beside the name of their tool, or alone under a name of arguments. */
+export function openArguments(value: unknown): unknown {
+  const keys = isRecord(value) ? Object.keys(value) : [];
+  const held = keys.find((key) => CALL_ARGUMENTS.includes(key)) ?? '';
+  const inner = isRecord(value) ? parseIfText(field(value, held)) : undefined;
+  const isBeside = keys.every((key) => key === held || [...CALL_IDS, ...CALL_NAMES, '_meta'].includes(key));
+  return isRecord(inner) && isBeside ? inner : argumentsIn(value);
 }
 
 /** Opens a result that is the only field of an object. */
@@ -142,9 +171,9 @@ function toCall(item: unknown): unknown {
     return call;
   }
   return {
-    id: firstField(call, 'id', 'call_id', 'toolCallId', 'tool_call_id'),
-    name: firstField(call, 'name', 'toolName', 'tool_name', 'tool', 'function'),
-    arguments: firstField(call, 'arguments', 'args', 'input', 'parameters', 'params'),
+    id: firstField(call, ...CALL_IDS),
+    name: firstField(call, ...CALL_NAMES),
+    arguments: firstField(call, ...CALL_ARGUMENTS),
   };
 }
 
@@ -190,6 +219,10 @@ export function readAsked(value: unknown, text: string | undefined): Asked {
   if (turns !== undefined) {
     return { input: readMessages(turns, 'user') };
   }
+  const parts = readPartList(given, 'user');
+  if (parts !== undefined) {
+    return { input: parts };
+  }
   const [only] = texts.length === 1 ? texts : [];
   const inner = listMessages(given);
   if (inner !== undefined) {
@@ -225,6 +258,10 @@ export function readAnswered(value: unknown, text: string | undefined): NormalPa
   const messages = listMessages(value);
   if (messages !== undefined) {
     return splitTurn(readMessages(messages, 'assistant')).output;
+  }
+  const bare = readPartList(value, 'assistant');
+  if (bare !== undefined) {
+    return bare.flatMap(({ parts }) => parts);
   }
   const wrapped = isRecord(value) ? firstField(value, 'outputs', 'output') : undefined;
   const inner = isRecord(wrapped) || Array.isArray(wrapped) ? listMessages(wrapped) : undefined;

@@ -64,7 +64,7 @@ const NAMES: readonly (readonly [ending: RegExp, field: ShapeField])[] = [
   [/ (tool|function|fn|action|call) (outputs?|results?|response|returned|answer)$/, 'tool.result'],
   [/ (returns?|returned|return value|observation)$/, 'tool.result'],
   [/ (documents?|docs?|hits|chunks|passages|snippets|matches|retrieved|contexts?|sources)$/, 'documents'],
-  [/ (error|error message|exception message|failure( reason)?)$/, 'error'],
+  [/ (error|error message|exception message|failure( reason| message)?)$/, 'error'],
   [/ (model|llm|engine|deployment)( name| id| slug)?$/, 'model'],
   [/ (provider|vendor)( name)?$/, 'provider'],
   [/^( \w+)? name$/, 'name'],
