@@ -115,7 +115,9 @@ export function hasPrefix(attributes: Attributes, prefix: string): boolean {
 }
 
 /** Maps names to roles; the names of a role have blanks between. */
-export function rolesOf(names: Readonly<Partial<Record<SpanRole, string>>>): ReadonlyMap<string, SpanRole> {
-  const roles = Object.entries(names) as [SpanRole, string][];
+export function rolesOf<Role extends string = SpanRole>(
+  names: Readonly<Partial<Record<Role, string>>>,
+): ReadonlyMap<string, Role> {
+  const roles = Object.entries(names) as [Role, string][];
   return new Map(roles.flatMap(([role, list]) => list.split(' ').map((name) => [name, role] as const)));
 }

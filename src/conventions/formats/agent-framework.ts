@@ -6,7 +6,9 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
  */
 export const agentFramework: Convention = {
   name: 'agent-framework',
-  detect,
+  detect: ({ span }) =>
+    (span.scopeName === 'agent_framework' && span.name === 'workflow.run') ||
+    (span.scopeName.startsWith('Experimental.Microsoft.') && span.name === TOOLS),
   read,
   signals: { keyPrefixes: ['agent_framework.'], scopePrefixes: ['agent_framework'] },
   switches: [
@@ -22,13 +24,6 @@ export const agentFramework: Convention = {
 };
 
 const TOOLS = 'orchestrate_tools';
-
-function detect({ span }: SpanView): boolean {
-  return (
-    (span.scopeName === 'agent_framework' && span.name === 'workflow.run') ||
-    (span.scopeName.startsWith('Experimental.Microsoft.') && span.name === TOOLS)
-  );
-}
 
 function read({ span }: SpanView): SpanFacts {
   return span.name === TOOLS

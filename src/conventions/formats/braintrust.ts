@@ -11,7 +11,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 /** Braintrust's tracers: input, output, metadata and metrics as one JSON value each. */
 export const braintrust: Convention = {
   name: 'braintrust',
-  detect,
+  detect: ({ span }) => hasPrefix(span.attributes, PREFIX),
   read,
   signals: { keyPrefixes: ['braintrust.'] },
   switches: [
@@ -34,10 +34,6 @@ const TYPE_ROLES = rolesOf({
 });
 
 const PREFIX = 'braintrust.';
-
-function detect({ span }: SpanView): boolean {
-  return hasPrefix(span.attributes, PREFIX);
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

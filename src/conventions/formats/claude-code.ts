@@ -8,7 +8,8 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 /** Claude Code's own traces: one interaction per prompt, with its model requests and tools below it. */
 export const claudeCode: Convention = {
   name: 'claude-code',
-  detect,
+  detect: ({ span }) =>
+    span.scopeName === SCOPE || span.attributes.get('span.type')?.startsWith('claude_code.') === true,
   read,
   signals: { keyPrefixes: ['claude_code'], scopePrefixes: ['com.anthropic.claude_code'] },
   switches: [
@@ -38,10 +39,6 @@ const OUTPUT_EVENT = 'tool.output';
 /** Reads the type of a span; some versions leave the prefix out. */
 function readType({ span }: SpanView): string {
   return (span.attributes.get('span.type') ?? span.name).replace(/^claude_code\./, '');
-}
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === SCOPE || span.attributes.get('span.type')?.startsWith('claude_code.') === true;
 }
 
 function read(view: SpanView): SpanFacts {

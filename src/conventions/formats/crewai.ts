@@ -10,7 +10,7 @@ import { textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const crewai: Convention = {
   name: 'crewai',
-  detect,
+  detect: ({ span }) => span.scopeName === 'openinference.instrumentation.crewai',
   read,
   signals: { keyPrefixes: ['crew_key'], scopePrefixes: ['crewai'] },
   switches: [
@@ -24,10 +24,6 @@ export const crewai: Convention = {
     },
   ],
 };
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'openinference.instrumentation.crewai';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

@@ -12,7 +12,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const flue: Convention = {
   name: 'flue',
-  detect,
+  detect: ({ span }) => hasPrefix(span.attributes, 'flue.'),
   read,
   signals: { keyPrefixes: ['flue.'], scopePrefixes: ['@flue/'] },
   switches: [
@@ -35,10 +35,6 @@ const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
   ['flue.task', 'agent'],
   ['flue.tool', 'tool'],
 ];
-
-function detect({ span }: SpanView): boolean {
-  return hasPrefix(span.attributes, 'flue.');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

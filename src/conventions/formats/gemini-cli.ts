@@ -9,7 +9,7 @@ import { isRecord } from '../../domain/unknown-values.ts';
 /** Gemini CLI. Its keys are OpenTelemetry's, with operations and values of its own. */
 export const geminiCli: Convention = {
   name: 'gemini-cli',
-  detect,
+  detect: ({ span }) => span.scopeName === 'gemini-cli',
   read,
   signals: { scopePrefixes: ['gemini-cli'] },
   switches: [
@@ -33,10 +33,6 @@ const OPERATION_ROLES = rolesOf({
 
 const INPUT = 'gen_ai.input.messages';
 const OUTPUT = 'gen_ai.output.messages';
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'gemini-cli';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

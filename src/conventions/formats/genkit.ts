@@ -14,7 +14,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const genkit: Convention = {
   name: 'genkit',
-  detect,
+  detect: ({ span }) => span.attributes.has('genkit:type') || span.attributes.has('genkit:metadata:subtype'),
   read,
   signals: { keyPrefixes: ['genkit:'], scopePrefixes: ['genkit'] },
   switches: [
@@ -50,10 +50,6 @@ const PARTS: Readonly<Record<string, (content: Fields) => Fields>> = {
   }),
   media: (media) => ({ type: 'uri', mime_type: field(media, 'contentType'), uri: field(media, 'url') }),
 };
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has('genkit:type') || span.attributes.has('genkit:metadata:subtype');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

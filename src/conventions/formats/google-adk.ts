@@ -12,7 +12,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const googleAdk: Convention = {
   name: 'google-adk',
-  detect,
+  detect: ({ span }) => span.scopeName === 'gcp.vertex.agent',
   read,
   signals: { keyPrefixes: ['gcp.vertex.agent'], scopePrefixes: ['gcp.vertex.agent'] },
   switches: [
@@ -41,10 +41,6 @@ const CONTAINER = /^(invocation|execute_node)\b/;
 
 /** Texts that ADK writes instead of a missing value. */
 const PLACEHOLDERS = new Set(['{}', 'N/A', '<not specified>', '"<not specified>"']);
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'gcp.vertex.agent';
-}
 
 function read(view: SpanView): SpanFacts {
   const { span } = view;

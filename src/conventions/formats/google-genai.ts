@@ -11,7 +11,8 @@ const SCOPE = 'opentelemetry.instrumentation.google_genai';
  */
 export const googleGenai: Convention = {
   name: 'google-genai',
-  detect,
+  detect: ({ span }) =>
+    span.scopeName === SCOPE && span.attributes.get('gen_ai.operation.name') === 'execute_tool',
   read,
   signals: { keyPrefixes: ['code.function.parameters.'], scopes: [SCOPE] },
   switches: [
@@ -28,10 +29,6 @@ export const googleGenai: Convention = {
 
 const PARAMETER = /^code\.function\.parameters\.(.+)\.value$/;
 const RESULT = 'code.function.return.value';
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === SCOPE && span.attributes.get('gen_ai.operation.name') === 'execute_tool';
-}
 
 function read({ span }: SpanView): SpanFacts {
   const args: Fields = {};

@@ -11,7 +11,7 @@ import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-sp
  */
 export const haystack: Convention = {
   name: 'haystack',
-  detect,
+  detect: ({ span }) => span.name.startsWith('haystack.') || span.scopeName === OPENINFERENCE_SCOPE,
   read,
   signals: { keyPrefixes: ['haystack.'], scopePrefixes: ['haystack'] },
   switches: [
@@ -35,10 +35,6 @@ const TYPE_ROLES: readonly (readonly [RegExp, SpanRole])[] = [
   [/Embedder$/, 'embedding'],
   [/^(Agent|HumanAgent)$/, 'agent'],
 ];
-
-function detect({ span }: SpanView): boolean {
-  return span.name.startsWith('haystack.') || span.scopeName === OPENINFERENCE_SCOPE;
-}
 
 function read(view: SpanView): SpanFacts {
   const { span } = view;

@@ -6,7 +6,7 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 /** Laminar: traced functions with their input and output. Its model calls are `traceloop-flattened` or `otel-genai`. */
 export const laminar: Convention = {
   name: 'laminar',
-  detect,
+  detect: ({ span }) => hasPrefix(span.attributes, 'lmnr.'),
   read,
   signals: { keyPrefixes: ['lmnr.'], scopePrefixes: ['lmnr', '@lmnr-ai/'] },
   switches: [
@@ -28,10 +28,6 @@ const TYPE_ROLES = rolesOf({
   evaluation: 'EVALUATOR',
   container: 'EVALUATION',
 });
-
-function detect({ span }: SpanView): boolean {
-  return hasPrefix(span.attributes, 'lmnr.');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

@@ -11,7 +11,7 @@ import { usageIn } from '../token-parts.ts';
 /** Langfuse's SDKs. An observation contains whatever the application or its wrapper passed. */
 export const langfuse: Convention = {
   name: 'langfuse',
-  detect,
+  detect: ({ span }) => span.attributes.has(TYPE) || span.scopeName === 'langfuse-sdk',
   read,
   signals: { keyPrefixes: ['langfuse.'], scopePrefixes: ['langfuse'] },
   switches: [
@@ -41,10 +41,6 @@ const TYPE = 'langfuse.observation.type';
 const INPUT = 'langfuse.observation.input';
 const OUTPUT = 'langfuse.observation.output';
 const GRAPH_NODE = 'langfuse.observation.metadata.langgraph_node';
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has(TYPE) || span.scopeName === 'langfuse-sdk';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

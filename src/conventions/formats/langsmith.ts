@@ -11,7 +11,7 @@ import { isRecord } from '../../domain/unknown-values.ts';
 /** LangSmith's SDKs: the raw inputs and outputs of each run as one JSON text each, for anything that was traced. */
 export const langsmith: Convention = {
   name: 'langsmith',
-  detect,
+  detect: ({ span }) => span.attributes.has(KIND),
   read,
   signals: { keyPrefixes: ['langsmith.'], scopePrefixes: ['langsmith'] },
   switches: [
@@ -39,10 +39,6 @@ const KIND_ROLES = rolesOf({
 
 /** Names of chains that are an agent's work: the conversation of the Claude Agent SDK. */
 const AGENT_NAMES = new Set(['claude.conversation']);
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has(KIND);
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

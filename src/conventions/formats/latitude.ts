@@ -6,7 +6,7 @@ import { transferTool } from './openai-agents.ts';
 /** Latitude’s spans of the OpenAI Agents SDK. Its model calls are `otel-genai`. */
 export const latitude: Convention = {
   name: 'latitude',
-  detect,
+  detect: ({ span }) => span.attributes.has(KIND),
   read,
   signals: { keyPrefixes: ['latitude.', 'openai.agents.'], scopePrefixes: ['so.latitude.'] },
   switches: [
@@ -31,10 +31,6 @@ const KIND_ROLES = rolesOf({
   container: 'agents.task agents.turn agents.guardrail agents.mcp_tools agents.custom agents.speech_group',
   other: 'agents.speech agents.transcription',
 });
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has(KIND);
-}
 
 function read({ span: { attributes } }: SpanView): SpanFacts {
   const kind = readText(attributes, KIND) ?? '';

@@ -7,7 +7,7 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
  */
 export const litellm: Convention = {
   name: 'litellm',
-  detect,
+  detect: ({ span }) => span.scopeName === 'litellm',
   read,
   signals: { scopePrefixes: ['litellm'] },
   switches: [
@@ -22,10 +22,6 @@ export const litellm: Convention = {
     },
   ],
 };
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'litellm';
-}
 
 function read({ span }: SpanView): SpanFacts {
   if (span.name === 'raw_gen_ai_request') {

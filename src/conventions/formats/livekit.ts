@@ -11,7 +11,7 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
  */
 export const livekit: Convention = {
   name: 'livekit',
-  detect,
+  detect: ({ span }) => span.scopeName === 'livekit-agents',
   read,
   signals: { keyPrefixes: ['lk.'], scopePrefixes: ['livekit-agents'] },
   switches: [
@@ -33,10 +33,6 @@ const NAME_ROLES = rolesOf({
   tool: 'function_tool',
   container: 'llm_request_run',
 });
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'livekit-agents';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

@@ -7,7 +7,7 @@ import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-sp
 /** Logfire's instrumentation of the OpenAI Agents SDK. Its span names are templates; the template shows the role of a span. */
 export const logfireAgents: Convention = {
   name: 'logfire-agents',
-  detect,
+  detect: ({ span }) => span.scopeName === 'logfire.openai_agents',
   read,
   switches: [
     {
@@ -34,10 +34,6 @@ const TEMPLATE_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
   ['Responses API', 'llm'],
   ['Chat completion', 'llm'],
 ];
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'logfire.openai_agents';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

@@ -20,7 +20,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const mastra: Convention = {
   name: 'mastra',
-  detect,
+  detect: ({ span }) => span.attributes.has('mastra.span.type'),
   read,
   signals: { keyPrefixes: ['mastra.'], scopePrefixes: ['@mastra/'] },
   switches: [
@@ -42,10 +42,6 @@ const TYPE_ROLES = rolesOf({
   retriever: 'rag_vector_operation',
   embedding: 'rag_embedding',
 });
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has('mastra.span.type');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

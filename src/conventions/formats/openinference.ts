@@ -23,7 +23,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 /** OpenInference (Arize), from its own instrumentations or added to other spans by span processors. */
 export const openinference: Convention = {
   name: 'openinference',
-  detect,
+  detect: ({ span }) => span.attributes.has('openinference.span.kind'),
   read,
   signals: {
     keyPrefixes: ['openinference.', 'llm.', 'smolagents.'],
@@ -52,10 +52,6 @@ const KIND_ROLES = rolesOf({
 
 /** Prompts of a text completion, as a list of texts; others flatten them. */
 const PROMPTS = 'llm.prompts';
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has('openinference.span.kind');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

@@ -4,7 +4,8 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 /** OpenLIT, whose spans are `otel-genai` (older: `otel-genai-content`); only its own keys are read here. */
 export const openlit: Convention = {
   name: 'openlit',
-  detect,
+  detect: ({ span }) =>
+    span.resourceAttributes.get('telemetry.sdk.name') === 'openlit' || span.scopeName.startsWith('openlit'),
   read,
   switches: [
     {
@@ -17,12 +18,6 @@ export const openlit: Convention = {
     },
   ],
 };
-
-function detect({ span }: SpanView): boolean {
-  return (
-    span.resourceAttributes.get('telemetry.sdk.name') === 'openlit' || span.scopeName.startsWith('openlit')
-  );
-}
 
 function read({ span }: SpanView): SpanFacts {
   const { attributes } = span;

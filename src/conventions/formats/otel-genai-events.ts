@@ -14,7 +14,11 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const otelGenaiEvents: Convention = {
   name: 'otel-genai-events',
-  detect,
+  detect: ({ span, logs }) =>
+    span.events.some((event) => isMessageEvent(event.name)) ||
+    logs.some((log) => isMessageEvent(log.eventName) || isMovedContent(log)) ||
+    LISTS.some((key) => span.attributes.get(key)?.includes('gen_ai.') === true) ||
+    isNamelessList(span),
   read,
 };
 
@@ -33,15 +37,6 @@ const LISTS = ['events', 'all_messages_events'] as const;
 
 function isMessageEvent(name: string): boolean {
   return name === CHOICE || ROLES.has(name);
-}
-
-function detect({ span, logs }: SpanView): boolean {
-  return (
-    span.events.some((event) => isMessageEvent(event.name)) ||
-    logs.some((log) => isMessageEvent(log.eventName) || isMovedContent(log)) ||
-    LISTS.some((key) => span.attributes.get(key)?.includes('gen_ai.') === true) ||
-    isNamelessList(span)
-  );
 }
 
 /** True for a list of events without names, which older Logfire makes of the records of a model call. */
@@ -182,17 +177,9 @@ function openContent(value: unknown): unknown {
   return parsed !== undefined && isContent ? parsed : value;
 }
 
-const BLOCK_KEYS = [
-  'type',
-  'text',
-  'role',
-  'tool_calls',
-  'toolUse',
-  'toolResult',
-  'function',
-  'content',
-  'reasoningContent',
-];
+const BLOCK_KEYS = 'type text role tool_calls toolUse toolResult function content reasoningContent'.split(
+  ' ',
+);
 
 function isBlock(value: Fields): boolean {
   return BLOCK_KEYS.some((key) => Object.hasOwn(value, key));

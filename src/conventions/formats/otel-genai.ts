@@ -121,37 +121,21 @@ const SWITCHES: readonly ContentSwitch[] = [
  */
 export const otelGenai: Convention = {
   name: 'otel-genai',
-  detect,
+  detect: ({ span, logs }) =>
+    hasPrefix(span.attributes, 'gen_ai.') ||
+    logs.some(isDetails) ||
+    span.events.some((event) => event.name === DETAILS_EVENT),
   read,
   signals: {
     keyPrefixes: ['gen_ai.'],
-    scopePrefixes: [
-      'opentelemetry.instrumentation.openai',
-      'opentelemetry.instrumentation.genai',
-      'opentelemetry.instrumentation.anthropic',
-      'opentelemetry.instrumentation.langchain',
-      'opentelemetry.util.genai',
-      '@opentelemetry/instrumentation-openai',
-      'io.opentelemetry.openai',
-      'semantic_kernel',
-      'Microsoft.SemanticKernel',
-      'Experimental.Microsoft.',
-      'autogen',
-      'azure.ai.',
-      'strands',
-    ],
+    scopePrefixes:
+      'opentelemetry.instrumentation.openai opentelemetry.instrumentation.genai opentelemetry.instrumentation.anthropic opentelemetry.instrumentation.langchain opentelemetry.util.genai @opentelemetry/instrumentation-openai io.opentelemetry.openai semantic_kernel Microsoft.SemanticKernel Experimental.Microsoft. autogen azure.ai. strands'.split(
+        ' ',
+      ),
     eventPrefixes: ['gen_ai.'],
   },
   switches: SWITCHES,
 };
-
-function detect({ span, logs }: SpanView): boolean {
-  return (
-    hasPrefix(span.attributes, 'gen_ai.') ||
-    logs.some(isDetails) ||
-    span.events.some((event) => event.name === DETAILS_EVENT)
-  );
-}
 
 function isDetails(log: { eventName: string }): boolean {
   return log.eventName === DETAILS_EVENT;
@@ -202,16 +186,11 @@ function isServedTool({ span }: SpanView): boolean {
 }
 
 /** Names of frameworks that some frameworks write in the place of the provider. */
-const FRAMEWORKS = new Set([
-  'agent_framework',
-  'autogen',
-  'gcp.vertex.agent',
-  'langchain',
-  'langgraph',
-  'microsoft.agent_framework',
-  'spring_ai',
-  'strands-agents',
-]);
+const FRAMEWORKS = new Set(
+  'agent_framework autogen gcp.vertex.agent langchain langgraph microsoft.agent_framework spring_ai strands-agents'.split(
+    ' ',
+  ),
+);
 
 function isProvider(name: string | undefined): name is string {
   return name !== undefined && !FRAMEWORKS.has(name);

@@ -7,7 +7,7 @@ import type { Convention, NormalPart, SpanFacts, SpanView } from '../normalised-
 /** Pydantic AI: its own names, the only ones in older formats; the messages are `otel-genai`'s or its events. */
 export const pydanticAi: Convention = {
   name: 'pydantic-ai',
-  detect,
+  detect: ({ span }) => span.scopeName === 'pydantic-ai',
   read,
   signals: { keyPrefixes: ['pydantic_ai.', 'all_messages_events'], scopePrefixes: ['pydantic-ai'] },
   switches: [
@@ -21,10 +21,6 @@ export const pydanticAi: Convention = {
     },
   ],
 };
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'pydantic-ai';
-}
 
 function read(view: SpanView): SpanFacts {
   const { span } = view;

@@ -8,7 +8,9 @@ import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-sp
 /** Sentry's SDKs, which put the content of `otel-genai` 1.36 from the events into attributes of their own. */
 export const sentry: Convention = {
   name: 'sentry',
-  detect,
+  detect: ({ span }) =>
+    span.attributes.get('sentry.op')?.startsWith('gen_ai.') === true ||
+    KEYS.some((key) => span.attributes.has(key)),
   read,
   switches: [
     {
@@ -36,13 +38,6 @@ const KEYS = [
   'gen_ai.tool.input',
   'gen_ai.tool.output',
 ];
-
-function detect({ span }: SpanView): boolean {
-  return (
-    span.attributes.get('sentry.op')?.startsWith('gen_ai.') === true ||
-    KEYS.some((key) => span.attributes.has(key))
-  );
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

@@ -16,7 +16,10 @@ const CLIENT_COMPLETION =
 export const springAi: Convention = {
   name: 'spring-ai',
   logScopes: [MODEL_PROMPT, MODEL_COMPLETION, CLIENT_PROMPT, CLIENT_COMPLETION],
-  detect,
+  detect: ({ span, logs }) =>
+    span.attributes.has('spring.ai.kind') ||
+    (span.scopeName === 'org.springframework.boot' && span.attributes.has('gen_ai.operation.name')) ||
+    logs.some((log) => springAi.logScopes?.includes(log.scopeName)),
   read,
   signals: { keyPrefixes: ['spring.ai.'], scopePrefixes: ['org.springframework.ai.'] },
   switches: [
@@ -40,14 +43,6 @@ const KIND_ROLES = rolesOf({
 
 /** Versions of Spring Boot with Spring AI 1: there the usage of a model call after a tool call includes the calls before it. */
 const ADDS_UP = /^3\./;
-
-function detect({ span, logs }: SpanView): boolean {
-  return (
-    span.attributes.has('spring.ai.kind') ||
-    (span.scopeName === 'org.springframework.boot' && span.attributes.has('gen_ai.operation.name')) ||
-    logs.some((log) => springAi.logScopes?.includes(log.scopeName))
-  );
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

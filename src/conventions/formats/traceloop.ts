@@ -14,39 +14,10 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 const CONTENT_SETTING = 'in OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true';
 
 /** Scopes of OpenLLMetry's packages. Other packages with the same beginning are OpenTelemetry's. */
-const OPENLLMETRY_SCOPES = [
-  'agno',
-  'alephalpha',
-  'anthropic',
-  'bedrock',
-  'chromadb',
-  'cohere',
-  'crewai',
-  'google_generativeai',
-  'groq',
-  'haystack',
-  'lancedb',
-  'langchain',
-  'llamaindex',
-  'marqo',
-  'mcp',
-  'milvus',
-  'mistralai',
-  'ollama',
-  'openai',
-  'openai.v0',
-  'openai.v1',
-  'pinecone',
-  'qdrant',
-  'replicate',
-  'sagemaker',
-  'together',
-  'transformers',
-  'voyageai',
-  'watsonx',
-  'weaviate',
-  'writer',
-].map((name) => `opentelemetry.instrumentation.${name}`);
+const OPENLLMETRY_SCOPES =
+  'agno alephalpha anthropic bedrock chromadb cohere crewai google_generativeai groq haystack lancedb langchain llamaindex marqo mcp milvus mistralai ollama openai openai.v0 openai.v1 pinecone qdrant replicate sagemaker together transformers voyageai watsonx weaviate writer'
+    .split(' ')
+    .map((name) => `opentelemetry.instrumentation.${name}`);
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [

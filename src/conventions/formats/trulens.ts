@@ -9,7 +9,7 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 /** TruLens: functions of the application, whose kind is an attribute. */
 export const trulens: Convention = {
   name: 'trulens',
-  detect,
+  detect: ({ span }) => span.attributes.has(`${PREFIX}span_type`),
   read,
   signals: { keyPrefixes: ['ai.observability.'], scopes: ['trulens.otel'] },
   switches: [
@@ -33,10 +33,6 @@ const TYPE_ROLES = rolesOf({
   tool: 'tool mcp',
   evaluation: 'eval eval_root',
 });
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has(`${PREFIX}span_type`);
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
