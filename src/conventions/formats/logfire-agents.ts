@@ -1,7 +1,7 @@
 import { readStructure, readText } from '../attributes.ts';
 import { structureIn, parseIfText } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { transferTool } from './openai-agents.ts';
+import { transferTool } from './additions.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Logfire's instrumentation of the OpenAI Agents SDK. Its span names are templates; the template shows the role of a span. */

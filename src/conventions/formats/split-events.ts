@@ -29,7 +29,7 @@ export function splitEvents(log: LogRecord): MessageEvent[] {
   const output = listMoved(parsed, 'output');
   const past = output.filter(isPast).map(({ content }) => ({
     name: 'gen_ai.assistant.message',
-    body: readBody(content, 'content'),
+    body: readMovedBody(content, 'content'),
   }));
   const answers = output.filter(isAnswer);
   const answered = answers.length > 0 ? answers : output.filter(({ content }) => typeof content === 'string');
@@ -52,7 +52,7 @@ function readGiven({ role, content }: MovedValue): MessageEvent {
   const name = `gen_ai.${GIVEN_ROLES.has(role) ? role : 'user'}.message`;
   const value = openAttribute(content);
   return value === undefined
-    ? { name, body: readBody(content, 'content') }
+    ? { name, body: readMovedBody(content, 'content') }
     : { name, body: {}, messages: requestIn(isRecord(value) ? argumentsIn(value) : value).input ?? [] };
 }
 
@@ -60,7 +60,7 @@ function readAnswer({ content }: MovedValue): MessageEvent {
   const name = 'gen_ai.choice';
   const value = openAttribute(content);
   if (value === undefined) {
-    return { name, body: readBody(content, 'message') };
+    return { name, body: readMovedBody(content, 'message') };
   }
   const outputs = field(value, 'outputs');
   return { name, body: {}, messages: [{ role: 'assistant', parts: responseIn(outputs ?? value) ?? [] }] };
@@ -77,7 +77,7 @@ function openAttribute(content: unknown): unknown {
 const WRAPPERS = ['inputs', 'outputs', 'messages', 'choices', 'generations', 'kwargs', 'args'];
 
 /** Reads the body: the message's content is the attributes of the event, or the content itself. */
-function readBody(content: unknown, key: 'content' | 'message'): Fields {
+function readMovedBody(content: unknown, key: 'content' | 'message'): Fields {
   return isRecord(content)
     ? { ...content, [key]: firstField(content, 'content', 'message') }
     : { [key]: content };
