@@ -1,6 +1,6 @@
-import type { Attributes } from '../domain/trace/span.ts';
 import { parseStructure, parseValue, structureIn } from './json.ts';
 import type { SpanRole, SpanView } from './normalised-span.ts';
+import type { Attributes } from '../domain/trace/span.ts';
 
 /** Returns the first of these keys' values that is a non-empty text. */
 export function readText(attributes: Attributes, ...keys: string[]): string | undefined {
@@ -120,4 +120,16 @@ export function rolesOf<Role extends string = SpanRole>(
 ): ReadonlyMap<string, Role> {
   const roles = Object.entries(names) as [Role, string][];
   return new Map(roles.flatMap(([role, list]) => list.split(' ').map((name) => [name, role] as const)));
+}
+
+const NO_IDS: ReadonlySet<string> = new Set(['', 'null', 'None', 'undefined']);
+
+/** True for an id. Emitters write a missing id as the text of their language's empty value. */
+export function isId(text: string): boolean {
+  return !NO_IDS.has(text);
+}
+
+/** True for the name of a model; some wrappers call every model `unknown`. */
+export function isModelName(text: string | undefined): text is string {
+  return text !== undefined && isId(text) && text.toLowerCase() !== 'unknown';
 }

@@ -1,9 +1,9 @@
-import { type ConventionTable, parseSource, type TableField } from '../../domain/trace/convention-table.ts';
-import type { LogRecord, Span, TraceData } from '../../domain/trace/span.ts';
 import { normaliseInSteps } from '../normalise-trace.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 import { finish } from '../steps.ts';
-import { readSource } from '../tables/read-source.ts';
+import { readSource } from '../tables/table-convention.ts';
+import { type ConventionTable, parseSource, type TableField } from '../../domain/trace/convention-table.ts';
+import type { LogRecord, Span, TraceData } from '../../domain/trace/span.ts';
 
 /** A fact of a span, as one convention states it. */
 export interface StatedFact {

@@ -1,11 +1,10 @@
-import { mapAsking } from './asked-calls.ts';
+import { clearTransferErrors, handoffResults, mapAsking } from './asked-calls.ts';
 import { buildRun } from './build-run.ts';
 import { resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
-import { clearTransferErrors, handoffResults } from './handoff-results.ts';
-import { listIdentities } from './identities.ts';
 import { buildModelCalls, type ModelCalls } from './model-calls.ts';
 import { planRuns } from './plan-runs.ts';
+import { listIdentities } from './run-fields.ts';
 import type { BuiltRun, RunPlan } from './run-plan.ts';
 import { buildTree, findWorkflows, inheritIdentity, inheritInput, notePauses } from './span-tree.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';

@@ -1,6 +1,5 @@
-import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import { isModelName, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { flattenedMessages } from './openinference-messages.ts';
-import { isModelName } from '../ids.ts';
 import { field, type Fields, firstField, parseIfText, structureIn } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { isModelNode } from '../messages/langchain-messages.ts';

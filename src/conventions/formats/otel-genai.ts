@@ -1,8 +1,14 @@
-import { alwaysSends, OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
-import type { Attributes } from '../../domain/trace/span.ts';
-import { hasPrefix, readCount, readList, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, parseIfText, parseValue, readFields, listIn, structureIn } from '../json.ts';
-import { isModelName } from '../ids.ts';
+import { alwaysSends, type ContentSwitch, OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
+import {
+  hasPrefix,
+  isModelName,
+  readCount,
+  readList,
+  readStructure,
+  readText,
+  rolesOf,
+} from '../attributes.ts';
+import { field, listIn, parseIfText, parseValue, readFields, structureIn } from '../json.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
@@ -17,6 +23,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Key of spans whose values `openinference` reads. */
