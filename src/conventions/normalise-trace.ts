@@ -39,7 +39,7 @@ export function* normaliseInSteps(
   const conventions = tables.length === 0 ? CONVENTIONS : [...tables, ...CONVENTIONS];
   const events = tables.flatMap(({ logEvents = [] }) => logEvents);
   const logs = uniqueLogs(data.logs.filter((log) => isAgentEvent(log) || events.includes(log.eventName)));
-  const logsBySpan = bySpan(logs);
+  const logsBySpan = Map.groupBy(logs, ({ spanId }) => spanId);
   const inOrder = spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
   const normalised: NormalisedSpan[] = [];
   for (const span of inOrder) {
@@ -61,19 +61,6 @@ const LOG_SCOPES = CONVENTIONS.flatMap((convention) => convention.logScopes ?? [
 /** True for a record with a GenAI event name or moved content, or of a scope that a convention reads; others are ignored. */
 function isAgentEvent(log: LogRecord): boolean {
   return log.eventName.startsWith('gen_ai.') || isMovedContent(log) || LOG_SCOPES.includes(log.scopeName);
-}
-
-function bySpan(logs: readonly LogRecord[]): Map<string, LogRecord[]> {
-  const lists = new Map<string, LogRecord[]>();
-  for (const log of logs) {
-    const list = lists.get(log.spanId);
-    if (list === undefined) {
-      lists.set(log.spanId, [log]);
-    } else {
-      list.push(log);
-    }
-  }
-  return lists;
 }
 
 /**

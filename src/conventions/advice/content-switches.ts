@@ -9,8 +9,8 @@ interface ReadSpan {
 }
 
 /** Content switches of all conventions. */
-export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(
-  ({ switches = [] }) => switches,
+export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(({ name, switches = [] }) =>
+  switches.map((one) => ({ conventions: [name], ...one })),
 );
 
 /** Writes the advice which setting makes these spans carry content; a general hint for unknown emitters. */

@@ -1,6 +1,6 @@
 import { clearTransferErrors, handoffResults, mapAsking } from './asked-calls.ts';
 import { buildRun } from './build-run.ts';
-import { resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
+import { parentsFirst, resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
 import { buildModelCalls, type ModelCalls } from './model-calls.ts';
 import { planRuns } from './plan-runs.ts';
@@ -35,7 +35,7 @@ export function* assembleTrace(
   const plans = resolveEnvelopes(planRuns(tree.nodes));
   clearTransferErrors(plans);
   takeDelegatedFacts(plans);
-  const ordered = childrenFirst(plans);
+  const ordered = parentsFirst(plans).toReversed();
   const asked = mapAsking(plans);
   const identities = listIdentities(ordered);
   const transfers = handoffResults(plans);
@@ -66,16 +66,4 @@ function notScorableReason(evaluations: number): NotScorableReason {
     code: 'no_agent_or_llm_span',
     detail: 'no span of this trace is an agent run or a model call that a known convention describes',
   };
-}
-
-function childrenFirst(plans: readonly RunPlan[]): RunPlan[] {
-  const parentsFirst: RunPlan[] = [];
-  const stack = plans.filter((plan) => plan.parent === null);
-  for (let plan = stack.pop(); plan !== undefined; plan = stack.pop()) {
-    parentsFirst.push(plan);
-    for (const sub of plan.subs) {
-      stack.push(sub);
-    }
-  }
-  return parentsFirst.toReversed();
 }

@@ -23,9 +23,7 @@ export const agentFramework: Convention = {
     {
       emitter: 'Microsoft Agent Framework (Python)',
       scopes: ['agent_framework*'],
-      conventions: ['agent-framework'],
       setting: 'set ENABLE_SENSITIVE_DATA=true',
-      sendsByDefault: false,
       source: 'recorded: agent-framework 1.23',
     },
   ],
@@ -51,7 +49,6 @@ export const openaiAgents: Convention = {
     {
       emitter: 'OpenAI Agents (OpenTelemetry)',
       scopes: [AGENTS_SCOPE],
-      conventions: ['openai-agents'],
       setting:
         'leave OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT and OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT unset or set them to span_and_event (the first one wins)',
       sendsByDefault: true,
@@ -96,7 +93,6 @@ export const latitude: Convention = {
     {
       emitter: 'Latitude',
       scopes: ['so.latitude.*'],
-      conventions: ['latitude'],
       setting:
         'in Latitude name no attribute with content in redact of LatitudeSpanProcessor, and leave traceIncludeSensitiveData of the OpenAI Agents SDK at true',
       sendsByDefault: true,
@@ -124,7 +120,6 @@ export const litellm: Convention = {
     {
       emitter: 'LiteLLM',
       scopes: ['litellm'],
-      conventions: ['litellm'],
       setting:
         'in LiteLLM leave turn_off_message_logging at false, and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT unset or at SPAN_AND_EVENT',
       sendsByDefault: true,
@@ -147,7 +142,6 @@ export const openlit: Convention = {
     {
       emitter: 'OpenLIT',
       scopes: ['openlit*'],
-      conventions: ['openlit'],
       setting: 'leave capture_message_content of openlit.init out or set it to True',
       sendsByDefault: true,
       source: 'issue 1624 of openlit, version 1.45',
@@ -184,9 +178,7 @@ export const googleGenai: Convention = {
     {
       emitter: 'Google GenAI (OpenTelemetry)',
       scopes: [GENAI_SCOPE],
-      conventions: ['google-genai'],
       setting: OTEL_PYTHON_CAPTURE,
-      sendsByDefault: false,
       source: 'README of opentelemetry-instrumentation-google-genai',
     },
   ],
@@ -214,9 +206,9 @@ export const crewai: Convention = {
     {
       emitter: 'CrewAI’s own telemetry',
       scopes: ['crewai.telemetry'],
+      conventions: [],
       setting:
         'add the OpenInference instrumentations for CrewAI and its model client: its own spans leave content out unless the crew has share_crew=True',
-      sendsByDefault: false,
       source: 'source of crewai 1.15.30, telemetry',
     },
   ],
@@ -253,7 +245,6 @@ export const beeai: Convention = {
     {
       emitter: 'BeeAI (OpenInference)',
       scopes: [BEEAI_SCOPE],
-      conventions: ['beeai'],
       setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
       sendsByDefault: true,
       source:

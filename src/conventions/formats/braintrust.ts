@@ -18,7 +18,6 @@ export const braintrust: Convention = {
     {
       emitter: 'Braintrust',
       scopes: ['braintrust*', '@braintrust/*'],
-      conventions: ['braintrust'],
       setting: alwaysSends('Braintrust'),
       sendsByDefault: true,
       source: 'source of braintrust’s tracers for Go and Java',

@@ -16,10 +16,8 @@ export const claudeCode: Convention = {
     {
       emitter: 'Claude Code',
       scopes: ['com.anthropic.claude_code*'],
-      conventions: ['claude-code'],
       setting:
         'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
-      sendsByDefault: false,
       source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
     },
   ],

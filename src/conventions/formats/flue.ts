@@ -19,10 +19,8 @@ export const flue: Convention = {
     {
       emitter: 'Flue',
       scopes: ['@flue/*'],
-      conventions: ['flue'],
       setting:
         'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
-      sendsByDefault: false,
       source: 'source of @flue/opentelemetry, an older and a newer version',
     },
   ],

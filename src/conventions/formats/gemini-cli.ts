@@ -16,9 +16,7 @@ export const geminiCli: Convention = {
     {
       emitter: 'Gemini CLI',
       scopes: ['gemini-cli'],
-      conventions: ['gemini-cli'],
       setting: 'in the settings of Gemini CLI set telemetry.traces and telemetry.logPrompts to true',
-      sendsByDefault: false,
       source: 'recorded: @google/gemini-cli-core 0.61.0',
     },
   ],
@@ -56,14 +54,9 @@ function modelCallFacts(view: SpanView): SpanFacts {
   if (isRecord(output) && Object.hasOwn(output, 'embeddings')) {
     return { role: 'embedding' };
   }
-  const instructions = readValue(view, 'gen_ai.system_instructions');
   const { setting, messages } = takeSetting(readMessages(readValue(view, INPUT), 'user'));
-  const system = [...(instructions === undefined ? [] : readSystem(instructions)), ...setting];
-  return {
-    system: system.length === 0 ? undefined : system,
-    input: messages,
-    output: output === undefined ? undefined : joinPieces(output),
-  };
+  const instructions = readSystem(readValue(view, 'gen_ai.system_instructions'));
+  return { system: [...instructions, ...setting], input: messages, output: joinPieces(output) };
 }
 
 /** Begin of the text in which the CLI tells the model its surroundings, as the first words of the user. */

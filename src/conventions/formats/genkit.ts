@@ -21,7 +21,6 @@ export const genkit: Convention = {
     {
       emitter: 'Genkit',
       scopes: ['genkit-tracer'],
-      conventions: ['genkit'],
       setting: alwaysSends('Genkit'),
       sendsByDefault: true,
       source: 'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',

@@ -19,9 +19,7 @@ export const googleAdk: Convention = {
     {
       emitter: 'Google ADK',
       scopes: ['gcp.vertex.agent'],
-      conventions: ['google-adk'],
       setting: `in ADK 2 ${OTEL_PYTHON_CAPTURE}; in ADK 1 and ADK for Java leave ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS unset or set it to true`,
-      sendsByDefault: false,
       source: 'live test: google-adk 2.13; recorded: google-adk 1.20, adk for Java 1.8',
     },
   ],

@@ -20,9 +20,7 @@ export const haystack: Convention = {
     {
       emitter: 'Haystack 2',
       scopes: ['haystack'],
-      conventions: ['haystack'],
       setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
-      sendsByDefault: false,
       source: 'recorded: haystack-ai 2.31',
     },
   ],

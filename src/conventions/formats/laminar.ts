@@ -13,7 +13,6 @@ export const laminar: Convention = {
     {
       emitter: 'Laminar',
       scopes: ['lmnr*', '@lmnr-ai/*'],
-      conventions: ['laminar'],
       setting:
         'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
       sendsByDefault: true,

@@ -18,7 +18,6 @@ export const langfuse: Convention = {
     {
       emitter: 'Langfuse',
       scopes: ['langfuse-sdk'],
-      conventions: ['langfuse'],
       setting:
         'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
       sendsByDefault: true,

@@ -18,7 +18,6 @@ export const langsmith: Convention = {
     {
       emitter: 'LangSmith',
       scopes: ['langsmith'],
-      conventions: ['langsmith'],
       setting:
         'leave LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS (in code: hide_inputs and hide_outputs of the client) unset or set them to false',
       sendsByDefault: true,

@@ -18,10 +18,8 @@ export const livekit: Convention = {
     {
       emitter: 'LiveKit Agents',
       scopes: ['livekit-agents', '@livekit/agents*'],
-      conventions: ['livekit'],
       setting:
         'in newer versions of LiveKit Agents pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
-      sendsByDefault: false,
       source: 'reference of LiveKit’s agents-js telemetry; pull request 7104 of livekit/agents',
     },
   ],

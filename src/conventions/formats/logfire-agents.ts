@@ -13,7 +13,6 @@ export const logfireAgents: Convention = {
     {
       emitter: 'OpenAI Agents (Logfire)',
       scopes: ['logfire.openai_agents'],
-      conventions: ['logfire-agents'],
       setting:
         'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
       sendsByDefault: true,

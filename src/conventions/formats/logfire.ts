@@ -14,7 +14,6 @@ export const logfire: Convention = {
     {
       emitter: 'Logfire (OpenAI, Anthropic)',
       scopes: ['logfire*'],
-      conventions: ['logfire'],
       setting:
         'Logfire’s instrumentations of model clients always send requests and responses; what its scrubbing replaced needs logfire.configure(scrubbing=…)',
       sendsByDefault: true,

@@ -27,7 +27,6 @@ export const mastra: Convention = {
     {
       emitter: 'Mastra',
       scopes: ['@mastra/*'],
-      conventions: ['mastra'],
       setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
       sendsByDefault: true,
       source: 'types of @mastra/core 1.71, observability',

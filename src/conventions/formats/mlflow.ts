@@ -19,7 +19,6 @@ export const mlflow: Convention = {
     {
       emitter: 'MLflow',
       scopes: ['mlflow*'],
-      conventions: ['mlflow'],
       setting: alwaysSends('MLflow'),
       sendsByDefault: true,
       source: 'issue 24163 of mlflow, which asks for one',

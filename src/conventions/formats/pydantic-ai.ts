@@ -14,7 +14,6 @@ export const pydanticAi: Convention = {
     {
       emitter: 'Pydantic AI',
       scopes: ['pydantic-ai'],
-      conventions: ['pydantic-ai'],
       setting: 'use InstrumentationSettings(include_content=True)',
       sendsByDefault: true,
       source: 'live test: pydantic-ai 2.68',

@@ -16,10 +16,8 @@ export const sentry: Convention = {
     {
       emitter: 'Sentry',
       scopes: ['@sentry/*', 'sentry*'],
-      conventions: ['sentry'],
       setting:
         'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
-      sendsByDefault: false,
       source: 'Sentry’s guide to the monitoring of AI agents',
     },
   ],

@@ -26,10 +26,8 @@ export const springAi: Convention = {
     {
       emitter: 'Spring AI',
       scopes: ['org.springframework*'],
-      conventions: ['spring-ai'],
       setting:
         'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
-      sendsByDefault: false,
       source: 'recorded: spring-ai 2.0.1 and 1.1.6',
     },
   ],

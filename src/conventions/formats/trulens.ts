@@ -16,7 +16,6 @@ export const trulens: Convention = {
     {
       emitter: 'TruLens',
       scopes: ['trulens.otel'],
-      conventions: ['trulens'],
       setting: alwaysSends('TruLens'),
       sendsByDefault: true,
       source: 'recorded by others: trulens 2.16.0',
