@@ -133,3 +133,17 @@ export function isId(text: string): boolean {
 export function isModelName(text: string | undefined): text is string {
   return text !== undefined && isId(text) && text.toLowerCase() !== 'unknown';
 }
+
+/** Returns the first value that is found in these sources, in their order. */
+export function findFirst<Source, Found>(
+  sources: readonly Source[],
+  find: (source: Source) => Found | undefined,
+): Found | undefined {
+  for (const source of sources) {
+    const found = find(source);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  return undefined;
+}

@@ -106,7 +106,7 @@ function generatorFacts(view: SpanView, output: unknown): SpanFacts {
  * Converts Haystack's chat messages to the common shape: from JSON (`role`, `content`), from older JSON (`_role`, `_content`),
  * or from Python's printed form (`ChatMessage(_role=…, _content=[TextContent(text=…)])`). Any other entry is left out.
  */
-export function commonMessages(list: unknown): Fields[] {
+function commonMessages(list: unknown): Fields[] {
   return listIn(list).flatMap((item: unknown) => {
     const message = typeof item === 'string' && item.includes('(') ? parsePythonRepr(item) : item;
     if (!isRecord(message)) {
@@ -128,21 +128,11 @@ function toBlock(block: Fields): Fields {
   }
   const outcome = readBlockField(block, 'tool_call_result', 'ToolCallResult');
   if (outcome !== undefined) {
-    const origin = readOrigin(outcome);
+    const [id, name] = ['id', 'tool_name'].map((key) => field(field(outcome, 'origin'), key));
     const result = openPrinted(field(outcome, 'result'));
     return field(outcome, 'error') === true
-      ? {
-          type: 'tool-error',
-          toolCallId: field(origin, 'id'),
-          toolName: field(origin, 'tool_name'),
-          error: result,
-        }
-      : {
-          type: 'tool_call_response',
-          id: field(origin, 'id'),
-          name: field(origin, 'tool_name'),
-          response: result,
-        };
+      ? { type: 'tool-error', toolCallId: id, toolName: name, error: result }
+      : { type: 'tool_call_response', id, name, response: result };
   }
   const reasoning = readBlockField(block, 'reasoning', 'ReasoningContent');
   return reasoning === undefined
@@ -155,11 +145,6 @@ function readBlockField(block: Fields, key: string, className: string): Fields |
   return isRecord(value) ? value : undefined;
 }
 
-function readOrigin(outcome: Fields): Fields {
-  const origin = field(outcome, 'origin');
-  return isRecord(origin) ? origin : {};
-}
-
 /** Parses a result. Results other than text were printed by Python; a text that only looks like that stays a text. */
 function openPrinted(result: unknown): unknown {
   const isPrinted = typeof result === 'string' && /^\s*[[{(]/.test(result);
@@ -168,10 +153,9 @@ function openPrinted(result: unknown): unknown {
 }
 
 /** Reads results of tools, one entry per call, as facts of a tool span. */
-export function answersIn(messages: readonly Fields[]): SpanFacts[] {
+function answersIn(messages: readonly Fields[]): SpanFacts[] {
   const blocks = messages.flatMap((message) => {
-    const content = field(message, 'content');
-    return recordsIn(content);
+    return recordsIn(field(message, 'content'));
   });
   return blocks.flatMap((block): SpanFacts[] => {
     if (field(block, 'type') === 'tool-error') {
@@ -187,7 +171,7 @@ export function answersIn(messages: readonly Fields[]): SpanFacts[] {
 }
 
 /** Reads model and usage from the `meta` of replies; usage is summed. */
-export function replyMeta(messages: readonly Fields[]): SpanFacts {
+function replyMeta(messages: readonly Fields[]): SpanFacts {
   const metas = messages.map((message) => field(message, 'meta')).filter(isRecord);
   const described = metas.filter(
     (meta) => field(meta, 'model') !== undefined || isRecord(field(meta, 'usage')),

@@ -269,7 +269,7 @@ function documentsBelow(attributes: Attributes, prefix: string): RetrievedDocume
 const HANDOFF = /^hand ?off[ _]to[ _]/i;
 
 /** Reads a tool span of OpenInference, whose input and output depend on the framework. */
-export function toolFacts({ span }: SpanView): SpanFacts {
+function toolFacts({ span }: SpanView): SpanFacts {
   const { attributes } = span;
   const name = readText(attributes, 'tool.name') ?? span.name.replace(/\.(__call__|run)$/, '');
   if (HANDOFF.test(name)) {

@@ -204,7 +204,7 @@ function toolFacts(events: readonly MessageEvent[]): SpanFacts {
 }
 
 /** A message event by its name, with its body or the attributes that replace it. */
-export interface MessageEvent {
+interface MessageEvent {
   name: string;
   body: Fields;
   /** The messages of the event, when its content was not a body but a moved attribute. */
@@ -216,7 +216,7 @@ export interface MessageEvent {
  * record with the name of the span's scope. Inputs and outputs are two lists, in which each kind of event stands alone: the
  * order of the conversation is restored here.
  */
-export function splitEvents(log: LogRecord): MessageEvent[] {
+function splitEvents(log: LogRecord): MessageEvent[] {
   const parsed = isMovedContent(log) ? structureIn(log.body) : undefined;
   if (!isRecord(parsed)) {
     return [];

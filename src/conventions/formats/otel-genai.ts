@@ -7,6 +7,7 @@ import {
   readStructure,
   readText,
   rolesOf,
+  findFirst,
 } from '../attributes.ts';
 import { field, listIn, parseIfText, parseValue, readFields, structureIn } from '../json.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
@@ -204,19 +205,6 @@ function isProvider(name: string | undefined): name is string {
   return name !== undefined && !FRAMEWORKS.has(name);
 }
 
-function findFirst<T>(
-  sources: readonly Attributes[],
-  pick: (source: Attributes) => T | undefined,
-): T | undefined {
-  for (const source of sources) {
-    const value = pick(source);
-    if (value !== undefined) {
-      return value;
-    }
-  }
-  return undefined;
-}
-
 type Get = (...keys: string[]) => string | undefined;
 
 /**
@@ -258,24 +246,18 @@ function findSession(id: string | undefined): string | undefined {
 }
 
 /** Keys of the counts. The last of each is Semantic Kernel's of 2024. */
-const INPUT_COUNTS = [
-  'gen_ai.usage.input_tokens',
-  'gen_ai.usage.prompt_tokens',
-  'gen_ai.response.prompt_tokens',
-];
-const OUTPUT_COUNTS = [
-  'gen_ai.usage.output_tokens',
-  'gen_ai.usage.completion_tokens',
-  'gen_ai.response.completion_tokens',
-];
+const INPUT_COUNTS = ['usage.input_tokens', 'usage.prompt_tokens', 'response.prompt_tokens'];
+const OUTPUT_COUNTS = ['usage.output_tokens', 'usage.completion_tokens', 'response.completion_tokens'];
 
 function findUsage(sources: readonly Attributes[]): SpanFacts['usage'] {
-  const count = (...keys: string[]): number | undefined =>
-    findFirst(sources, (source) => readCount(source, ...keys));
+  const count = (...names: string[]): number | null => {
+    const keys = names.map((name) => `gen_ai.${name}`);
+    return findFirst(sources, (source) => readCount(source, ...keys)) ?? null;
+  };
   return {
-    inputTokens: count(...INPUT_COUNTS) ?? null,
-    outputTokens: count(...OUTPUT_COUNTS) ?? null,
-    totalTokens: count('gen_ai.usage.total_tokens') ?? null,
+    inputTokens: count(...INPUT_COUNTS),
+    outputTokens: count(...OUTPUT_COUNTS),
+    totalTokens: count('usage.total_tokens'),
   };
 }
 
@@ -296,7 +278,7 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
   const documents =
     structure('gen_ai.retrieval.documents') ?? (role === 'retriever' ? hitsIn(output) : undefined);
   return {
-    system: instructions === undefined ? undefined : readSystem(instructions),
+    system: readSystem(instructions),
     input: input === undefined ? requestIn(value('input.value')).input : readMessages(input, 'user'),
     output:
       output === undefined
