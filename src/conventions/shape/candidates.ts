@@ -51,7 +51,7 @@ export function collect(carriers: readonly Carrier[]): Candidates {
 }
 
 function meaningsIn(carrier: Carrier): Meaning[] {
-  return meaningsOf(carrier.words, true).filter(({ field }) => fits(field, carrier));
+  return meaningsOf(carrier.words).filter(({ field }) => fits(field, carrier));
 }
 
 /** Lists the fields of an object without a role, and the counts in a field of it. */
