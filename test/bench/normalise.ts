@@ -5,6 +5,7 @@
 import { decodeTraces, readTrace, readTraces } from '../../src/conventions/index.ts';
 import type { TraceData } from '../../src/domain/trace/span.ts';
 import { listExpectations, recordedSpans } from '../support/recordings/recorded-spans.ts';
+import { buildSpan, buildTrace, chatMessage, chatSpan } from '../support/builders/spans.ts';
 import { GROWN_TRACES } from './grown-traces.ts';
 import { median } from './measured-time.ts';
 
@@ -121,6 +122,84 @@ function benchConventions(): void {
   console.log(`median over all recordings: ${median(costs.map(({ us }) => us)).toFixed(1)} us/span`);
 }
 
+const WEB_KEYS = {
+  server: {
+    'http.request.method': 'GET',
+    'http.route': '/orders/{id}',
+    'url.path': '/orders/7',
+    'url.scheme': 'https',
+    'http.response.status_code': '200',
+    'user_agent.original': 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0',
+    'client.address': '10.1.2.3',
+    'server.address': 'shop.example',
+    'network.protocol.version': '1.1',
+    'thread.name': 'http-nio-8080-exec-1',
+  },
+  database: {
+    'db.system.name': 'postgresql',
+    'db.namespace': 'shop',
+    'db.query.text': 'SELECT id, status, shipped_at FROM orders WHERE id = $1 ORDER BY shipped_at DESC',
+    'db.operation.name': 'SELECT',
+    'server.address': 'db.example',
+    'server.port': '5432',
+  },
+  queue: {
+    'messaging.system': 'kafka',
+    'messaging.destination.name': 'orders',
+    'messaging.operation.type': 'publish',
+    'messaging.message.body.size': '812',
+    'app.tenant': 'north',
+    'app.feature': 'order lookup with cached prices',
+  },
+} as const;
+
+/** A trace of a web service: a request with database queries and messages; it is around a model call when it is mixed. */
+function webTrace(isMixed: boolean): TraceData {
+  const { server, database, queue } = WEB_KEYS;
+  const parts = Array.from({ length: 18 }, (_, index) =>
+    buildSpan(`part-${index}`, index % 3 === 0 ? queue : database, {
+      name: index % 3 === 0 ? 'publish orders' : 'SELECT shop.orders',
+      scope: 'io.opentelemetry.jdbc',
+      parent: 'request',
+      at: index,
+    }),
+  );
+  const said = {
+    input: [chatMessage('user', 'Where is order 7?')],
+    output: [chatMessage('assistant', 'In Hamburg.')],
+  };
+  const call = isMixed ? [chatSpan('call', said, { parent: 'request' })] : [];
+  const request = buildSpan('request', server, {
+    name: 'GET /orders/{id}',
+    scope: 'io.opentelemetry.tomcat',
+  });
+  return buildTrace([request, ...parts, ...call]);
+}
+
+/** Shows what the reading by shape adds to traces whose spans are no agent's; both are measured in turns. */
+function benchWebTraffic(): void {
+  console.log('\nWeb traffic: us/span with the reading by shape and without it');
+  const kinds = { 'web spans alone': webTrace(false), 'web spans around a model call': webTrace(true) };
+  const rows = Object.entries(kinds).map(([name, trace]) => {
+    const shaped = () => readTrace(trace);
+    const plain = () => readTrace({ ...trace, readByShape: false });
+    const times = Math.ceil(ROUND_MS / medianMs(plain));
+    const pairs: [shaped: number, plain: number][] = [];
+    for (let total = 0; total < secondsEach * 4_000; total += 2 * ROUND_MS) {
+      pairs.push([computeCpuMs(shaped, times), computeCpuMs(plain, times)]);
+    }
+    const inUs = (ms: readonly number[]) =>
+      Number(((median(ms) * 1000) / times / trace.spans.length).toFixed(2));
+    const cells = {
+      'with (us/span)': inUs(pairs.map(([ms]) => ms)),
+      'without (us/span)': inUs(pairs.map(([, ms]) => ms)),
+      ratio: Number(median(pairs.map(([a, b]) => a / b)).toFixed(2)),
+    };
+    return [name, cells] as const;
+  });
+  console.table(Object.fromEntries(rows));
+}
+
 function benchGrowth(): void {
   console.log('\nGrowth: exponent 1 is linear in the bytes; below it, what is fixed weighs on small traces.');
   for (const { name, sizes, make } of GROWN_TRACES) {
@@ -148,4 +227,5 @@ function benchGrowth(): void {
 
 benchRecordings();
 benchConventions();
+benchWebTraffic();
 benchGrowth();

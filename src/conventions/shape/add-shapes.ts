@@ -8,7 +8,8 @@ import type { Observe } from '../normalise-span.ts';
 import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts';
 import { placeSteps, type Step, STEPS } from './place-steps.ts';
 import { readShape, type ShapeReading } from './read-shape.ts';
-import { toldKind, wordsOf } from './words.ts';
+import { isKindKey, meaningsOf, remembered, toldKind, wordsOf } from './words.ts';
+import { isFlattened, isInfrastructure } from './carriers.ts';
 
 /** Code of the warning that names the sources of a reading by form. */
 export const READ_BY_SHAPE = 'read_by_shape';
@@ -26,11 +27,14 @@ export function addShapes(
   logs: readonly LogRecord[],
   observe?: Observe,
 ): readonly NormalisedSpan[] {
-  const open = spans.filter(isOpen);
-  if (open.length === 0 || !showsAgent(spans)) {
+  if (!showsAgent(spans)) {
     return spans;
   }
   const logsBySpan = Map.groupBy(logs, ({ spanId }) => spanId);
+  const open = spans.filter((read) => isOpen(read) && (!isPlain(read) || logsBySpan.has(read.span.spanId)));
+  if (open.length === 0) {
+    return spans;
+  }
   const steps = open.map((read): Step => {
     const own = logsBySpan.get(read.span.spanId) ?? [];
     const shape = readShape(read.span, own, read.facts.role);
@@ -52,21 +56,55 @@ function isOpen(read: NormalisedSpan): boolean {
   return (read.facts.role === undefined || STEPS.has(read.facts.role)) && isWithoutContent(read);
 }
 
-/** True for a trace that shows an agent or a model by any sign. */
-export function showsAgent(spans: readonly NormalisedSpan[]): boolean {
-  return spans.some(isSign);
+/** True for a span of a server, a client, a queue or a database that has nothing else that could be read. */
+function isPlain({ span: { attributes, events }, facts }: NormalisedSpan): boolean {
+  if (facts.role !== undefined || events.length > 0) {
+    return false;
+  }
+  let isOfServer = false;
+  for (const [key, value] of attributes) {
+    if (isInfrastructure(key)) {
+      isOfServer = true;
+    } else if (!isMute(key) || /^\s*[[{("]/.test(value)) {
+      return false;
+    }
+  }
+  return isOfServer;
 }
 
-function isSign({ span, facts }: NormalisedSpan): boolean {
-  return (
-    STEPS.has(facts.role) ||
-    [span.name, span.scopeName, span.serviceName, ...span.attributes.keys()].some((name) =>
-      SIGN.test(name),
-    ) ||
-    [/question/i, /answer/i].every((word) => [...span.attributes.keys()].some((key) => word.test(key))) ||
-    [...span.attributes].some(([key, value]) => STEPS.has(toldKind(wordsOf(key), value)))
-  );
+/** True for a key whose plain value is no fact. */
+const isMute = remembered((key): boolean => {
+  const words = wordsOf(key);
+  return !isKindKey(words) && !isFlattened(key) && meaningsOf(words).length === 0;
+});
+
+/** True for a trace that shows an agent or a model by any sign. */
+export function showsAgent(spans: readonly NormalisedSpan[]): boolean {
+  return spans.some(({ facts }) => STEPS.has(facts.role)) || spans.some(isSign);
 }
+
+function isSign({ span }: NormalisedSpan): boolean {
+  if (isSignName(span.name) || isSignName(span.scopeName) || isSignName(span.serviceName)) {
+    return true;
+  }
+  for (const [key, value] of span.attributes) {
+    const sign = signOf(key);
+    if (sign === 'name' || (sign === 'kind' && STEPS.has(toldKind(wordsOf(key), value)))) {
+      return true;
+    }
+  }
+  return [/question/i, /answer/i].every((word) => [...span.attributes.keys()].some((key) => word.test(key)));
+}
+
+const isSignName = remembered((name): boolean => SIGN.test(name));
+
+/** Says whether a key is a sign by itself, or by its value. */
+const signOf = remembered((key): 'name' | 'kind' | undefined => {
+  if (isInfrastructure(key)) {
+    return undefined;
+  }
+  return SIGN.test(key) ? 'name' : isKindKey(wordsOf(key)) ? 'kind' : undefined;
+});
 
 function withShape(
   { read, shape, role }: Step,

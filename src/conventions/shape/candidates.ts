@@ -51,7 +51,7 @@ export function collect(carriers: readonly Carrier[]): Candidates {
 }
 
 function meaningsIn(carrier: Carrier): Meaning[] {
-  return meaningsOf(carrier.words, true)
+  return meaningsOf(carrier.words)
     .map((meaning) =>
       meaning.field === 'tool.name' && isRecord(carrier.value)
         ? { ...meaning, field: 'calls' as const }

@@ -2,7 +2,7 @@ import type { Attributes, LogRecord, Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 import { type Fields, parseStructure, parseValue, recordsIn } from '../json.ts';
 import { readPrinted, readPrintedObject } from '../messages/printed-items.ts';
-import { wordsOf } from './words.ts';
+import { remembered, wordsOf } from './words.ts';
 
 /** A value of a span, an event or a log record, with the words of its name. */
 export interface Carrier {
@@ -38,9 +38,9 @@ export function isProtocol(key: string): boolean {
 }
 
 /** Returns true for a key that says nothing of an agent. */
-export function isInfrastructure(key: string): boolean {
-  return INFRASTRUCTURE.test(key) && key !== 'error.message';
-}
+export const isInfrastructure = remembered(
+  (key): boolean => INFRASTRUCTURE.test(key) && key !== 'error.message',
+);
 
 /** Lists the values of a span. */
 export function listCarriers({ attributes }: Span, isRead: KeyFilter): Carrier[] {
@@ -122,7 +122,7 @@ function carriersIn(
     } else if (text !== '') {
       found.push({
         source: named(start, key),
-        words: [...before, ...wordsOf(key)],
+        words: before.length === 0 ? wordsOf(key) : [...before, ...wordsOf(key)],
         text,
         value: parseSent(text),
       });
@@ -157,6 +157,11 @@ const BELOW =
 /** Last words of keys below such a name that are no field of an object. */
 const NO_FIELD =
   /(^|[._])(value|text|content|messages?|tokens?|type|mime_?type|count|model|format|length|cost)$/i;
+
+/** True for a key that may be a part of a list or of an object. */
+export function isFlattened(key: string): boolean {
+  return NUMBERED.test(key) || BELOW.test(key);
+}
 
 /** Finds the key of the list or the object that a flattened key belongs to. */
 function findPrefix(key: string, attributes: Attributes): string | undefined {

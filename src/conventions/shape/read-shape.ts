@@ -6,7 +6,7 @@ import { readSystem } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { NormalPart, SpanFacts, SpanRole } from '../normalised-span.ts';
 import { type Candidates, collect } from './candidates.ts';
-import { type Carrier, listCarriers, listMoments, type Moment } from './carriers.ts';
+import { type Carrier, isInfrastructure, listCarriers, listMoments, type Moment } from './carriers.ts';
 import { spokenIn } from './spoken.ts';
 import {
   openArguments,
@@ -49,7 +49,9 @@ export function readShape(
     forced === undefined && given === undefined
       ? findRole(span, carriers, said)
       : { role: forced ?? given, isSure: true };
-  shape.describe(role, moments);
+  if (role === 'tool' || said.size + moments.length > 0) {
+    shape.describe(role, moments);
+  }
   return shape.result(role, isSure);
 }
 
@@ -74,9 +76,11 @@ function findRole(span: Span, carriers: readonly Carrier[], said: Candidates): K
   if (isPair && !has(...COUNTS) && told !== 'llm' && told !== 'agent' && told !== 'retriever') {
     return { role: 'tool', isSure: true };
   }
-  return told !== undefined || carriers.some(({ value }) => isVectors(value))
-    ? { role: told ?? 'embedding', isSure: true }
-    : roleByName(span.name, has);
+  if (told !== undefined || carriers.some(({ value }) => isVectors(value))) {
+    return { role: told ?? 'embedding', isSure: true };
+  }
+  const isUnnamed = said.size === 0 && [...span.attributes.keys()].some(isInfrastructure);
+  return isUnnamed ? { role: undefined, isSure: false } : roleByName(span.name, has);
 }
 
 const COUNTS = ['usage.input', 'usage.output', 'usage.total'] as const;

@@ -1,26 +1,33 @@
 import type { SpanRole } from '../normalised-span.ts';
 
-/** Most names whose words are remembered; keys of spans repeat. */
+/** Most names of which a fact is remembered; keys of spans repeat. */
 const MAX_KNOWN = 5_000;
-const known = new Map<string, readonly string[]>();
+
+/** Makes a function remember what it found of a name. */
+export function remembered<Found>(find: (name: string) => Found): (name: string) => Found {
+  const known = new Map<string, { readonly found: Found }>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) {
+      return before.found;
+    }
+    const found = find(name);
+    if (known.size < MAX_KNOWN && name.length < 200) {
+      known.set(name, { found });
+    }
+    return found;
+  };
+}
 
 /** Splits a name into words: `zed.inputMessages` is `zed`, `input`, `messages`. */
-export function wordsOf(name: string): readonly string[] {
-  const found = known.get(name);
-  if (found !== undefined) {
-    return found;
-  }
-  const words = name
+export const wordsOf = remembered((name): readonly string[] =>
+  name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '');
-  if (known.size < MAX_KNOWN && name.length < 200) {
-    known.set(name, words);
-  }
-  return words;
-}
+    .filter((word) => word !== ''),
+);
 
 /** Fact that a name stands for, in the words of a mapping. `in` and `out` become input or arguments, output or result. */
 export type ShapeField =
@@ -91,30 +98,39 @@ export interface Meaning {
   readonly certainty: number;
 }
 
+/** Meanings of the names whose words are remembered. */
+const meanings = new WeakMap<readonly string[], readonly Meaning[]>();
+
 /** Lists what a name may mean; the value decides. */
-export function meaningsOf(words: readonly string[], isText: boolean): Meaning[] {
+export function meaningsOf(words: readonly string[]): readonly Meaning[] {
+  const found = meanings.get(words) ?? findMeanings(words);
+  meanings.set(words, found);
+  return found;
+}
+
+function findMeanings(words: readonly string[]): Meaning[] {
   const full = ` ${words.join(' ')}`;
   const count = countField(full);
   if (count !== undefined) {
     return [{ field: count, certainty: 1 }];
   }
-  const meanings: Meaning[] = [];
+  const found: Meaning[] = [];
   const stripped = withoutNeutral(words);
   const ending = ` ${stripped.join(' ')}`;
-  const named = NAMES.find(([pattern]) => pattern.test(full) || (isText && pattern.test(ending)));
+  const named = NAMES.find(([pattern]) => pattern.test(full) || pattern.test(ending));
   if (named !== undefined) {
-    meanings.push({ field: named[1], certainty: / response model/.test(full) ? 4 : 3 });
+    found.push({ field: named[1], certainty: / response model/.test(full) ? 4 : 3 });
   }
   const certainty = / (user|final|human)\b/.test(ending) ? 3 : CONVERSATION.test(ending) ? 1 : 2;
   if (named?.[1] === 'system') {
-    return meanings;
+    return found;
   }
   if (OUTPUTS.test(ending) && !ending.endsWith(' tool choice')) {
-    meanings.push({ field: 'out', certainty });
+    found.push({ field: 'out', certainty });
   } else if (INPUTS.test(ending) || (stripped.length < words.length && /messages?$/.test(full))) {
-    meanings.push({ field: 'in', certainty });
+    found.push({ field: 'in', certainty });
   }
-  return meanings;
+  return found;
 }
 
 function withoutNeutral(words: readonly string[]): readonly string[] {
@@ -169,12 +185,17 @@ const KINDS: readonly (readonly [words: RegExp, role: SpanRole])[] = [
 const SETUP = /^ (create|register|load|init\w*|setup|configure|build|list) /;
 
 /** Finds the kind in the words of a value or of a name. */
-export function kindIn(text: string): SpanRole | undefined {
+export const kindIn = remembered((text): SpanRole | undefined => {
   const words = ` ${wordsOf(text).join(' ')} `;
   return SETUP.test(words) ? undefined : KINDS.find(([pattern]) => pattern.test(words))?.[1];
+});
+
+/** True for a key whose value says what a span is. */
+export function isKindKey(words: readonly string[]): boolean {
+  return KIND_KEY.test(` ${words.join(' ')}`);
 }
 
 /** Finds the kind that a key and its value tell; undefined for a key of something else. */
 export function toldKind(words: readonly string[], value: string): SpanRole | undefined {
-  return value.length <= MAX_KIND && KIND_KEY.test(` ${words.join(' ')}`) ? kindIn(value) : undefined;
+  return value.length <= MAX_KIND && isKindKey(words) ? kindIn(value) : undefined;
 }
