@@ -109,7 +109,7 @@ const FORMS: Readonly<Partial<Record<ShapeField, Form>>> = {
   'tool.arguments': isContent,
   'tool.result': isContent,
   system: ({ text = '' }) => /\s/.test(text),
-  error: ({ text = '' }) => text !== '' && !/^(true|false|\d+)$/.test(text),
+  error: ({ text = '' }) => text !== '' && !/^(true|false|none|null|\d+)$/i.test(text),
   calls: ({ value }) => readCallList(value).length > 0,
   documents: ({ value }) => readDocuments(value).length > 0,
   'tool.name': isName,

@@ -6,6 +6,7 @@ import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { buildLog, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { WRAPPERS, type Wrapper } from '../../support/recordings/wrappers.ts';
 import { STRANGERS } from '../../support/recordings/strangers.ts';
+import { buildLog, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { textOfMessage } from '../../support/recordings/facts.ts';
 
 /** Facts of the only run in the form of a wrapper's expectation. */
@@ -118,5 +119,41 @@ describe('a trace that shows an agent and is not read', () => {
     expect(without?.notUnderstood).toEqual([]);
     expect(withText?.runs[0]?.notScorable?.detail).not.toContain('carry no messages');
     expect(withText?.notUnderstood).toMatchObject([{ attributes: ['zed.blob'] }]);
+  });
+});
+
+describe('a trace that only looks like an agent', () => {
+  it('gives no run for a traced function over a server and a database, beside a scope of models', () => {
+    const spans = [
+      buildSpan(
+        'a',
+        { 'http.request.method': 'POST', 'code.function': 'list_models' },
+        { name: 'POST /models' },
+      ),
+      buildSpan(
+        'b',
+        { 'code.function': 'search' },
+        { name: 'search products', parent: 'a', scope: 'shop.models' },
+      ),
+      buildSpan('c', { 'db.query.text': 'SELECT 1', 'code.lineno': '7' }, { name: 'SELECT', parent: 'b' }),
+    ];
+    expect(readTrace(buildTrace(spans)).runs).toEqual([]);
+  });
+
+  it('takes no line of a logger for an answer', () => {
+    const log = { ...buildLog('a', '', {}, 1), scopeName: 'shop.ai.ChatService', body: 'Calling the model' };
+    const span = buildSpan('a', { 'ww.model': 'm-1', 'ww.provider': 'acme', 'ww.question': 'Hi?' });
+    expect(JSON.stringify(readTrace(buildTrace([span], [log])).runs)).not.toContain('Calling');
+  });
+
+  it('leaves arguments under one name of their own as they are', () => {
+    const keys = { 'ww.tool.name': 'find', 'ww.tool.input': { params: { id: 7 } }, 'ww.tool.output': 'ok' };
+    const spans = [
+      buildSpan('a', { 'ww.kind': 'agent', 'ww.question': 'Hi?', 'ww.answer': 'Hello.' }),
+      buildSpan('b', keys, { parent: 'a' }),
+    ];
+    expect(describeRun(readTrace(buildTrace(spans)).runs, { calls: [] })).toEqual({
+      calls: ['find {"params":{"id":7}} → "ok"'],
+    });
   });
 });
