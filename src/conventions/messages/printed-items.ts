@@ -19,7 +19,25 @@ export function readPrintedItem(text: string): Fields | undefined {
   return isRecord(item) && typeof item['type'] === 'string' ? item : undefined;
 }
 
-/** Removes the names of classes: the fields of an item are as in JSON. */
+/** An object as Python's `repr` prints it, and one as Pydantic's `str` does. */
+const OBJECT = /^[A-Za-z_][\w.]*\(\w+=/;
+const OBJECT_FIELDS = /^(role|content|type|name|id|text)=['"]/;
+/** An object whose class has a name of several words, or one with another object in it: no sentence, also when it was cut off. */
+const CUT_OBJECT = /^(?:[A-Z]+[a-z0-9]+){2,}\(\w+=|^[A-Z]\w*\(\w+=[[({]*[A-Z]\w*\(/;
+
+/** Reads an object that Python printed; null for one that was cut off, undefined for any other text. */
+export function readPrintedObject(text: string): Fields | null | undefined {
+  const printed = OBJECT.test(text) ? text : OBJECT_FIELDS.test(text) ? `Printed(${text})` : undefined;
+  const object = printed === undefined ? undefined : withoutClasses(parsePythonRepr(printed));
+  return isRecord(object) ? object : CUT_OBJECT.test(text) ? null : undefined;
+}
+
+/** Reads what Python printed in brackets, without the names of classes; undefined for any other text. */
+export function readPrinted(text: string): unknown {
+  return withoutClasses(parsePythonRepr(text));
+}
+
+/** Removes the names of classes and the underscores of private fields: the fields of an item are as in JSON. */
 function withoutClasses(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(withoutClasses);
@@ -27,7 +45,7 @@ function withoutClasses(value: unknown): unknown {
   return isRecord(value)
     ? Object.fromEntries(
         Object.entries(value).flatMap(([key, inner]) =>
-          key === REPR_TYPE ? [] : [[key, withoutClasses(inner)]],
+          key === REPR_TYPE ? [] : [[key.replace(/^_/, ''), withoutClasses(inner)]],
         ),
       )
     : value;

@@ -5,7 +5,7 @@ import { isWithoutContent } from '../advice/not-understood.ts';
 import { findFinishReason } from '../finish-reason.ts';
 import { bindResults } from '../messages/bind-results.ts';
 import type { Observe } from '../normalise-span.ts';
-import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
+import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts';
 import { placeSteps, type Step, STEPS } from './place-steps.ts';
 import { readShape, type ShapeReading } from './read-shape.ts';
 import { toldKind, wordsOf } from './words.ts';
@@ -32,8 +32,10 @@ export function addShapes(
   }
   const logsBySpan = Map.groupBy(logs, ({ spanId }) => spanId);
   const steps = open.map((read): Step => {
-    const shape = readShape(read.span, logsBySpan.get(read.span.spanId) ?? [], read.facts.role);
-    return { read, shape, role: shape.facts.role, path: [], inner: [] };
+    const own = logsBySpan.get(read.span.spanId) ?? [];
+    const shape = readShape(read.span, own, read.facts.role);
+    const readAs = (role: SpanRole): ShapeReading => readShape(read.span, own, undefined, role);
+    return { read, shape, readAs, role: shape.facts.role, path: [], inner: [] };
   });
   placeSteps(spans, steps);
   const shaped = new Map(steps.map((step) => [step.read.span.spanId, step]));
@@ -61,6 +63,7 @@ function isSign({ span, facts }: NormalisedSpan): boolean {
     [span.name, span.scopeName, span.serviceName, ...span.attributes.keys()].some((name) =>
       SIGN.test(name),
     ) ||
+    [/question/i, /answer/i].every((word) => [...span.attributes.keys()].some((key) => word.test(key))) ||
     [...span.attributes].some(([key, value]) => STEPS.has(toldKind(wordsOf(key), value)))
   );
 }

@@ -3,7 +3,13 @@ import { readTrace } from '../../../src/conventions/index.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { textOfMessage } from '../../support/recordings/facts.ts';
-import { compareRenamed, listRecordedTraces, renameTrace } from '../../support/recordings/renamed.ts';
+import {
+  compareDisguised,
+  type Disguise,
+  listRecordedTraces,
+  underOtherNames,
+  withoutOwnConventions,
+} from '../../support/recordings/renamed.ts';
 
 const recordings = listRecordedTraces();
 
@@ -24,20 +30,24 @@ function listTexts(run: AgentRun): string[] {
   ];
 }
 
-describe('a recorded emitter under the names of an invented vendor', () => {
+const DISGUISES: readonly (readonly [name: string, disguise: Disguise])[] = [
+  ['under the names of an invented vendor', underOtherNames],
+  ['with its own conventions off', withoutOwnConventions],
+];
+
+describe.each(DISGUISES)('a recorded emitter %s', (_name, disguise) => {
   it('is read as under its own in most runs', () => {
-    const { runs, answered, withTools } = compareRenamed(recordings);
+    const { runs, answered, withTools } = compareDisguised(recordings, disguise);
     expect(runs).toBeGreaterThan(150);
     expect(answered / runs).toBeGreaterThanOrEqual(0.85);
     expect(withTools / runs).toBeGreaterThanOrEqual(0.75);
   });
 
   it('gives no word that is not in its spans', () => {
-    const invented = recordings.flat().flatMap((trace) => {
-      const renamed = renameTrace(trace);
-      const sent = listSent(renamed);
+    const invented = recordings.flatMap(disguise).flatMap((trace) => {
+      const sent = listSent(trace);
       const words =
-        readTrace(renamed)
+        readTrace(trace)
           .runs.flatMap(listTexts)
           .join(' ')
           .match(/[A-Za-z]{3,}|\d{2,}/g) ?? [];
