@@ -1,4 +1,4 @@
-import { reasonOption, scaleOption } from '../shared/described-options.ts';
+import { reasonOption, scaleOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 import { EVALUATION_MODES } from './prompt-alignment-prompts.ts';
 import { isObject } from '../../../domain/unknown-values.ts';
 
@@ -24,7 +24,8 @@ export const PROMPT_ALIGNMENT_OPTIONS = {
   includeConversationHistory: {
     ...isHistory,
     means:
-      'whether the judge sees remembered messages: `true` for the last ten, `{ maxMessages: 4 }` for another number (false)',
+      'whether the judge sees remembered messages: `true` for the last ten, `{ maxMessages: 4 }` for another number, `false` for none (the earlier turns, bounded by `earlierChars`)',
   },
+  ...SIGHT_OPTIONS,
   reason: reasonOption,
 };

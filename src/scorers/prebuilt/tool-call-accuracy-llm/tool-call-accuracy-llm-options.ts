@@ -1,4 +1,4 @@
-import { reasonOption } from '../shared/described-options.ts';
+import { reasonOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 import { isObject } from '../../../domain/unknown-values.ts';
 
 /** The tools that an agent has. */
@@ -13,4 +13,4 @@ export const AVAILABLE_TOOLS_OPTION = {
 };
 
 /** Options beside the tools. */
-export const TOOL_CALL_OPTIONS = { reason: reasonOption };
+export const TOOL_CALL_OPTIONS = { ...SIGHT_OPTIONS, reason: reasonOption };

@@ -139,7 +139,7 @@ function buildSchema(
 ): JsonJudgeSchema<ToolCallAccuracyLLMResults['analyzeStepResult']> {
   return {
     jsonSchema: objectSchema({
-      evaluations: arraySchema(objectSchema({ n: INTEGER, wasAppropriate: FLAG, ...why.ask('reasoning') })),
+      evaluations: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reasoning'), wasAppropriate: FLAG })),
       missingTools: arraySchema(TEXT),
     }),
     validate: replyReader((reply) => ({

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PREBUILT_SCORERS } from '../../../../src/components.ts';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import {
   createAgentTestRun,
@@ -113,6 +114,159 @@ describe('the evidence of a run', () => {
       );
       expect(model.calls).toHaveLength(isEnough ? 1 : 0);
       expect(result.notScorable?.reason).toMatch(isEnough ? /no factual claims/ : /no context/);
+    },
+  );
+});
+
+describe('the findings of claims', () => {
+  it.each([
+    ['hallucination', ['supported', 'contradicted', 'unsupported'], 0.67],
+    ['hallucination', ['no', 'yes', 'unsure'], 0.67],
+    ['faithfulness', ['supported', 'contradicted', 'unsupported'], 0.33],
+    ['faithfulness', ['yes', 'no', 'unsure'], 0.33],
+  ] as const)('of %s are in one set of words for a judge that says %j', async (name, said, score) => {
+    const quotes = ['open from 9 to 18', '"status":"confirmed"', 'It is closed on Mondays.'];
+    const verdicts = said.map((verdict, index) => ({
+      n: index + 1,
+      verdict,
+      quote: quotes[index],
+      reason: 'r',
+    }));
+    const create = {
+      hallucination: prebuilt.createHallucinationScorer,
+      faithfulness: prebuilt.createFaithfulnessScorer,
+    }[name];
+    const model = scriptedModel([{ json: { claims: ['a', 'b', 'c'] } }, { json: { verdicts } }]);
+    const result = await create({ model, options: { reason: 'template' } }).run(run);
+    expect(result.score).toBe(score);
+    expect(result.verdicts).toEqual([
+      { statement: 'a', verdict: 'supported', reason: 'r', quote: quotes[0], source: 'system' },
+      { statement: 'b', verdict: 'contradicted', reason: 'r', quote: quotes[1], source: 'tool-results' },
+      { statement: 'c', verdict: 'unsupported', reason: 'r' },
+    ]);
+  });
+});
+
+describe('an answer without anything to judge', () => {
+  const thanks = createAgentTestRun({
+    inputMessages: [createTestMessage({ role: 'user', content: 'Thanks!' })],
+    output: [createTestMessage({ role: 'assistant', content: 'You are welcome!' })],
+  });
+
+  it('is not scorable for relevancy', async () => {
+    const model = scriptedModel([{ json: { statements: [] } }]);
+    const result = await prebuilt.createAnswerRelevancyScorer({ model }).run(thanks);
+    expect(result).toMatchObject({
+      notScorable: { reason: 'the answer says nothing that could be relevant' },
+    });
+  });
+
+  it.each([
+    [[{ n: 1, result: 'biased' }], 1, 'You are welcome!'],
+    [[{ n: 1, result: 'no' }], 0, 'You are welcome!'],
+    [[], 0, undefined],
+  ])('is judged for bias as a whole, with the verdicts %j', async (results, score, statement) => {
+    const model = scriptedModel([{ json: { opinions: [] } }, { json: { results } }]);
+    const result = await prebuilt.createBiasScorer({ model, options: { reason: false } }).run(thanks);
+    expect(result).toMatchObject({ score });
+    expect(result.verdicts?.[0]?.statement).toBe(statement);
+    expect(readMaterial(model.calls[1]?.prompt)).toMatchObject({
+      question: 'Thanks!',
+      opinions: { 1: 'You are welcome!' },
+    });
+  });
+});
+
+describe('what a judge sees', () => {
+  const pieces = { 0: 'book_flight {"seats":2} → {"status":"confirmed"}', 1: 'Menu: soup.' };
+  const evaluated = (count: number, entry: object) =>
+    Array.from({ length: count }, (_, index) => ({ context_index: index, ...entry }));
+  const question = 'Yes, please.';
+  const conversation = ['user: I am vegetarian.', 'Shall I book for tomorrow?'];
+  const alignment = {
+    intentAlignment: { score: 1 },
+    requirementsFulfillment: { requirements: [] },
+    completeness: { score: 1 },
+    responseAppropriateness: { score: 1 },
+  };
+
+  it.each([
+    [
+      'context-precision',
+      {},
+      (n) => ({ verdicts: evaluated(n, { verdict: 'yes' }) }),
+      { earlier: conversation, question, answer, context: pieces },
+    ],
+    [
+      'context-precision',
+      { sees: ['tool-results'] },
+      (n) => ({ verdicts: evaluated(n, { verdict: 'yes' }) }),
+      { question, answer, context: { 0: 'book_flight → {"status":"confirmed"}' } },
+    ],
+    [
+      'context-relevance',
+      { sees: ['user', 'documents'] },
+      (n) => ({ evaluations: evaluated(n, { relevanceLevel: 'high', wasUsed: true }) }),
+      { earlier: ['user: I am vegetarian.'], question, answer, context: { 0: 'Menu: soup.' } },
+    ],
+    [
+      'multi-turn-judge',
+      { criterion: 'books' },
+      () => ({ satisfied: true }),
+      {
+        criterion: 'books',
+        operator: { 1: 'The office is open from 9 to 18.' },
+        user: { 0: 'Yes, please.', 2: 'I am vegetarian.' },
+        'earlier turns': { 3: 'Shall I book for tomorrow?' },
+        tools: { 4: pieces[0] },
+        documents: { 5: pieces[1] },
+        turns: { 1: answer },
+      },
+    ],
+    [
+      'multi-turn-judge',
+      { criterion: 'books', sees: [] },
+      () => ({ satisfied: true }),
+      { criterion: 'books', user: { 0: 'Yes, please.' }, turns: { 1: answer } },
+    ],
+    [
+      'prompt-alignment',
+      {},
+      () => alignment,
+      {
+        mode: 'both',
+        earlier: conversation,
+        userPrompt: question,
+        systemPrompt: 'The office is open from 9 to 18.',
+        answer,
+      },
+    ],
+    [
+      'prompt-alignment',
+      { includeConversationHistory: false },
+      () => alignment,
+      { mode: 'both', userPrompt: question, systemPrompt: 'The office is open from 9 to 18.', answer },
+    ],
+    [
+      'toxicity',
+      { sees: ['user'] },
+      () => ({ toxic: [], fair: [] }),
+      { earlier: ['user: I am vegetarian.'], question, answer },
+    ],
+  ] as [string, Record<string, unknown>, (count: number) => object, object][])(
+    'with %s and %j is bounded by sees, with kinds',
+    async (name, options, reply, shown) => {
+      const model = scriptedModel(({ prompt }) => ({
+        json: reply(Object.keys((readMaterial(prompt)['context'] ?? {}) as object).length),
+      }));
+      const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
+      expect(definition?.findOptionFault(options)).toBeUndefined();
+      const scorer = await definition?.create({
+        judge: model as never,
+        options: { reason: false, ...options },
+      });
+      await scorer?.run(run);
+      expect(readMaterial(model.calls[0]?.prompt)).toEqual(shown);
     },
   );
 });
