@@ -8,6 +8,7 @@ import { contentAdvice } from './advice/content-switches.ts';
 import { isId, isModelName } from './ids.ts';
 import { bindResults } from './messages/bind-results.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
+import { listToolTexts } from './messages/read-tools.ts';
 import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
 import { isEvaluationSpan } from './evaluation-span.ts';
 import { restoreContent } from './advice/moved-content.ts';
@@ -121,6 +122,9 @@ function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void
   const failure = failureIn(facts.toolResult);
   if (failure !== undefined) {
     facts.error = { type: facts.error?.type ?? null, message: facts.error?.message ?? failure };
+  }
+  if (isKnown) {
+    facts.toolTexts = listToolTexts(view);
   }
   if (isKnown && facts.withheld?.includes('usage') !== true) {
     [span, ...span.events, ...logs].forEach(({ attributes }) => fillUsage(facts, partsAmong(attributes)));

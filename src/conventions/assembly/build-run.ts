@@ -1,5 +1,6 @@
 import { ANSWER_CUT, type AgentRun, type ReadingWarning } from '../../domain/trace/agent-run.ts';
 import { isCutFinish } from '../../domain/trace/halt.ts';
+import { readTools } from '../messages/read-tools.ts';
 import type { ResultPart } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 import { BY_SHAPE, joinShapeWarnings } from '../shape/add-shapes.ts';
@@ -75,6 +76,7 @@ export function toRun(parts: RunParts): AgentRun {
   const { startMs, endMs } = buildTimes(plan);
   const error = findError(plan);
   const documents = listDocuments(plan);
+  const tools = readTools(memberNodes(plan).flatMap(({ facts: { toolTexts = [] } }) => toolTexts));
   const reason = notScorable(plan, transcript);
   const models = listModels(plan);
   const place = { traceId, spanId: span.spanId };
@@ -104,6 +106,7 @@ export function toRun(parts: RunParts): AgentRun {
       metadata,
     ),
     documents,
+    ...(tools.length === 0 ? {} : { tools }),
     context: listContext(transcript.blocks, documents),
     scorable: reason === null,
     notScorable: reason,

@@ -9,7 +9,8 @@ export const AVAILABLE_TOOLS_OPTION = {
       (tool) => isObject(tool) && typeof tool['id'] === 'string' && typeof tool['description'] === 'string',
     ),
   is: 'a list of { id, description }',
-  means: '`{ id, description }` of every tool that the agent has',
+  means:
+    '`{ id, description }` of every tool that the agent has; else those that the trace says it was offered, with their parameters',
 };
 
 /** Options beside the tools. */

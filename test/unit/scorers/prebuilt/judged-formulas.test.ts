@@ -257,7 +257,7 @@ describe('what a judge sees', () => {
     'with %s and %j is bounded by sees, with kinds',
     async (name, options, reply, shown) => {
       const model = scriptedModel(({ prompt }) => ({
-        json: reply(Object.keys((readMaterial(prompt)['context'] ?? {}) as object).length),
+        json: reply(Object.keys(readMaterial(prompt)['context'] ?? {}).length),
       }));
       const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
       expect(definition?.findOptionFault(options)).toBeUndefined();
@@ -291,6 +291,71 @@ describe('tool-call-accuracy-llm', () => {
       availableTools: { book_flight: { description: 'Books seats.', parameters: { required: ['seats'] } } },
       calls: { 1: { tool: 'book_flight', args: { seats: 2 }, result: '{"status":"confirmed"}' } },
     });
+  });
+});
+
+describe('the tools that a judge of calls sees', () => {
+  const parameters = { type: 'object', properties: { seats: { type: 'integer' } }, required: ['seats'] };
+  const offered = [
+    { name: 'book_flight', description: 'Books seats.', parameters },
+    { name: 'send_receipt' },
+  ];
+  const whole = { book_flight: { description: 'Books seats.', parameters }, send_receipt: '' };
+  const many = Array.from({ length: 40 }, (_, at) => ({
+    name: `tool_${at}`,
+    description: 'Does something. '.repeat(30),
+    parameters,
+  }));
+  const reply = {
+    evaluations: [{ n: 1, wasAppropriate: false, reasoning: 'r' }],
+    missingTools: ['send_receipt'],
+  };
+  const ask = async (tools: unknown, options: Record<string, unknown> = {}) => {
+    const model = scriptedModel([{ json: reply }]);
+    const definition = PREBUILT_SCORERS.find(({ name }) => name === 'tool-call-accuracy-llm');
+    expect(definition?.findOptionFault(options)).toBeUndefined();
+    const scorer = await definition?.create({
+      judge: model as never,
+      options: { reason: 'template', ...options },
+    });
+    const result = await scorer?.run({ ...run, tools });
+    return { result, shown: readMaterial(model.calls[0]?.prompt)['availableTools'] };
+  };
+
+  it.each([
+    [offered, {}, whole],
+    [undefined, {}, {}],
+    [
+      offered,
+      { availableTools: [{ id: 'book_flight', description: 'Mine.' }] },
+      { book_flight: { description: 'Mine.', parameters } },
+    ],
+  ])('are those of the run %j with the options %j', async (tools, options, shown) => {
+    expect((await ask(tools, options)).shown).toEqual(shown);
+  });
+
+  it('are shown shorter, with the names of their arguments, where they are too long', async () => {
+    const { shown } = await ask(many);
+    expect(JSON.stringify(shown).length).toBeLessThanOrEqual(8_000);
+    expect(Object.keys(shown as object)).toHaveLength(40);
+  });
+
+  it('are named in the findings where they are missing, and calls with their arguments', async () => {
+    expect((await ask(offered)).result?.verdicts).toEqual([
+      { statement: 'book_flight {"seats":2}', verdict: 'inappropriate', reason: 'r' },
+      { statement: 'send_receipt', verdict: 'missing' },
+    ]);
+  });
+
+  it('make a run without calls scorable', async () => {
+    const model = scriptedModel([{ json: { evaluations: [], missingTools: ['send_receipt'] } }]);
+    const quiet = createAgentTestRun({
+      inputMessages: [createTestMessage({ role: 'user', content: 'Receipt, please.' })],
+      output: [createTestMessage({ role: 'assistant', content: 'Sure.' })],
+    });
+    const scorer = prebuilt.createToolCallAccuracyScorerLLM({ model, options: { reason: false } });
+    expect(await scorer.run({ ...quiet, tools: offered })).toMatchObject({ score: 0 });
+    expect((await scorer.run(quiet)).notScorable?.reason).toContain('called no tools');
   });
 });
 

@@ -54,23 +54,21 @@ describe('questions to the judge', () => {
     expect((await asked(false)).filter((task) => WHY.test(task))).toEqual([]);
   });
 
-  it.each(JUDGED_CASES)(
-    'of $name ask for the reason before the verdict',
-    async ({ create, replies, explained = replies }) => {
-      const model = modelObject((_call, count) => JSON.stringify(explained[count - 1]));
-      await create(model as never, { reason: 'template' }).run(buildRun());
-      const forms = model.calls.flatMap(({ responseFormat }) => listForms(responseFormat?.schema as Schema));
-      const late = forms.filter((form) =>
-        form.some(
-          (field, index) =>
-            WHY.test(field) &&
-            form.slice(0, index).some((before) => before.startsWith('!') && before !== '!quality'),
-        ),
-      );
-      expect(late).toEqual([]);
-      expect(forms.flat().some((field) => field.startsWith('!'))).toBe(true);
-    },
-  );
+  it.each(JUDGED_CASES)('of $name ask for the reason before the verdict', async (judged) => {
+    const { replies, explained = replies } = judged;
+    const model = modelObject((_call, count) => JSON.stringify(explained[count - 1]));
+    await judged.create(model, { reason: 'template' }).run(buildRun());
+    const forms = model.calls.flatMap(({ responseFormat }) => listForms(responseFormat?.schema as Schema));
+    const late = forms.filter((form) =>
+      form.some(
+        (field, index) =>
+          WHY.test(field) &&
+          form.slice(0, index).some((before) => before.startsWith('!') && before !== '!quality'),
+      ),
+    );
+    expect(late).toEqual([]);
+    expect(forms.flat().some((field) => field.startsWith('!'))).toBe(true);
+  });
 
   it('explain toxicity by reasons, with the passages of those that count', async () => {
     const verdicts = [
