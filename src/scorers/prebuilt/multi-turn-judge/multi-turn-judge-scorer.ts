@@ -79,7 +79,8 @@ export function createMultiTurnJudgeScorer(config: {
           : undefined,
       createPrompt: async ({ run }) => {
         const turns = listTurns(run.output);
-        const sources = listRunEvidence({ ...run, context: [] }, options);
+        const given = listRunEvidence({ ...run, context: [] }, options);
+        const sources = given.filter(({ kind, text }) => kind !== 'turns' || !turns.includes(text.trim()));
         const beside = { criterion, turns: byNumber(turns) };
         const material = { evidence: sources.map(({ text }) => text), beside };
         const maxChars = await limitEvidence(model, material, EVIDENCE_CHARS);

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../../../src/components.ts';
+import { runEvals } from '../../../../src/evals/index.ts';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import {
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
+  extractToolResults,
 } from '../../../../src/scorers/utils/index.ts';
 import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
@@ -291,6 +293,78 @@ describe('tool-call-accuracy-llm', () => {
       availableTools: { book_flight: { description: 'Books seats.', parameters: { required: ['seats'] } } },
       calls: { 1: { tool: 'book_flight', args: { seats: 2 }, result: '{"status":"confirmed"}' } },
     });
+  });
+});
+
+describe('a session, whose output holds its earlier turns', () => {
+  const session = {
+    ...run,
+    output: [...(made.input?.rememberedMessages.slice(1) ?? []), ...made.output],
+    input: { ...made.input, rememberedMessages: [...(made.input?.rememberedMessages ?? []), ...made.output] },
+  };
+
+  it.each([
+    [
+      'multi-turn-judge',
+      { criterion: 'books' },
+      { satisfied: true },
+      ['turns', { 1: 'Shall I book for tomorrow?', 2: answer }],
+    ],
+    [
+      'grounding',
+      {},
+      { verdicts: [1, 2].map((n) => ({ n, verdict: 'no_claim' })) },
+      ['sentences', { 1: 'I booked 2 seats.', 2: 'We open at 9.' }],
+    ],
+  ])('is shown to %s with each call once', async (name, options, json, [key, shown]) => {
+    const model = scriptedModel([{ json }]);
+    const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
+    const scorer = await definition?.create({
+      judge: model as never,
+      options: { reason: false, ...options },
+    });
+    await scorer?.run(session);
+    const material = readMaterial(model.calls[0]?.prompt);
+    expect(material[key as string]).toEqual(shown);
+    expect(JSON.stringify(material).split('confirmed')).toHaveLength(2);
+  });
+});
+
+describe('the evidence of a run in rules', () => {
+  const ask = async (given: Parameters<prebuilt.ClaimScorer['run']>[0], options: object = {}) => {
+    const model = scriptedModel([
+      { json: { claims: ['c'] } },
+      { json: { verdicts: [{ n: 1, verdict: 'supported' }] } },
+    ]);
+    await prebuilt.createFaithfulnessScorer({ model, options: { reason: false, ...options } }).run(given);
+    return readMaterial(model.calls[1]?.prompt);
+  };
+
+  it('is what the same messages show in an evaluation of the library', async () => {
+    const live = await ask({ ...run, documents: [] });
+    expect(live).toHaveProperty('tools');
+    expect(await ask({ input: made.input, output: made.output })).toEqual(live);
+    const model = scriptedModel([
+      { json: { claims: ['c'] } },
+      { json: { verdicts: [{ n: 1, verdict: 'supported' }] } },
+    ]);
+    await runEvals({
+      target: { generate: async () => ({ scoringData: { input: made.input, output: made.output } }) },
+      data: [{ input: 'Yes, please.' }],
+      scorers: [prebuilt.createFaithfulnessScorer({ model, options: { reason: false } })],
+    });
+    expect(readMaterial(model.calls[1]?.prompt)).toEqual(live);
+  });
+
+  it('is what extractToolResults gives, name, arguments and result, for the calls of tools', async () => {
+    const getContext = ({ run: { output } }: { run: { output: readonly unknown[] } }) =>
+      extractToolResults(output).map(
+        ({ toolName, args, result }) => `${toolName} ${JSON.stringify(args)} → ${JSON.stringify(result)}`,
+      );
+    const { tools } = (await ask({ ...run, documents: [] })) as { tools: object };
+    expect(Object.values((await ask(run, { getContext }))['context'] as object)).toEqual(
+      Object.values(tools),
+    );
   });
 });
 

@@ -134,10 +134,12 @@ export function showConversation(
 
 /** Lists the earlier turns, oldest first. When they are too long, the newest that fit, at least one. */
 function listEarlierTurns(
-  { input }: ScorerRunInput,
+  { input, output }: ScorerRunInput,
   sees: readonly SeenKind[],
   maxChars = EARLIER_CHARS,
 ): Piece[] {
+  // The output of a session holds the messages of its earlier turns, too: their calls are shown once.
+  const shown = new Set(Array.isArray(output) ? output.map(readId) : []);
   const remembered: unknown = isObject(input) ? input['rememberedMessages'] : undefined;
   const pieces = (Array.isArray(remembered) ? remembered : []).flatMap((message): Piece[] => {
     const role = isObject(message) ? message['role'] : undefined;
@@ -148,7 +150,9 @@ function listEarlierTurns(
     }
     return role === 'assistant' && sees.includes('turns')
       ? [
-          ...listMessageTools([message], ['calls', 'tool-results'], 'turns'),
+          ...(shown.has(readId(message))
+            ? []
+            : listMessageTools([message], ['calls', 'tool-results'], 'turns')),
           { kind: 'turns', text: getTextContentFromMastraDBMessage(message), isSpoken: true },
         ]
       : [];
@@ -182,6 +186,11 @@ function listMessageTools(
     .filter(({ toolCallId, toolName = '' }) => !handoffs.has(toolCallId) && !ANSWER_TOOLS.has(toolName))
     .filter(isListed)
     .map((invocation) => ({ kind, text: writeInvocation(invocation, sees) }));
+}
+
+/** Reads the id of a message; a message without one is equal to itself alone. */
+function readId(message: unknown): unknown {
+  return (isObject(message) ? message['id'] : undefined) ?? message;
 }
 
 function hasOutcome({ state, result }: LooseInvocation): boolean {
