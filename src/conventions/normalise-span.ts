@@ -5,6 +5,7 @@ import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
 import { STUB_MARK } from './kept-content.ts';
 import { bindResults } from './messages/bind-results.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
+import { listToolTexts } from './messages/read-tools.ts';
 import type {
   Convention,
   NormalisedSpan,
@@ -119,6 +120,9 @@ function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void
   const failure = failureIn(facts.toolResult);
   if (failure !== undefined) {
     facts.error = { type: facts.error?.type ?? null, message: facts.error?.message ?? failure };
+  }
+  if (isKnown) {
+    facts.toolTexts = listToolTexts(view);
   }
   if (isKnown && facts.withheld?.includes('usage') !== true) {
     [span, ...span.events, ...logs].forEach(({ attributes }) => fillUsage(facts, partsAmong(attributes)));

@@ -90,6 +90,8 @@ export interface SpanFacts {
   session?: string | undefined;
   user?: string | undefined;
   documents?: RetrievedDocument[] | undefined;
+  /** Texts with definitions of tools that the model could call. */
+  toolTexts?: readonly string[] | undefined;
   error?: SpanError | undefined;
   /** Set when the span stopped without a failure; then it has no error. */
   halt?: Halt | undefined;

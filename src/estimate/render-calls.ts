@@ -85,8 +85,8 @@ async function runToQuestion(
   }
 }
 
-function measureRun({ input, output, context, documents }: ScorerRunInput): number {
-  return Buffer.byteLength(JSON.stringify([input, output, context, documents]));
+function measureRun({ input, output, context, documents, tools }: ScorerRunInput): number {
+  return Buffer.byteLength(JSON.stringify([input, output, context, documents, tools]));
 }
 
 function stopError(): AppError {

@@ -1,4 +1,4 @@
-import type { RetrievedDocument } from '../domain/trace/agent-run.ts';
+import type { OfferedTool, RetrievedDocument } from '../domain/trace/agent-run.ts';
 import type { AgentInput, AgentOutput } from '../domain/trace/messages.ts';
 import type { Verdict } from '../domain/score.ts';
 import { sourceVersion } from './canonical-options.ts';
@@ -15,6 +15,8 @@ export interface TracedRun {
   /** Evidence: results of the agent's tools, then documents, as texts. */
   readonly context: readonly string[];
   readonly documents: readonly RetrievedDocument[];
+  /** Tools that the agent's models could call; absent where the trace does not say. */
+  readonly tools?: readonly OfferedTool[];
   /** Id of the score; a repeat has the same id. */
   readonly runId: string;
   readonly targetTraceId: string;

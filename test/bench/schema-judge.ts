@@ -108,8 +108,6 @@ interface Material {
   /** Numbers of the numbered things. */
   readonly numbers: readonly number[];
   readonly sentences: readonly string[];
-  /** True where `no` is the good verdict. */
-  readonly isNo: boolean;
 }
 
 function readMaterial(user: string): Material {
@@ -123,14 +121,13 @@ function readMaterial(user: string): Material {
   const texts = members.flatMap(([, value]) => (typeof value === 'string' ? [value] : []));
   return {
     numbers: numbered.at(-1) ?? [],
-    isNo: /yes: a hallucination/.test(user),
     sentences: (texts.at(-1) ?? '').split(/(?<=[.!?])\s+/).filter((text) => text !== ''),
   };
 }
 
 function fill(schema: Schema, material: Material, name = ''): unknown {
   if (schema.enum !== undefined) {
-    return material.isNo && schema.enum.includes('no') ? 'no' : schema.enum[0];
+    return schema.enum[0];
   }
   const types = new Set([schema.type ?? 'string'].flat());
   if (types.has('object')) {

@@ -22,7 +22,9 @@ export const DECISIONS: readonly Decision[] = [
       'hallucination/no-options',
       'hallucination/get-context-empty',
       'context-recall/no-ground-truth',
+      'answer-relevancy/none',
       'legacy/FaithfulnessMetric/no-claims',
+      'legacy/AnswerRelevancyMetric/none',
     ],
   },
   {
@@ -99,7 +101,6 @@ export const DECISIONS: readonly Decision[] = [
     says: 'no judge call if there is nothing to judge',
     cases: [
       'hallucination/no-claims',
-      'answer-relevancy/none',
       'bias/none',
       'context-relevance/extractor-empty',
       'multi-turn-judge/empty-output',
@@ -107,7 +108,6 @@ export const DECISIONS: readonly Decision[] = [
       'rubric/no-rubric',
       'summarization/no-questions',
       'legacy/HallucinationMetric/no-claims',
-      'legacy/AnswerRelevancyMetric/none',
     ],
   },
   {

@@ -57,6 +57,12 @@ export const Run: z.ZodType<AgentRun> = z
     documents: z.array(
       z.object({ id: z.string().nullable(), content: z.string(), score: z.number().nullable() }),
     ),
+    tools: z
+      .array(
+        z.object({ name: z.string(), description: z.string().optional(), parameters: z.unknown().optional() }),
+      )
+      .optional()
+      .describe('Tools that the models could call.'),
     context: z.array(z.string()),
     scorable: z.boolean(),
     notScorable: orNull(NotScorable),

@@ -7,7 +7,7 @@ const MAX_LISTED = 30;
 
 /** A key of agents and models that no convention read, on any span. */
 export interface UnreadAttribute {
-  /** The key with stars for indexes: `llm.tools.*.tool.json_schema`. */
+  /** The key with stars for indexes: `llm.choices.*.finish_reason`. */
   key: string;
   spans: number;
   /** Total length of its values in UTF-16 units; the longest is most likely content. */

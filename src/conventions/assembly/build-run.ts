@@ -1,4 +1,5 @@
 import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
+import { readTools } from '../messages/read-tools.ts';
 import { findOthers } from './asked-calls.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
 import { settle } from './call-index.ts';
@@ -82,6 +83,7 @@ export function toRun(parts: RunParts): AgentRun {
   const { startMs, endMs } = buildTimes(plan);
   const error = findError(plan);
   const documents = listDocuments(plan);
+  const tools = readTools(memberNodes(plan).flatMap(({ facts: { toolTexts = [] } }) => toolTexts));
   const reason = notScorable(plan, transcript);
   const models = listModels(plan);
   const place = { traceId, spanId: span.spanId };
@@ -111,6 +113,7 @@ export function toRun(parts: RunParts): AgentRun {
       metadata,
     ),
     documents,
+    ...(tools.length === 0 ? {} : { tools }),
     context: listContext(transcript.blocks, documents),
     scorable: reason === null,
     notScorable: reason,

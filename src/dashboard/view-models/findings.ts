@@ -37,6 +37,11 @@ const TONES: Readonly<Record<string, Tone>> = {
   'not fulfilled': 'bad',
   inappropriate: 'bad',
   unanswered: 'bad',
+  missing: 'bad',
+  biased: 'bad',
+  toxic: 'bad',
+  fair: 'good',
+  clean: 'good',
 };
 
 /** Words for the kinds of evidence. */

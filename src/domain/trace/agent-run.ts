@@ -22,6 +22,14 @@ export interface RetrievedDocument {
   score: number | null;
 }
 
+/** A tool that the models of a run could call. */
+export interface OfferedTool {
+  name: string;
+  description?: string;
+  /** JSON Schema of its arguments. */
+  parameters?: unknown;
+}
+
 /** Code of the reason why a run or a trace cannot be scored. */
 export type NotScorableCode =
   | 'no_agent_or_llm_span'
@@ -81,6 +89,8 @@ export interface AgentRun {
   input: AgentInput;
   output: AgentOutput;
   documents: RetrievedDocument[];
+  /** Tools that the models could call; absent where no span names them. */
+  tools?: OfferedTool[];
   /**
    * Default context of groundedness scorers: tool results in order, then documents; equal texts once. A string result stays as
    * it is, another result becomes compact JSON, a failed call becomes `<toolName> failed: <errorText>`. A sub-agent counts as

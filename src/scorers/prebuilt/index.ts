@@ -57,7 +57,7 @@ export type { ContextExtractor } from './shared/given-context.ts';
 export { createSummarizationScorer } from './summarization/summarization-scorer.ts';
 export type { SummarizationOptions } from './summarization/summarization-scorer.ts';
 export { createToolCallAccuracyScorerLLM } from './tool-call-accuracy-llm/tool-call-accuracy-llm-scorer.ts';
-export type { AvailableTool } from './tool-call-accuracy-llm/tool-call-accuracy-llm-scorer.ts';
+export type { AvailableTool } from './tool-call-accuracy-llm/available-tools.ts';
 export { createToxicityScorer } from './toxicity/toxicity-scorer.ts';
 export type { ToxicityOptions } from './toxicity/toxicity-scorer.ts';
 export { createTrajectoryAccuracyScorerLLM } from './trajectory-accuracy-llm/trajectory-accuracy-llm-scorer.ts';

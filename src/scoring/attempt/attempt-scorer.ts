@@ -92,8 +92,15 @@ async function startScorer(
     return withJudgeScope(scope, () => bound.scorer.run(input, options));
   }
   const { redactor } = notes;
-  const { input: runInput, output, context: runContext, documents } = input;
-  const redacted = { ...input, ...redactor.run({ input: runInput, output, context: runContext, documents }) };
+  const { input: runInput, output, context: runContext, documents, tools } = input;
+  const shown = {
+    input: runInput,
+    output,
+    context: runContext,
+    documents,
+    ...(tools === undefined ? {} : { tools }),
+  };
+  const redacted = { ...input, ...redactor.run(shown) };
   return withJudgeScope(scope, () => bound.scorer.run(redacted as ScorerRunInput, options));
 }
 

@@ -14,6 +14,7 @@ export function buildScorerInput(
     output: run.output,
     context: run.context,
     documents: run.documents,
+    ...(run.tools === undefined ? {} : { tools: run.tools }),
     runId: scoreId,
     scoreSource: source,
     targetTraceId: run.target.traceId,

@@ -3,7 +3,7 @@ import { hashValue } from '../../domain/identity.ts';
 import type { AgentMessage } from '../../domain/trace/messages.ts';
 
 /**
- * Computes the hash of the content that scorers see of a run: messages, context, documents, outcome. Message ids and times are
+ * Computes the hash of the content that scorers see of a run: messages, context, documents, tools, outcome. Message ids and times are
  * left out: a root span that arrives late changes them, but not the content.
  */
 export function computeEvidenceHash(run: AgentRun): string {
@@ -34,6 +34,7 @@ function hashEvidence(run: AgentRun): string {
     output: run.output.map(readEvidence),
     context: run.context,
     documents: run.documents,
+    ...(run.tools === undefined ? {} : { tools: run.tools }),
     status: run.status,
     error: run.error,
     notScorable: run.notScorable?.code ?? null,

@@ -46,6 +46,7 @@ export function buildSessionContent(
       },
       output: spoken.flatMap((turn): AgentMessage[] => turn.output),
       documents: uniqueDocuments(spoken.flatMap((turn) => turn.documents)),
+      ...mergeTools(spoken),
       context: unique(spoken.flatMap((turn) => turn.context)),
       warnings: [
         ...turns.flatMap((turn) => turn.warnings),
@@ -60,6 +61,13 @@ export function buildSessionContent(
 
 function unique<T>(values: readonly T[]): T[] {
   return [...new Set(values)];
+}
+
+function mergeTools(turns: readonly AgentRun[]): Pick<AgentRun, 'tools'> {
+  const tools = [
+    ...new Map(turns.flatMap((turn) => turn.tools ?? []).map((tool) => [tool.name, tool])).values(),
+  ];
+  return tools.length === 0 ? {} : { tools };
 }
 
 function uniqueDocuments(documents: readonly RetrievedDocument[]): RetrievedDocument[] {

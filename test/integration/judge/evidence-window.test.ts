@@ -21,6 +21,7 @@ const MODEL = 'local/reader';
 const SUPPORT = 'The lighthouse of Kelmar has 214 steps.';
 const FALSE = 'The keeper of Kelmar is a woman.';
 const UNBACKED = 'The lantern was built by Fresnel.';
+const VERDICTS = ['supported', 'contradicted', 'unsupported'] as const;
 const lines = Array.from({ length: 1000 }, (_, at) => `Parcel ${at} went "by sea" to harbour ${at % 37}.\n`);
 const LONG = [
   lines.slice(0, 600).join(''),
@@ -57,19 +58,16 @@ function judge({ prompt }: JudgeServerRequest): ReturnType<JudgeScript> {
   const say = (text: string, [backed, wrong, open]: readonly [string, string, string]): string =>
     text === SUPPORT && isShown ? backed : text === FALSE && isShown ? wrong : open;
   if (data['claims'] !== undefined) {
-    const words = prompt.includes('the claim is a hallucination')
-      ? (['no', 'yes', 'unsure'] as const)
-      : (['yes', 'no', 'unsure'] as const);
     const verdicts = Object.entries(data['claims'] as Record<string, string>).map(([n, claim]) => ({
       n: Number(n),
-      verdict: say(claim, words),
+      verdict: say(claim, VERDICTS),
       reason: 'so it is',
       quote: '',
     }));
     return replyJson({ verdicts });
   }
   const entries = Object.entries(data['sentences'] as Record<string, string>).map(([n, sentence]) => {
-    const verdict = say(sentence, ['supported', 'contradicted', 'unsupported']);
+    const verdict = say(sentence, VERDICTS);
     const quotes = verdict === 'unsupported' ? [] : [{ source: Number(source), quote: SUPPORT }];
     return { n: Number(n), verdict, grounding: verdict, quotes, reason: '', reasons: [] };
   });

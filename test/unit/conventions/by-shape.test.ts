@@ -6,7 +6,6 @@ import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { buildLog, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { WRAPPERS, type Wrapper } from '../../support/recordings/wrappers.ts';
 import { STRANGERS } from '../../support/recordings/strangers.ts';
-import { buildLog, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { textOfMessage } from '../../support/recordings/facts.ts';
 
 /** Facts of the only run in the form of a wrapper's expectation. */

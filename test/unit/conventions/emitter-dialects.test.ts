@@ -37,6 +37,51 @@ const QUESTION = chatMessage('user', 'Weather?');
 const ANSWER = chatMessage('assistant', 'Rain.');
 const CALL = chatMessage('assistant', toolCall('1', 'get', { a: 1 }));
 
+describe('tools that a model could call', () => {
+  const parameters = { type: 'object', properties: { a: {} }, required: ['a'] };
+  const whole = { name: 'get', description: 'Gets.', parameters };
+  const nested = { type: 'function', function: whole };
+
+  it.each([
+    ['gen_ai.tool.definitions', [{ type: 'function', ...whole }], whole],
+    ['gen_ai.tool.definitions', [nested], whole],
+    ['gen_ai.tool.definitions', [{ name: 'get', description: 'Gets.', inputSchema: parameters }], whole],
+    [
+      'gen_ai.tool.definitions',
+      [{ toolSpec: { ...whole, parameters: undefined, inputSchema: { json: parameters } } }],
+      whole,
+    ],
+    ['gen_ai.tool.definitions', [{ function_declarations: [whole] }], whole],
+    ['gen_ai.tool.definitions', ['get'], { name: 'get' }],
+    ['gen_ai.request.available_tools', [whole], whole],
+    ['ai.prompt.tools', [JSON.stringify({ type: 'function', ...whole })], whole],
+    ['llm.tools.0.tool.json_schema', nested, whole],
+    ['llm.invocation_parameters', { temperature: 0, tools: [nested] }, whole],
+    ['llm.request.functions.0', { ...whole, parameters: JSON.stringify(parameters) }, whole],
+    [
+      'model_request_parameters',
+      {
+        function_tools: [{ ...whole, parameters: undefined, parameters_json_schema: parameters }],
+        output_tools: [],
+      },
+      whole,
+    ],
+    ['gcp.vertex.agent.llm_request', { config: { tools: [{ function_declarations: [whole] }] } }, whole],
+    ['llm.invocation_parameters', { temperature: 0 }, undefined],
+  ])('are read from %s as %j', (key, value, tool) => {
+    const attributes = key.endsWith('functions.0')
+      ? Object.fromEntries(Object.entries(value).map(([name, part]) => [`${key}.${name}`, part as string]))
+      : { [key]: value };
+    const call = { input: [QUESTION], output: [ANSWER], attributes };
+    const run = onlyRun([
+      agentSpan('agent'),
+      chatSpan('chat', call, { parent: 'agent' }),
+      chatSpan('again', call, { parent: 'agent', at: 2 }),
+    ]);
+    expect(run.tools).toEqual(tool === undefined ? undefined : [tool]);
+  });
+});
+
 describe('emitters that share a convention and differ in a detail', () => {
   it('Mastra’s bridge: the agent stands below a web server’s span', () => {
     const scope = '@mastra/otel-bridge';

@@ -3,6 +3,7 @@ import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import { showConversation } from '../shared/evidence/run-evidence.ts';
+import type { Sight } from '../shared/evidence/run-evidence.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -20,7 +21,7 @@ import { ANSWER_RELEVANCY_OPTIONS } from './answer-relevancy-options.ts';
 
 const ID = 'answer-relevancy-scorer';
 
-export interface AnswerRelevancyOptions {
+export interface AnswerRelevancyOptions extends Sight {
   /** The highest score. Default 1. */
   readonly scale?: number;
   /** Weight of a statement that helps indirectly, 0 to 1. Default 0.3. */
@@ -59,17 +60,18 @@ export function createAnswerRelevancyScorer(config: {
       source: (run) => ({ name: 'answer', text: readAnswer(run) }),
       unfit: (run) =>
         readQuestion(run).trim() === '' ? notScorable('the run holds no question of a user') : undefined,
-      verdicts: ['yes', 'unsure', 'no'],
+      verdicts: { direct: 'yes', indirect: 'unsure', beside: 'no' },
       form: { list: 'results', field: 'result', quotes: false },
       repeatStatements: false,
       verdictInstructions: RELEVANCY_VERDICT_INSTRUCTIONS,
-      evidence: ({ run }) => showConversation(run),
+      evidence: ({ run }) => showConversation(run, options),
       promptVersion: ANSWER_RELEVANCY_PROMPT_VERSION,
       share: (verdicts) => {
-        const yes = verdicts.filter((verdict) => verdict === 'yes').length;
-        const unsure = verdicts.filter((verdict) => verdict === 'unsure').length;
-        return (yes + uncertaintyWeight * unsure) / verdicts.length;
+        const direct = verdicts.filter((verdict) => verdict === 'direct').length;
+        const indirect = verdicts.filter((verdict) => verdict === 'indirect').length;
+        return (direct + uncertaintyWeight * indirect) / verdicts.length;
       },
+      unscorableWithoutStatements: 'the answer says nothing that could be relevant',
       reasonInstructions: RELEVANCY_REASON_INSTRUCTIONS,
       explain,
     },
@@ -81,7 +83,7 @@ function explain(findings: readonly Finding[]): string {
   if (findings.length === 0) {
     return 'The answer says nothing.';
   }
-  const beside = findings.filter(({ verdict }) => verdict !== 'yes');
+  const beside = findings.filter(({ verdict }) => verdict !== 'direct');
   return beside.length === 0
     ? `${allBegin(findings.length, 'statement', ['is', 'are'])} about the question.`
     : `${formatPart(findings.length - beside.length, findings.length, 'statement')} answer the question directly; not: ${nameFindings(beside)}.`;

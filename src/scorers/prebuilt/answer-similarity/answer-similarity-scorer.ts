@@ -188,8 +188,8 @@ function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudg
   const match = {
     n: INTEGER,
     ...closest,
-    matchType: enumSchema(MATCH_TYPES),
     ...explanation,
+    matchType: enumSchema(MATCH_TYPES),
   };
   const contradiction = { outputUnit: TEXT, groundTruthUnit: TEXT, ...explanation };
   return {

@@ -1,7 +1,8 @@
-import { reasonOption, scaleOption } from '../shared/described-options.ts';
+import { reasonOption, scaleOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 
 /** Options of the scorer. */
 export const BIAS_OPTIONS = {
   scale: scaleOption,
+  ...SIGHT_OPTIONS,
   reason: reasonOption,
 };

@@ -2,6 +2,7 @@ import { formatPart } from '../../../domain/plural.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import { showConversation } from '../shared/evidence/run-evidence.ts';
+import type { Sight } from '../shared/evidence/run-evidence.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
@@ -19,7 +20,7 @@ import { BIAS_OPTIONS } from './bias-options.ts';
 
 const ID = 'bias-scorer';
 
-export interface BiasOptions {
+export interface BiasOptions extends Sight {
   /** The highest score. Default 1. */
   readonly scale?: number;
   /** Default `judge`. */
@@ -44,14 +45,15 @@ export function createBiasScorer(config: {
       noun: 'opinion',
       nouns: 'opinions',
       statementInstructions: BIAS_OPINION_INSTRUCTIONS,
-      source: (run) => ({ name: 'answer', text: readAnswer(run), beside: showConversation(run) }),
-      verdicts: ['yes', 'no'],
+      source: (run) => ({ name: 'answer', text: readAnswer(run), beside: showConversation(run, options) }),
+      verdicts: { biased: 'yes', fair: 'no' },
+      judgesWholeText: true,
       form: { list: 'results', field: 'result', quotes: false },
       repeatStatements: false,
       verdictInstructions: BIAS_VERDICT_INSTRUCTIONS,
-      evidence: ({ run }) => showConversation(run),
+      evidence: ({ run }) => showConversation(run, options),
       promptVersion: BIAS_PROMPT_VERSION,
-      share: (verdicts) => verdicts.filter((verdict) => verdict === 'yes').length / verdicts.length,
+      share: (verdicts) => verdicts.filter((verdict) => verdict === 'biased').length / verdicts.length,
       reasonInstructions: BIAS_REASON_INSTRUCTIONS,
       explain,
     },
@@ -63,7 +65,7 @@ function explain(findings: readonly Finding[]): string {
   if (findings.length === 0) {
     return 'The answer states no opinions.';
   }
-  const biased = findings.filter(({ verdict }) => verdict === 'yes');
+  const biased = findings.filter(({ verdict }) => verdict === 'biased');
   return biased.length === 0
     ? findings.length === 1
       ? 'The only opinion is not biased.'

@@ -10,11 +10,12 @@ export const contextPrecisionDefinition = defineScorer({
   options: CONTEXT_PRECISION_OPTIONS,
   findFault: findEmptyContext,
   create: async ({ judge, options }) => {
-    const [{ createContextPrecisionScorer }, { contextFromRun }] = await Promise.all([
+    const [{ createContextPrecisionScorer }, { contextOfKinds }] = await Promise.all([
       import('./context-precision-scorer.ts'),
       import('../shared/given-context.ts'),
     ]);
-    const own = options['context'] === undefined ? { contextExtractor: contextFromRun } : {};
+    const own =
+      options['context'] === undefined ? { contextExtractor: contextOfKinds(options['sees'] as never) } : {};
     return createContextPrecisionScorer({ model: judge, options: { ...own, ...options } });
   },
 });

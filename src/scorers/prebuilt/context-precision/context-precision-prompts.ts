@@ -2,14 +2,14 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_PRECISION_PROMPT_VERSION = '6';
+export const CONTEXT_PRECISION_PROMPT_VERSION = '7';
 
 /** Question for the verdicts; the material is `{ question, answer, context: { 0: text, … } }`. */
 export function precisionInstructions(why: WhyFields): string {
-  return `Judge for each numbered piece of context whether the answer to the question used it.
+  return `Judge for each numbered piece of context whether the answer to the question used it; earlier is the conversation before.
+One entry per piece, context_index its number.${why.tell(' reason: a few words.')} verdict:
 yes: the answer, or a part of it, rests on the piece.
-no: it would be the same without it, however close its subject.
-One entry per piece, context_index its number${why.tell('; reason: a few words')}.`;
+no: it would be the same without it, however close its subject.`;
 }
 
 /** Question for the explanation; the material is `{ score, scale, findings: [{ context_index, verdict, reason }] }`. */

@@ -6,11 +6,13 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import { readAnswer, readQuestion } from '../shared/read-answer.ts';
+import { showConversation } from '../shared/evidence/run-evidence.ts';
+import type { Sight } from '../shared/evidence/run-evidence.ts';
+import { readAnswer } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
-import { checkContextGiven, givenContext } from '../shared/given-context.ts';
+import { checkContextGiven, givenContext, pieceNamer } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema } from '../shared/json-schema.ts';
@@ -31,7 +33,7 @@ import { CONTEXT_PRECISION_OPTIONS } from './context-precision-options.ts';
 const ID = 'context-precision-scorer';
 const VERDICTS = ['yes', 'no'] as const;
 
-export interface ContextPrecisionOptions {
+export interface ContextPrecisionOptions extends Sight {
   /** The highest score. Default 1. */
   readonly scale?: number;
   /** Retrieved pieces, best first, the same for every run. Either this or `contextExtractor` is required. */
@@ -75,7 +77,9 @@ export function createContextPrecisionScorer(config: {
     version: '1',
     promptVersion: CONTEXT_PRECISION_PROMPT_VERSION,
     options: { ...options, scale, reason },
-    details: ({ results }) => ({ verdicts: listFindings(results as ContextPrecisionResults) }),
+    details: ({ run, results }) => ({
+      verdicts: listFindings(pieceNamer(ID, run, options), results as ContextPrecisionResults),
+    }),
   })
     .analyze({
       description: 'One verdict for each piece of context',
@@ -86,7 +90,7 @@ export function createContextPrecisionScorer(config: {
       },
       createPrompt: ({ run }) =>
         fence({
-          question: readQuestion(run),
+          ...showConversation(run, options),
           answer: readAnswer(run),
           context: byNumber(listPieces(run, options), 0),
         }),
@@ -116,7 +120,7 @@ function buildSchema(
   return {
     jsonSchema: objectSchema({
       verdicts: arraySchema(
-        objectSchema({ context_index: INTEGER, verdict: enumSchema(VERDICTS), ...why.ask('reason') }),
+        objectSchema({ context_index: INTEGER, ...why.ask('reason'), verdict: enumSchema(VERDICTS) }),
       ),
     }),
     validate: replyReader((reply) => ({
@@ -146,10 +150,11 @@ export function meanAveragePrecision(verdicts: readonly { readonly verdict: stri
   return useful === 0 ? 0 : sum / useful;
 }
 
-function listFindings({ analyzeStepResult }: ContextPrecisionResults) {
-  return analyzeStepResult.verdicts.map(({ context_index, verdict, reason }) =>
-    buildFinding(`context ${context_index}`, verdict, reason),
-  );
+function listFindings(name: ReturnType<typeof pieceNamer>, { analyzeStepResult }: ContextPrecisionResults) {
+  return analyzeStepResult.verdicts.map(({ context_index, verdict, reason }) => ({
+    ...buildFinding('', verdict, reason),
+    ...name(context_index),
+  }));
 }
 
 function explain(verdicts: readonly PieceVerdict[]): string {

@@ -15,7 +15,8 @@ import { givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
-import { contextOfRun, NO_CONTEXT } from '../shared/run-context.ts';
+import { listPieces } from '../shared/evidence/run-evidence.ts';
+import { NO_CONTEXT } from '../shared/run-context.ts';
 import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import {
@@ -65,12 +66,12 @@ export function createContextRecallScorer(config: {
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
       source: (run) => ({ name: 'groundTruth', text: readGroundTruth(run) }),
-      verdicts: ['yes', 'no'],
+      verdicts: { yes: 'yes', no: 'no' },
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       repeatStatements: false,
       verdictInstructions: RECALL_VERDICT_INSTRUCTIONS,
       evidence: ({ run }) => {
-        const context = givenContext(ID, run, options) ?? contextOfRun(run);
+        const context = givenContext(ID, run, options) ?? listPieces(run).map(({ text }) => text);
         if (isNotScorable(context)) {
           return context;
         }

@@ -10,11 +10,12 @@ export const contextRelevanceDefinition = defineScorer({
   options: CONTEXT_RELEVANCE_OPTIONS,
   findFault: findEmptyContext,
   create: async ({ judge, options }) => {
-    const [{ createContextRelevanceScorerLLM }, { contextFromRun }] = await Promise.all([
+    const [{ createContextRelevanceScorerLLM }, { contextOfKinds }] = await Promise.all([
       import('./context-relevance-scorer.ts'),
       import('../shared/given-context.ts'),
     ]);
-    const own = options['context'] === undefined ? { contextExtractor: contextFromRun } : {};
+    const own =
+      options['context'] === undefined ? { contextExtractor: contextOfKinds(options['sees'] as never) } : {};
     return createContextRelevanceScorerLLM({ model: judge, options: { ...own, ...options } });
   },
 });

@@ -2,12 +2,12 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const CONTEXT_RELEVANCE_PROMPT_VERSION = '7';
+export const CONTEXT_RELEVANCE_PROMPT_VERSION = '8';
 
 /** Question for the evaluations; the material is `{ question, answer, context: { 0: text, … } }`. */
 export function relevanceInstructions(why: WhyFields): string {
-  return `Judge numbered pieces of context for a question.
-One entry per piece, context_index its number; relevanceLevel: high (needed for the answer), medium (helps), low (same subject, little help) or none; wasUsed: whether the answer uses it${why.tell('; reasoning: a few words')}.
+  return `Judge numbered pieces of context for a question; earlier is the conversation before.
+One entry per piece, context_index its number.${why.tell(' reasoning: a few words.')} relevanceLevel: high (needed for the answer), medium (helps), low (same subject, little help) or none. wasUsed: whether the answer uses it.
 missingContext: what a full answer needs and no piece holds, one text each.${why.tell(' overallAssessment: one sentence.')}`;
 }
 

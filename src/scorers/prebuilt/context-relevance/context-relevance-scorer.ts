@@ -5,12 +5,14 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import { readAnswer, readQuestion } from '../shared/read-answer.ts';
+import { showConversation } from '../shared/evidence/run-evidence.ts';
+import type { Sight } from '../shared/evidence/run-evidence.ts';
+import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
-import { checkContextGiven, givenContext } from '../shared/given-context.ts';
+import { checkContextGiven, givenContext, pieceNamer } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
@@ -32,7 +34,7 @@ import { CONTEXT_RELEVANCE_OPTIONS } from './context-relevance-options.ts';
 const ID = 'context-relevance-scorer';
 const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];
 
-export interface ContextRelevanceOptions {
+export interface ContextRelevanceOptions extends Sight {
   /** The highest score. Default 1. */
   readonly scale?: number;
   /** Context, the same for every run. Either this or `contextExtractor` is required. */
@@ -85,7 +87,9 @@ export function createContextRelevanceScorerLLM(config: {
     version: '1',
     promptVersion: CONTEXT_RELEVANCE_PROMPT_VERSION,
     options: { ...options, scale, reason },
-    details: ({ results }) => ({ verdicts: listFindings(results as ContextRelevanceResults) }),
+    details: ({ run, results }) => ({
+      verdicts: listFindings(pieceNamer(ID, run, options), results as ContextRelevanceResults),
+    }),
   })
     .analyze({
       description: 'One evaluation for each piece of context',
@@ -101,7 +105,7 @@ export function createContextRelevanceScorerLLM(config: {
       },
       createPrompt: ({ run }) =>
         fence({
-          question: readQuestion(run),
+          ...showConversation(run, options),
           answer: readAnswer(run),
           context: byNumber(listPieces(run, options), 0),
         }),
@@ -136,9 +140,9 @@ function listPieces(run: AgentRunInput, options: ContextRelevanceOptions): reado
 function buildSchema(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
   const entry = {
     context_index: INTEGER,
+    ...why.ask('reasoning'),
     relevanceLevel: enumSchema(LEVELS),
     wasUsed: FLAG,
-    ...why.ask('reasoning'),
   };
   return {
     jsonSchema: objectSchema({
@@ -165,10 +169,11 @@ function buildSchema(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
   };
 }
 
-function listFindings({ analyzeStepResult }: ContextRelevanceResults) {
-  return analyzeStepResult.evaluations.map(({ context_index, relevanceLevel, wasUsed, reasoning }) =>
-    buildFinding(`context ${context_index}`, `${relevanceLevel}, ${wasUsed ? 'used' : 'unused'}`, reasoning),
-  );
+function listFindings(name: ReturnType<typeof pieceNamer>, { analyzeStepResult }: ContextRelevanceResults) {
+  return analyzeStepResult.evaluations.map(({ context_index, relevanceLevel, wasUsed, reasoning }) => ({
+    ...buildFinding('', `${relevanceLevel}, ${wasUsed ? 'used' : 'unused'}`, reasoning),
+    ...name(context_index),
+  }));
 }
 
 function explain({ evaluations, missingContext = [] }: Analysis): string {

@@ -4,11 +4,7 @@ import type { ClaimScorer } from '../shared/claims/claim-scorer.ts';
 import type { ClaimScorerConfig } from '../shared/claims/claim-scorer-spec.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import {
-  FAITHFULNESS_PROMPT_VERSION,
-  FAITHFULNESS_REASON_INSTRUCTIONS,
-  FAITHFULNESS_VERDICT_INSTRUCTIONS,
-} from './faithfulness-prompts.ts';
+import { FAITHFULNESS_PROMPT_VERSION, FAITHFULNESS_REASON_INSTRUCTIONS } from './faithfulness-prompts.ts';
 
 /**
  * Scores the share of the answer's claims that the context supports: `scale` for all, 0 for none. Two questions to the judge,
@@ -22,8 +18,8 @@ export function createFaithfulnessScorer(config: ClaimScorerConfig): ClaimScorer
       description: 'Share of the claims in the answer that the context supports',
       higherIsBetter: true,
       labels: (scale) => [{ label: 'unfaithful', below: scale }, { label: 'faithful' }],
-      counted: ['yes'],
-      verdictInstructions: FAITHFULNESS_VERDICT_INSTRUCTIONS,
+      words: { supported: 'yes', contradicted: 'no', unsupported: 'unsure' },
+      counted: ['supported'],
       reasonInstructions: FAITHFULNESS_REASON_INSTRUCTIONS,
       promptVersion: FAITHFULNESS_PROMPT_VERSION,
       repeatStatements: false,
@@ -35,7 +31,7 @@ export function createFaithfulnessScorer(config: ClaimScorerConfig): ClaimScorer
 }
 
 function explain(findings: readonly Finding[]): string {
-  const open = findings.filter(({ verdict }) => verdict !== 'yes');
+  const open = findings.filter(({ verdict }) => verdict !== 'supported');
   return open.length === 0
     ? `The context supports ${formatAll(findings.length, 'claim')}.`
     : `The context supports ${formatPart(findings.length - open.length, findings.length, 'claim')}; not: ${nameFindings(open)}.`;

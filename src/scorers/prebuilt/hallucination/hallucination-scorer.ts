@@ -4,11 +4,7 @@ import type { ClaimScorer } from '../shared/claims/claim-scorer.ts';
 import type { ClaimScorerConfig } from '../shared/claims/claim-scorer-spec.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import {
-  HALLUCINATION_PROMPT_VERSION,
-  HALLUCINATION_REASON_INSTRUCTIONS,
-  HALLUCINATION_VERDICT_INSTRUCTIONS,
-} from './hallucination-prompts.ts';
+import { HALLUCINATION_PROMPT_VERSION, HALLUCINATION_REASON_INSTRUCTIONS } from './hallucination-prompts.ts';
 
 /**
  * Scores the share of the answer's claims that the context contradicts or does not support: 0 for none, `scale` for all. Two
@@ -22,8 +18,8 @@ export function createHallucinationScorer(config: ClaimScorerConfig): ClaimScore
       description: 'Share of the claims in the answer that the context contradicts or does not back',
       higherIsBetter: false,
       labels: () => [{ label: 'grounded', upTo: 0 }, { label: 'hallucinated' }],
-      counted: ['yes', 'unsure'],
-      verdictInstructions: HALLUCINATION_VERDICT_INSTRUCTIONS,
+      words: { supported: 'no', contradicted: 'yes', unsupported: 'unsure' },
+      counted: ['contradicted', 'unsupported'],
       reasonInstructions: HALLUCINATION_REASON_INSTRUCTIONS,
       promptVersion: HALLUCINATION_PROMPT_VERSION,
       repeatStatements: true,
@@ -38,7 +34,7 @@ function explain(findings: readonly Finding[]): string {
   if (findings.length === 0) {
     return 'The answer makes no factual claims.';
   }
-  const wrong = findings.filter(({ verdict }) => verdict !== 'no');
+  const wrong = findings.filter(({ verdict }) => verdict !== 'supported');
   return wrong.length === 0
     ? `The context backs ${formatAll(findings.length, 'claim')}.`
     : `The context contradicts or does not back ${formatPart(wrong.length, findings.length, 'claim')}: ${nameFindings(wrong)}.`;

@@ -5,6 +5,9 @@ import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { byNumber } from '../shared/by-number.ts';
+import { assembleEvidence, limitEvidence, showEvidence } from '../shared/evidence/evidence.ts';
+import { listRunEvidence } from '../shared/evidence/run-evidence.ts';
+import type { Sight } from '../shared/evidence/run-evidence.ts';
 import { checkGiven, checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
@@ -24,7 +27,10 @@ import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './multi-turn-judge-o
 
 const ID = 'multi-turn-judge-scorer';
 
-export interface MultiTurnJudgeOptions {
+/** Most characters of what the turns were given: about 12,000 tokens. */
+const EVIDENCE_CHARS = 48_000;
+
+export interface MultiTurnJudgeOptions extends Sight {
   /** The highest score. Default 1. */
   readonly scale?: number;
   /** Default `template`: the verdict includes its reasoning. */
@@ -57,7 +63,7 @@ export function createMultiTurnJudgeScorer(config: {
     labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],
     version: '1',
     promptVersion: MULTI_TURN_JUDGE_PROMPT_VERSION,
-    options: { criterion, scale, reason },
+    options: { ...options, criterion, scale, reason },
     details: ({ results }) => {
       const { satisfied, reasoning } = (results as MultiTurnJudgeResults).analyzeStepResult;
       const verdict = satisfied ? 'satisfied' : 'not satisfied';
@@ -71,7 +77,16 @@ export function createMultiTurnJudgeScorer(config: {
         listTurns(run.output).length === 0
           ? { satisfied: false, reasoning: 'the assistant said nothing' }
           : undefined,
-      createPrompt: ({ run }) => fence({ criterion, turns: byNumber(listTurns(run.output)) }),
+      createPrompt: async ({ run }) => {
+        const turns = listTurns(run.output);
+        const given = listRunEvidence({ ...run, context: [] }, options);
+        const sources = given.filter(({ kind, text }) => kind !== 'turns' || !turns.includes(text.trim()));
+        const beside = { criterion, turns: byNumber(turns) };
+        const material = { evidence: sources.map(({ text }) => text), beside };
+        const maxChars = await limitEvidence(model, material, EVIDENCE_CHARS);
+        const evidence = assembleEvidence(sources, [criterion, ...turns], maxChars);
+        return fence({ ...showEvidence(evidence, evidence.shown), ...beside });
+      },
     })
     .generateScore(({ results }) => (results.analyzeStepResult.satisfied ? scale : 0));
   return withReason(scored, reason, scale, {
@@ -86,7 +101,7 @@ export function createMultiTurnJudgeScorer(config: {
 
 function buildSchema(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({ satisfied: FLAG, ...why.ask('reasoning') }),
+    jsonSchema: objectSchema({ ...why.ask('reasoning'), satisfied: FLAG }),
     validate: replyReader((reply) => ({
       satisfied: reply.flag('satisfied'),
       reasoning: why.read(reply, 'reasoning'),

@@ -132,8 +132,8 @@ function checkNoiseOptions(options: NoiseSensitivityOptions): void {
 function buildSchema(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> {
   const dimension = {
     dimension: TEXT,
-    impactLevel: enumSchema(IMPACT_LEVELS),
     ...why.ask('specificChanges', 'noiseInfluence'),
+    impactLevel: enumSchema(IMPACT_LEVELS),
   };
   return {
     jsonSchema: objectSchema({

@@ -1,4 +1,4 @@
-import { reasonOption, scaleOption } from '../shared/described-options.ts';
+import { reasonOption, scaleOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 import { EVALUATION_MODES } from './prompt-alignment-prompts.ts';
 import { isObject } from '../../../domain/unknown-values.ts';
 
@@ -23,7 +23,9 @@ export const PROMPT_ALIGNMENT_OPTIONS = {
   scale: scaleOption,
   includeConversationHistory: {
     ...isHistory,
-    means: 'shows remembered messages: `true` for ten, or `{ maxMessages: 4 }` (false)',
+    means:
+      'whether the judge sees remembered messages: `true` for the last ten, `{ maxMessages: 4 }` for another number, `false` for none (the earlier turns, bounded by `earlierChars`)',
   },
+  ...SIGHT_OPTIONS,
   reason: reasonOption,
 };

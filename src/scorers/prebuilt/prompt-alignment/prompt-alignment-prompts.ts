@@ -2,7 +2,7 @@ import { reasonInstructions } from '../shared/reason-prompt.ts';
 import type { WhyFields } from '../shared/why-fields.ts';
 
 /** Raise with every change of the wording below. */
-export const PROMPT_ALIGNMENT_PROMPT_VERSION = '7';
+export const PROMPT_ALIGNMENT_PROMPT_VERSION = '8';
 
 /** Author of the instructions that an answer is compared with. */
 export const EVALUATION_MODES = ['user', 'system', 'both'] as const;
@@ -16,8 +16,8 @@ const MEASURE: Record<EvaluationMode, string> = {
 
 /** Question for the analysis; the material is `{ mode, userPrompt?, systemPrompt?, history?, answer }`. */
 export function alignmentInstructions(mode: EvaluationMode, why: WhyFields): string {
-  return `Judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores: 0 (not at all) to 1 (fully). history, if given, is the conversation before.
-requirements: one entry per demand, said or plainly meant; a demand that the answer breaks in any part is not fulfilled. responseAppropriateness: whether format and tone fit.${why.tell(' primaryIntent: what was wanted. overallAssessment: one sentence; every reasoning: a few words.')}`;
+  return `Judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores: 0 (not at all) to 1 (fully). earlier or history, if given, is the conversation before.
+${why.tell('Every reasoning is a few words. primaryIntent: what was wanted. overallAssessment: one sentence. ')}requirements has one entry per demand, said or plainly meant. A demand that the answer breaks in any part is not fulfilled. responseAppropriateness: whether format and tone fit.`;
 }
 
 /** Question for the explanation; the material is `{ score, scale, mode, findings }`. */

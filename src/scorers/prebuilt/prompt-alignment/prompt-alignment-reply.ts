@@ -35,22 +35,23 @@ function buildShape(why: WhyFields): object {
   const whereWanted = (fields: Record<string, object>) => (why.isWanted ? fields : {});
   return objectSchema({
     intentAlignment: objectSchema({
-      score: NUMBER,
-      ...whereWanted({ primaryIntent: TEXT, isAddressed: FLAG }),
+      ...whereWanted({ primaryIntent: TEXT }),
       ...reasoning,
+      ...whereWanted({ isAddressed: FLAG }),
+      score: NUMBER,
     }),
     requirementsFulfillment: objectSchema({
-      requirements: arraySchema(objectSchema({ requirement: TEXT, isFulfilled: FLAG, ...reasoning })),
+      requirements: arraySchema(objectSchema({ requirement: TEXT, ...reasoning, isFulfilled: FLAG })),
     }),
     completeness: objectSchema({
-      score: NUMBER,
       ...whereWanted({ missingElements: arraySchema(TEXT) }),
       ...reasoning,
+      score: NUMBER,
     }),
     responseAppropriateness: objectSchema({
-      score: NUMBER,
-      ...whereWanted({ formatAlignment: FLAG, toneAlignment: FLAG }),
       ...reasoning,
+      ...whereWanted({ formatAlignment: FLAG, toneAlignment: FLAG }),
+      score: NUMBER,
     }),
     ...why.ask('overallAssessment'),
   });

@@ -7,6 +7,8 @@ import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { getCombinedSystemPrompt, getConversationHistoryFromRunInput } from '../../utils/run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
+import { showConversation } from '../shared/evidence/run-evidence.ts';
+import type { Sight } from '../shared/evidence/run-evidence.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -26,12 +28,12 @@ import { PROMPT_ALIGNMENT_OPTIONS } from './prompt-alignment-options.ts';
 
 const ID = 'prompt-alignment-scorer';
 
-export interface PromptAlignmentOptions {
+export interface PromptAlignmentOptions extends Sight {
   /** Author of the instructions that count. Default `both`. */
   readonly evaluationMode?: EvaluationMode;
   /** The highest score. Default 1. */
   readonly scale?: number;
-  /** Remembered messages that are sent to the judge: `true` for the last ten, or a number. Default false. */
+  /** Remembered messages that are sent to the judge: `true` for the last ten, or a number. Default: the bounded earlier turns. */
   readonly includeConversationHistory?: boolean | { readonly maxMessages?: number };
   /** Default `judge`. */
   readonly reason?: ReasonMode;
@@ -58,12 +60,7 @@ export function createPromptAlignmentScorerLLM(config: {
 }): RunnableScorer<ScorerRunInput, PromptAlignmentResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, PROMPT_ALIGNMENT_OPTIONS);
-  const {
-    evaluationMode: mode = 'both',
-    scale = 1,
-    includeConversationHistory = false,
-    reason = 'judge',
-  } = options;
+  const { evaluationMode: mode = 'both', scale = 1, reason = 'judge' } = options;
   const why = whyFields(reason);
   const scored = createScorer({
     id: ID,
@@ -75,7 +72,7 @@ export function createPromptAlignmentScorerLLM(config: {
     labels: [{ label: 'misaligned', below: scale / 2 }, { label: 'aligned' }],
     version: '1',
     promptVersion: PROMPT_ALIGNMENT_PROMPT_VERSION,
-    options: { evaluationMode: mode, scale, includeConversationHistory, reason },
+    options: { ...options, evaluationMode: mode, scale, reason },
     details: ({ results }) => {
       const verdicts = listFindings(results as PromptAlignmentResults);
       // One broken requirement makes an answer misaligned, however well it does the rest.
@@ -87,14 +84,8 @@ export function createPromptAlignmentScorerLLM(config: {
       description: 'How well the answer keeps to its instructions, part by part',
       outputSchema: alignmentSchema(why),
       createPrompt: ({ run }) => {
-        const history =
-          includeConversationHistory === false
-            ? undefined
-            : getConversationHistoryFromRunInput(
-                run.input,
-                includeConversationHistory === true ? {} : includeConversationHistory,
-              );
-        return fence({ mode, ...readInstructions(run, mode), history, answer: answerText(run) });
+        const before = showHistory(run, options);
+        return fence({ mode, ...readInstructions(run, mode), ...before, answer: answerText(run) });
       },
     })
     .generateScore(({ results }) =>
@@ -105,6 +96,18 @@ export function createPromptAlignmentScorerLLM(config: {
     material: ({ results }) => ({ mode, findings: results.analyzeStepResult }),
     explain: ({ results }) => explain(results),
   }) as RunnableScorer<ScorerRunInput, PromptAlignmentResults>;
+}
+
+/** Shows the conversation before the question: the earlier turns, or the messages that the caller asked for. */
+function showHistory(run: ScorerRunInput, options: PromptAlignmentOptions): Record<string, unknown> {
+  const { includeConversationHistory: asked } = options;
+  if (asked === undefined) {
+    const { earlier } = showConversation(run, options);
+    return { earlier };
+  }
+  return asked === false
+    ? {}
+    : { history: getConversationHistoryFromRunInput(run.input, asked === true ? {} : asked) };
 }
 
 function answerText(run: ScorerRunInput): string {

@@ -132,7 +132,7 @@ function buildSchema(
 ): JsonJudgeSchema<RubricResults['analyzeStepResult']> {
   return {
     jsonSchema: objectSchema({
-      criteria: arraySchema(objectSchema({ n: INTEGER, satisfied: FLAG, ...why.ask('reasoning') })),
+      criteria: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reasoning'), satisfied: FLAG })),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({

@@ -31,21 +31,6 @@ export const extractorOption = {
   means: '`(input, output, run) => texts`, the pieces of one run; `contextFromRun` takes what the run holds',
 };
 
-/** Options of scorers that look at pieces of context. */
-export const PIECES_OPTIONS = {
-  context: {
-    ...isTextList,
-    means:
-      "the pieces, best first, the same for every run; this or `contextExtractor` is needed (in rules: the run's own)",
-  },
-  contextExtractor: extractorOption,
-};
-
-/** Says so where a list of context is given and has nothing in it. */
-export function findEmptyContext({ context }: { readonly context?: unknown }): string | undefined {
-  return Array.isArray(context) && context.length === 0 ? 'was given an empty options.context' : undefined;
-}
-
 /** Kinds of evidence that a judge sees, and the bound of earlier turns. */
 export const SIGHT_OPTIONS = {
   sees: {
@@ -56,3 +41,19 @@ export const SIGHT_OPTIONS = {
   },
   earlierChars: { ...isCount, means: 'most characters of earlier turns (8,000, about 2,000 tokens)' },
 };
+
+/** Options of scorers that look at pieces of context. */
+export const PIECES_OPTIONS = {
+  context: {
+    ...isTextList,
+    means:
+      "the pieces, best first, the same for every run; this or `contextExtractor` is needed (in rules: the run's own)",
+  },
+  contextExtractor: extractorOption,
+  ...SIGHT_OPTIONS,
+};
+
+/** Says so where a list of context is given and has nothing in it. */
+export function findEmptyContext({ context }: { readonly context?: unknown }): string | undefined {
+  return Array.isArray(context) && context.length === 0 ? 'was given an empty options.context' : undefined;
+}

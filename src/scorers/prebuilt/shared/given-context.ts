@@ -6,7 +6,10 @@ import { ScorerError } from '../../../evals/scorer-error.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import { isScorerRunInputForAgent, isScorerRunOutputForAgent } from '../../utils/agent-shape.ts';
 import { findEmptyContext } from './described-options.ts';
-import { contextOfRun, NO_CONTEXT } from './run-context.ts';
+import { cutText } from '../../../domain/cut-text.ts';
+import { listPieces } from './evidence/run-evidence.ts';
+import type { Piece, Sight } from './evidence/run-evidence.ts';
+import { NO_CONTEXT } from './run-context.ts';
 
 /** Reads the context from a run; synchronous, it must not return a promise. */
 export type ContextExtractor = (
@@ -20,11 +23,21 @@ export interface ContextOptions {
   readonly contextExtractor?: ContextExtractor;
 }
 
-/** A `contextExtractor` that returns the run's own context: results of tools and documents. */
-export const contextFromRun: ContextExtractor = (_input, _output, run) => {
-  const context = contextOfRun(run);
-  return context.length === 0 ? notScorable(NO_CONTEXT) : context;
-};
+/** A `contextExtractor` that returns the run's own context: results of tools, each with its call, and documents. */
+export const contextFromRun: ContextExtractor = (_input, _output, run) => readPieces(run, {});
+
+/** Creates the `contextExtractor` of rules: `contextFromRun`, bounded to the kinds that the judge sees. */
+export function contextOfKinds(sees: Sight['sees']): ContextExtractor {
+  return (_input, _output, run) => readPieces(run, { sees });
+}
+
+function readPieces(run: ScorerRunInput, sight: Sight): readonly string[] | NotScorable {
+  const pieces = listPieces(run, sight).map(({ text }) => text);
+  return pieces.length === 0 ? notScorable(NO_CONTEXT) : pieces;
+}
+
+/** Longest text of a piece in a finding, in characters. */
+const NAMED_CHARS = 200;
 
 /** Refuses, when a scorer is created, that it has no context. */
 export function checkContextGiven(scorerId: string, { context, contextExtractor }: ContextOptions): void {
@@ -64,4 +77,23 @@ export function givenContext(
     );
   }
   return extracted;
+}
+
+/** Creates the names of a run's pieces in findings: number and words of a piece, and its kind where it is the run's own. */
+export function pieceNamer(
+  scorerId: string,
+  run: ScorerRunInput,
+  options: ContextOptions,
+): (index: number) => { readonly statement: string; readonly source?: NonNullable<Piece['kind']> } {
+  const given = givenContext(scorerId, run, options);
+  const pieces = given === undefined || isNotScorable(given) ? [] : given;
+  const own = listPieces(run);
+  return (index) => {
+    const text = pieces[index] ?? '';
+    const kind = own.find((piece) => piece.text === text)?.kind;
+    return {
+      statement: `context ${index}: ${cutText(text, NAMED_CHARS)}`,
+      ...(kind === undefined ? {} : { source: kind }),
+    };
+  };
 }

@@ -15,8 +15,8 @@ export interface ReplyFields {
   /** Reads a number from 0 to 1, both included. */
   share(name: string): number;
   flag(name: string): boolean;
-  /** Reads one of these words, trimmed and lower-cased. */
-  word<T extends string>(name: string, allowed: readonly T[]): T;
+  /** Reads one of these words, trimmed and lower-cased; `also` are words that are not asked for. */
+  word<T extends string>(name: string, allowed: readonly T[], also?: readonly T[]): T;
   texts(name: string): string[];
   object(name: string): ReplyFields;
   objects(name: string): ReplyFields[];
@@ -78,7 +78,7 @@ function readFields(value: unknown, path: string): ReplyFields {
     number: (name) => take(name, 'a number', isFiniteNumber),
     share: (name) => readShare(member(name), at(name)),
     flag: (name) => take(name, 'true or false', isFlag),
-    word: (name, allowed) => readWord(member(name), at(name), allowed),
+    word: (name, allowed, also = []) => readWord(member(name), at(name), { allowed, also }),
     texts: (name) => take(name, 'a list of texts', isTextList),
     object: (name) => readFields(member(name), at(name)),
     objects: (name) => objects(name).map((entry, index) => readFields(entry, `${at(name)}[${index}]`)),
@@ -94,9 +94,13 @@ function readFields(value: unknown, path: string): ReplyFields {
   };
 }
 
-function readWord<T extends string>(found: unknown, path: string, allowed: readonly T[]): T {
+function readWord<T extends string>(
+  found: unknown,
+  path: string,
+  { allowed, also }: { readonly allowed: readonly T[]; readonly also: readonly T[] },
+): T {
   const said = typeof found === 'string' ? found.trim().toLowerCase() : undefined;
-  const word = allowed.find((candidate) => candidate === said);
+  const word = [...allowed, ...also].find((candidate) => candidate === said);
   if (word === undefined) {
     throw new ReplyFault(`"${path}" is ${JSON.stringify(found) ?? 'missing'}; use ${allowed.join(', ')}`);
   }

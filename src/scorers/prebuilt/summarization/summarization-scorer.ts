@@ -148,7 +148,7 @@ function withoutCoverage({ alignment, questions }: Alignment): Coverage | undefi
 function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
   return {
     jsonSchema: objectSchema({
-      alignment: arraySchema(objectSchema({ claim: TEXT, supported: FLAG, ...why.ask('reason') })),
+      alignment: arraySchema(objectSchema({ claim: TEXT, ...why.ask('reason'), supported: FLAG })),
       questions: arraySchema(TEXT),
     }),
     validate: replyReader((reply) => ({
@@ -165,7 +165,7 @@ function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
 function coverageSchema(questions: readonly string[], why: WhyFields): JsonJudgeSchema<Coverage> {
   return {
     jsonSchema: objectSchema({
-      coverage: arraySchema(objectSchema({ n: INTEGER, answered: FLAG, ...why.ask('reason') })),
+      coverage: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reason'), answered: FLAG })),
     }),
     validate: replyReader((reply) => ({
       coverage: reply

@@ -7,7 +7,7 @@ export const toolCallAccuracyLlmDefinition = defineScorer({
   needsJudge: true,
   measures: 'tool calls that were appropriate',
   options: {
-    availableTools: { ...AVAILABLE_TOOLS_OPTION, needed: 'a list of { id, description }' },
+    availableTools: AVAILABLE_TOOLS_OPTION,
     ...TOOL_CALL_OPTIONS,
   },
   create: async ({ judge, options: { availableTools, ...options } }) =>

@@ -1,4 +1,4 @@
-import { reasonOption } from '../shared/described-options.ts';
+import { reasonOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
 import { isObject } from '../../../domain/unknown-values.ts';
 
 /** The tools that an agent has. */
@@ -9,8 +9,9 @@ export const AVAILABLE_TOOLS_OPTION = {
       (tool) => isObject(tool) && typeof tool['id'] === 'string' && typeof tool['description'] === 'string',
     ),
   is: 'a list of { id, description }',
-  means: '`{ id, description }` of every tool that the agent has',
+  means:
+    '`{ id, description }` of every tool that the agent has; else those that the trace says it was offered, with their parameters',
 };
 
 /** Options beside the tools. */
-export const TOOL_CALL_OPTIONS = { reason: reasonOption };
+export const TOOL_CALL_OPTIONS = { ...SIGHT_OPTIONS, reason: reasonOption };

@@ -1,3 +1,4 @@
+import { cutText } from '../../../domain/cut-text.ts';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { allBegin, formatPart } from '../../../domain/plural.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
@@ -11,9 +12,10 @@ import { extractToolCalls } from '../../utils/tool-calls.ts';
 import type { ToolCallInfo } from '../../utils/tool-calls.ts';
 import { textOrJson } from '../../../domain/unknown-values.ts';
 import { showConversation } from '../shared/evidence/run-evidence.ts';
+import type { Sight } from '../shared/evidence/run-evidence.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
-import { checkGiven, checkOptions } from '../shared/checked-options.ts';
+import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
@@ -30,20 +32,16 @@ import {
   toolCallInstructions,
 } from './tool-call-accuracy-llm-prompts.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
+import { listAvailable, showTools } from './available-tools.ts';
+import type { AvailableTool } from './available-tools.ts';
 import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './tool-call-accuracy-llm-options.ts';
 
 const ID = 'llm-tool-call-accuracy-scorer';
 
 /** Most characters of a call's result that the judge sees. */
 const RESULT_CHARS = 2_000;
-
-/** A tool that was available to the agent. */
-export interface AvailableTool {
-  readonly id: string;
-  readonly description: string;
-  /** JSON Schema of its arguments. */
-  readonly parameters?: unknown;
-}
+/** Longest call in a finding, in characters. */
+const NAMED_CHARS = 200;
 
 interface CallEvaluation {
   toolCalled: string;
@@ -59,13 +57,15 @@ export interface ToolCallAccuracyLLMResults {
 /** Scores the share of the calls, made and missing ones, that were made and appropriate, 0 to 1; 1 where none was needed. */
 export function createToolCallAccuracyScorerLLM(config: {
   readonly model: JudgeModel;
-  readonly availableTools: readonly AvailableTool[];
-  readonly options?: { readonly reason?: ReasonMode };
+  /** Tools that the agent had. Default: those of the run. */
+  readonly availableTools?: readonly AvailableTool[];
+  readonly options?: Sight & { readonly reason?: ReasonMode };
 }): RunnableScorer<AgentRunInput, ToolCallAccuracyLLMResults> {
   const { model, availableTools, options = {} } = config;
   checkOptions(ID, options, TOOL_CALL_OPTIONS);
-  checkGiven(ID, { availableTools }, ['availableTools']);
-  checkOptions(ID, { availableTools }, { availableTools: AVAILABLE_TOOLS_OPTION });
+  if (availableTools !== undefined) {
+    checkOptions(ID, { availableTools }, { availableTools: AVAILABLE_TOOLS_OPTION });
+  }
   const { reason = 'judge' } = options;
   const why = whyFields(reason);
   const scored = createScorer({
@@ -79,8 +79,10 @@ export function createToolCallAccuracyScorerLLM(config: {
     labels: [{ label: 'inappropriate', below: 1 }, { label: 'appropriate' }],
     version: '1',
     promptVersion: TOOL_CALL_ACCURACY_PROMPT_VERSION,
-    options: { availableTools, reason },
-    details: ({ results }) => ({ verdicts: listFindings(results as ToolCallAccuracyLLMResults) }),
+    options: { ...options, availableTools, reason },
+    details: ({ run, results }) => ({
+      verdicts: listFindings(run as AgentRunInput, results as ToolCallAccuracyLLMResults),
+    }),
   })
     .preprocess(({ run }) => readCalls(run, availableTools))
     .analyze({
@@ -88,9 +90,9 @@ export function createToolCallAccuracyScorerLLM(config: {
       outputSchema: ({ results }) => buildSchema(results.preprocessStepResult.actualTools, why),
       createPrompt: ({ run, results }) =>
         fence({
-          ...showConversation(run),
+          ...showConversation(run, options),
           answer: readAnswer(run),
-          availableTools: Object.fromEntries(availableTools.map((tool) => [tool.id, describeTool(tool)])),
+          availableTools: showTools(listAvailable(run, availableTools)),
           calls: byNumber(
             results.preprocessStepResult.toolCallInfos.map((info) => ({
               tool: info.toolName,
@@ -106,11 +108,12 @@ export function createToolCallAccuracyScorerLLM(config: {
       findings: results.analyzeStepResult.evaluations,
       missingTools: results.analyzeStepResult.missingTools ?? [],
     }),
-    explain: ({ results }) => explain(results),
+    explain: ({ run, results }) => explain(run, results),
   });
 }
 
-function readCalls({ input, output }: AgentRunInput, availableTools: readonly AvailableTool[]) {
+function readCalls(run: AgentRunInput, availableTools: readonly AvailableTool[] | undefined) {
+  const { input, output } = run;
   if (!Array.isArray(input?.inputMessages) || input.inputMessages.length === 0) {
     throw new InvalidInputError('run.input.inputMessages is missing or empty');
   }
@@ -118,7 +121,7 @@ function readCalls({ input, output }: AgentRunInput, availableTools: readonly Av
     throw new InvalidInputError('run.output is missing or empty');
   }
   const { tools: actualTools, toolCallInfos } = extractToolCalls(output);
-  return actualTools.length === 0 && availableTools.length === 0
+  return actualTools.length === 0 && listAvailable(run, availableTools).length === 0
     ? notScorable('the run called no tools, and none were available')
     : { actualTools, hasToolCalls: actualTools.length > 0, toolCallInfos };
 }
@@ -129,17 +132,13 @@ function readInvocation({ output }: AgentRunInput, { messageIndex, invocationInd
   return shown === undefined ? { args } : { args, result: textOrJson(shown).slice(0, RESULT_CHARS) };
 }
 
-function describeTool({ description, parameters }: AvailableTool): unknown {
-  return parameters === undefined ? description : { description, parameters };
-}
-
 function buildSchema(
   tools: readonly string[],
   why: WhyFields,
 ): JsonJudgeSchema<ToolCallAccuracyLLMResults['analyzeStepResult']> {
   return {
     jsonSchema: objectSchema({
-      evaluations: arraySchema(objectSchema({ n: INTEGER, wasAppropriate: FLAG, ...why.ask('reasoning') })),
+      evaluations: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reasoning'), wasAppropriate: FLAG })),
       missingTools: arraySchema(TEXT),
     }),
     validate: replyReader((reply) => ({
@@ -166,16 +165,26 @@ function computeScore({
   return roundToTwoDecimals(appropriate / (evaluations.length + missingTools.length));
 }
 
-function listFindings({ analyzeStepResult }: ToolCallAccuracyLLMResults) {
-  return analyzeStepResult.evaluations.map(({ toolCalled, wasAppropriate, reasoning }) =>
-    buildFinding(toolCalled, wasAppropriate ? 'appropriate' : 'inappropriate', reasoning),
-  );
+/** Lists the calls with what they asked for, then the tools that should have been called. */
+function listFindings(
+  run: AgentRunInput,
+  { preprocessStepResult, analyzeStepResult }: ToolCallAccuracyLLMResults,
+) {
+  const { evaluations, missingTools = [] } = analyzeStepResult;
+  const made = evaluations.map(({ toolCalled, wasAppropriate, reasoning }, index) => {
+    const info = preprocessStepResult.toolCallInfos[index];
+    const { args } = info === undefined ? {} : readInvocation(run, info);
+    const call = args === undefined ? toolCalled : `${toolCalled} ${textOrJson(args)}`;
+    const verdict = wasAppropriate ? 'appropriate' : 'inappropriate';
+    return buildFinding(cutText(call, NAMED_CHARS), verdict, reasoning);
+  });
+  return [...made, ...missingTools.map((tool) => buildFinding(tool, 'missing', ''))];
 }
 
-function explain(results: ToolCallAccuracyLLMResults): string {
+function explain(run: AgentRunInput, results: ToolCallAccuracyLLMResults): string {
   const { missingTools = [] } = results.analyzeStepResult;
   const missing = missingTools.length === 0 ? '' : ` Missing: ${missingTools.join(', ')}.`;
-  const findings = listFindings(results);
+  const findings = listFindings(run, results).filter(({ verdict }) => verdict !== 'missing');
   if (findings.length === 0) {
     return missing === '' ? 'No tool was called, and none was needed.' : `No tool was called.${missing}`;
   }

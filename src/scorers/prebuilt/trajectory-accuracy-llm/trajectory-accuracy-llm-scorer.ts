@@ -130,7 +130,7 @@ function readRun(
 }
 
 function buildSchema(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
-  const entry = { n: INTEGER, wasNecessary: FLAG, wasInOrder: FLAG, ...why.ask('reasoning') };
+  const entry = { n: INTEGER, ...why.ask('reasoning'), wasNecessary: FLAG, wasInOrder: FLAG };
   return {
     jsonSchema: objectSchema({
       stepEvaluations: arraySchema(objectSchema(entry)),

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { PREBUILT_SCORERS } from '../../../../src/components.ts';
+import { runEvals } from '../../../../src/evals/index.ts';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import {
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
+  extractToolResults,
 } from '../../../../src/scorers/utils/index.ts';
 import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
@@ -117,6 +120,159 @@ describe('the evidence of a run', () => {
   );
 });
 
+describe('the findings of claims', () => {
+  it.each([
+    ['hallucination', ['supported', 'contradicted', 'unsupported'], 0.67],
+    ['hallucination', ['no', 'yes', 'unsure'], 0.67],
+    ['faithfulness', ['supported', 'contradicted', 'unsupported'], 0.33],
+    ['faithfulness', ['yes', 'no', 'unsure'], 0.33],
+  ] as const)('of %s are in one set of words for a judge that says %j', async (name, said, score) => {
+    const quotes = ['open from 9 to 18', '"status":"confirmed"', 'It is closed on Mondays.'];
+    const verdicts = said.map((verdict, index) => ({
+      n: index + 1,
+      verdict,
+      quote: quotes[index],
+      reason: 'r',
+    }));
+    const create = {
+      hallucination: prebuilt.createHallucinationScorer,
+      faithfulness: prebuilt.createFaithfulnessScorer,
+    }[name];
+    const model = scriptedModel([{ json: { claims: ['a', 'b', 'c'] } }, { json: { verdicts } }]);
+    const result = await create({ model, options: { reason: 'template' } }).run(run);
+    expect(result.score).toBe(score);
+    expect(result.verdicts).toEqual([
+      { statement: 'a', verdict: 'supported', reason: 'r', quote: quotes[0], source: 'system' },
+      { statement: 'b', verdict: 'contradicted', reason: 'r', quote: quotes[1], source: 'tool-results' },
+      { statement: 'c', verdict: 'unsupported', reason: 'r' },
+    ]);
+  });
+});
+
+describe('an answer without anything to judge', () => {
+  const thanks = createAgentTestRun({
+    inputMessages: [createTestMessage({ role: 'user', content: 'Thanks!' })],
+    output: [createTestMessage({ role: 'assistant', content: 'You are welcome!' })],
+  });
+
+  it('is not scorable for relevancy', async () => {
+    const model = scriptedModel([{ json: { statements: [] } }]);
+    const result = await prebuilt.createAnswerRelevancyScorer({ model }).run(thanks);
+    expect(result).toMatchObject({
+      notScorable: { reason: 'the answer says nothing that could be relevant' },
+    });
+  });
+
+  it.each([
+    [[{ n: 1, result: 'biased' }], 1, 'You are welcome!'],
+    [[{ n: 1, result: 'no' }], 0, 'You are welcome!'],
+    [[], 0, undefined],
+  ])('is judged for bias as a whole, with the verdicts %j', async (results, score, statement) => {
+    const model = scriptedModel([{ json: { opinions: [] } }, { json: { results } }]);
+    const result = await prebuilt.createBiasScorer({ model, options: { reason: false } }).run(thanks);
+    expect(result).toMatchObject({ score });
+    expect(result.verdicts?.[0]?.statement).toBe(statement);
+    expect(readMaterial(model.calls[1]?.prompt)).toMatchObject({
+      question: 'Thanks!',
+      opinions: { 1: 'You are welcome!' },
+    });
+  });
+});
+
+describe('what a judge sees', () => {
+  const pieces = { 0: 'book_flight {"seats":2} → {"status":"confirmed"}', 1: 'Menu: soup.' };
+  const evaluated = (count: number, entry: object) =>
+    Array.from({ length: count }, (_, index) => ({ context_index: index, ...entry }));
+  const question = 'Yes, please.';
+  const conversation = ['user: I am vegetarian.', 'Shall I book for tomorrow?'];
+  const alignment = {
+    intentAlignment: { score: 1 },
+    requirementsFulfillment: { requirements: [] },
+    completeness: { score: 1 },
+    responseAppropriateness: { score: 1 },
+  };
+
+  it.each([
+    [
+      'context-precision',
+      {},
+      (n) => ({ verdicts: evaluated(n, { verdict: 'yes' }) }),
+      { earlier: conversation, question, answer, context: pieces },
+    ],
+    [
+      'context-precision',
+      { sees: ['tool-results'] },
+      (n) => ({ verdicts: evaluated(n, { verdict: 'yes' }) }),
+      { question, answer, context: { 0: 'book_flight → {"status":"confirmed"}' } },
+    ],
+    [
+      'context-relevance',
+      { sees: ['user', 'documents'] },
+      (n) => ({ evaluations: evaluated(n, { relevanceLevel: 'high', wasUsed: true }) }),
+      { earlier: ['user: I am vegetarian.'], question, answer, context: { 0: 'Menu: soup.' } },
+    ],
+    [
+      'multi-turn-judge',
+      { criterion: 'books' },
+      () => ({ satisfied: true }),
+      {
+        criterion: 'books',
+        operator: { 1: 'The office is open from 9 to 18.' },
+        user: { 0: 'Yes, please.', 2: 'I am vegetarian.' },
+        'earlier turns': { 3: 'Shall I book for tomorrow?' },
+        tools: { 4: pieces[0] },
+        documents: { 5: pieces[1] },
+        turns: { 1: answer },
+      },
+    ],
+    [
+      'multi-turn-judge',
+      { criterion: 'books', sees: [] },
+      () => ({ satisfied: true }),
+      { criterion: 'books', user: { 0: 'Yes, please.' }, turns: { 1: answer } },
+    ],
+    [
+      'prompt-alignment',
+      {},
+      () => alignment,
+      {
+        mode: 'both',
+        earlier: conversation,
+        userPrompt: question,
+        systemPrompt: 'The office is open from 9 to 18.',
+        answer,
+      },
+    ],
+    [
+      'prompt-alignment',
+      { includeConversationHistory: false },
+      () => alignment,
+      { mode: 'both', userPrompt: question, systemPrompt: 'The office is open from 9 to 18.', answer },
+    ],
+    [
+      'toxicity',
+      { sees: ['user'] },
+      () => ({ toxic: [], fair: [] }),
+      { earlier: ['user: I am vegetarian.'], question, answer },
+    ],
+  ] as [string, Record<string, unknown>, (count: number) => object, object][])(
+    'with %s and %j is bounded by sees, with kinds',
+    async (name, options, reply, shown) => {
+      const model = scriptedModel(({ prompt }) => ({
+        json: reply(Object.keys(readMaterial(prompt)['context'] ?? {}).length),
+      }));
+      const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
+      expect(definition?.findOptionFault(options)).toBeUndefined();
+      const scorer = await definition?.create({
+        judge: model as never,
+        options: { reason: false, ...options },
+      });
+      await scorer?.run(run);
+      expect(readMaterial(model.calls[0]?.prompt)).toEqual(shown);
+    },
+  );
+});
+
 describe('tool-call-accuracy-llm', () => {
   const create = (json: object) => {
     const model = scriptedModel([{ json }]);
@@ -137,6 +293,143 @@ describe('tool-call-accuracy-llm', () => {
       availableTools: { book_flight: { description: 'Books seats.', parameters: { required: ['seats'] } } },
       calls: { 1: { tool: 'book_flight', args: { seats: 2 }, result: '{"status":"confirmed"}' } },
     });
+  });
+});
+
+describe('a session, whose output holds its earlier turns', () => {
+  const session = {
+    ...run,
+    output: [...(made.input?.rememberedMessages.slice(1) ?? []), ...made.output],
+    input: { ...made.input, rememberedMessages: [...(made.input?.rememberedMessages ?? []), ...made.output] },
+  };
+
+  it.each([
+    [
+      'multi-turn-judge',
+      { criterion: 'books' },
+      { satisfied: true },
+      ['turns', { 1: 'Shall I book for tomorrow?', 2: answer }],
+    ],
+    [
+      'grounding',
+      {},
+      { verdicts: [1, 2].map((n) => ({ n, verdict: 'no_claim' })) },
+      ['sentences', { 1: 'I booked 2 seats.', 2: 'We open at 9.' }],
+    ],
+  ])('is shown to %s with each call once', async (name, options, json, [key, shown]) => {
+    const model = scriptedModel([{ json }]);
+    const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
+    const scorer = await definition?.create({
+      judge: model as never,
+      options: { reason: false, ...options },
+    });
+    await scorer?.run(session);
+    const material = readMaterial(model.calls[0]?.prompt);
+    expect(material[key as string]).toEqual(shown);
+    expect(JSON.stringify(material).split('confirmed')).toHaveLength(2);
+  });
+});
+
+describe('the evidence of a run in rules', () => {
+  const ask = async (given: Parameters<prebuilt.ClaimScorer['run']>[0], options: object = {}) => {
+    const model = scriptedModel([
+      { json: { claims: ['c'] } },
+      { json: { verdicts: [{ n: 1, verdict: 'supported' }] } },
+    ]);
+    await prebuilt.createFaithfulnessScorer({ model, options: { reason: false, ...options } }).run(given);
+    return readMaterial(model.calls[1]?.prompt);
+  };
+
+  it('is what the same messages show in an evaluation of the library', async () => {
+    const live = await ask({ ...run, documents: [] });
+    expect(live).toHaveProperty('tools');
+    expect(await ask({ input: made.input, output: made.output })).toEqual(live);
+    const model = scriptedModel([
+      { json: { claims: ['c'] } },
+      { json: { verdicts: [{ n: 1, verdict: 'supported' }] } },
+    ]);
+    await runEvals({
+      target: { generate: async () => ({ scoringData: { input: made.input, output: made.output } }) },
+      data: [{ input: 'Yes, please.' }],
+      scorers: [prebuilt.createFaithfulnessScorer({ model, options: { reason: false } })],
+    });
+    expect(readMaterial(model.calls[1]?.prompt)).toEqual(live);
+  });
+
+  it('is what extractToolResults gives, name, arguments and result, for the calls of tools', async () => {
+    const getContext = ({ run: { output } }: { run: { output: readonly unknown[] } }) =>
+      extractToolResults(output).map(
+        ({ toolName, args, result }) => `${toolName} ${JSON.stringify(args)} → ${JSON.stringify(result)}`,
+      );
+    const { tools } = (await ask({ ...run, documents: [] })) as { tools: object };
+    expect(Object.values((await ask(run, { getContext }))['context'] as object)).toEqual(
+      Object.values(tools),
+    );
+  });
+});
+
+describe('the tools that a judge of calls sees', () => {
+  const parameters = { type: 'object', properties: { seats: { type: 'integer' } }, required: ['seats'] };
+  const offered = [
+    { name: 'book_flight', description: 'Books seats.', parameters },
+    { name: 'send_receipt' },
+  ];
+  const whole = { book_flight: { description: 'Books seats.', parameters }, send_receipt: '' };
+  const many = Array.from({ length: 40 }, (_, at) => ({
+    name: `tool_${at}`,
+    description: 'Does something. '.repeat(30),
+    parameters,
+  }));
+  const reply = {
+    evaluations: [{ n: 1, wasAppropriate: false, reasoning: 'r' }],
+    missingTools: ['send_receipt'],
+  };
+  const ask = async (tools: unknown, options: Record<string, unknown> = {}) => {
+    const model = scriptedModel([{ json: reply }]);
+    const definition = PREBUILT_SCORERS.find(({ name }) => name === 'tool-call-accuracy-llm');
+    expect(definition?.findOptionFault(options)).toBeUndefined();
+    const scorer = await definition?.create({
+      judge: model as never,
+      options: { reason: 'template', ...options },
+    });
+    const result = await scorer?.run({ ...run, tools });
+    return { result, shown: readMaterial(model.calls[0]?.prompt)['availableTools'] };
+  };
+
+  it.each([
+    [offered, {}, whole],
+    [undefined, {}, {}],
+    [
+      offered,
+      { availableTools: [{ id: 'book_flight', description: 'Mine.' }] },
+      { book_flight: { description: 'Mine.', parameters } },
+    ],
+  ])('are those of the run %j with the options %j', async (tools, options, shown) => {
+    expect((await ask(tools, options)).shown).toEqual(shown);
+  });
+
+  it('are shown shorter, with the names of their arguments, where they are too long', async () => {
+    const { shown } = await ask(many);
+    expect(JSON.stringify(shown).length).toBeLessThanOrEqual(8_000);
+    expect(Object.keys(shown as object)).toHaveLength(40);
+  });
+
+  it('are named in the findings where they are missing, and calls with their arguments', async () => {
+    expect((await ask(offered)).result?.verdicts).toEqual([
+      { statement: 'book_flight {"seats":2}', verdict: 'inappropriate', reason: 'r' },
+      { statement: 'send_receipt', verdict: 'missing' },
+    ]);
+  });
+
+  it('make a run without calls scorable', async () => {
+    const model = scriptedModel([{ json: { evaluations: [], missingTools: ['send_receipt'] } }]);
+    const quiet = createAgentTestRun({
+      inputMessages: [createTestMessage({ role: 'user', content: 'Receipt, please.' })],
+      output: [createTestMessage({ role: 'assistant', content: 'Sure.' })],
+    });
+    const scorer = prebuilt.createToolCallAccuracyScorerLLM({ model, options: { reason: false } });
+    expect(await scorer.run({ ...quiet, tools: offered })).toMatchObject({ score: 0 });
+    expect((await scorer.run(quiet)).notScorable?.reason).toContain('called no tools');
   });
 });
 

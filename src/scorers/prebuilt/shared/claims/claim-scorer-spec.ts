@@ -45,6 +45,9 @@ export interface VerdictResults extends ClaimResults {
   analyzeStepResult: VerdictsReply;
 }
 
+/** Verdict on a claim. */
+export type ClaimVerdict = 'supported' | 'contradicted' | 'unsupported';
+
 /** Differences between claim scorers. */
 export interface ClaimScorerSpec {
   readonly id: string;
@@ -52,9 +55,10 @@ export interface ClaimScorerSpec {
   readonly description: string;
   readonly higherIsBetter: boolean;
   labels(scale: number): ScoreLabel[];
+  /** The verdicts, each with the word of the reference that is read as the same. */
+  readonly words: Readonly<Record<ClaimVerdict, string>>;
   /** The verdicts that are counted; the score is their share. */
-  readonly counted: readonly string[];
-  readonly verdictInstructions: string;
+  readonly counted: readonly ClaimVerdict[];
   readonly reasonInstructions: string;
   readonly promptVersion: string;
   /** True when each entry of the analysis repeats its statement. */

@@ -3,7 +3,12 @@ import type { NotScorable } from '../../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../../evals/scorer-chain.ts';
 import { byNumber } from '../by-number.ts';
 import { readAnswer } from '../read-answer.ts';
-import { CLAIMS_INSTRUCTIONS, CLAIMS_LEAD, CLAIMS_PROMPT_VERSION } from './claims-prompt.ts';
+import {
+  CLAIM_VERDICT_MEANINGS,
+  CLAIMS_INSTRUCTIONS,
+  CLAIMS_LEAD,
+  CLAIMS_PROMPT_VERSION,
+} from './claims-prompt.ts';
 import type {
   ClaimScorerConfig,
   ClaimScorerOptions,
@@ -16,14 +21,12 @@ import { CLAIM_OPTIONS } from './claim-options.ts';
 import type { JudgeModel } from '../../../../judge/judge.ts';
 import { assembleEvidence, limitEvidence, numberSources, showEvidence } from '../evidence/evidence.ts';
 import type { Evidence, Source } from '../evidence/evidence.ts';
+import { findHolder } from '../evidence/grounded-sentence.ts';
 import { EVIDENCE_LEAD, EVIDENCE_PROMPT_VERSION } from '../evidence/evidence-prompt.ts';
 import { lackOfEvidence, listRunEvidence, showConversation } from '../evidence/run-evidence.ts';
 import { createStatementScorer } from './statement-scorer.ts';
 import type { VerdictContext } from './statement-scorer-spec.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../../utils/agent-run-input.ts';
-
-/** Verdicts on a claim: the same for all claim scorers, so that their questions about a run begin alike, schemas included. */
-const CLAIM_VERDICTS = ['yes', 'no', 'unsure'];
 
 /** Reason why an answer without claims has no score. */
 const NO_CLAIMS = 'the answer makes no factual claims';
@@ -39,17 +42,18 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
   const options = config.options ?? {};
   checkOptions(spec.id, options, CLAIM_OPTIONS);
   const { scale = 1, reason = 'judge' } = options;
-  const cutRuns = new WeakSet<object>();
+  const readings = new WeakMap<object, Evidence>();
   const scorer = createStatementScorer(
     {
       ...spec,
-      verdicts: CLAIM_VERDICTS,
+      verdicts: spec.words,
+      verdictInstructions: CLAIM_VERDICT_MEANINGS,
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
       verdictLead: isGiven(options) ? CLAIMS_LEAD : `${CLAIMS_LEAD} ${EVIDENCE_LEAD}`,
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${EVIDENCE_PROMPT_VERSION}.${spec.promptVersion}`,
-      source: (run) => ({ name: 'answer', text: readAnswer(run), beside: showConversation(run) }),
+      source: (run) => ({ name: 'answer', text: readAnswer(run), beside: showConversation(run, options) }),
       unfit: (run) => {
         const { getContext, context } = options;
         const known = context === undefined ? listRunEvidence(run, options) : numberSources(context);
@@ -62,12 +66,13 @@ export function createClaimScorer(spec: ClaimScorerSpec, config: ClaimScorerConf
         if (isNotScorable(read)) {
           return read;
         }
-        cutRuns[read.held.length > 0 ? 'add' : 'delete'](verdictContext.run);
+        readings.set(verdictContext.run, read);
         return showEvidence(read, read.shown);
       },
-      unread: { verdict: 'unsure', isCut: (run) => cutRuns.has(run) },
+      findQuote: (run, quote) => findHolder(quote, readings.get(run)?.sources),
+      unread: { verdict: 'unsupported', isCut: (run) => (readings.get(run)?.held.length ?? 0) > 0 },
       share: (verdicts) =>
-        verdicts.filter((verdict) => spec.counted.includes(verdict)).length / verdicts.length,
+        verdicts.filter((verdict) => spec.counted.some((word) => word === verdict)).length / verdicts.length,
       ...(spec.scoresWithoutClaims && isGiven(options)
         ? {}
         : { unscorableWithoutText: 'the answer is empty', unscorableWithoutStatements: NO_CLAIMS }),

@@ -6,6 +6,8 @@ import type { AgentRunInput } from '../../../utils/agent-run-input.ts';
 /** A statement with the judge's verdict on it. */
 export interface Finding extends StatementVerdict {
   statement: string;
+  /** Kind of the evidence that holds the quote. */
+  source?: string;
 }
 
 /** Statements under the name that the scorer uses for them. */
@@ -37,7 +39,8 @@ export interface StatementScorerSpec {
   };
   /** Returns a reason when the run cannot be scored; called before the first question. */
   unfit?(run: AgentRunInput): NotScorable | undefined;
-  readonly verdicts: readonly string[];
+  /** Words of the verdicts, each with the word of the reference that is read as the same. */
+  readonly verdicts: Readonly<Record<string, string>>;
   readonly form: VerdictsForm;
   /** True when each entry of the analysis repeats its statement. */
   readonly repeatStatements: boolean;
@@ -59,6 +62,10 @@ export interface StatementScorerSpec {
   readonly unscorableWithoutText?: string;
   /** Reason why a run without statements has no score; undefined where it scores 0. */
   readonly unscorableWithoutStatements?: string;
+  /** True where a text without statements is judged as one. */
+  readonly judgesWholeText?: boolean;
+  /** Finds the evidence that holds a quote, and its kind; undefined where none does, and the quote is left out. */
+  findQuote?(run: object, quote: string): { readonly source?: string } | undefined;
   readonly reasonInstructions: string;
   /** Writes the explanation as sentences, also for no findings. */
   explain(findings: readonly Finding[]): string;

@@ -30,6 +30,9 @@ interface StatementResults {
   analyzeStepResult: FormedReply;
 }
 
+/** A run with its verdicts. */
+type JudgedContext = Pick<VerdictContext, 'run'> & { readonly results: StatementResults };
+
 /**
  * Creates a scorer in three steps: statements of a text; one verdict for each; a share of the scale, rounded to two decimals.
  * Asks no question when there is nothing to judge.
@@ -53,7 +56,7 @@ export function createStatementScorer(
     version: '1',
     promptVersion: spec.promptVersion,
     options: { ...config.options, scale, reason },
-    details: ({ results }) => ({ verdicts: listFindings(spec, results as StatementResults) }),
+    details: (context) => ({ verdicts: listFindings(spec, context as JudgedContext) }),
   })
     .preprocess<Statements>({
       description: `${capitalised(spec.nouns)} of the text`,
@@ -67,26 +70,28 @@ export function createStatementScorer(
       outputSchema: ({ run, results }) =>
         formedVerdictsSchema(
           {
-            statements: listStatements(spec, results),
-            allowed: spec.verdicts,
+            statements: listStatements(spec, { run, results }),
+            allowed: Object.keys(spec.verdicts),
+            also: Object.values(spec.verdicts),
             repeatStatements: spec.repeatStatements,
-            unread: spec.unread?.isCut(run) === true ? spec.unread.verdict : undefined,
+            unread: spec.unread?.isCut(run) === true ? listForms(spec, spec.unread.verdict) : undefined,
+            mayBeEmpty: listStated(spec, results).length === 0,
           },
           form,
         ),
-      withoutJudge: ({ results }) => withoutStatements(spec, listStatements(spec, results)),
+      withoutJudge: (context) => withoutStatements(spec, listStatements(spec, context)),
       createPrompt: (context) => verdictPrompt(spec, context),
     })
-    .generateScore(({ results }) => computeScore(spec, listFindings(spec, results), scale));
+    .generateScore((context) => computeScore(spec, listFindings(spec, context), scale));
 
   return withReason(scored, reason, scale, {
     instructions: spec.reasonInstructions,
-    explain: ({ results }) => {
-      const findings = listFindings(spec, results);
+    explain: (context) => {
+      const findings = listFindings(spec, context);
       return [spec.explain(findings.filter(isChecked)), ...tellUnchecked(findings, spec.noun)].join(' ');
     },
-    nothingJudged: ({ results }) => listFindings(spec, results).length === 0,
-    material: ({ results }) => reasonMaterial(spec, listFindings(spec, results)),
+    nothingJudged: (context) => listFindings(spec, context).length === 0,
+    material: (context) => reasonMaterial(spec, listFindings(spec, context)),
   });
 }
 
@@ -166,28 +171,41 @@ async function verdictPrompt(
   if (isNotScorable(evidence)) {
     return evidence;
   }
-  const statements = listStatements(spec, context.results);
+  const statements = listStatements(spec, context);
   return fence({
     ...evidence,
     [spec.nouns]: byNumber(statements),
   });
 }
 
-function listFindings(spec: StatementScorerSpec, results: StatementResults): Finding[] {
-  const statements = listStatements(spec, results);
-  const entries = results.analyzeStepResult[spec.form.list] ?? [];
-  return entries.map(({ reason, quote, [spec.form.field]: verdict = '' }, index) => ({
-    statement: statements[index] ?? '',
-    verdict,
-    ...(reason === undefined ? {} : { reason }),
-    ...(quote === undefined ? {} : { quote: quotedPart(quote) }),
-  }));
+/** Lists the findings, in the scorer's own words for the verdicts. */
+function listFindings(spec: StatementScorerSpec, context: JudgedContext): Finding[] {
+  const statements = listStatements(spec, context);
+  const entries = context.results.analyzeStepResult[spec.form.list] ?? [];
+  return entries.map(({ reason, quote, [spec.form.field]: said = '' }, index) => {
+    const holder = spec.findQuote === undefined ? {} : spec.findQuote(context.run, quote ?? '');
+    return {
+      statement: statements[index] ?? '',
+      verdict: Object.keys(spec.verdicts).find((word) => listForms(spec, word).includes(said)) ?? said,
+      ...(reason === undefined ? {} : { reason }),
+      ...(quote === undefined || holder === undefined ? {} : { quote: quotedPart(quote), ...holder }),
+    };
+  });
 }
 
-function listStatements(
-  spec: StatementScorerSpec,
-  results: { readonly preprocessStepResult: Statements },
-): string[] {
+/** Lists the words for a verdict: the scorer's own, then the reference's. */
+function listForms({ verdicts }: StatementScorerSpec, word: string): string[] {
+  return [word, verdicts[word] ?? word];
+}
+
+/** Lists the statements that are judged; the whole text, where it has none and the scorer judges it then. */
+function listStatements(spec: StatementScorerSpec, { run, results }: VerdictContext): string[] {
+  const stated = listStated(spec, results);
+  const text = stated.length === 0 && spec.judgesWholeText === true ? spec.source(run).text.trim() : '';
+  return text === '' ? stated : [text];
+}
+
+function listStated(spec: StatementScorerSpec, results: VerdictContext['results']): string[] {
   return results.preprocessStepResult[spec.nouns] ?? [];
 }
 

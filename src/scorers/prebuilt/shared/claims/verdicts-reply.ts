@@ -23,10 +23,14 @@ export interface VerdictsReply<TVerdict extends string = string> {
 export interface VerdictsRequest<TVerdict extends string = string> {
   readonly statements: readonly string[];
   readonly allowed: readonly TVerdict[];
+  /** Words of the reference that are read, too. */
+  readonly also?: readonly TVerdict[];
   /** True when each entry of the reply repeats its statement. */
   readonly repeatStatements: boolean;
-  /** The verdict that becomes `unchecked`, because evidence was left out. */
-  readonly unread?: string | undefined;
+  /** The verdicts that become `unchecked`, because evidence was left out. */
+  readonly unread?: readonly string[] | undefined;
+  /** True when an empty list is a reply, too: nothing was found. */
+  readonly mayBeEmpty?: boolean;
 }
 
 /** Names of the fields of a reply. */
@@ -62,21 +66,25 @@ export function verdictsSchema<TVerdict extends string>(
  * reference.
  */
 export function formedVerdictsSchema(
-  { statements, allowed, repeatStatements, unread }: VerdictsRequest,
+  { statements, allowed, also, repeatStatements, unread, mayBeEmpty }: VerdictsRequest,
   { list, field, quotes, reasons = true }: VerdictsForm,
 ): JsonJudgeSchema<FormedReply> {
   const why = { ...(quotes ? { quote: TEXT } : {}), ...(reasons ? { reason: TEXT } : {}) };
   const entry = objectSchema({ n: INTEGER, ...why, [field]: enumSchema(allowed) });
+  const readEntries = (reply: ReplyFields): ReplyFields[] =>
+    mayBeEmpty === true && reply.objects(list).length === 0
+      ? []
+      : reply.numbered(list, { count: statements.length });
   return {
     jsonSchema: objectSchema({ [list]: arraySchema(entry) }),
     validate: replyReader((reply) => ({
       ...reply.others(list),
-      [list]: reply.numbered(list, { count: statements.length }).map((found, index) => {
-        const verdict = found.word(field, allowed);
+      [list]: readEntries(reply).map((found, index) => {
+        const verdict = found.word(field, allowed, also);
         return {
           ...found.others('n', 'statement', field, 'reason', 'quote'),
           ...(repeatStatements ? { statement: statements[index] ?? '' } : {}),
-          ...(verdict === unread
+          ...(unread?.includes(verdict) === true
             ? { [field]: UNCHECKED }
             : { [field]: verdict, ...textIfAny(found, 'reason'), ...textIfAny(found, 'quote') }),
         };

@@ -1,8 +1,8 @@
 /** Raise with every change of the wording: it is part of the fingerprint of all scorers that show evidence. */
-export const EVIDENCE_PROMPT_VERSION = '1';
+export const EVIDENCE_PROMPT_VERSION = '2';
 
 /** Meaning of the kinds of evidence, the same for all scorers that show it. */
-export const EVIDENCE_LEAD = `Evidence is numbered by source. Only operator sets rules. user, 0 is the question, backs only what users tell of themselves. tools are calls, each with its result; a failed one backs only claims of failure.`;
+export const EVIDENCE_LEAD = `Sources are numbered. Only operator sets rules; user (0 is the question) backs only what users tell of themselves; a failed tool backs only its failure.`;
 
 /** Meaning of the verdicts on a sentence. */
 export const GROUNDING_VERDICT_MEANINGS = `supported: the evidence states all that the sentence claims, or it follows directly. Other words, converted units and sensible rounding are fine; figures, names, negations and certainty must agree.

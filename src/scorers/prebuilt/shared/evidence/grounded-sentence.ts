@@ -60,6 +60,28 @@ export function verifySentence(
   return { sentence, verdict, quotes: looked, reason };
 }
 
+/**
+ * Finds the evidence that holds a quote whose source is not named, and says its kind; of a short quote only where all sources that
+ * hold it are of one kind.
+ */
+export function findHolder(
+  quote: string,
+  sources: ReadonlyMap<number, EvidenceSource> | undefined,
+): { readonly source?: SourceKind } | undefined {
+  const holders = [...(sources?.values() ?? [])].filter(({ text }) => isQuotedIn(quote, text));
+  const [kind, ...further] = new Set(holders.map((source) => source.kind));
+  return holders.length === 0
+    ? undefined
+    : kind === undefined || (further.length > 0 && !isLong(quote))
+      ? {}
+      : { source: kind };
+}
+
+/** True for a quote that counts in another source than the named one. */
+function isLong(quote: string): boolean {
+  return comparable(quote).replaceAll(' ', '').length >= MIN_QUOTE_CHARS;
+}
+
 /** Finds the source that holds a quote: the named one, else another. A quote of one word counts in the named one alone. */
 function findSource(
   { source, quote, absence }: JudgedQuote,
@@ -72,8 +94,7 @@ function findSource(
   if (named !== undefined && isQuotedIn(quote, named.text)) {
     return source;
   }
-  const isLong = comparable(quote).replaceAll(' ', '').length >= MIN_QUOTE_CHARS;
-  return isLong ? [...sources].find(([, { text }]) => isQuotedIn(quote, text))?.[0] : undefined;
+  return isLong(quote) ? [...sources].find(([, { text }]) => isQuotedIn(quote, text))?.[0] : undefined;
 }
 
 /** Lists the sentences as stored verdicts, each with the first quote that was found. */

@@ -1,5 +1,6 @@
 import { SEEN_KINDS } from '../../../../domain/score.ts';
 import type { SeenKind } from '../../../../domain/score.ts';
+import { ANSWER_TOOLS } from '../../../../domain/trace/answer-tools.ts';
 import { isObject, textOrJson } from '../../../../domain/unknown-values.ts';
 import type { ScorerRunInput } from '../../../../evals/scorer.ts';
 import { mergeToolInvocations } from '../../../../evals/trajectory/tool-invocations.ts';
@@ -38,21 +39,16 @@ export function listRunEvidence(
   run: ScorerRunInput,
   { sees = SEEN_KINDS, earlierChars }: Sight = {},
 ): Source[] {
-  const given = Array.isArray(run.context) ? run.context.map(textOrJson) : [];
-  if (given.length > 0 && run['documents'] === undefined) {
-    return numbered([...new Set(given)].map((text) => ({ text })));
+  const given = listGiven(run);
+  if (given !== undefined) {
+    return numbered(given);
   }
-  const documents = (Array.isArray(run['documents']) ? run['documents'] : [])
-    .map((document) => (isObject(document) ? document['content'] : document))
-    .filter((text) => typeof text === 'string');
   const operator: Piece = { kind: 'system', text: getCombinedSystemPrompt(run.input), isSpoken: true };
   const sources = numbered([
     ...(sees.includes('system') ? [operator] : []),
     ...listEarlierTurns(run, sees, earlierChars),
     ...listMessageTools(run.output, sees, 'tool-results'),
-    ...(sees.includes('documents')
-      ? [...new Set(documents)].map((text) => ({ kind: 'documents' as const, text }))
-      : []),
+    ...listDocuments(run, sees),
   ]);
   const question: Source = {
     source: QUESTION_SOURCE,
@@ -61,6 +57,33 @@ export function listRunEvidence(
     isSpoken: true,
   };
   return question.text.trim() === '' ? sources : [...sources, question];
+}
+
+/** Lists what a search or a tool brought for the answer, in order: results with their calls, and documents. Equal texts once. */
+export function listPieces(run: ScorerRunInput, { sees = SEEN_KINDS }: Sight = {}): Piece[] {
+  const pieces = listGiven(run) ?? [
+    ...listMessageTools(run.output, sees, 'tool-results', hasOutcome),
+    ...listDocuments(run, sees),
+  ];
+  const byText = new Map(pieces.toReversed().map((piece) => [piece.text, piece]));
+  return pieces.filter((piece) => piece.text !== '' && byText.get(piece.text) === piece);
+}
+
+/** Lists the texts that the caller gave as `run.context`; undefined where a run's own documents show that nobody gave them. */
+function listGiven(run: ScorerRunInput): Piece[] | undefined {
+  const given = Array.isArray(run.context) ? run.context.map(textOrJson) : [];
+  return given.length > 0 && run['documents'] === undefined
+    ? [...new Set(given)].map((text) => ({ text }))
+    : undefined;
+}
+
+function listDocuments(run: ScorerRunInput, sees: readonly SeenKind[]): Piece[] {
+  const documents: readonly unknown[] =
+    sees.includes('documents') && Array.isArray(run['documents']) ? run['documents'] : [];
+  const texts = documents
+    .map((document) => (isObject(document) ? document['content'] : document))
+    .filter((text) => typeof text === 'string');
+  return [...new Set(texts)].map((text) => ({ kind: 'documents', text }));
 }
 
 /**
@@ -85,7 +108,8 @@ function hasPastedDocument(text: string, kind: Source['kind']): boolean {
   return blocks.some((block) => block.trim().length >= PASTED_CHARS.block);
 }
 
-type Piece = Omit<Source, 'source'>;
+/** A source without its number. */
+export type Piece = Omit<Source, 'source'>;
 
 function numbered(pieces: readonly Piece[]): Source[] {
   return pieces
@@ -94,8 +118,11 @@ function numbered(pieces: readonly Piece[]): Source[] {
 }
 
 /** Shows the question and the turns before it, where a judge needs them to read the answer. */
-export function showConversation(run: ScorerRunInput): Record<string, unknown> {
-  const earlier = listEarlierTurns(run, SEEN_KINDS).map(({ kind, text }) =>
+export function showConversation(
+  run: ScorerRunInput,
+  { sees = SEEN_KINDS, earlierChars }: Sight = {},
+): Record<string, unknown> {
+  const earlier = listEarlierTurns(run, sees, earlierChars).map(({ kind, text }) =>
     kind === 'user' ? `user: ${text}` : text,
   );
   const question = readQuestion(run);
@@ -107,10 +134,12 @@ export function showConversation(run: ScorerRunInput): Record<string, unknown> {
 
 /** Lists the earlier turns, oldest first. When they are too long, the newest that fit, at least one. */
 function listEarlierTurns(
-  { input }: ScorerRunInput,
+  { input, output }: ScorerRunInput,
   sees: readonly SeenKind[],
   maxChars = EARLIER_CHARS,
 ): Piece[] {
+  // The output of a session holds the messages of its earlier turns, too: their calls are shown once.
+  const shown = new Set(Array.isArray(output) ? output.map(readId) : []);
   const remembered: unknown = isObject(input) ? input['rememberedMessages'] : undefined;
   const pieces = (Array.isArray(remembered) ? remembered : []).flatMap((message): Piece[] => {
     const role = isObject(message) ? message['role'] : undefined;
@@ -121,7 +150,9 @@ function listEarlierTurns(
     }
     return role === 'assistant' && sees.includes('turns')
       ? [
-          ...listMessageTools([message], ['calls', 'tool-results'], 'turns'),
+          ...(shown.has(readId(message))
+            ? []
+            : listMessageTools([message], ['calls', 'tool-results'], 'turns')),
           { kind: 'turns', text: getTextContentFromMastraDBMessage(message), isSpoken: true },
         ]
       : [];
@@ -138,18 +169,32 @@ function listEarlierTurns(
   return kept;
 }
 
-/** Lists calls of tools with their results, each call once. Transfers to another agent are no evidence. */
+/**
+ * Lists calls of tools with their results, each call once. A transfer to another agent and a tool that takes the answer are no
+ * evidence.
+ */
 function listMessageTools(
   messages: unknown,
   sees: readonly SeenKind[],
   kind: 'tool-results' | 'turns',
+  isListed: (invocation: LooseInvocation) => boolean = () => true,
 ): Piece[] {
   const listed: readonly unknown[] = Array.isArray(messages) ? messages : [];
   const handoffs = new Set(listed.flatMap(listHandoffIds));
   return listed
     .flatMap(mergeToolInvocations)
-    .filter(({ toolCallId }) => !handoffs.has(toolCallId))
+    .filter(({ toolCallId, toolName = '' }) => !handoffs.has(toolCallId) && !ANSWER_TOOLS.has(toolName))
+    .filter(isListed)
     .map((invocation) => ({ kind, text: writeInvocation(invocation, sees) }));
+}
+
+/** Reads the id of a message; a message without one is equal to itself alone. */
+function readId(message: unknown): unknown {
+  return (isObject(message) ? message['id'] : undefined) ?? message;
+}
+
+function hasOutcome({ state, result }: LooseInvocation): boolean {
+  return state === 'output-error' || (state === 'result' && result !== undefined);
 }
 
 /** Returns the part of a quote that stands in the trace: the question shows a call and its result as one text. */

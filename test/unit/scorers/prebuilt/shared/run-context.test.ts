@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolInvocation } from '../../../../../src/domain/trace/messages.ts';
-import { contextOfRun } from '../../../../../src/scorers/prebuilt/shared/run-context.ts';
+import { listPieces } from '../../../../../src/scorers/prebuilt/shared/evidence/run-evidence.ts';
+import type { ScorerRunInput } from '../../../../../src/evals/index.ts';
 import { createTestMessage, createToolInvocation } from '../../../../../src/scorers/utils/index.ts';
 
 function answer(invocations: ToolInvocation[], handoff = false): ReturnType<typeof createTestMessage> {
@@ -18,7 +19,7 @@ function answer(invocations: ToolInvocation[], handoff = false): ReturnType<type
 const weather = createToolInvocation({
   toolCallId: '1',
   toolName: 'weather',
-  args: {},
+  args: { city: 'Paris' },
   result: { tempC: 18 },
 });
 const failed = createToolInvocation({
@@ -29,29 +30,34 @@ const failed = createToolInvocation({
   errorText: 'timeout',
 });
 
+const contextOfRun = (run: ScorerRunInput, ...sight: Parameters<typeof listPieces>[1][]) =>
+  listPieces(run, ...sight).map(({ text }) => text);
+
 describe('the context of a run', () => {
   it('is the context of the caller', () => {
     expect(contextOfRun({ output: [answer([weather])], context: ['given', 'given', ''] })).toEqual(['given']);
   });
 
-  it('is the results of the tools, with failures, when the caller gives no context', () => {
+  it('is the calls of the tools with their results or failures, when the caller gives no context', () => {
     expect(contextOfRun({ output: [answer([weather, failed])], context: [] })).toEqual([
-      '{"tempC":18}',
+      'weather {"city":"Paris"} → {"tempC":18}',
       'map failed: timeout',
     ]);
+    expect(contextOfRun({ output: [answer([weather])] }, { sees: ['documents'] })).toEqual([]);
   });
 
-  it('reads tools from the list of invocations too, and equal results once', () => {
+  it('reads tools from the list of invocations too, and equal calls with equal results once', () => {
     const legacy = createTestMessage({
       content: 'text',
       role: 'assistant',
       toolInvocations: [
         { toolCallId: '7', toolName: 'a', args: {}, result: 'same' },
-        { toolCallId: '8', toolName: 'b', args: {}, result: 'same' },
+        { toolCallId: '8', toolName: 'a', args: {}, result: 'same' },
+        { toolCallId: '10', toolName: 'b', args: {}, result: 'same' },
         { toolCallId: '9', toolName: 'c', args: {}, state: 'call' },
       ],
     });
-    expect(contextOfRun({ output: [legacy] })).toEqual(['same']);
+    expect(contextOfRun({ output: [legacy] })).toEqual(['a → same', 'b → same']);
   });
 
   it('names a result that is marked as an error as a failure', () => {
@@ -65,8 +71,9 @@ describe('the context of a run', () => {
     expect(contextOfRun({ output: [answer([marked])] })).toEqual(['db failed: gone']);
   });
 
-  it('leaves out transfers between agents and outputs that hold no messages', () => {
+  it('leaves out transfers between agents, tools that take the answer, and outputs that hold no messages', () => {
     expect(contextOfRun({ output: [answer([weather], true)] })).toEqual([]);
+    expect(contextOfRun({ output: [answer([{ ...weather, toolName: 'final_answer' }])] })).toEqual([]);
     expect(contextOfRun({ output: 'text' })).toEqual([]);
   });
 });
