@@ -1,3 +1,7 @@
+import { createUnread, findNotUnderstood, type UnreadAttribute, watched } from './not-understood.ts';
+import { normaliseTrace } from '../normalise-trace.ts';
+import type { NormalisedSpan } from '../normalised-span.ts';
+import { BY_SHAPE } from '../shape/add-shapes.ts';
 import type {
   AgentRun,
   NotScorableCode,
@@ -5,11 +9,6 @@ import type {
   TraceReading,
 } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
-import { BY_SHAPE } from '../shape/add-shapes.ts';
-import { normaliseTrace } from '../normalise-trace.ts';
-import type { NormalisedSpan } from '../normalised-span.ts';
-import { findNotUnderstood } from './not-understood.ts';
-import { createUnread, type UnreadAttribute, watched } from './unread-attributes.ts';
 
 /** Most emitters (service and scope) that a survey tells apart, and most kinds of spans that it lists of each. */
 const MAX_SCOPES = 200;

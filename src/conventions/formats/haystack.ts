@@ -16,14 +16,12 @@ export const haystack: Convention = {
   detect: ({ span }) => span.name.startsWith('haystack.') || span.scopeName === OPENINFERENCE_SCOPE,
   read,
   signals: { keyPrefixes: ['haystack.'], scopePrefixes: ['haystack'] },
-  switches: [
-    {
-      emitter: 'Haystack 2',
-      scopes: ['haystack'],
-      setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
-      source: 'recorded: haystack-ai 2.31',
-    },
-  ],
+  switches: {
+    emitter: 'Haystack 2',
+    scopes: ['haystack'],
+    setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
+    source: 'recorded: haystack-ai 2.31',
+  },
 };
 
 const OPENINFERENCE_SCOPE = 'openinference.instrumentation.haystack';

@@ -28,16 +28,14 @@ export const openinference: Convention = {
     keyPrefixes: ['openinference.', 'llm.', 'smolagents.'],
     scopePrefixes: ['openinference.', '@arizeai/openinference', 'smolagents'],
   },
-  switches: [
-    {
-      emitter: 'OpenInference',
-      scopes: ['openinference*', '@arizeai/*'],
-      conventions: ['crewai', 'openinference'],
-      setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
-      sendsByDefault: true,
-      source: 'source of openinference-instrumentation 0.1.72, config',
-    },
-  ],
+  switches: {
+    emitter: 'OpenInference',
+    scopes: ['openinference*', '@arizeai/*'],
+    conventions: ['crewai', 'openinference'],
+    setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
+    sendsByDefault: true,
+    source: 'source of openinference-instrumentation 0.1.72, config',
+  },
 };
 
 const KIND_ROLES = rolesOf({
