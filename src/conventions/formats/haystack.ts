@@ -39,16 +39,11 @@ function read(view: SpanView): SpanFacts {
   if (span.scopeName === OPENINFERENCE_SCOPE) {
     return span.name === 'Agent.run' ? agentFacts(view, 'input.value', 'output.value') : {};
   }
-  switch (span.name) {
-    case 'haystack.agent.run':
-      return agentFacts(view, 'haystack.agent.input', 'haystack.agent.output');
-    case 'haystack.component.run':
-      return componentFacts(view);
-    case 'haystack.pipeline.run':
-      return { role: 'container' };
-    default:
-      return { role: 'other' };
+  if (span.name === 'haystack.agent.run') {
+    return agentFacts(view, 'haystack.agent.input', 'haystack.agent.output');
   }
+  const role = span.name === 'haystack.pipeline.run' ? 'container' : 'other';
+  return span.name === 'haystack.component.run' ? componentFacts(view) : { role };
 }
 
 /**
