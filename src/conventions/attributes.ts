@@ -97,10 +97,7 @@ export function identityUnder(
       }
     }
   }
-  const pick = (names: readonly string[]): string | undefined => {
-    const name = names.find((candidate) => found.has(candidate));
-    return name === undefined ? undefined : found.get(name);
-  };
+  const pick = (names: readonly string[]) => findFirst(names, (name) => found.get(name));
   return { session: pick(SESSION_NAMES), user: pick(USER_NAMES) };
 }
 

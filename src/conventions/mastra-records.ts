@@ -1,20 +1,17 @@
+import { rolesOf } from './attributes.ts';
 import { field, type Fields, firstField, readFields } from './json.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 
 /** Mastra's own span types, with the operation that its OpenTelemetry exporter writes for them. */
-const OPERATIONS = new Map([
-  ['agent_run', 'invoke_agent'],
-  ['model_generation', 'model_generation'],
-  ['llm_generation', 'chat'],
-  ['model_step', 'agent_step'],
-  ['model_inference', 'chat'],
-  ['model_chunk', 'model_chunk'],
-  ['tool_call', 'execute_tool'],
-  ['mcp_tool_call', 'execute_tool'],
-  ['provider_tool_call', 'execute_tool'],
-  ['client_tool_call', 'execute_tool'],
-  ['workflow_run', 'invoke_workflow'],
-]);
+const OPERATIONS = rolesOf<string>({
+  invoke_agent: 'agent_run',
+  model_generation: 'model_generation',
+  chat: 'llm_generation model_inference',
+  agent_step: 'model_step',
+  model_chunk: 'model_chunk',
+  execute_tool: 'tool_call mcp_tool_call provider_tool_call client_tool_call',
+  invoke_workflow: 'workflow_run',
+});
 
 /** Beginnings of further types that a record of Mastra may have. */
 const OTHER_TYPES =

@@ -278,7 +278,7 @@ function buildError(span: Span): SpanError {
 const JUDGE_KINDS = new Set(['EVALUATOR', 'GUARDRAIL_EVALUATOR']);
 
 /** True for the span of a judge or a scorer: its subtree is never part of an agent run. */
-export function isEvaluationSpan(span: Span): boolean {
+function isEvaluationSpan(span: Span): boolean {
   const { attributes } = span;
   return (
     span.scopeName === OWN_SCOPE ||

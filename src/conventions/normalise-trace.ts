@@ -65,7 +65,7 @@ function isAgentEvent(log: LogRecord): boolean {
  * Keeps one span per id: the one with the later end, then with more attributes, then with the greater text; never by arrival.
  * Also returns the ids whose spans had different content.
  */
-export function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing: Set<string> } {
+function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing: Set<string> } {
   const byId = new Map<string, Span>();
   const differing = new Set<string>();
   for (const span of spans) {
@@ -111,7 +111,7 @@ function sorted(attributes: Attributes): [string, string][] {
  * Keeps each log record once, in order of time. Records of equal time keep their order: the messages of one model call often
  * share a time, and nothing else shows their order.
  */
-export function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
+function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
   const byText = new Map<string, LogRecord>();
   for (const log of logs) {
     const text = logText(log);

@@ -130,8 +130,8 @@ export interface Convention {
   readonly logEvents?: readonly string[];
   /** Signals of its spans and log records; traffic without any signal is skipped before it is read. */
   readonly signals?: Partial<AgentSignals>;
-  /** Settings that make its emitters send content. */
-  readonly switches?: readonly ContentSwitch[];
+  /** Setting that makes its emitter send content; a list for several emitters. */
+  readonly switches?: ContentSwitch | readonly ContentSwitch[];
   /** True for a span of this convention. Cheap: reads the scope and a few keys. */
   detect(view: SpanView): boolean;
   read(view: SpanView): SpanFacts;

@@ -11,7 +11,7 @@ interface ReadSpan {
 
 /** Content switches of all conventions. */
 export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(({ name, switches = [] }) =>
-  switches.map((one) => ({ conventions: [name], ...one })),
+  [switches].flat().map((one) => ({ conventions: [name], ...one })),
 );
 
 /** Writes the advice which setting makes these spans carry content; a general hint for unknown emitters. */

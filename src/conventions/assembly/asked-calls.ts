@@ -1,8 +1,8 @@
 import { createCall, plainName, transferTarget } from './call-index.ts';
 import type { IsElsewhere } from './input-calls.ts';
-import { callKey } from './message-key.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
+import { callKey } from './split-input.ts';
 import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
 
 /** Lists the calls with an id that these model calls requested. */

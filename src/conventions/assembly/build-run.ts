@@ -12,10 +12,10 @@ import {
   listDocuments,
   listModels,
   memberNodes,
+  sumUsage,
 } from './run-fields.ts';
 import { readInput } from './run-input.ts';
 import { type BuiltRun, MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
-import { sumUsage } from './run-usage.ts';
 import { notScorable } from './scorability.ts';
 import type { SpanNode } from './span-tree.ts';
 import { toOutput } from './to-messages.ts';

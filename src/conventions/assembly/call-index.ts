@@ -1,6 +1,6 @@
-import type { CallPart, ResultPart } from '../normalised-span.ts';
-import { callKey } from './message-key.ts';
 import type { SpanNode } from './span-tree.ts';
+import { callKey } from './split-input.ts';
+import type { CallPart, ResultPart } from '../normalised-span.ts';
 
 /** A tool call of the run with its result. */
 export interface Call {

@@ -1,7 +1,6 @@
-import { messageKey } from './message-key.ts';
 import { answersItself, asksItself } from './own-answer.ts';
 import { createPlan, firstInput, type RunPlan } from './run-plan.ts';
-import { splitInput } from './split-input.ts';
+import { messageKey, splitInput } from './split-input.ts';
 import { fillGaps } from '../normalise-span.ts';
 
 /**

@@ -1,10 +1,9 @@
-import { endUnixNano } from '../../domain/trace/span.ts';
-import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { addAsking, listAsked } from './asked-calls.ts';
-import { callKey, messageKey } from './message-key.ts';
 import { createPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
-import { splitInput } from './split-input.ts';
+import { callKey, messageKey, splitInput } from './split-input.ts';
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+import { endUnixNano } from '../../domain/trace/span.ts';
 
 /** Roles of spans that stand alone when an emitter does not nest its spans, or when the span around them is missing. */
 const BARE = new Set<SpanNode['role']>(['llm', 'tool', 'retriever', 'embedding']);

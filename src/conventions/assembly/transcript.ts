@@ -1,11 +1,10 @@
-import { canonicalJson } from '../../domain/identity.ts';
+import { type Call, CallIndex, createCall, settle } from './call-index.ts';
+import { InputCalls, type IsElsewhere, listOwnParts } from './input-calls.ts';
+import type { SpanNode } from './span-tree.ts';
+import { messageKey, splitInput, type SplitInput } from './split-input.ts';
 import type { CallPart, NormalMessage, NormalPart } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
-import { CallIndex, type Call, createCall, settle } from './call-index.ts';
-import { InputCalls, type IsElsewhere, listOwnParts } from './input-calls.ts';
-import { messageKey } from './message-key.ts';
-import type { SpanNode } from './span-tree.ts';
-import { type SplitInput, splitInput } from './split-input.ts';
+import { canonicalJson } from '../../domain/identity.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Most spans between a model call and a tool inside it. */

@@ -19,14 +19,12 @@ export const agentFramework: Convention = {
       ? { role: 'workflow', agent: span.attributes.get('workflow.name') }
       : { role: 'container' },
   signals: { keyPrefixes: ['agent_framework.'], scopePrefixes: ['agent_framework'] },
-  switches: [
-    {
-      emitter: 'Microsoft Agent Framework (Python)',
-      scopes: ['agent_framework*'],
-      setting: 'set ENABLE_SENSITIVE_DATA=true',
-      source: 'recorded: agent-framework 1.23',
-    },
-  ],
+  switches: {
+    emitter: 'Microsoft Agent Framework (Python)',
+    scopes: ['agent_framework*'],
+    setting: 'set ENABLE_SENSITIVE_DATA=true',
+    source: 'recorded: agent-framework 1.23',
+  },
 };
 
 const AGENTS_SCOPE = 'opentelemetry.instrumentation.openai_agents';
@@ -45,16 +43,14 @@ export const openaiAgents: Convention = {
     attributes.get('gen_ai.operation.name') === HANDOFF
       ? { role: 'tool', ...transferTool(readText(attributes, 'gen_ai.handoff.to_agent')) }
       : { role: 'container' },
-  switches: [
-    {
-      emitter: 'OpenAI Agents (OpenTelemetry)',
-      scopes: [AGENTS_SCOPE],
-      setting:
-        'leave OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT and OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT unset or set them to span_and_event (the first one wins)',
-      sendsByDefault: true,
-      source: 'source of opentelemetry-instrumentation-openai-agents-v2 0.1.0; recorded: the same',
-    },
-  ],
+  switches: {
+    emitter: 'OpenAI Agents (OpenTelemetry)',
+    scopes: [AGENTS_SCOPE],
+    setting:
+      'leave OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT and OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT unset or set them to span_and_event (the first one wins)',
+    sendsByDefault: true,
+    source: 'source of opentelemetry-instrumentation-openai-agents-v2 0.1.0; recorded: the same',
+  },
 };
 
 /** Names the tool that the SDK offers for a transfer to this agent. */
@@ -89,16 +85,14 @@ export const latitude: Convention = {
     return { role: LATITUDE_ROLES.get(kind), session, ...facts };
   },
   signals: { keyPrefixes: ['latitude.', 'openai.agents.'], scopePrefixes: ['so.latitude.'] },
-  switches: [
-    {
-      emitter: 'Latitude',
-      scopes: ['so.latitude.*'],
-      setting:
-        'in Latitude name no attribute with content in redact of LatitudeSpanProcessor, and leave traceIncludeSensitiveData of the OpenAI Agents SDK at true',
-      sendsByDefault: true,
-      source: 'recorded: @latitude-data/telemetry 3.6.0',
-    },
-  ],
+  switches: {
+    emitter: 'Latitude',
+    scopes: ['so.latitude.*'],
+    setting:
+      'in Latitude name no attribute with content in redact of LatitudeSpanProcessor, and leave traceIncludeSensitiveData of the OpenAI Agents SDK at true',
+    sendsByDefault: true,
+    source: 'recorded: @latitude-data/telemetry 3.6.0',
+  },
 };
 
 /**
@@ -116,16 +110,14 @@ export const litellm: Convention = {
           user: readText(attributes, 'llm.user', 'metadata.user_api_key_end_user_id'),
         },
   signals: { scopePrefixes: ['litellm'] },
-  switches: [
-    {
-      emitter: 'LiteLLM',
-      scopes: ['litellm'],
-      setting:
-        'in LiteLLM leave turn_off_message_logging at false, and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT unset or at SPAN_AND_EVENT',
-      sendsByDefault: true,
-      source: 'source of litellm 1.106.2, integrations/opentelemetry',
-    },
-  ],
+  switches: {
+    emitter: 'LiteLLM',
+    scopes: ['litellm'],
+    setting:
+      'in LiteLLM leave turn_off_message_logging at false, and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT unset or at SPAN_AND_EVENT',
+    sendsByDefault: true,
+    source: 'source of litellm 1.106.2, integrations/opentelemetry',
+  },
 };
 
 /** OpenLIT, whose spans are `otel-genai` (older: `otel-genai-content`). A function that the application traces has no operation. */
@@ -138,15 +130,13 @@ export const openlit: Convention = {
     const role = !isCall && attributes.has('gen_ai.output.messages') ? 'container' : undefined;
     return { role, user: readText(attributes, 'gen_ai.request.user') };
   },
-  switches: [
-    {
-      emitter: 'OpenLIT',
-      scopes: ['openlit*'],
-      setting: 'leave capture_message_content of openlit.init out or set it to True',
-      sendsByDefault: true,
-      source: 'issue 1624 of openlit, version 1.45',
-    },
-  ],
+  switches: {
+    emitter: 'OpenLIT',
+    scopes: ['openlit*'],
+    setting: 'leave capture_message_content of openlit.init out or set it to True',
+    sendsByDefault: true,
+    source: 'issue 1624 of openlit, version 1.45',
+  },
 };
 
 const GENAI_SCOPE = 'opentelemetry.instrumentation.google_genai';
@@ -174,14 +164,12 @@ export const googleGenai: Convention = {
     };
   },
   signals: { keyPrefixes: ['code.function.parameters.'], scopes: [GENAI_SCOPE] },
-  switches: [
-    {
-      emitter: 'Google GenAI (OpenTelemetry)',
-      scopes: [GENAI_SCOPE],
-      setting: OTEL_PYTHON_CAPTURE,
-      source: 'README of opentelemetry-instrumentation-google-genai',
-    },
-  ],
+  switches: {
+    emitter: 'Google GenAI (OpenTelemetry)',
+    scopes: [GENAI_SCOPE],
+    setting: OTEL_PYTHON_CAPTURE,
+    source: 'README of opentelemetry-instrumentation-google-genai',
+  },
 };
 
 /**
@@ -202,16 +190,14 @@ export const crewai: Convention = {
     return text(given, 'context') === undefined ? { input: readMessages(task, 'user') } : {};
   },
   signals: { keyPrefixes: ['crew_key'], scopePrefixes: ['crewai'] },
-  switches: [
-    {
-      emitter: 'CrewAI’s own telemetry',
-      scopes: ['crewai.telemetry'],
-      conventions: [],
-      setting:
-        'add the OpenInference instrumentations for CrewAI and its model client: its own spans leave content out unless the crew has share_crew=True',
-      source: 'source of crewai 1.15.30, telemetry',
-    },
-  ],
+  switches: {
+    emitter: 'CrewAI’s own telemetry',
+    scopes: ['crewai.telemetry'],
+    conventions: [],
+    setting:
+      'add the OpenInference instrumentations for CrewAI and its model client: its own spans leave content out unless the crew has share_crew=True',
+    source: 'source of crewai 1.15.30, telemetry',
+  },
 };
 
 const BEEAI_SCOPE = 'openinference.instrumentation.beeai';
@@ -241,14 +227,12 @@ export const beeai: Convention = {
       withheld: ['agent', 'input', 'output', 'toolName', 'toolArgs', 'toolResult'],
     };
   },
-  switches: [
-    {
-      emitter: 'BeeAI (OpenInference)',
-      scopes: [BEEAI_SCOPE],
-      setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
-      sendsByDefault: true,
-      source:
-        'source of openinference-instrumentation-beeai 0.1.30, which takes TraceConfig of openinference-instrumentation',
-    },
-  ],
+  switches: {
+    emitter: 'BeeAI (OpenInference)',
+    scopes: [BEEAI_SCOPE],
+    setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
+    sendsByDefault: true,
+    source:
+      'source of openinference-instrumentation-beeai 0.1.30, which takes TraceConfig of openinference-instrumentation',
+  },
 };

@@ -14,15 +14,13 @@ export const braintrust: Convention = {
   detect: ({ span }) => hasPrefix(span.attributes, PREFIX),
   read,
   signals: { keyPrefixes: ['braintrust.'] },
-  switches: [
-    {
-      emitter: 'Braintrust',
-      scopes: ['braintrust*', '@braintrust/*'],
-      setting: alwaysSends('Braintrust'),
-      sendsByDefault: true,
-      source: 'source of braintrust’s tracers for Go and Java',
-    },
-  ],
+  switches: {
+    emitter: 'Braintrust',
+    scopes: ['braintrust*', '@braintrust/*'],
+    setting: alwaysSends('Braintrust'),
+    sendsByDefault: true,
+    source: 'source of braintrust’s tracers for Go and Java',
+  },
 };
 
 const TYPE_ROLES = rolesOf({

@@ -12,15 +12,13 @@ export const claudeCode: Convention = {
     span.scopeName === SCOPE || span.attributes.get('span.type')?.startsWith('claude_code.') === true,
   read,
   signals: { keyPrefixes: ['claude_code'], scopePrefixes: ['com.anthropic.claude_code'] },
-  switches: [
-    {
-      emitter: 'Claude Code',
-      scopes: ['com.anthropic.claude_code*'],
-      setting:
-        'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
-      source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
-    },
-  ],
+  switches: {
+    emitter: 'Claude Code',
+    scopes: ['com.anthropic.claude_code*'],
+    setting:
+      'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
+    source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
+  },
 };
 
 const SCOPE = 'com.anthropic.claude_code.tracing';

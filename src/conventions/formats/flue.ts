@@ -15,15 +15,13 @@ export const flue: Convention = {
   detect: ({ span }) => hasPrefix(span.attributes, 'flue.'),
   read,
   signals: { keyPrefixes: ['flue.'], scopePrefixes: ['@flue/'] },
-  switches: [
-    {
-      emitter: 'Flue',
-      scopes: ['@flue/*'],
-      setting:
-        'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
-      source: 'source of @flue/opentelemetry, an older and a newer version',
-    },
-  ],
+  switches: {
+    emitter: 'Flue',
+    scopes: ['@flue/*'],
+    setting:
+      'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
+    source: 'source of @flue/opentelemetry, an older and a newer version',
+  },
 };
 
 const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [

@@ -12,14 +12,12 @@ export const geminiCli: Convention = {
   detect: ({ span }) => span.scopeName === 'gemini-cli',
   read,
   signals: { scopePrefixes: ['gemini-cli'] },
-  switches: [
-    {
-      emitter: 'Gemini CLI',
-      scopes: ['gemini-cli'],
-      setting: 'in the settings of Gemini CLI set telemetry.traces and telemetry.logPrompts to true',
-      source: 'recorded: @google/gemini-cli-core 0.61.0',
-    },
-  ],
+  switches: {
+    emitter: 'Gemini CLI',
+    scopes: ['gemini-cli'],
+    setting: 'in the settings of Gemini CLI set telemetry.traces and telemetry.logPrompts to true',
+    source: 'recorded: @google/gemini-cli-core 0.61.0',
+  },
 };
 
 const OPERATION_ROLES = rolesOf({

@@ -15,14 +15,12 @@ export const googleAdk: Convention = {
   detect: ({ span }) => span.scopeName === 'gcp.vertex.agent',
   read,
   signals: { keyPrefixes: ['gcp.vertex.agent'], scopePrefixes: ['gcp.vertex.agent'] },
-  switches: [
-    {
-      emitter: 'Google ADK',
-      scopes: ['gcp.vertex.agent'],
-      setting: `in ADK 2 ${OTEL_PYTHON_CAPTURE}; in ADK 1 and ADK for Java leave ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS unset or set it to true`,
-      source: 'live test: google-adk 2.13; recorded: google-adk 1.20, adk for Java 1.8',
-    },
-  ],
+  switches: {
+    emitter: 'Google ADK',
+    scopes: ['gcp.vertex.agent'],
+    setting: `in ADK 2 ${OTEL_PYTHON_CAPTURE}; in ADK 1 and ADK for Java leave ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS unset or set it to true`,
+    source: 'live test: google-adk 2.13; recorded: google-adk 1.20, adk for Java 1.8',
+  },
 };
 
 const REQUEST = 'gcp.vertex.agent.llm_request';

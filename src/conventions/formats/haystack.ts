@@ -16,14 +16,12 @@ export const haystack: Convention = {
   detect: ({ span }) => span.name.startsWith('haystack.') || span.scopeName === OPENINFERENCE_SCOPE,
   read,
   signals: { keyPrefixes: ['haystack.'], scopePrefixes: ['haystack'] },
-  switches: [
-    {
-      emitter: 'Haystack 2',
-      scopes: ['haystack'],
-      setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
-      source: 'recorded: haystack-ai 2.31',
-    },
-  ],
+  switches: {
+    emitter: 'Haystack 2',
+    scopes: ['haystack'],
+    setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
+    source: 'recorded: haystack-ai 2.31',
+  },
 };
 
 const OPENINFERENCE_SCOPE = 'openinference.instrumentation.haystack';
@@ -41,16 +39,11 @@ function read(view: SpanView): SpanFacts {
   if (span.scopeName === OPENINFERENCE_SCOPE) {
     return span.name === 'Agent.run' ? agentFacts(view, 'input.value', 'output.value') : {};
   }
-  switch (span.name) {
-    case 'haystack.agent.run':
-      return agentFacts(view, 'haystack.agent.input', 'haystack.agent.output');
-    case 'haystack.component.run':
-      return componentFacts(view);
-    case 'haystack.pipeline.run':
-      return { role: 'container' };
-    default:
-      return { role: 'other' };
+  if (span.name === 'haystack.agent.run') {
+    return agentFacts(view, 'haystack.agent.input', 'haystack.agent.output');
   }
+  const role = span.name === 'haystack.pipeline.run' ? 'container' : 'other';
+  return span.name === 'haystack.component.run' ? componentFacts(view) : { role };
 }
 
 /**

@@ -12,14 +12,12 @@ export const koog: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['koog.'], scopePrefixes: ['ai.koog'] },
-  switches: [
-    {
-      emitter: 'Koog',
-      scopes: ['ai.koog'],
-      setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
-      source: 'recorded: koog-agents 1.1.1',
-    },
-  ],
+  switches: {
+    emitter: 'Koog',
+    scopes: ['ai.koog'],
+    setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
+    source: 'recorded: koog-agents 1.1.1',
+  },
 };
 
 function detect({ span }: SpanView): boolean {

@@ -9,16 +9,14 @@ export const laminar: Convention = {
   detect: ({ span }) => hasPrefix(span.attributes, 'lmnr.'),
   read,
   signals: { keyPrefixes: ['lmnr.'], scopePrefixes: ['lmnr', '@lmnr-ai/'] },
-  switches: [
-    {
-      emitter: 'Laminar',
-      scopes: ['lmnr*', '@lmnr-ai/*'],
-      setting:
-        'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
-      sendsByDefault: true,
-      source: 'users of lmnr’s observe (browser-use)',
-    },
-  ],
+  switches: {
+    emitter: 'Laminar',
+    scopes: ['lmnr*', '@lmnr-ai/*'],
+    setting:
+      'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
+    sendsByDefault: true,
+    source: 'users of lmnr’s observe (browser-use)',
+  },
 };
 
 const TYPE_ROLES = rolesOf({

@@ -14,16 +14,14 @@ export const langfuse: Convention = {
   detect: ({ span }) => span.attributes.has(TYPE) || span.scopeName === 'langfuse-sdk',
   read,
   signals: { keyPrefixes: ['langfuse.'], scopePrefixes: ['langfuse'] },
-  switches: [
-    {
-      emitter: 'Langfuse',
-      scopes: ['langfuse-sdk'],
-      setting:
-        'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
-      sendsByDefault: true,
-      source: 'reference of langfuse’s observe; recorded: langfuse 5',
-    },
-  ],
+  switches: {
+    emitter: 'Langfuse',
+    scopes: ['langfuse-sdk'],
+    setting:
+      'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
+    sendsByDefault: true,
+    source: 'reference of langfuse’s observe; recorded: langfuse 5',
+  },
 };
 
 const TYPE_ROLES = rolesOf({

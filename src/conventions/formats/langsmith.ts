@@ -14,16 +14,14 @@ export const langsmith: Convention = {
   detect: ({ span }) => span.attributes.has(KIND),
   read,
   signals: { keyPrefixes: ['langsmith.'], scopePrefixes: ['langsmith'] },
-  switches: [
-    {
-      emitter: 'LangSmith',
-      scopes: ['langsmith'],
-      setting:
-        'leave LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS (in code: hide_inputs and hide_outputs of the client) unset or set them to false',
-      sendsByDefault: true,
-      source: 'LangSmith’s page on masking inputs and outputs; source of langsmith 0.15, client',
-    },
-  ],
+  switches: {
+    emitter: 'LangSmith',
+    scopes: ['langsmith'],
+    setting:
+      'leave LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS (in code: hide_inputs and hide_outputs of the client) unset or set them to false',
+    sendsByDefault: true,
+    source: 'LangSmith’s page on masking inputs and outputs; source of langsmith 0.15, client',
+  },
 };
 
 const KIND = 'langsmith.span.kind';

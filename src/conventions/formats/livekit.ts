@@ -14,15 +14,13 @@ export const livekit: Convention = {
   detect: ({ span }) => span.scopeName === 'livekit-agents',
   read,
   signals: { keyPrefixes: ['lk.'], scopePrefixes: ['livekit-agents'] },
-  switches: [
-    {
-      emitter: 'LiveKit Agents',
-      scopes: ['livekit-agents', '@livekit/agents*'],
-      setting:
-        'in newer versions of LiveKit Agents pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
-      source: 'reference of LiveKit’s agents-js telemetry; pull request 7104 of livekit/agents',
-    },
-  ],
+  switches: {
+    emitter: 'LiveKit Agents',
+    scopes: ['livekit-agents', '@livekit/agents*'],
+    setting:
+      'in newer versions of LiveKit Agents pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
+    source: 'reference of LiveKit’s agents-js telemetry; pull request 7104 of livekit/agents',
+  },
 };
 
 const NAME_ROLES = rolesOf({

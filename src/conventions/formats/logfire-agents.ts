@@ -9,16 +9,14 @@ export const logfireAgents: Convention = {
   name: 'logfire-agents',
   detect: ({ span }) => span.scopeName === 'logfire.openai_agents',
   read,
-  switches: [
-    {
-      emitter: 'OpenAI Agents (Logfire)',
-      scopes: ['logfire.openai_agents'],
-      setting:
-        'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
-      sendsByDefault: true,
-      source: 'configuration page of openai-agents',
-    },
-  ],
+  switches: {
+    emitter: 'OpenAI Agents (Logfire)',
+    scopes: ['logfire.openai_agents'],
+    setting:
+      'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
+    sendsByDefault: true,
+    source: 'configuration page of openai-agents',
+  },
 };
 
 const TEMPLATE_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [

@@ -10,16 +10,14 @@ export const logfire: Convention = {
   detect: ({ span }) => span.scopeName.startsWith('logfire') && span.attributes.has('request_data'),
   read,
   signals: { keyPrefixes: ['logfire.'], scopePrefixes: ['logfire.'] },
-  switches: [
-    {
-      emitter: 'Logfire (OpenAI, Anthropic)',
-      scopes: ['logfire*'],
-      setting:
-        'Logfire’s instrumentations of model clients always send requests and responses; what its scrubbing replaced needs logfire.configure(scrubbing=…)',
-      sendsByDefault: true,
-      source: 'Logfire’s page on scrubbing sensitive data',
-    },
-  ],
+  switches: {
+    emitter: 'Logfire (OpenAI, Anthropic)',
+    scopes: ['logfire*'],
+    setting:
+      'Logfire’s instrumentations of model clients always send requests and responses; what its scrubbing replaced needs logfire.configure(scrubbing=…)',
+    sendsByDefault: true,
+    source: 'Logfire’s page on scrubbing sensitive data',
+  },
 };
 
 /** Newer versions put the answer here, in a form of its own; with both versions on, the response stands beside it. */

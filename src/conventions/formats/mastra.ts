@@ -23,15 +23,13 @@ export const mastra: Convention = {
   detect: ({ span }) => span.attributes.has('mastra.span.type'),
   read,
   signals: { keyPrefixes: ['mastra.'], scopePrefixes: ['@mastra/'] },
-  switches: [
-    {
-      emitter: 'Mastra',
-      scopes: ['@mastra/*'],
-      setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
-      sendsByDefault: true,
-      source: 'types of @mastra/core 1.71, observability',
-    },
-  ],
+  switches: {
+    emitter: 'Mastra',
+    scopes: ['@mastra/*'],
+    setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
+    sendsByDefault: true,
+    source: 'types of @mastra/core 1.71, observability',
+  },
 };
 
 const TYPE_ROLES = rolesOf({

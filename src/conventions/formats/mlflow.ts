@@ -15,15 +15,13 @@ export const mlflow: Convention = {
   detect: ({ span }) => span.attributes.has('mlflow.spanType'),
   read,
   signals: { keyPrefixes: ['mlflow.'], scopePrefixes: ['mlflow'] },
-  switches: [
-    {
-      emitter: 'MLflow',
-      scopes: ['mlflow*'],
-      setting: alwaysSends('MLflow'),
-      sendsByDefault: true,
-      source: 'issue 24163 of mlflow, which asks for one',
-    },
-  ],
+  switches: {
+    emitter: 'MLflow',
+    scopes: ['mlflow*'],
+    setting: alwaysSends('MLflow'),
+    sendsByDefault: true,
+    source: 'issue 24163 of mlflow, which asks for one',
+  },
 };
 
 const TYPE_ROLES = rolesOf({

@@ -28,16 +28,14 @@ export const openinference: Convention = {
     keyPrefixes: ['openinference.', 'llm.', 'smolagents.'],
     scopePrefixes: ['openinference.', '@arizeai/openinference', 'smolagents'],
   },
-  switches: [
-    {
-      emitter: 'OpenInference',
-      scopes: ['openinference*', '@arizeai/*'],
-      conventions: ['crewai', 'openinference'],
-      setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
-      sendsByDefault: true,
-      source: 'source of openinference-instrumentation 0.1.72, config',
-    },
-  ],
+  switches: {
+    emitter: 'OpenInference',
+    scopes: ['openinference*', '@arizeai/*'],
+    conventions: ['crewai', 'openinference'],
+    setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
+    sendsByDefault: true,
+    source: 'source of openinference-instrumentation 0.1.72, config',
+  },
 };
 
 const KIND_ROLES = rolesOf({
@@ -49,6 +47,15 @@ const KIND_ROLES = rolesOf({
   embedding: 'EMBEDDING',
 });
 
+/** Readers of the facts of a span by its role. */
+const READERS: Partial<Record<SpanRole, (view: SpanView) => SpanFacts>> = {
+  llm: modelCallFacts,
+  tool: toolFacts,
+  retriever: ({ span }) => ({ documents: listDocuments(span.attributes) }),
+  agent: (view) => ({ agent: agentName(view), ...findValues(view), ...transcriptFacts(view) }),
+  container: stepFacts,
+};
+
 /** Prompts of a text completion, as a list of texts; others flatten them. */
 const PROMPTS = 'llm.prompts';
 
@@ -56,26 +63,7 @@ function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const role = findRole(view);
   const shared: SpanFacts = { role, ...metadataIdentity(attributes) };
-  switch (role) {
-    case 'llm':
-      return { ...shared, ...modelCallFacts(view) };
-    case 'tool':
-      return { ...shared, ...toolFacts(view) };
-    case 'retriever':
-      return { ...shared, documents: listDocuments(attributes) };
-    case 'agent':
-      return { ...shared, agent: agentName(view), ...findValues(view), ...transcriptFacts(view) };
-    case 'container':
-      return { ...shared, ...stepFacts(view) };
-    case undefined:
-    case 'workflow':
-    case 'embedding':
-    case 'evaluation':
-    case 'other':
-      return shared;
-    default:
-      return shared;
-  }
+  return { ...shared, ...READERS[role ?? 'other']?.(view) };
 }
 
 /**

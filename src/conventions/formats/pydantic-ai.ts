@@ -10,15 +10,13 @@ export const pydanticAi: Convention = {
   detect: ({ span }) => span.scopeName === 'pydantic-ai',
   read,
   signals: { keyPrefixes: ['pydantic_ai.', 'all_messages_events'], scopePrefixes: ['pydantic-ai'] },
-  switches: [
-    {
-      emitter: 'Pydantic AI',
-      scopes: ['pydantic-ai'],
-      setting: 'use InstrumentationSettings(include_content=True)',
-      sendsByDefault: true,
-      source: 'live test: pydantic-ai 2.68',
-    },
-  ],
+  switches: {
+    emitter: 'Pydantic AI',
+    scopes: ['pydantic-ai'],
+    setting: 'use InstrumentationSettings(include_content=True)',
+    sendsByDefault: true,
+    source: 'live test: pydantic-ai 2.68',
+  },
 };
 
 function read(view: SpanView): SpanFacts {

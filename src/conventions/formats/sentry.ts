@@ -12,15 +12,13 @@ export const sentry: Convention = {
     span.attributes.get('sentry.op')?.startsWith('gen_ai.') === true ||
     KEYS.some((key) => span.attributes.has(key)),
   read,
-  switches: [
-    {
-      emitter: 'Sentry',
-      scopes: ['@sentry/*', 'sentry*'],
-      setting:
-        'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
-      source: 'Sentry’s guide to the monitoring of AI agents',
-    },
-  ],
+  switches: {
+    emitter: 'Sentry',
+    scopes: ['@sentry/*', 'sentry*'],
+    setting:
+      'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
+    source: 'Sentry’s guide to the monitoring of AI agents',
+  },
 };
 
 const OP_ROLES = rolesOf({

@@ -22,15 +22,13 @@ export const springAi: Convention = {
     logs.some((log) => springAi.logScopes?.includes(log.scopeName)),
   read,
   signals: { keyPrefixes: ['spring.ai.'], scopePrefixes: ['org.springframework.ai.'] },
-  switches: [
-    {
-      emitter: 'Spring AI',
-      scopes: ['org.springframework*'],
-      setting:
-        'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
-      source: 'recorded: spring-ai 2.0.1 and 1.1.6',
-    },
-  ],
+  switches: {
+    emitter: 'Spring AI',
+    scopes: ['org.springframework*'],
+    setting:
+      'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
+    source: 'recorded: spring-ai 2.0.1 and 1.1.6',
+  },
 };
 
 const KIND_ROLES = rolesOf({

@@ -12,15 +12,13 @@ export const voltagent: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['voltagent.'] },
-  switches: [
-    {
-      emitter: 'VoltAgent',
-      scopes: ['voltagent*', '@voltagent/*'],
-      setting: alwaysSends('VoltAgent'),
-      sendsByDefault: true,
-      source: 'source of @voltagent/core, agent',
-    },
-  ],
+  switches: {
+    emitter: 'VoltAgent',
+    scopes: ['voltagent*', '@voltagent/*'],
+    setting: alwaysSends('VoltAgent'),
+    sendsByDefault: true,
+    source: 'source of @voltagent/core, agent',
+  },
 };
 
 const TYPE_ROLES = rolesOf({

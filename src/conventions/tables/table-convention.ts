@@ -1,5 +1,5 @@
 import { readText } from '../attributes.ts';
-import { field, firstField, listIn } from '../json.ts';
+import { field as ownField, firstField, listIn } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
 import { fromRoleKeys, responseIn } from '../messages/payloads.ts';
@@ -294,7 +294,7 @@ function follow(start: unknown, path: TableSource['path']): unknown {
         .filter((item) => item !== undefined);
       return found.length === 0 ? undefined : found;
     }
-    value = typeof step === 'number' ? itemOf(value, step) : field(value, step);
+    value = typeof step === 'number' ? itemOf(value, step) : ownField(value, step);
   }
   return value;
 }

@@ -1,9 +1,8 @@
-import { endUnixNano, type Span, type TraceData } from '../../domain/trace/span.ts';
 import { plainName } from '../assembly/call-index.ts';
-import { messageKey } from '../assembly/message-key.ts';
-import { splitInput } from '../assembly/split-input.ts';
+import { messageKey, splitInput } from '../assembly/split-input.ts';
 import { normaliseTrace } from '../normalise-trace.ts';
 import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
+import { endUnixNano, type Span, type TraceData } from '../../domain/trace/span.ts';
 
 /** Most spans of a fragment of a run; the emitter of a larger trace nests its spans. */
 export const MAX_FRAGMENT_SPANS = 8;
