@@ -25,9 +25,10 @@ export function collect(carriers: readonly Carrier[]): Candidates {
     found.set(field, [...(found.get(field) ?? []), { carrier, certainty }]);
   };
   for (const carrier of carriers) {
-    const list = listMessages(carrier.value)?.length ?? 0;
-    const isList = list > 0;
     const meanings = meaningsIn(carrier);
+    const mayBeList = meanings.length > 0 || Array.isArray(carrier.value);
+    const list = mayBeList ? (listMessages(carrier.value)?.length ?? 0) : 0;
+    const isList = list > 0;
     for (const { field, certainty } of meanings) {
       const isNamed = carrier.text === undefined || carrier.words.at(-1) === 'messages';
       add(
