@@ -35,14 +35,7 @@ export async function openApp(
       await store.close();
       await connection.release();
     };
-    const { readByShape } = config.scoring;
-    return {
-      config,
-      store,
-      purged,
-      readTrace: (data, reading) => readTrace(data, { readByShape, ...reading }),
-      close,
-    };
+    return { config, store, purged, readTrace, close };
   } catch (error) {
     await connection.release();
     throw error;

@@ -1,6 +1,6 @@
+import { parseStructure, parseValue, structureIn } from './json.ts';
+import type { SpanRole, SpanView } from './normalised-span.ts';
 import type { Attributes } from '../domain/trace/span.ts';
-import { parseStructure, parseValue } from './json.ts';
-import type { SpanView } from './normalised-span.ts';
 
 /** Returns the first of these keys' values that is a non-empty text. */
 export function readText(attributes: Attributes, ...keys: string[]): string | undefined {
@@ -34,7 +34,7 @@ export function readStructure(view: SpanView, attributes: Attributes, key: strin
   if (text?.endsWith(']') === true && CUT_MARK.test(text)) {
     warnOfCut(view, `${key} was cut off by its emitter, which sends the first 10,000 characters of a value`);
     const shown = text.replace(CUT_MARK, '');
-    return parseStructure(shown)?.value ?? shown;
+    return structureIn(shown) ?? shown;
   }
   const parsed = text === undefined ? undefined : parseStructure(text);
   if (parsed?.truncated === true) {
@@ -68,7 +68,7 @@ export function readList(attributes: Attributes, key: string): string[] {
   if (text === undefined) {
     return [];
   }
-  const parsed = parseStructure(text)?.value;
+  const parsed = structureIn(text);
   if (Array.isArray(parsed)) {
     return parsed.filter((item): item is string => typeof item === 'string');
   }
@@ -102,4 +102,48 @@ export function identityUnder(
     return name === undefined ? undefined : found.get(name);
   };
   return { session: pick(SESSION_NAMES), user: pick(USER_NAMES) };
+}
+
+/** True when a key begins with this prefix. */
+export function hasPrefix(attributes: Attributes, prefix: string): boolean {
+  for (const key of attributes.keys()) {
+    if (key.startsWith(prefix)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** Maps names to roles; the names of a role have blanks between. */
+export function rolesOf<Role extends string = SpanRole>(
+  names: Readonly<Partial<Record<Role, string>>>,
+): ReadonlyMap<string, Role> {
+  const roles = Object.entries(names) as [Role, string][];
+  return new Map(roles.flatMap(([role, list]) => list.split(' ').map((name) => [name, role] as const)));
+}
+
+const NO_IDS: ReadonlySet<string> = new Set(['', 'null', 'None', 'undefined']);
+
+/** True for an id. Emitters write a missing id as the text of their language's empty value. */
+export function isId(text: string): boolean {
+  return !NO_IDS.has(text);
+}
+
+/** True for the name of a model; some wrappers call every model `unknown`. */
+export function isModelName(text: string | undefined): text is string {
+  return text !== undefined && isId(text) && text.toLowerCase() !== 'unknown';
+}
+
+/** Returns the first value that is found in these sources, in their order. */
+export function findFirst<Source, Found>(
+  sources: readonly Source[],
+  find: (source: Source) => Found | undefined,
+): Found | undefined {
+  for (const source of sources) {
+    const found = find(source);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  return undefined;
 }

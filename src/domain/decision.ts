@@ -48,6 +48,8 @@ export interface Decision {
   /** Agent and environment of the run; present where a scorer was tried on the run. */
   agent?: string;
   environment?: string;
+  /** True when the run was read by the form of its values; absent otherwise. */
+  readByShape?: boolean;
   status: DecisionStatus;
   /** A stable code, optionally followed by `: ` and a sentence. */
   reason: string;

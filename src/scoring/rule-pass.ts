@@ -5,6 +5,7 @@ import { buildCells, type Cell, type CellResults } from './attempt/cell.ts';
 import { computeEvidenceHash } from './read/evidence.ts';
 import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
 import type { ScoringMode } from './scoring-mode.ts';
+import { isReadByShape } from './select/run-totals.ts';
 import type { SelectedRule } from './select/selection.ts';
 import { describeLeftOut, explainNoTarget, listTargets, type ScoringTarget } from './select/targets.ts';
 import type { TraceTask } from './trace-task.ts';
@@ -113,6 +114,7 @@ function buildTargetRows(
     selection,
     evidenceUntilMs: task.activity.lastArrivalMs,
     evidenceHash: computeEvidenceHash(run),
+    readByShape: isReadByShape(run),
     nowMs: task.clock.nowMs(),
   });
 }

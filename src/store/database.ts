@@ -1,7 +1,7 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Cluster } from './cluster/cluster.ts';
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
-import type { ConventionTable } from '../domain/trace/convention-table.ts';
+import type { ReadingTerms } from '../domain/trace/span.ts';
 import type { ReadLimits } from './contracts/store.ts';
 import type { QueryParams } from './query-params.ts';
 import type { KnownSignals } from './spans/agent-signal-sql.ts';
@@ -11,8 +11,8 @@ export interface Database {
   readonly name: string;
   /** Servers with the tables; undefined for a single server. */
   readonly cluster: Cluster | undefined;
-  /** The user's own conventions, which every trace is read with. */
-  readonly conventions: readonly ConventionTable[];
+  /** Settings with which every trace is read. */
+  readonly reading: ReadingTerms;
   /** Signals of all conventions. */
   readonly signals: AgentSignals;
   /** Signals that mark arrivals of agents; replaced once the stored signals have been read. */

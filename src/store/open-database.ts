@@ -4,7 +4,7 @@ import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { HOUR_MS, SECOND_MS } from '../domain/durations.ts';
 import { ConfigError, type AppError } from '../domain/errors.ts';
 import { signalsWith } from '../conventions/agent-signals.ts';
-import type { ConventionTable } from '../domain/trace/convention-table.ts';
+import type { ReadingTerms } from '../domain/trace/span.ts';
 import { signalsFromTheStart } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
 import { nameShards } from './cluster/name-shards.ts';
@@ -28,8 +28,8 @@ export interface DatabaseOptions extends ClientOptions {
   readonly database: string;
   /** Name of the cluster in `system.clusters` on whose servers the tables are. */
   readonly cluster?: string | undefined;
-  /** The user's own conventions. */
-  readonly conventions?: readonly ConventionTable[] | undefined;
+  /** Settings with which every trace is read. */
+  readonly reading?: ReadingTerms;
 }
 
 const READ_SETTINGS: ClickHouseSettings = {
@@ -138,11 +138,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   const inserting = { ...INSERT_SETTINGS, ...buildTimeLimit(options) };
   const inserter = connect(MAX_INSERT_CONNECTIONS);
   const limited: Connection[] = [];
-  const { conventions = [] } = options;
-  const signals = signalsWith(conventions);
+  const { reading = {} } = options;
+  const signals = signalsWith(reading.conventions);
   const database: Database = {
     ...basics,
-    conventions,
+    reading,
     signals,
     agentSignals: signalsFromTheStart(signals),
     rows: (sql, params) => readRows(reader, named(sql, params)),

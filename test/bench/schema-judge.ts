@@ -1,3 +1,8 @@
+import type { ScorerRunInput } from '../../src/evals/index.ts';
+import { computeFenceCode } from '../../src/judge/fence-code.ts';
+import { withJudgeScope } from '../../src/judge/judge-scope.ts';
+import { JUDGED_CASES } from '../support/builders/judged-cases.ts';
+
 /** One request to a judge, in the parts that its model reads, and its reply. */
 export interface JudgeRequest {
   readonly system: string;
@@ -71,6 +76,22 @@ export function createSchemaJudge(): SchemaJudge {
       },
     },
   };
+}
+
+/** Returns the requests of scorers about a run, as a judge that answers from the schema gets them. */
+export async function requestsOf(
+  names: readonly string[],
+  run: ScorerRunInput,
+  options: object = {},
+): Promise<JudgeRequest[]> {
+  const judge = createSchemaJudge();
+  await withJudgeScope({ fenceCode: computeFenceCode('one run') }, async () => {
+    for (const name of names) {
+      const judged = JUDGED_CASES.find((candidate) => candidate.name === name);
+      await judged?.create(judge.model as never, options).run({ ...run });
+    }
+  });
+  return judge.requests;
 }
 
 /** Answers a question from the schema of its answer and from its material. */

@@ -129,6 +129,10 @@ export const DecisionItem = z
     fingerprint: z.string(),
     agent: z.string().optional(),
     environment: z.string().optional(),
+    readByShape: z
+      .boolean()
+      .optional()
+      .describe('True when the run was read by the form of its values; absent otherwise.'),
     status: z.enum(['scored', 'filtered', 'sampled_out', 'not_applicable', 'deferred', 'failed']),
     reason: z.string().describe('A stable code, optionally followed by `: ` and a sentence.'),
     attempts: z.number(),

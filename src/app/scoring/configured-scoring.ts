@@ -114,8 +114,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
   const scoring = createScoring(
     {
       stores: shareLookups(stores),
-      readTrace: (data, options) =>
-        deps.readTrace(data, { readByShape: config.scoring.readByShape, ...options }),
+      readTrace: deps.readTrace,
       joiner: JOINER,
       log: deps.log,
       metrics: deps.metrics,

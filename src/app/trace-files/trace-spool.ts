@@ -1,7 +1,12 @@
 import { deserialize, serialize } from 'node:v8';
 import { MIB } from '../../domain/byte-sizes.ts';
-import type { ConventionTable } from '../../domain/trace/convention-table.ts';
-import { endUnixNano, type LogRecord, type Span, type TraceData } from '../../domain/trace/span.ts';
+import {
+  endUnixNano,
+  type LogRecord,
+  type ReadingTerms,
+  type Span,
+  type TraceData,
+} from '../../domain/trace/span.ts';
 import { loadSqlite } from '../../store/embedded/ownership/load-sqlite.ts';
 
 /** Memory for pages of the spool; what is beyond lies on disk, bytes. */
@@ -82,9 +87,9 @@ type Content = readonly [spans: readonly Span[], logs: readonly LogRecord[]];
 
 /**
  * Opens an empty spool. Throws a `ConfigError` for a Node without SQLite.
- * @param conventions the user's own conventions, which its traces are read with
+ * @param terms settings with which its traces are read
  */
-export function openTraceSpool(conventions: readonly ConventionTable[] = []): TraceSpool {
+export function openTraceSpool(terms: ReadingTerms = {}): TraceSpool {
   const { DatabaseSync } = loadSqlite();
   // An empty name: a private database of this process, in memory until it outgrows the cache.
   const database = new DatabaseSync('');
@@ -134,7 +139,7 @@ export function openTraceSpool(conventions: readonly ConventionTable[] = []): Tr
     read: (traceId) => {
       const parts = readParts.iterate(traceId) as Iterable<unknown> as Iterable<PartRow>;
       const joined = joinParts(traceId, parts);
-      return joined && conventions.length > 0 ? { ...joined, conventions } : joined;
+      return joined && { ...joined, ...terms };
     },
     take: (limit) => {
       const traceIds = takeTraces.all(limit).map(({ id }) => String(id));

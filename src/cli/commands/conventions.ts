@@ -120,7 +120,7 @@ async function conventions(context: CommandContext, { since, limit }: Convention
 /** Reads a few traces at a time, so that large traces do not fill the memory. */
 async function surveyTraces(app: App, keys: readonly TraceKey[], signal: AbortSignal) {
   const { createSurvey, joinTraces } = await import('../../conventions/index.ts');
-  const survey = createSurvey({ readByShape: app.config.scoring.readByShape });
+  const survey = createSurvey();
   let unreadable = 0;
   for await (const slice of readSlices(app.store.spans, keys)) {
     const read = slice.flatMap((each) => ('data' in each ? [each.data] : []));

@@ -110,10 +110,7 @@ async function explainOneTrace(context: CommandContext, traceId: string) {
     const { surveyTrace } = await import('../../conventions/index.ts');
     const read = traces.map((data) => {
       const reading = readTrace(data);
-      return {
-        reading,
-        unread: surveyTrace(data, reading, { readByShape: config.scoring.readByShape }).flatMap(showUnread),
-      };
+      return { reading, unread: surveyTrace(data, reading).flatMap(showUnread) };
     });
     const unread = readingLines(read, key, decisions);
     for (const line of unread) {

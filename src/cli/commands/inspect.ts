@@ -33,15 +33,11 @@ export const registerInspect: RegisterCommand = (program, bind) => {
 
 async function inspect(context: CommandContext, inputs: string[], options: InspectOptions) {
   const traces = await readInputs(context, inputs);
-  const { readByShape } = (await context.loadConfig()).config.scoring;
   const { MAX_MODEL_CALLS } = await import('../../scoring/select/targets.ts');
   const { joinTraces, listFacts, readTrace, surveyTrace } = await import('../../conventions/index.ts');
   for (const { data } of joinTraces(traces)) {
-    const reading = readTrace(data, {
-      readByShape,
-      modelCalls: options.modelCalls === true ? MAX_MODEL_CALLS : 0,
-    });
-    const scopes = surveyTrace(data, reading, { readByShape });
+    const reading = readTrace(data, { modelCalls: options.modelCalls === true ? MAX_MODEL_CALLS : 0 });
+    const scopes = surveyTrace(data, reading);
     const unreadAttributes = scopes.flatMap(({ service, scope, unreadAttributes: attributes }) =>
       attributes.length === 0 ? [] : [{ service, scope, attributes }],
     );

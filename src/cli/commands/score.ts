@@ -1,6 +1,7 @@
 import type { AuditSubject } from '../../api/access/write-ports.ts';
 import { decisionJson } from '../../api/json/decision-json.ts';
 import { scoreJson } from '../../api/json/score-json.ts';
+import { readingTerms } from '../../app/store/connect-store.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { RequestError, type AppError } from '../../domain/errors.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
@@ -108,7 +109,7 @@ async function score(
     );
   }
   const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
-  const spool = openTraceSpool(config.conventions);
+  const spool = openTraceSpool(readingTerms(config));
   try {
     await readTraceFiles(inputs, context, (parts) => spool.add(parts));
     const { createSpoolStores } = await import('../../app/trace-files/spool-stores.ts');
@@ -214,11 +215,12 @@ async function printOutcome(context: CommandContext, outcome: TraceOutcome): Pro
 export function showDecision(row: Decision, nowMs: number): string {
   const scorer = row.scorer === WHOLE_RULE ? 'the whole rule' : row.scorer;
   const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
+  const shape = row.readByShape === true ? ' (read by shape)' : '';
   const again =
     row.nextAttemptAt === null
       ? ''
       : row.nextAttemptAt <= nowMs
         ? ' (serve retries it next)'
         : ` (next attempt at ${new Date(row.nextAttemptAt).toISOString()})`;
-  return `${showTarget(row)}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${again}`;
+  return `${showTarget(row)}  ${cleanLine(row.rule, 60)} / ${cleanLine(scorer, 60)}  ${row.status}${reason}${shape}${again}`;
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readingTerms } from '../../app/store/connect-store.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
@@ -52,7 +53,7 @@ const MAX_INPUT_BYTES = 256 * MIB;
 async function readTracesOfFiles(context: CommandContext, files: readonly string[]): Promise<TraceData[]> {
   const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
   const { config } = await context.loadConfig();
-  const spool = openTraceSpool(config.conventions);
+  const spool = openTraceSpool(readingTerms(config));
   try {
     await readTraceFiles(files, context, (parts) => spool.add(parts), MAX_INPUT_BYTES);
     return spool.take(spool.count()).flatMap((traceId) => spool.read(traceId) ?? []);

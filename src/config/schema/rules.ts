@@ -170,6 +170,12 @@ const listConditions = (note = '') => ({
     subject: 'number of tokens of a run of the trace, in and out. The trace is read for it',
     note,
   }).optional(),
+  readByShape: z
+    .boolean()
+    .optional()
+    .describe(
+      `\`true\`: traces with a run that was read by the form of its values; \`false\`: all others. The trace is read for it.${note}`,
+    ),
 });
 
 /** Schema of the conditions of a rule. */

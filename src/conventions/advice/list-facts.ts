@@ -1,9 +1,15 @@
-import { type ConventionTable, parseSource, type TableField } from '../../domain/trace/convention-table.ts';
+import {
+  BY_SHAPE,
+  type ConventionTable,
+  parseSource,
+  type TableField,
+} from '../../domain/trace/convention-table.ts';
 import type { LogRecord, Span, TraceData } from '../../domain/trace/span.ts';
 import { normaliseInSteps } from '../normalise-trace.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 import { finish } from '../steps.ts';
-import { readSource } from '../tables/read-source.ts';
+import { READ_BY_SHAPE } from '../shape/add-shapes.ts';
+import { readSource } from '../tables/table-convention.ts';
 
 /** A fact of a span, as one convention states it. */
 export interface StatedFact {
@@ -57,11 +63,14 @@ export function listFacts(data: TraceData): StatedFact[] {
       const { spanId } = view.span;
       const used = !known.has(`${spanId} ${field}`);
       known.add(`${spanId} ${field}`);
-      const source = tableSource(table, field, view) ?? (field === 'kind' ? null : findSource(view, value));
+      const source =
+        tableSource(table, field, view) ??
+        shapeSource(convention, field, view) ??
+        (field === 'kind' ? null : findSource(view, value));
       stated.push({ spanId, field, value, convention, source, used });
     }
   };
-  finish(normaliseInSteps(data, {}, observe));
+  finish(normaliseInSteps(data, observe));
   return stated;
 }
 
@@ -86,6 +95,11 @@ function tableSource(table: ConventionTable | undefined, field: string, view: Sp
     const source = parseSource(text);
     return typeof source !== 'string' && readSource(view, source) !== undefined;
   });
+}
+
+function shapeSource(convention: string, field: string, { warnings }: SpanView): string | undefined {
+  const read = convention === BY_SHAPE ? warnings.find(({ code }) => code === READ_BY_SHAPE) : undefined;
+  return [read?.fields?.[field] ?? []].flat()[0];
 }
 
 /** Finds the shortest value of the span that holds the longest text of a fact. */

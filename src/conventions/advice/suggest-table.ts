@@ -1,12 +1,13 @@
 import {
   BUILT_IN_CONVENTIONS,
+  BY_SHAPE,
   type ConventionTable,
   type TableField,
 } from '../../domain/trace/convention-table.ts';
 import type { Span, TraceData } from '../../domain/trace/span.ts';
 import { normaliseTrace } from '../normalise-trace.ts';
 import type { NormalisedSpan, SpanRole } from '../normalised-span.ts';
-import { BY_SHAPE, READ_BY_SHAPE } from '../shape/add-shapes.ts';
+import { READ_BY_SHAPE } from '../shape/add-shapes.ts';
 import { toldKind, wordsOf } from '../shape/words.ts';
 import { readTrace } from '../traces/read-traces.ts';
 

@@ -1,11 +1,6 @@
-import type {
-  AgentRun,
-  NotScorableCode,
-  ReadingOptions,
-  TraceReading,
-} from '../../domain/trace/agent-run.ts';
+import type { AgentRun, NotScorableCode, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
-import { BY_SHAPE } from '../shape/add-shapes.ts';
+import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import { normaliseTrace } from '../normalise-trace.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import { findNotUnderstood } from './not-understood.ts';
@@ -63,7 +58,7 @@ interface Tally {
 }
 
 /** Sums up, trace by trace, what was understood per service and scope. Bounded, whatever comes. */
-export function createSurvey(options?: ReadingOptions): {
+export function createSurvey(): {
   /** `traces`: how many stored traces were joined to this one; 1 when absent. */
   add(data: TraceData, reading: TraceReading, traces?: number): void;
   result(): Survey;
@@ -74,9 +69,10 @@ export function createSurvey(options?: ReadingOptions): {
     add(data, reading, traces = 1) {
       totals.traces += traces;
       totals.withoutRun += reading.runs.length === 0 ? 1 : 0;
+      const silent = new Map(reading.notUnderstood.map((one) => [one.spanId, one]));
       const places = new Map<string, Tally>();
-      for (const read of normaliseTrace(watched(data), options).spans) {
-        const notUnderstood = findNotUnderstood([read])[0];
+      for (const read of normaliseTrace(watched(data)).spans) {
+        const notUnderstood = silent.get(read.span.spanId) ?? findNotUnderstood([read])[0];
         if (read.conventions.size > 0 || notUnderstood !== undefined) {
           const tally = findTally(tallies, read);
           totals.spansLeftOut += tally === undefined ? 1 : 0;
@@ -103,8 +99,8 @@ export function createSurvey(options?: ReadingOptions): {
 }
 
 /** Surveys one trace per service and scope. */
-export function surveyTrace(data: TraceData, reading: TraceReading, options?: ReadingOptions): ScopeSurvey[] {
-  const survey = createSurvey(options);
+export function surveyTrace(data: TraceData, reading: TraceReading): ScopeSurvey[] {
+  const survey = createSurvey();
   survey.add(data, reading);
   return survey.result().scopes;
 }
@@ -144,9 +140,10 @@ function countSpan(
   for (const name of conventions.keys()) {
     tally.conventions.set(name, (tally.conventions.get(name) ?? 0) + 1);
   }
-  if (notUnderstood === undefined) {
+  if (conventions.size > 0) {
     tally.unread.add(span);
-  } else {
+  }
+  if (notUnderstood !== undefined) {
     const { name, reason, attributes } = notUnderstood;
     const list = tally.survey.notUnderstood;
     const known = list.find((one) => one.name === name);

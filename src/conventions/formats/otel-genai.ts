@@ -1,8 +1,15 @@
-import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
-import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readList, readStructure, readText } from '../attributes.ts';
-import { field, parseIfText, parseStructure, parseValue, readFields } from '../json.ts';
-import { isModelName } from '../ids.ts';
+import { alwaysSends, type ContentSwitch, OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
+import {
+  hasPrefix,
+  isModelName,
+  readCount,
+  readList,
+  readStructure,
+  readText,
+  rolesOf,
+  findFirst,
+} from '../attributes.ts';
+import { field, listIn, parseIfText, parseValue, readFields, structureIn } from '../json.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
@@ -17,6 +24,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Key of spans whose values `openinference` reads. */
@@ -29,47 +37,18 @@ const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 const MERGED_TOOLS = '(merged tools)';
 
 /** Roles by operation name; names beyond the specification come from real emitters. */
-const OPERATION_ROLES = new Map<string, SpanRole>([
-  ['chat', 'llm'],
-  ['generate_content', 'llm'],
-  ['text_completion', 'llm'],
-  ['completion', 'llm'],
-  ['generate', 'llm'],
-  ['chat.completions', 'llm'],
-  ['text.completions', 'llm'],
-  ['decide', 'llm'],
-  ['inference', 'llm'],
-  ['embeddings', 'embedding'],
-  ['embedding', 'embedding'],
-  ['retrieval', 'retriever'],
-  ['rerank', 'retriever'],
-  ['retriever', 'retriever'],
-  ['execute_tool', 'tool'],
-  ['tool', 'tool'],
-  ['invoke_agent', 'agent'],
-  ['agent', 'agent'],
-  ['invoke_workflow', 'workflow'],
-  ['invoke_graph', 'workflow'],
-  ['invoke_swarm', 'workflow'],
-  ['create_agent', 'other'],
-  ['search_memory', 'other'],
-  ['create_memory', 'other'],
-  ['update_memory', 'other'],
-  ['upsert_memory', 'other'],
-  ['delete_memory', 'other'],
-  ['create_memory_store', 'other'],
-  ['delete_memory_store', 'other'],
-  ['agent_step', 'container'],
-  ['plan', 'container'],
-  ['task', 'container'],
-  ['execute_task', 'container'],
-  ['workflow', 'container'],
-  ['chain', 'container'],
-  ['model_generation', 'container'],
-  ['model_chunk', 'container'],
-  ['execute_event_loop_cycle', 'container'],
-  ['execute_agent_loop_cycle', 'container'],
-]);
+const OPERATION_ROLES = rolesOf({
+  llm: 'chat generate_content text_completion completion generate chat.completions text.completions decide inference',
+  embedding: 'embeddings embedding',
+  retriever: 'retrieval rerank retriever',
+  tool: 'execute_tool tool',
+  agent: 'invoke_agent agent',
+  workflow: 'invoke_workflow invoke_graph invoke_swarm',
+  other:
+    'create_agent search_memory create_memory update_memory upsert_memory delete_memory create_memory_store delete_memory_store',
+  container:
+    'agent_step plan task execute_task workflow chain model_generation model_chunk execute_event_loop_cycle execute_agent_loop_cycle',
+});
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -80,66 +59,66 @@ const SWITCHES: readonly ContentSwitch[] = [
       'opentelemetry.instrumentation.genai*',
       'opentelemetry.util.genai*',
     ],
+    conventions: [],
     setting: OTEL_PYTHON_CAPTURE,
-    sendsByDefault: false,
     source: 'recorded: opentelemetry-util-genai 0.4b0 to 1.3b0',
   },
   {
     emitter: 'OpenTelemetry',
     scopes: ['opentelemetry.*'],
+    conventions: [],
     setting: OTEL_PYTHON_CAPTURE,
-    sendsByDefault: false,
     source: 'recorded: opentelemetry-util-genai 0.4b0 to 1.3b0',
   },
   {
     emitter: 'OpenTelemetry (JavaScript)',
     scopes: ['@opentelemetry/*'],
+    conventions: [],
     setting: 'set captureMessageContent: true in the instrumentation’s options',
-    sendsByDefault: false,
     source: 'live test: @opentelemetry/instrumentation-openai 0.22',
   },
   {
     emitter: 'OpenTelemetry (Java): openai-java, LangChain4j',
     scopes: ['io.opentelemetry.*'],
+    conventions: [],
     setting:
       'set otel.instrumentation.genai.capture-message-content=true (of the library: setCaptureMessageContent(true)) and export logs',
-    sendsByDefault: false,
     source: 'recorded: opentelemetry-javaagent 2.33.1, opentelemetry-openai-java 2.31.1',
   },
   {
     emitter: 'Semantic Kernel',
     scopes: ['semantic_kernel*', 'Microsoft.SemanticKernel*'],
+    conventions: [],
     setting: 'set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true',
-    sendsByDefault: false,
     source: 'reference of semantic_kernel.utils.telemetry.model_diagnostics',
   },
   {
     emitter: 'Microsoft.Extensions.AI and Agent Framework (.NET)',
     scopes: ['Experimental.Microsoft.Extensions.AI*', 'Experimental.Microsoft.Agents.AI*'],
+    conventions: [],
     setting: 'set EnableSensitiveData = true on UseOpenTelemetry',
-    sendsByDefault: false,
     source: 'reference of Microsoft.Extensions.AI.OpenTelemetryChatClient',
   },
   {
     emitter: 'Azure AI (agents, projects, inference)',
     scopes: ['azure.ai.*', 'Azure.AI.*'],
+    conventions: [],
     setting:
       'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true (older versions: AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true)',
-    sendsByDefault: false,
     source: 'reference of azure.ai.projects.telemetry and of GenAITracingOptions',
   },
   {
     emitter: 'AutoGen',
     scopes: ['autogen*'],
+    conventions: [],
     setting: 'add the OpenInference instrumentation for AutoGen: its own spans never carry content',
-    sendsByDefault: false,
     source: 'recorded: autogen-agentchat, with and without it',
   },
   {
     emitter: 'Strands Agents',
     scopes: ['strands-agents*', 'strands.telemetry*'],
-    setting:
-      'Strands always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
+    conventions: [],
+    setting: alwaysSends('Strands'),
     sendsByDefault: true,
     source: 'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
   },
@@ -151,38 +130,21 @@ const SWITCHES: readonly ContentSwitch[] = [
  */
 export const otelGenai: Convention = {
   name: 'otel-genai',
-  detect,
+  detect: ({ span, logs }) =>
+    hasPrefix(span.attributes, 'gen_ai.') ||
+    logs.some(isDetails) ||
+    span.events.some((event) => event.name === DETAILS_EVENT),
   read,
   signals: {
     keyPrefixes: ['gen_ai.'],
-    scopePrefixes: [
-      'opentelemetry.instrumentation.openai',
-      'opentelemetry.instrumentation.genai',
-      'opentelemetry.instrumentation.anthropic',
-      'opentelemetry.instrumentation.langchain',
-      'opentelemetry.util.genai',
-      '@opentelemetry/instrumentation-openai',
-      'io.opentelemetry.openai',
-      'semantic_kernel',
-      'Microsoft.SemanticKernel',
-      'Experimental.Microsoft.',
-      'autogen',
-      'azure.ai.',
-      'strands',
-    ],
+    scopePrefixes:
+      'opentelemetry.instrumentation.openai opentelemetry.instrumentation.genai opentelemetry.instrumentation.anthropic opentelemetry.instrumentation.langchain opentelemetry.util.genai @opentelemetry/instrumentation-openai io.opentelemetry.openai semantic_kernel Microsoft.SemanticKernel Experimental.Microsoft. autogen azure.ai. strands'.split(
+        ' ',
+      ),
     eventPrefixes: ['gen_ai.'],
   },
   switches: SWITCHES,
 };
-
-function detect({ span, logs }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith('gen_ai.')) {
-      return true;
-    }
-  }
-  return logs.some(isDetails) || span.events.some((event) => event.name === DETAILS_EVENT);
-}
 
 function isDetails(log: { eventName: string }): boolean {
   return log.eventName === DETAILS_EVENT;
@@ -222,7 +184,7 @@ function read(view: SpanView): SpanFacts {
 
 /** Reads the body of a record of details: older writers put the messages there, not among the attributes. */
 function readBody(body: string): Attributes {
-  const fields = readFields(parseStructure(body)?.value);
+  const fields = readFields(structureIn(body));
   const texts = Object.entries(fields).map(([key, value]): [string, string] => [key, plainText(value)]);
   return new Map(texts.filter(([key]) => key.startsWith('gen_ai.')));
 }
@@ -233,32 +195,14 @@ function isServedTool({ span }: SpanView): boolean {
 }
 
 /** Names of frameworks that some frameworks write in the place of the provider. */
-const FRAMEWORKS = new Set([
-  'agent_framework',
-  'autogen',
-  'gcp.vertex.agent',
-  'langchain',
-  'langgraph',
-  'microsoft.agent_framework',
-  'spring_ai',
-  'strands-agents',
-]);
+const FRAMEWORKS = new Set(
+  'agent_framework autogen gcp.vertex.agent langchain langgraph microsoft.agent_framework spring_ai strands-agents'.split(
+    ' ',
+  ),
+);
 
 function isProvider(name: string | undefined): name is string {
   return name !== undefined && !FRAMEWORKS.has(name);
-}
-
-function findFirst<T>(
-  sources: readonly Attributes[],
-  pick: (source: Attributes) => T | undefined,
-): T | undefined {
-  for (const source of sources) {
-    const value = pick(source);
-    if (value !== undefined) {
-      return value;
-    }
-  }
-  return undefined;
 }
 
 type Get = (...keys: string[]) => string | undefined;
@@ -302,24 +246,18 @@ function findSession(id: string | undefined): string | undefined {
 }
 
 /** Keys of the counts. The last of each is Semantic Kernel's of 2024. */
-const INPUT_COUNTS = [
-  'gen_ai.usage.input_tokens',
-  'gen_ai.usage.prompt_tokens',
-  'gen_ai.response.prompt_tokens',
-];
-const OUTPUT_COUNTS = [
-  'gen_ai.usage.output_tokens',
-  'gen_ai.usage.completion_tokens',
-  'gen_ai.response.completion_tokens',
-];
+const INPUT_COUNTS = ['usage.input_tokens', 'usage.prompt_tokens', 'response.prompt_tokens'];
+const OUTPUT_COUNTS = ['usage.output_tokens', 'usage.completion_tokens', 'response.completion_tokens'];
 
 function findUsage(sources: readonly Attributes[]): SpanFacts['usage'] {
-  const count = (...keys: string[]): number | undefined =>
-    findFirst(sources, (source) => readCount(source, ...keys));
+  const count = (...names: string[]): number | null => {
+    const keys = names.map((name) => `gen_ai.${name}`);
+    return findFirst(sources, (source) => readCount(source, ...keys)) ?? null;
+  };
   return {
-    inputTokens: count(...INPUT_COUNTS) ?? null,
-    outputTokens: count(...OUTPUT_COUNTS) ?? null,
-    totalTokens: count('gen_ai.usage.total_tokens') ?? null,
+    inputTokens: count(...INPUT_COUNTS),
+    outputTokens: count(...OUTPUT_COUNTS),
+    totalTokens: count('usage.total_tokens'),
   };
 }
 
@@ -340,7 +278,7 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
   const documents =
     structure('gen_ai.retrieval.documents') ?? (role === 'retriever' ? hitsIn(output) : undefined);
   return {
-    system: instructions === undefined ? undefined : readSystem(instructions),
+    system: readSystem(instructions),
     input: input === undefined ? requestIn(value('input.value')).input : readMessages(input, 'user'),
     output:
       output === undefined
@@ -352,7 +290,7 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
 
 /** Finds the hits of a search: its output, or the content of the only message of its output. */
 function hitsIn(output: unknown): unknown {
-  const [message] = Array.isArray(output) ? (output as unknown[]) : [];
+  const [message] = listIn(output);
   return isRecord(message) ? parseIfText(field(message, 'content')) : output;
 }
 

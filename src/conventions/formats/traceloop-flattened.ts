@@ -1,21 +1,23 @@
-import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readText } from '../attributes.ts';
-import { field, parseStructure } from '../json.ts';
+import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import { field, type Fields, listIn, structureIn } from '../json.ts';
+import { reasoningPart } from '../messages/part-reader.ts';
+import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
+import { gatherList } from '../shape/carriers.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
+import { textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Model calls with one attribute per message field (`gen_ai.prompt.3.role`): older OpenLLMetry, Koog and others. */
 export const traceloopFlattened: Convention = { name: 'traceloop-flattened', detect, read };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['chat', 'llm'],
-  ['completion', 'llm'],
-  ['embedding', 'embedding'],
-  ['rerank', 'retriever'],
-]);
+const TYPE_ROLES = rolesOf({
+  llm: 'chat completion',
+  embedding: 'embedding',
+  retriever: 'rerank',
+});
 
-const MESSAGE_KEY = /^gen_ai\.(prompt|completion)\.(\d{1,6})\.(.+)$/;
+const MESSAGE_KEY = /^gen_ai\.(prompt|completion)\.\d{1,6}\..+$/;
 
 function detect({ span }: SpanView): boolean {
   for (const key of span.attributes.keys()) {
@@ -28,81 +30,113 @@ function detect({ span }: SpanView): boolean {
 
 function read({ span }: SpanView): SpanFacts {
   const { attributes } = span;
-  const input = flattened(attributes, 'prompt');
-  const output = flattened(attributes, 'completion');
+  const output = gatherList(attributes, 'gen_ai.completion').flatMap((item) => toMessage(item, 'assistant'));
   const type = TYPE_ROLES.get(attributes.get('llm.request.type') ?? '');
   return {
     role: type ?? (output.length > 0 ? 'llm' : undefined),
-    input: input.length === 0 ? undefined : input,
-    output: output.length === 0 ? undefined : output.flatMap((message) => message.parts),
+    input: gatherList(attributes, 'gen_ai.prompt').flatMap((item) => toMessage(item, 'user')),
+    output: output.flatMap((message) => message.parts),
     finishReason: readText(attributes, 'gen_ai.completion.0.finish_reason'),
     usage: { totalTokens: readCount(attributes, 'llm.usage.total_tokens') ?? null },
   };
 }
 
-function flattened(attributes: Attributes, list: 'prompt' | 'completion'): NormalMessage[] {
-  const byIndex = new Map<number, Map<string, string>>();
-  for (const key of attributes.keys()) {
-    const match = MESSAGE_KEY.exec(key);
-    const value = match?.[1] === list ? readText(attributes, key) : undefined;
-    if (match !== null && value !== undefined) {
-      const index = Number(match[2]);
-      const fields = byIndex.get(index) ?? new Map<string, string>();
-      byIndex.set(index, fields.set(match[3] ?? '', value));
-    }
-  }
-  const inOrder = [...byIndex].sort(([a], [b]) => a - b).map(([, fields]) => fields);
-  const defaultRole = list === 'prompt' ? 'user' : 'assistant';
-  return inOrder.flatMap((fields) => toMessage(fields, defaultRole));
-}
-
-function toMessage(fields: ReadonlyMap<string, string>, defaultRole: 'user' | 'assistant'): NormalMessage[] {
-  const content = fields.get('content');
-  const blocks = content === undefined ? undefined : parseStructure(content)?.value;
+function toMessage(item: Fields, defaultRole: 'user' | 'assistant'): NormalMessage[] {
+  const content = textOrUndefined(field(item, 'content'));
+  const blocks = structureIn(content);
   const asked = askedCalls(blocks);
-  const role = asked === undefined ? (fields.get('role') ?? defaultRole) : 'assistant';
-  const calls = asked ?? callsIn(fields);
+  const role = asked === undefined ? (field(item, 'role') ?? defaultRole) : 'assistant';
+  // An assistant that only called tools comes with the text "null".
+  const said = content === 'null' || asked !== undefined ? undefined : content;
   const message = {
     role,
-    // An assistant that only called tools comes with the text "null".
-    content:
-      content === 'null' || asked !== undefined
-        ? undefined
-        : role !== 'tool' && Array.isArray(blocks)
-          ? blocks
-          : content,
-    tool_calls: calls,
-    tool_call_id: fields.get('tool_call_id'),
+    content: said !== undefined && role !== 'tool' && Array.isArray(blocks) ? blocks : said,
+    tool_calls: asked ?? callsIn(item),
+    tool_call_id: field(item, 'tool_call_id'),
   };
-  const reasoning = fields.get('reasoning');
+  const thoughts = reasoningPart(textOrUndefined(field(item, 'reasoning')));
   const messages = readMessages([message], defaultRole);
-  return reasoning === undefined
-    ? messages
-    : [{ role: 'assistant', parts: [{ type: 'reasoning', text: reasoning }] }, ...messages];
+  return thoughts.length === 0 ? messages : [{ role: 'assistant', parts: thoughts }, ...messages];
 }
 
 /** Finds the calls that the model requested; Koog before 1.0 has them as the content of a tool's message. */
 function askedCalls(blocks: unknown): unknown[] | undefined {
-  const areCalls =
-    Array.isArray(blocks) &&
-    blocks.length > 0 &&
-    blocks.every(
-      (block) => isRecord(block) && field(block, 'type') === 'function' && Object.hasOwn(block, 'function'),
-    );
-  return areCalls ? (blocks as unknown[]) : undefined;
+  const calls = listIn(blocks);
+  const areCalls = calls.every(
+    (block) => field(block, 'type') === 'function' && field(block, 'function') !== undefined,
+  );
+  return areCalls && calls.length > 0 ? calls : undefined;
 }
 
-function callsIn(fields: ReadonlyMap<string, string>): Record<string, string>[] {
-  const calls = new Map<number, Record<string, string>>();
-  for (const [path, value] of fields) {
-    const match = /^tool_calls\.(\d{1,6})\.(id|name|arguments)$/.exec(path);
-    if (match !== null) {
-      calls.set(Number(match[1]), { ...calls.get(Number(match[1])), [match[2] ?? '']: value });
+function callsIn(item: Fields): unknown[] {
+  const legacy = field(item, 'function_call');
+  const calls = listIn(field(item, 'tool_calls'));
+  return field(legacy, 'name') === undefined
+    ? calls
+    : [...calls, { name: field(legacy, 'name'), arguments: field(legacy, 'arguments') ?? '{}' }];
+}
+
+/**
+ * Model calls with the whole prompt and the whole completion in one attribute each, on the span or on an event: OpenTelemetry
+ * before 1.28, OpenLIT's older versions, LangSmith, OpenRouter.
+ */
+export const otelGenaiContent: Convention = {
+  name: 'otel-genai-content',
+  detect: detectContent,
+  read: readContent,
+};
+
+const PROMPT = 'gen_ai.prompt';
+const COMPLETION = 'gen_ai.completion';
+const EVENTS = new Set(['gen_ai.content.prompt', 'gen_ai.content.completion']);
+
+const LINE_ROLE = /^(system|user|assistant|tool): /;
+
+function listSources({ span }: SpanView): Attributes[] {
+  return [
+    span.attributes,
+    ...span.events.filter((event) => EVENTS.has(event.name)).map((event) => event.attributes),
+  ];
+}
+
+function detectContent(view: SpanView): boolean {
+  return listSources(view).some((source) => source.has(PROMPT) || source.has(COMPLETION));
+}
+
+function readContent(view: SpanView): SpanFacts {
+  const operation = view.span.attributes.get('gen_ai.operation.name');
+  if (operation === 'execute_tool') {
+    return {};
+  }
+  const sources = listSources(view);
+  const readValue = (key: string): unknown => {
+    const source = sources.find((one) => readText(one, key) !== undefined);
+    return source === undefined ? undefined : readStructure(view, source, key);
+  };
+  const prompt = readValue(PROMPT);
+  const completion = readValue(COMPLETION);
+  const lines = typeof prompt === 'string' ? fromLines(prompt) : undefined;
+  const output = responseIn(completion);
+  return {
+    role: operation === undefined && completion !== undefined ? 'llm' : undefined,
+    ...(lines === undefined ? requestIn(prompt) : { input: lines }),
+    output: view.span.statusCode === 'Error' && output?.length === 0 ? undefined : output,
+  };
+}
+
+/** Reads a conversation in the form of text, one `role: content` after the other. */
+function fromLines(text: string): NormalMessage[] | undefined {
+  if (!LINE_ROLE.test(text)) {
+    return undefined;
+  }
+  const messages: { role: NormalMessage['role']; lines: string[] }[] = [];
+  for (const line of text.split('\n')) {
+    const role = LINE_ROLE.exec(line)?.[1];
+    if (role !== undefined) {
+      messages.push({ role: role as NormalMessage['role'], lines: [line.slice(role.length + 2)] });
+    } else {
+      messages.at(-1)?.lines.push(line);
     }
   }
-  const legacy = fields.get('function_call.name');
-  const all = [...calls].sort(([a], [b]) => a - b).map(([, call]) => call);
-  return legacy === undefined
-    ? all
-    : [...all, { name: legacy, arguments: fields.get('function_call.arguments') ?? '{}' }];
+  return messages.map(({ role, lines }) => ({ role, parts: [{ type: 'text', text: lines.join('\n') }] }));
 }

@@ -5,19 +5,10 @@ import { readMessages } from './read-messages.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Names under which a wrapper has the question or the answer. */
-const QUESTION_KEYS = [
-  'question',
-  'query',
-  'str_or_query_bundle',
-  'query_bundle',
-  'query_str',
-  'task',
-  'input',
-  'prompt',
-  'user_input',
-  'user_msg',
-  'text',
-];
+const QUESTION_KEYS =
+  'question query str_or_query_bundle query_bundle query_str task input prompt user_input user_msg text'.split(
+    ' ',
+  );
 const ANSWER_KEYS = ['answer', 'output', 'result', 'response', 'completion', 'raw', 'content', 'text'];
 
 /** Finds the question in a free-form input; undefined when it cannot be found. */
@@ -70,7 +61,7 @@ function messagesIn(
         : [];
     return messages.length === 0 ? undefined : readMessages(messages, role);
   }
-  const named = isRecord(value) ? firstField(value, ...textKeys) : undefined;
+  const named = firstField(value, ...textKeys);
   // LlamaIndex has the text of a query in an object.
   const text = textOrUndefined(isRecord(named) ? field(named, 'query_str') : named);
   return text === undefined ? undefined : readMessages(text, role);

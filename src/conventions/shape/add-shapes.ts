@@ -1,20 +1,18 @@
 import type { ReadingWarning } from '../../domain/trace/agent-run.ts';
+import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import type { LogRecord } from '../../domain/trace/span.ts';
+import { isWithoutContent } from '../advice/not-understood.ts';
 import { findFinishReason } from '../finish-reason.ts';
-import { STUB_MARK } from '../kept-content.ts';
 import { bindResults } from '../messages/bind-results.ts';
-import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
+import type { Observe } from '../normalise-span.ts';
+import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts';
 import { placeSteps, type Step, STEPS } from './place-steps.ts';
 import { readShape, type ShapeReading } from './read-shape.ts';
 import { toldKind, wordsOf } from './words.ts';
 
-/** Name of the reading by form, beside the names of conventions. */
-export const BY_SHAPE = 'by-shape';
-
 /** Code of the warning that names the sources of a reading by form. */
 export const READ_BY_SHAPE = 'read_by_shape';
 
-const CONTENT = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'] as const;
 /** Words that show an agent or a model, in names of spans, scopes, services and keys. */
 const SIGN =
   /llm|gpt|genai|gen_ai|model|prompt|completion|agent|assistant|chatbot|copilot|(^|[^a-z])(ai|bot|rag|mcp)([^a-z]|$)/i;
@@ -26,15 +24,18 @@ const SIGN =
 export function addShapes(
   spans: readonly NormalisedSpan[],
   logs: readonly LogRecord[],
+  observe?: Observe,
 ): readonly NormalisedSpan[] {
   const open = spans.filter(isOpen);
-  if (open.length === 0 || !spans.some(isSign)) {
+  if (open.length === 0 || !showsAgent(spans)) {
     return spans;
   }
   const logsBySpan = Map.groupBy(logs, ({ spanId }) => spanId);
   const steps = open.map((read): Step => {
-    const shape = readShape(read.span, logsBySpan.get(read.span.spanId) ?? [], read.facts.role);
-    return { read, shape, role: shape.facts.role, path: [], inner: [] };
+    const own = logsBySpan.get(read.span.spanId) ?? [];
+    const shape = readShape(read.span, own, read.facts.role);
+    const readAs = (role: SpanRole): ShapeReading => readShape(read.span, own, undefined, role);
+    return { read, shape, readAs, role: shape.facts.role, path: [], inner: [] };
   });
   placeSteps(spans, steps);
   const shaped = new Map(steps.map((step) => [step.read.span.spanId, step]));
@@ -42,19 +43,18 @@ export function addShapes(
     const one = shaped.get(read.span.spanId);
     return one === undefined || one.role === undefined
       ? read
-      : withShape(one, logsBySpan.get(read.span.spanId) ?? []);
+      : withShape(one, logsBySpan.get(read.span.spanId) ?? [], observe);
   });
 }
 
 /** True for a span whose conventions found no content and do not say that it is only a step. */
-function isOpen({ span, facts }: NormalisedSpan): boolean {
-  return (
-    (facts.role === undefined || STEPS.has(facts.role)) &&
-    facts.withheld === undefined &&
-    facts.hidden === undefined &&
-    span.truncated?.includes(STUB_MARK) !== true &&
-    !CONTENT.some((key) => facts[key] !== undefined)
-  );
+function isOpen(read: NormalisedSpan): boolean {
+  return (read.facts.role === undefined || STEPS.has(read.facts.role)) && isWithoutContent(read);
+}
+
+/** True for a trace that shows an agent or a model by any sign. */
+export function showsAgent(spans: readonly NormalisedSpan[]): boolean {
+  return spans.some(isSign);
 }
 
 function isSign({ span, facts }: NormalisedSpan): boolean {
@@ -63,11 +63,16 @@ function isSign({ span, facts }: NormalisedSpan): boolean {
     [span.name, span.scopeName, span.serviceName, ...span.attributes.keys()].some((name) =>
       SIGN.test(name),
     ) ||
+    [/question/i, /answer/i].every((word) => [...span.attributes.keys()].some((key) => word.test(key))) ||
     [...span.attributes].some(([key, value]) => STEPS.has(toldKind(wordsOf(key), value)))
   );
 }
 
-function withShape({ read, shape, role }: Step, logs: readonly LogRecord[]): NormalisedSpan {
+function withShape(
+  { read, shape, role }: Step,
+  logs: readonly LogRecord[],
+  observe: Observe | undefined,
+): NormalisedSpan {
   const given: SpanFacts = Object.fromEntries(
     Object.entries(shape.facts).filter(([, value]) => value !== undefined),
   );
@@ -84,12 +89,13 @@ function withShape({ read, shape, role }: Step, logs: readonly LogRecord[]): Nor
     facts.finishReason ??= findFinishReason({ span: read.span, logs, warnings: [] });
   }
   const fieldCount = Object.keys(shape.fields).length;
-  if (read.facts.role !== undefined && !CONTENT.some((key) => facts[key] !== undefined)) {
+  if (read.facts.role !== undefined && isWithoutContent({ ...read, facts })) {
     return read;
   }
-  const warnings = fieldCount === 0 ? read.warnings : [...read.warnings, warningOf(read, shape)];
+  const own = fieldCount === 0 ? [] : [warningOf(read, shape)];
+  observe?.(BY_SHAPE, { ...given, role }, { span: read.span, logs, warnings: own });
   const conventions = new Map([...read.conventions, [BY_SHAPE, Math.max(1, fieldCount)] as const]);
-  return { ...read, facts, conventions, warnings };
+  return { ...read, facts, conventions, warnings: [...read.warnings, ...own] };
 }
 
 function warningOf({ span }: NormalisedSpan, { fields, ambiguous }: ShapeReading): ReadingWarning {

@@ -273,7 +273,7 @@ function byStart(a: Fragment, b: Fragment): number {
 }
 
 function merge(head: TraceData, members: readonly Fragment[], step: Fragment | undefined): TraceData {
-  const { traceId, conventions } = head;
+  const { traceId, conventions, readByShape, without } = head;
   const parent = step?.root.spanId ?? '';
   const adopt = (span: Span): Span => {
     const isTop = span.parentSpanId === '' && span.spanId !== parent;
@@ -285,5 +285,7 @@ function merge(head: TraceData, members: readonly Fragment[], step: Fragment | u
     spans: members.flatMap(({ trace }) => trace.spans.map(adopt)),
     logs: members.flatMap(({ trace }) => trace.logs.map(adoptLog)),
     ...(conventions === undefined ? {} : { conventions }),
+    ...(readByShape === undefined ? {} : { readByShape }),
+    ...(without === undefined ? {} : { without }),
   };
 }

@@ -6,7 +6,13 @@ import { assembleTrace } from '../assembly/assemble-trace.ts';
 import { decodeTraces } from './decode-traces.ts';
 import { joinTraces } from './join-traces.ts';
 import { normaliseInSteps } from '../normalise-trace.ts';
-import { findNotUnderstood } from '../advice/not-understood.ts';
+import {
+  findNotUnderstood,
+  findUnreadTexts,
+  joinNotUnderstood,
+  pointAtTexts,
+} from '../advice/not-understood.ts';
+import { showsAgent } from '../shape/add-shapes.ts';
 import { finish, finishInSlices, type Steps } from '../steps.ts';
 import { findFragment, isOpen, MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
 import type { TracePiece } from '../../domain/trace/joined-trace.ts';
@@ -67,17 +73,22 @@ export function readTraceInSlices(
 }
 
 function* readInSteps(data: TraceData, options?: ReadingOptions): Steps<TraceReading> {
-  const { spans, logCount } = yield* normaliseInSteps(data, options);
+  const { spans, logCount } = yield* normaliseInSteps(data);
   const { runs, notScorable, ...demanded } = yield* assembleTrace(data.traceId, spans, options);
   warnOfOmitted(runs, data);
+  const isSilent = runs.every(({ scorable }) => !scorable) && showsAgent(spans);
+  const unread = isSilent ? findUnreadTexts(spans, data.logs) : [];
+  for (const run of runs) {
+    run.notScorable = run.notScorable && pointAtTexts(run.notScorable, unread);
+  }
   return {
     traceId: data.traceId,
     spanCount: spans.length,
     logCount,
     runs,
     ...demanded,
-    notScorable,
-    notUnderstood: findNotUnderstood(spans),
+    notScorable: notScorable && pointAtTexts(notScorable, unread),
+    notUnderstood: joinNotUnderstood(unread, findNotUnderstood(spans)),
   };
 }
 

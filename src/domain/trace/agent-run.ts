@@ -104,7 +104,7 @@ export interface AgentRun {
   subRuns: AgentRun[];
 }
 
-/** A span that looks like a span of an agent or a model, but that no convention can read. */
+/** A span that looks like a span of an agent or a model, but that no convention can read, or whose texts none reads. */
 export interface NotUnderstood {
   spanId: string;
   name: string;
@@ -113,14 +113,15 @@ export interface NotUnderstood {
   /** Name of the instrumentation scope, or ''. */
   scope: string;
   reason: string;
-  /** Attribute keys of the span that only instrumentations of agents and models use. */
+  /**
+   * Sources of the texts that nobody reads, the longest first; then attribute keys that only instrumentations of agents and models
+   * use.
+   */
   attributes: string[];
 }
 
 /** Parts of a reading that are read on demand. */
 export interface ReadingOptions {
-  /** False: spans that no convention describes are not read by the form of their values. Default true. */
-  readByShape?: boolean;
   /** Most model calls that are read as runs of their own. Default 0: none. */
   modelCalls?: number;
 }

@@ -1,3 +1,6 @@
+/** Name of the reading by form, beside the names of conventions. */
+export const BY_SHAPE = 'by-shape';
+
 /** Names of the conventions of this program: no table may have one of them. */
 export const BUILT_IN_CONVENTIONS: ReadonlySet<string> = new Set(
   'langfuse claude-code mastra pydantic-ai google-adk genkit livekit langsmith mlflow ai-sdk monocle any-agent agentops agent-framework crewai haystack spring-ai koog laminar litellm logfire-agents logfire openlit flue voltagent braintrust trulens beeai gemini-cli latitude google-genai traceloop openai-agents sentry otel-genai otel-genai-events openinference traceloop-flattened otel-genai-content by-shape'.split(

@@ -79,8 +79,16 @@ export interface LogRecord {
   readonly eventName: string;
 }
 
+/** Settings of the configuration with which a trace is read. */
+export interface ReadingTerms {
+  /** The user's own conventions, which read the spans before the conventions of this program. */
+  readonly conventions?: readonly ConventionTable[];
+  /** False: spans that no convention describes are not read by the form of their values. Default true. */
+  readonly readByShape?: boolean;
+}
+
 /** Spans and log records of one trace. */
-export interface TraceData {
+export interface TraceData extends ReadingTerms {
   readonly traceId: string;
   readonly spans: readonly Span[];
   readonly logs: readonly LogRecord[];
@@ -88,8 +96,8 @@ export interface TraceData {
   readonly size?: number;
   /** Number of spans that were not read because the trace is too large; absent when all were read. */
   readonly omittedSpans?: number;
-  /** The user's own conventions, which read these spans before the conventions of this program. */
-  readonly conventions?: readonly ConventionTable[];
+  /** Names of this program's conventions that do not read these spans, as if it did not know their emitter. */
+  readonly without?: ReadonlySet<string>;
 }
 
 /** Instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */

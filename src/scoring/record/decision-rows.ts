@@ -8,6 +8,7 @@ import type { AttemptCost, AttemptResult, ScorerAttempt } from '../attempt/attem
 import { computeBackoffMs } from '../attempt/backoff.ts';
 import type { Cell } from '../attempt/cell.ts';
 import type { SpentCap } from '../budget/budget-ask.ts';
+import { isReadByShape } from '../select/run-totals.ts';
 import type { PreparedRule } from '../select/rule.ts';
 import type { Selection } from '../select/selection.ts';
 import type { TraceTask } from '../trace-task.ts';
@@ -126,6 +127,7 @@ function buildCellRow(cell: Cell, columns: CellColumns): Decision {
     fingerprint: columns.fingerprint,
     agent: target.run.agent ?? '',
     environment: target.run.environment ?? '',
+    ...(isReadByShape(target.run) ? { readByShape: true } : {}),
     status: columns.status,
     reason: columns.reason,
     attempts: columns.attempts,
@@ -153,6 +155,7 @@ export interface VerdictFacts {
   readonly evidenceUntilMs: number;
   /** '' when the content was not read. */
   readonly evidenceHash: string;
+  readonly readByShape?: boolean;
   readonly nowMs: number;
 }
 
@@ -175,6 +178,7 @@ function buildWholeRuleRow(verdict: Unscored, facts: VerdictFacts, prior: Decisi
     rule: rule.name,
     scorer: WHOLE_RULE,
     fingerprint: '',
+    ...(facts.readByShape === true ? { readByShape: true } : {}),
     status: verdict.status,
     reason: verdict.reason,
     attempts: prior !== undefined && prior.evidenceUntil >= evidenceUntilMs ? prior.attempts + 1 : 0,

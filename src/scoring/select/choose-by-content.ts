@@ -4,7 +4,7 @@ import { formatReason } from '../attempt/attempt-failure.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { isTraceData, type TraceTask } from '../trace-task.ts';
 import { declineRule, NOT_SELECTED } from './decline-rule.ts';
-import { computeRunCost, countTokens } from './run-totals.ts';
+import { computeRunCost, countTokens, isReadByShape } from './run-totals.ts';
 import { looksAtCost, sampleTrace, type RunSize, type SampleVerdict } from './sample-trace.ts';
 import { describeSample, type PendingChoice, type RuleSelection, type SelectedRule } from './selection.ts';
 import { readUpstreamProbability } from './upstream-sampling.ts';
@@ -66,7 +66,12 @@ function chooseRule(
     return { result: { outcome: 'selected', selected }, isUnpriced: false };
   }
   const { targetId, samplingId, plan, priority, facts } = pending;
-  const trace = { activity: task.activity, targetId, nowMs: task.clock.nowMs() };
+  const trace = {
+    activity: task.activity,
+    targetId,
+    nowMs: task.clock.nowMs(),
+    readByShape: reading.runs.some(isReadByShape),
+  };
   const unmet = findUnmetContent(rule.where, reading.runs, facts);
   if (unmet !== null) {
     const verdict = { status: 'filtered', reason: formatReason('where', unmet) } as const;

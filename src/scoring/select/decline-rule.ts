@@ -21,22 +21,23 @@ interface DeclinedTrace {
   readonly activity: TraceActivity;
   readonly targetId: string;
   readonly nowMs: number;
+  /** True: a run of the trace was read by the form of its values. Absent before the content is read. */
+  readonly readByShape?: boolean;
 }
 
 /** Builds the rows of a rule that does not score a trace. */
 export function declineRule(
-  { activity, targetId, nowMs }: DeclinedTrace,
+  { activity, ...trace }: DeclinedTrace,
   { rule, prior, verdict, selection }: Declined,
 ): RuleSelection {
   const rows = buildVerdictRows(verdict, {
     key: activity,
+    ...trace,
     rule,
-    targetId,
     prior,
     selection,
     evidenceUntilMs: activity.lastArrivalMs,
     evidenceHash: '',
-    nowMs,
   });
   return { outcome: 'declined', rule, rows };
 }

@@ -42,6 +42,8 @@ export interface Conditions {
   readonly durationMs?: Limits | undefined;
   /** Tokens of a run of the trace. */
   readonly tokens?: Limits | undefined;
+  /** True: a run of the trace was read by the form of its values. False: none was. */
+  readonly readByShape?: boolean | undefined;
 }
 
 /** Traces of a rule: those that meet all conditions, and none of `not`. */

@@ -1,4 +1,5 @@
 import type { AgentRun } from '../../domain/trace/agent-run.ts';
+import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/money/model-prices.ts';
 import { findCost } from '../../judge/judge-cost.ts';
 
@@ -21,6 +22,11 @@ export function computeRunCost(run: AgentRun, prices: PriceTable): number | null
     cacheWriteTokens: cacheWriteTokens ?? 0,
   };
   return findCost({ inputTokens, outputTokens, ...cached }, price) ?? null;
+}
+
+/** Returns true for a run whose spans, or some of them, were read by the form of their values. */
+export function isReadByShape({ conventions }: AgentRun): boolean {
+  return conventions.includes(BY_SHAPE);
 }
 
 /** Lists the models of the run and of the agents below it, whose tokens its usage contains. */

@@ -1,7 +1,7 @@
 import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import { SECOND_MS } from '../../domain/durations.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
-import { countTokens, listModels } from './run-totals.ts';
+import { countTokens, isReadByShape, listModels } from './run-totals.ts';
 import type { Conditions, Limits, Where } from './rule.ts';
 
 /** Most values that a reason names. */
@@ -28,7 +28,8 @@ export function needsFactsFor(where: Where | undefined): boolean {
 /** Returns true when a condition needs the content of the trace. A model does where the facts name none. */
 export function needsContentFor(where: Where | undefined, facts: TraceFacts | undefined): boolean {
   return [where ?? {}, where?.not ?? {}].some(
-    ({ tokens, model }) => tokens !== undefined || (model !== undefined && !hasModelNames(facts)),
+    ({ tokens, readByShape, model }) =>
+      tokens !== undefined || readByShape !== undefined || (model !== undefined && !hasModelNames(facts)),
   );
 }
 
@@ -56,6 +57,9 @@ export function findUnmetContent(
   return findUnmet(where, (conditions) => [
     ...(models === null ? [] : checkValues('model', conditions.model, models)),
     ...(conditions.tokens === undefined ? [] : [checkLimits('tokens', conditions.tokens, tokens, String)]),
+    ...checkValues('readByShape', [conditions.readByShape ?? []].flat().map(String), [
+      String(runs.some(isReadByShape)),
+    ]),
   ]);
 }
 

@@ -13,6 +13,7 @@ export interface DecisionRow {
   Fingerprint: string;
   Agent: string;
   Environment: string;
+  ReadByShape: boolean;
   Status: string;
   Reason: string;
   Attempts: number;
@@ -45,6 +46,7 @@ export function fromDecisionRow(row: DecisionRow): Decision {
     fingerprint: row.Fingerprint,
     ...(row.Agent === '' ? {} : { agent: row.Agent }),
     ...(row.Environment === '' ? {} : { environment: row.Environment }),
+    ...(row.ReadByShape ? { readByShape: true } : {}),
     status: row.Status as DecisionStatus,
     reason: row.Reason,
     attempts: row.Attempts,
@@ -72,6 +74,7 @@ export function toDecisionRow(decision: Decision): Record<string, unknown> {
     Fingerprint: decision.fingerprint,
     Agent: decision.agent ?? '',
     Environment: decision.environment ?? '',
+    ReadByShape: decision.readByShape ?? false,
     Status: decision.status,
     Reason: decision.reason,
     Attempts: decision.attempts,

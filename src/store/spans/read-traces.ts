@@ -90,8 +90,9 @@ export async function readTraces(
       await readLargeTrace(reading, trace, params);
     }
   }
-  const { conventions } = database;
-  return new Map([...reading.traces].map(([key, trace]) => [key, toTraceData(trace, conventions)]));
+  return new Map(
+    [...reading.traces].map(([key, trace]) => [key, { ...toTraceData(trace), ...database.reading }]),
+  );
 }
 
 async function readSpans(reading: Reading, params: QueryParams): Promise<void> {
@@ -206,17 +207,13 @@ function charge(reading: Reading, size: number): void {
   }
 }
 
-function toTraceData(
-  { key, spans, logs, size, logsSize, omitted }: Gathered,
-  conventions: Database['conventions'],
-): TraceData {
+function toTraceData({ key, spans, logs, size, logsSize, omitted }: Gathered): TraceData {
   return {
     traceId: key.traceId,
     spans: [...spans.values()].sort(byStart),
     logs: [...logs.values()],
     size: size + logsSize,
     ...(omitted === 0 ? {} : { omittedSpans: omitted }),
-    ...(conventions.length === 0 ? {} : { conventions }),
   };
 }
 

@@ -33,6 +33,7 @@ describe('decisions', () => {
   test('come back equal in every field', async () => {
     const decision = buildDecision({
       tenant: 't',
+      readByShape: true,
       status: 'deferred',
       reason: "judge_rate_limited: the judge's limit",
       attempts: 3,

@@ -13,8 +13,6 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
     brokers: [127.0.0.1:9092]
     topics: [otlp_spans]
     logTopics: [otlp_logs]`,
-  forward: `forward:
-  kafka: { brokers: [127.0.0.1:9092], topic: otlp_spans, logTopic: otlp_logs }`,
   ingest: `ingest:
   keep: agent-spans
   limits: { spanBytes: 8388608, attributes: 10000 }`,
@@ -56,7 +54,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
     sample: { rate: 0.1, always: [error, tool-error, { slow: 10s }, { costly: 0.05 }, { newVersion: 100 }] }
   - name: long-answers
     scorers: [tone]
-    where: { model: [gpt-5-mini, gpt-5], duration: { min: 2s }, tokens: { min: 1000 }, status: ok, not: { service: canary } }`,
+    where: { model: [gpt-5-mini, gpt-5], duration: { min: 2s }, tokens: { min: 1000 }, status: ok, readByShape: false, not: { service: canary } }`,
   redaction: `redaction:
   fields: [customer.email]
   patterns: [email, credit-card, 'sk-[A-Za-z0-9]{20,}']`,

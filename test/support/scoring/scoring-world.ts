@@ -82,7 +82,7 @@ function message(text: string): AgentMessage {
 
 /**
  * Reads these spans: one run for each root (one run in all without a root), with the tool results as context. The attributes
- * `tokens`, `model` and `session` of the root are those of the run.
+ * `convention`, `tokens`, `model` and `session` of the root are those of the run.
  */
 export function readTestTrace(data: TraceData): TraceReading {
   const agents = data.spans.filter((span) => span.attributes.has('says') || span.parentSpanId === '');
@@ -105,7 +105,7 @@ function buildRun(head: Span, agents: readonly Span[], context: string[]): Agent
   const tokens = Number(head.attributes.get('tokens') ?? 0) || null;
   return {
     target: { kind: 'trace', traceId: head.traceId, spanId: head.spanId },
-    conventions: ['test'],
+    conventions: [head.attributes.get('convention') ?? 'test'],
     agent: 'tester',
     agentVersion: '1.2.0',
     service: head.serviceName,

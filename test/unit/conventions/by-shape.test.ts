@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/index.ts';
+import { joinTraces, listFacts, pieceOf, readTrace, surveyTrace } from '../../../src/conventions/index.ts';
+import { readStepKinds } from '../../../src/conventions/step-kinds.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import type { TraceData } from '../../../src/domain/trace/span.ts';
+import { buildLog, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { WRAPPERS, type Wrapper } from '../../support/recordings/wrappers.ts';
+import { STRANGERS } from '../../support/recordings/strangers.ts';
 import { textOfMessage } from '../../support/recordings/facts.ts';
 
 /** Facts of the only run in the form of a wrapper's expectation. */
@@ -38,11 +42,81 @@ function describeRun(runs: readonly AgentRun[], expected: Omit<Wrapper, 'trace'>
 }
 
 describe('a wrapper that no rule names', () => {
-  it.each(Object.entries(WRAPPERS))('is read by shape: %s', (_line, { trace, ...expected }) => {
-    const { runs } = readTrace(trace);
-    expect(describeRun(runs, expected)).toEqual(expected);
-    expect(runs[0]?.conventions).toContain('by-shape');
-    expect(runs[0]?.warnings.map(({ code }) => code)).toContain('read_by_shape');
-    expect(readTrace(trace, { readByShape: false }).runs).toEqual([]);
+  it.each(Object.entries({ ...WRAPPERS, ...STRANGERS }))(
+    'is read by shape: %s',
+    (_line, { trace, ...expected }) => {
+      const { runs } = readTrace(trace);
+      expect(describeRun(runs, expected)).toEqual(expected);
+      expect(runs[0]?.conventions).toContain('by-shape');
+      expect(runs[0]?.warnings.map(({ code }) => code)).toContain('read_by_shape');
+      expect(readTrace({ ...trace, readByShape: false }).runs).toEqual([]);
+    },
+  );
+
+  it('is left to nobody where the configuration turns shapes off: by no reader of its trace', async () => {
+    const data = buildTrace([
+      buildSpan('a', {
+        'wx.step': 'llm_call',
+        'wx.model': 'gpt-5-mini',
+        'wx.messages': [{ role: 'user', content: 'Where is order 7?' }],
+        'wx.response': { role: 'assistant', tool_calls: [{ id: 'c1', name: 'find_order', arguments: '{}' }] },
+      }),
+    ]);
+    const deps = { nowMs: () => 0, pause: () => Promise.resolve() };
+    const readAll = async (one: TraceData) => {
+      const [joined] = joinTraces([one]);
+      const facts = listFacts(one).filter(({ convention }) => convention === 'by-shape');
+      const kinds = await readStepKinds(one, deps);
+      return [pieceOf(one)?.isOpen, joined?.data.readByShape, facts.length > 0, ...kinds.values()];
+    };
+
+    expect(await readAll(data)).toEqual([true, undefined, true, 'model']);
+    expect(await readAll({ ...data, readByShape: false })).toEqual([undefined, false, false, 'other']);
+  });
+});
+
+describe('a trace that shows an agent and is not read', () => {
+  const LONG = 'The parcel with order 7 left the depot of Hamburg on Monday.';
+  const run = { name: 'turn', scope: 'parcel-agent' };
+  const event = { timeUnixNano: 1n, name: 'zed.mark', attributes: new Map([['zed.note', LONG]]) };
+  it.each<[string, TraceData, string[]]>([
+    ['an attribute', buildTrace([buildSpan('a', { 'zed.blob': LONG, 'zed.id': 'x7' }, run)]), ['zed.blob']],
+    ['an event', buildTrace([buildSpan('a', {}, { ...run, events: [event] })]), ['event:zed.mark/zed.note']],
+    [
+      'a log record',
+      buildTrace([buildSpan('a', {}, run)], [{ ...buildLog('a', 'zed.mark', {}), body: LONG }]),
+      ['log:zed.mark'],
+    ],
+    [
+      'a nested value',
+      buildTrace([buildSpan('a', { 'zed.blob': { x: [LONG] }, 'zed.short': 'one text of four words' }, run)]),
+      ['zed.blob', 'zed.short'],
+    ],
+    [
+      'a text in a script without spaces',
+      buildTrace([buildSpan('a', { 'zed.blob': '包裹星期一离开了汉堡' }, run)]),
+      ['zed.blob'],
+    ],
+  ])('names the longest texts: %s', (_where, trace, sources) => {
+    const reading = readTrace(trace);
+    const reason = reading.notScorable ?? reading.runs[0]?.notScorable;
+    expect(reading.notUnderstood).toMatchObject([{ name: 'turn', attributes: sources }]);
+    expect(surveyTrace(trace, reading)[0]?.notUnderstood).toMatchObject([{ attributes: sources }]);
+    expect(reason?.detail).toContain(`does not read are ${sources.join(', ')} of span "turn"`);
+  });
+
+  it('is said to lack messages only where nothing holds a text', () => {
+    const [withText, without] = [LONG, 'x7'].map((blob) => {
+      const call = {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.request.model': 'gpt-5-mini',
+        'zed.blob': blob,
+      };
+      return readTrace(buildTrace([buildSpan('a', call)]));
+    });
+    expect(without?.runs[0]?.notScorable?.detail).toContain('the spans carry no messages');
+    expect(without?.notUnderstood).toEqual([]);
+    expect(withText?.runs[0]?.notScorable?.detail).not.toContain('carry no messages');
+    expect(withText?.notUnderstood).toMatchObject([{ attributes: ['zed.blob'] }]);
   });
 });

@@ -12,4 +12,8 @@ describe('a deferred decision for people', () => {
   it('omits a time in the past', () => {
     expect(showDecision(row, 6_000)).toMatch(/\(serve retries it next\)$/);
   });
+
+  it('says that the run was read by shape', () => {
+    expect(showDecision({ ...row, readByShape: true }, 6_000)).toContain(' (read by shape) ');
+  });
 });

@@ -69,6 +69,8 @@ async function decideOn(where: Where, span: SpanOptions = {}) {
 
 const asked = { 'gen_ai.request.model': 'gpt-5-mini', 'gen_ai.response.model': 'gpt-5-mini-2025-08-07' };
 
+const BY_SHAPE = { convention: 'by-shape' };
+
 describe('conditions on a trace', () => {
   it.each<[string, Where, SpanOptions]>([
     ['the requested model', { model: ['gpt-5', 'gpt-5-mini'] }, { attributes: asked }],
@@ -78,6 +80,8 @@ describe('conditions on a trace', () => {
     ['an error', { status: 'error' }, { error: true }],
     ['no error', { status: 'ok' }, {}],
     ['tokens', { tokens: { min: 10, max: 20 } }, { attributes: { tokens: '20' } }],
+    ['its reading by shape', { readByShape: true }, { attributes: BY_SHAPE }],
+    ['its reading by conventions', { readByShape: false, not: { readByShape: true } }, {}],
     ['nothing of not', { not: { service: ['shop'], tokens: { min: 100 }, status: 'error' } }, {}],
   ])('select a trace by %s', async (_name, where, span) => {
     expect(await decideOn(where, span)).toMatchObject({ status: 'scored' });
@@ -105,6 +109,8 @@ describe('conditions on a trace', () => {
   it.each<[Where, SpanOptions, string]>([
     [{ tokens: { min: 10 } }, { attributes: { tokens: '9' } }, 'tokens is 9, the rule wants at least 10'],
     [{ tokens: { min: 10 } }, {}, 'tokens is unknown, the rule wants at least 10'],
+    [{ readByShape: true }, {}, 'readByShape is false, the rule wants true'],
+    [{ readByShape: false }, { attributes: BY_SHAPE }, 'readByShape is true, the rule wants false'],
     [{ model: ['m'] }, {}, 'model is model-a, the rule wants m'],
     [
       { not: { tokens: { max: 9 } } },
@@ -140,6 +146,19 @@ describe('conditions on a trace', () => {
     await score(agentSpan(traceId, 'b', { parent: 'a', durationMs: 20_000 }));
     expect(store.scores()).toEqual([]);
     expect(store.decisions().map((row) => row.status)).toEqual(['filtered', 'filtered']);
+  });
+});
+
+describe('a decision', () => {
+  it.each<[string, Where, SpanOptions, boolean | undefined]>([
+    ['scored', {}, { says: 'x', attributes: BY_SHAPE }, true],
+    ['filtered', { readByShape: false }, { says: 'x', attributes: BY_SHAPE }, true],
+    ['not_applicable', {}, { attributes: BY_SHAPE }, true],
+    ['scored', {}, { says: 'x' }, undefined],
+  ])('that is %s says whether the run was read by shape (where: %j)', async (status, where, span, said) => {
+    const { store, score } = await world({ where });
+    await score(agentSpan(newTraceId(), 'a', span));
+    expect(store.decisions().map((row) => [row.status, row.readByShape])).toEqual([[status, said]]);
   });
 });
 
