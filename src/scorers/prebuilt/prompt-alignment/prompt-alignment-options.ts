@@ -24,7 +24,7 @@ export const PROMPT_ALIGNMENT_OPTIONS = {
   includeConversationHistory: {
     ...isHistory,
     means:
-      'whether the judge sees remembered messages: `true` for the last ten, `{ maxMessages: 4 }` for another number, `false` for none (the earlier turns, bounded by `earlierChars`)',
+      'shows remembered messages: `true` for ten, `{ maxMessages: 4 }`, `false` for none (the bounded earlier turns)',
   },
   ...SIGHT_OPTIONS,
   reason: reasonOption,
