@@ -8,7 +8,7 @@ const architecture = readFileSync(new URL('ARCHITECTURE.md', import.meta.url), '
 /** Libraries that one file imports. */
 const ONE_FILE_LIBRARIES = [
   ['kafkajs', 'collector/receivers/kafka/kafkajs.ts'],
-  ['compromise', 'src/scorers/prebuilt/completeness/compromise.ts'],
+  ['compromise', 'src/scorers/prebuilt/completeness/text-elements.ts'],
 ];
 
 /** Reads the rows of the table: a room, and the rooms and files that it may import. */

@@ -1,7 +1,6 @@
 import type { CounterName, HistogramName } from '../src/telemetry/metric-catalogue.ts';
 import type { MetricLabels, MetricWriter, Reading } from '../src/telemetry/metrics.ts';
 import type { Collector } from './collector.ts';
-import type { Forwarder } from './forward/forwarder.ts';
 import type { CollectorCount, CollectorMeasure, CountListener } from './counts.ts';
 
 interface Counted {
@@ -28,8 +27,6 @@ const COUNTERS: Partial<Record<CollectorCount, Counted>> = {
   kafka_records: { name: 'spanscore.kafka.records' },
   kafka_restarts: { name: 'spanscore.kafka.restarts' },
   dead_letters: { name: 'spanscore.dead_letters', reason: 'reason' },
-  forwarded_records: { name: 'spanscore.forward.records' },
-  forward_failures: { name: 'spanscore.forward.failures', reason: 'reason' },
 };
 
 const MS_PER_S = 1_000;
@@ -40,7 +37,6 @@ const HISTOGRAMS: Record<CollectorMeasure, readonly [HistogramName, number]> = {
   insert_ms: ['spanscore.insert.duration', MS_PER_S],
   insert_rows: ['spanscore.insert.rows', 1],
   insert_bytes: ['spanscore.insert.size', 1],
-  forward_ms: ['spanscore.forward.duration', MS_PER_S],
 };
 
 /** Creates a listener that writes counts and measures of a collector as metrics. */
@@ -60,23 +56,12 @@ export function metricListener(metrics: MetricWriter): Required<CountListener> {
   };
 }
 
-/** Returns the current metrics of a forwarder. */
-export function forwarderReadings(forwarder: Pick<Forwarder, 'heldBytes' | 'oldestRequestMs'>): Reading[] {
-  return heldReadings(forwarder.heldBytes(), forwarder.oldestRequestMs());
-}
-
-function heldReadings(heldBytes: number, oldestRequestMs: number): Reading[] {
-  return [
-    { name: 'spanscore.receiver.held', value: heldBytes },
-    { name: 'spanscore.receiver.oldest_request.age', value: oldestRequestMs / MS_PER_S },
-  ];
-}
-
 /** Current metrics of a collector and its receivers. */
 export function collectorReadings({ stats, readings }: Pick<Collector, 'stats' | 'readings'>): Reading[] {
   const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs } = stats();
   return [
-    ...heldReadings(heldBytes, oldestRequestMs),
+    { name: 'spanscore.receiver.held', value: heldBytes },
+    { name: 'spanscore.receiver.oldest_request.age', value: oldestRequestMs / MS_PER_S },
     { name: 'spanscore.insert.pending', value: pendingRowBytes },
     { name: 'spanscore.insert.running', value: insertsRunning },
     ...readings(),

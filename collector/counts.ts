@@ -16,8 +16,6 @@ const COLLECTOR_COUNTS = [
   'kafka_records',
   'kafka_restarts',
   'dead_letters',
-  'forwarded_records',
-  'forward_failures',
 ] as const;
 
 export type CollectorCount = (typeof COLLECTOR_COUNTS)[number];
@@ -26,7 +24,7 @@ export type CollectorCount = (typeof COLLECTOR_COUNTS)[number];
 export type OnCount = (name: CollectorCount, by: number, reason?: string) => void;
 
 /** Measures of a collector, taken once for each request or block, never for each span. */
-export type CollectorMeasure = 'request_ms' | 'insert_ms' | 'insert_rows' | 'insert_bytes' | 'forward_ms';
+export type CollectorMeasure = 'request_ms' | 'insert_ms' | 'insert_rows' | 'insert_bytes';
 
 /** Called for each measure. */
 export type OnMeasure = (

@@ -4,7 +4,6 @@ import { startApiPorts, type ScorerPorts } from './app/api/start-api-ports.ts';
 import { limitYoungGeneration } from './app/api/young-generation.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
 import { configureBackfillKind } from './app/jobs/backfills.ts';
-import { keepBatches } from './app/jobs/batch-keeping.ts';
 import { connectLentStore, connectOwnStore, type StoreConnection } from './app/store/connect-store.ts';
 import { diskReadings } from './app/store/disk-readings.ts';
 import { engineCheck, engineReadings } from './app/store/engine-part.ts';
@@ -31,17 +30,17 @@ import { startExports } from './app/start-exports.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
 import { loadScorerKit, type ScorerKit } from './app/scoring/scorer-kit.ts';
 import { scorerReadings } from './app/scoring/scorer-readings.ts';
-import { createServeStatus, processStatus, type ScorerStatus } from './app/serve-status.ts';
+import { createServeStatus, type ScorerStatus } from './app/serve-status.ts';
 import { createScoringReads } from './app/reads/scoring-reads.ts';
 import { buildAddresses, buildOtlpAddresses, type ServeAddresses } from './app/serve-addresses.ts';
 import { startServeApi, type ServeApi } from './app/start-serve-api.ts';
-import { startForwarding, startReceivers } from './app/start-receivers.ts';
+import { startReceivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { PREBUILT_SCORERS } from './components.ts';
 import { parseConfig, type Config, type ConfigInput } from './app/config/index.ts';
 import { createDataDirectory } from './config/data-directory.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
-import { AppError, ConfigError, rejectAborted } from './domain/errors.ts';
+import { AppError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { startDuties } from './ownership/duties.ts';
@@ -59,14 +58,11 @@ import type { Store } from './store/contracts/store.ts';
 export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Roles of a process with `forward`. */
-const FORWARD_ROLES: readonly Role[] = ['collector', 'api'];
-
 export type { ServeAddresses };
 
 export interface Serve {
   readonly addresses: ServeAddresses;
-  /** Kind of the store for people: `server`, `embedded engine`, …; without a store, the destination of requests. */
+  /** Kind of the store for people: `server`, `embedded engine`, … */
   readonly storeKind: string;
   /** Resolves when the process that owns the engine has ended: nothing can be stored from then on. */
   readonly lost: Promise<void>;
@@ -75,7 +71,7 @@ export interface Serve {
 }
 
 export interface ServeOptions {
-  /** Default: all roles; with `forward`, the roles that need no store. */
+  /** Default: all roles. */
   readonly roles?: readonly Role[];
   readonly log?: Log;
   /** Aborts the start, and the wait for another process that owns the data directory. */
@@ -95,21 +91,16 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   const stop = () => (stopped ??= stopParts(started, log));
   try {
     await createDataDirectory(config.store.dataDir);
-    const { roles, signal } = options;
+    const { roles = ROLES, signal } = options;
     const metrics = startMetrics(started, log);
-    const ownRoles = roles ?? (config.forward === undefined ? ROLES : FORWARD_ROLES);
-    if (ownRoles.includes('store') && config.store.url === undefined) {
+    if (roles.includes('store') && config.store.url === undefined) {
       // Before the engine starts: a full disk can be the reason why it does not.
       metrics.observe(() => diskReadings(config.store.dataDir));
     }
-    const api = await startServeApi(config, { hasApi: ownRoles.includes('api'), log, metrics });
+    const api = await startServeApi(config, { hasApi: roles.includes('api'), log, metrics });
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
     const deps = { started, log, signal, metrics, api };
-    const running =
-      config.forward === undefined
-        ? await startRoles(config, ownRoles, deps)
-        : await startForwardRoles(config, ownRoles, deps);
-    return { ...running, stop };
+    return { ...(await startRoles(config, roles, deps)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -194,36 +185,6 @@ async function startRoles(
   const { lost, watch } = watchLender(connection);
   started.push(watch);
   return { addresses, storeKind: connection.kind, lost };
-}
-
-/** Starts a process without a store, which passes its requests on. Throws a `ConfigError` for roles that need a store. */
-async function startForwardRoles(
-  config: Config,
-  roles: readonly Role[],
-  deps: ServeDependencies,
-): Promise<Omit<Serve, 'stop'>> {
-  const { started, log, api } = deps;
-  const other = roles.find((role) => !FORWARD_ROLES.includes(role));
-  if (other !== undefined || !roles.includes('collector') || config.forward === undefined) {
-    throw new ConfigError(
-      `a process with forward has no store, so it cannot have the roles ${roles.join(',')}: use collector and api`,
-    );
-  }
-  api.waitFor('the brokers');
-  const receivers = await startForwarding(config, config.forward, deps);
-  started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
-  const hasApi = roles.includes('api');
-  const status = async () => processStatus(roles, buildOtlpAddresses(config, receivers));
-  const findPorts = hasApi ? () => ({ status, store: null }) : undefined;
-  const listening = await api.open({ checks: receivers.checks, findPorts });
-  const addresses = buildAddresses(config, { connection: undefined, receivers, listening, hasApi });
-  started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: false }));
-  const { topic, logTopic } = config.forward.kafka;
-  return {
-    addresses,
-    storeKind: `sends requests to Kafka, topics ${topic} and ${logTopic}`,
-    lost: new Promise<void>(() => undefined),
-  };
 }
 
 /**
@@ -331,16 +292,11 @@ function startJobs(
   const { jobs, duties, spans, repairs } = store;
   const kinds = [
     configureRescoreKind(config, { kit, scoring, repairs }),
-    configureBackfillKind({ config, kit }, scoring, { isBesideLive: true, batches: store.judgeBatches }),
+    configureBackfillKind({ config, kit }, scoring, true),
     configurePurgeKind(config, store),
   ];
   const runner = startJobRunner({ jobs, duties, nowMs: () => spans.nowMs(), kinds, log });
-  const keeper = keepBatches(config, store, log);
-  const stop = async () => {
-    await runner.stop();
-    await keeper.stop();
-  };
-  return { name: 'jobs', stage: 'work', stop };
+  return { name: 'jobs', stage: 'work', stop: () => runner.stop() };
 }
 
 /** Stops the loop. Its last rows wait for no others. */
@@ -367,9 +323,7 @@ function logStarted(
   { log, isOwner }: { log: Log; isOwner: boolean },
 ): StartedPart {
   const other = isOwner ? undefined : readServeFile(dataDir);
-  // Local commands need the process with a store.
-  const isWanted = other !== undefined && (other.clickhouse !== null || addresses.clickhouse === null);
-  if (isWanted && other.pid !== process.pid) {
+  if (other !== undefined && other.pid !== process.pid) {
     log.info('another serve runs on this directory; its address file is kept', { pid: other.pid });
     return { name: 'address file', stage: 'address', stop: async () => undefined };
   }

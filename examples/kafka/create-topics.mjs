@@ -1,4 +1,4 @@
-// Creates the two topics of edge.yaml and scorer.yaml:
+// Creates the two topics of the Collector's to-kafka.yaml and of scorer.yaml:
 //   node create-topics.mjs
 // KAFKA_BROKER names a broker (127.0.0.1:9092). REPLICAS says how many brokers hold each record (3, or 1 for a single broker).
 import { Kafka, logLevel } from 'kafkajs';
@@ -10,9 +10,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const settings = {
   // How long records wait for a scorer.
   'retention.ms': 3 * DAY_MS,
-  // Must be larger than forward.kafka.maxRecordBytes in edge.yaml.
+  // Must be larger than max_message_bytes in to-kafka.yaml.
   'max.message.bytes': 9_437_184,
-  // The edge acknowledges a span when this many brokers have it.
+  // The Collector's exporter waits until this many brokers have a span.
   'min.insync.replicas': Math.max(1, replicas - 1),
   'cleanup.policy': 'delete',
 };

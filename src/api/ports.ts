@@ -50,13 +50,10 @@ export interface MarkerPorts {
   compare(version: string): Promise<readonly ComparedDeploy[]>;
 }
 
-/**
- * What handlers may use. The ports of a caller see one tenant: no handler filters by tenants. A process without a store has
- * `status` only.
- */
+/** What handlers may use. The ports of a caller see one tenant: no handler filters by tenants. */
 export interface ApiPorts {
   readonly status: () => Promise<object>;
-  readonly store: StorePorts | null;
+  readonly store: StorePorts;
 }
 
 /** Counts of decisions, and of targets that wait for their first one. */

@@ -6,7 +6,6 @@ import { z } from 'zod';
 import { checkValue } from '../config/index.ts';
 import type { Grant, Refusal, Scope } from '../config/access.ts';
 import { SECOND_MS } from '../domain/durations.ts';
-import { NotFoundError } from '../domain/errors.ts';
 import type { ApiEnv, Caller } from './api-env.ts';
 import type { StorePorts } from './ports.ts';
 import { answerProblem, describeProblem } from './problem.ts';
@@ -168,15 +167,9 @@ function limitRate(check: MiddlewareHandler<ApiEnv>): MiddlewareHandler<ApiEnv> 
     });
 }
 
-/** Returns the ports of the store for the caller. Throws a `NotFoundError` for a process without a store. */
+/** Returns the ports of the store for the caller. */
 export function readStorePorts({ findPorts, caller }: ApiEnv['Variables']): StorePorts {
-  const { store } = findPorts(caller);
-  if (store === null) {
-    throw new NotFoundError(
-      'this process has no store: it forwards spans to Kafka. Ask the process that reads the topics',
-    );
-  }
-  return store;
+  return findPorts(caller).store;
 }
 
 /** Describes a JSON reply. */

@@ -9,7 +9,7 @@ export interface ServeAddresses {
   readonly api: string | null;
   /** Address of `/healthz`, `/readyz` and `/metrics`, which every role has; null when the port was in use. */
   readonly probes: string | null;
-  readonly clickhouse: { url: string; username: string; password: string; database: string } | null;
+  readonly clickhouse: { url: string; username: string; password: string; database: string };
 }
 
 function formatUrl({ host, port }: { host: string; port: number }, tls: object | undefined): string {
@@ -18,7 +18,7 @@ function formatUrl({ host, port }: { host: string; port: number }, tls: object |
 
 /** Parts of a process that have addresses. */
 interface AddressedParts {
-  readonly connection: StoreConnection | undefined;
+  readonly connection: StoreConnection;
   readonly receivers: Receivers | undefined;
   readonly listening: { readonly host: string; readonly port: number } | null;
   readonly hasApi: boolean;
@@ -49,11 +49,11 @@ export function buildAddresses(
     ...buildOtlpAddresses(config, receivers),
     api: hasApi ? probes : null,
     probes,
-    clickhouse: connection === undefined ? null : buildStoreAddress(connection),
+    clickhouse: buildStoreAddress(connection),
   };
 }
 
-function buildStoreAddress({ options }: StoreConnection): NonNullable<ServeAddresses['clickhouse']> {
+function buildStoreAddress({ options }: StoreConnection): ServeAddresses['clickhouse'] {
   const { url, username, password, database } = options;
   return { url, username, password, database };
 }

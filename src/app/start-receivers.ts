@@ -36,31 +36,6 @@ interface Telemetry {
   readonly metrics: Metrics;
 }
 
-/** Starts the receivers of a process that hands on what it takes in. Throws `ConfigError` when an address cannot be used. */
-export async function startForwarding(
-  config: Config,
-  forward: NonNullable<Config['forward']>,
-  { log, metrics }: Telemetry,
-): Promise<Receivers> {
-  const [{ startForwarder }, { configuredForwarder }, { forwarderReadings, metricListener }] =
-    await Promise.all([
-      import('../../collector/forward/forwarder.ts'),
-      import('../../collector/forward/configured-forwarder.ts'),
-      import('../../collector/collector-metrics.ts'),
-    ]);
-  const options = configuredForwarder(config, forward, { log, listener: metricListener(metrics) });
-  const forwarder = await startForwarder(options);
-  metrics.observe(() => forwarderReadings(forwarder));
-  return {
-    addresses: new Map([
-      ['otlp-http', forwarder.address],
-      ['otlp-grpc', forwarder.grpcAddress],
-    ]),
-    checks: forwarder.checks,
-    stop: () => forwarder.stop(),
-  };
-}
-
 /** Configures the receivers that a configuration has options for. Throws a `ConfigError` for a file that cannot be used. */
 export async function configureReceivers(
   config: Pick<Config, 'receivers'>,

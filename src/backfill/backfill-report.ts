@@ -24,8 +24,6 @@ export interface BackfillReport {
   readonly perSecond: number | null;
   readonly etaSeconds: number | null;
   readonly maxCostUsd: number | null;
-  /** Reason why questions in batches have no reply, and what to do; null without one. */
-  readonly batchError: string | null;
 }
 
 export const EMPTY_REPORT: BackfillReport = {
@@ -38,7 +36,6 @@ export const EMPTY_REPORT: BackfillReport = {
   perSecond: null,
   etaSeconds: null,
   maxCostUsd: null,
-  batchError: null,
 };
 
 /** Reads the report of a stored job. */

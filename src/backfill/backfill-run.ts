@@ -26,10 +26,7 @@ import {
   type BackfillRange,
   type BackfillSpec,
 } from './backfill-spec.ts';
-import type { BatchDesk } from '../batches/batch-desk.ts';
-import { batchTargets } from './batched-targets.ts';
 import { Progress, readCheckpoint, type Checkpoint, type PageTimes } from './checkpoint.ts';
-import { openDesk, type BatchParts } from './open-desk.ts';
 import { CostCap } from './cost-cap.ts';
 import { choosePageSize } from './page-size.ts';
 import type { OpenPage, PagesTerms, PageUnderWay } from './pages.ts';
@@ -49,9 +46,6 @@ import { createSessionTargets, createTraceTargets, type BackfillTargets } from '
 /** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
 const PAGES_AT_ONCE = 2;
 
-/** Pages that wait for the replies of batches at the same time. */
-const BATCHED_PAGES_AT_ONCE = 100;
-
 /** Interval in which the progress within a page is stored, milliseconds. */
 const SAVE_EVERY_MS = 2_000;
 
@@ -63,8 +57,6 @@ export interface BackfillWork {
   /** Rules of live scoring. Traces and sessions that live scoring has yet to decide are left to it. */
   readonly liveRules: readonly PreparedRule[];
   readonly sessions: SessionSettings;
-  /** Batches of questions to judges. Absent: a backfill with batches is left to other processes. */
-  readonly batching?: BatchParts | undefined;
   /** Part of the places of judges for a backfill that names none: above 0 and at most 1. */
   readonly judgeShare: number;
   /** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. Default 1,000. */
@@ -81,7 +73,6 @@ export class BackfillRun {
   readonly #spec: BackfillSpec;
   readonly #range: BackfillRange;
   readonly #run: JobRun;
-  readonly #job: Job;
   readonly #rules: readonly PreparedRule[];
   readonly #pageSize: number;
   readonly #rate: ProgressRate;
@@ -94,12 +85,10 @@ export class BackfillRun {
   #costUsd: number;
   /** Counts that were stored last, by this run or the one before. */
   #shown: BackfillReport;
-  #desk: BatchDesk | null = null;
 
   constructor(work: BackfillWork, job: Job, run: JobRun) {
     this.#work = work;
     this.#run = run;
-    this.#job = job;
     this.#spec = readBackfillSpec(job.spec);
     this.#range = readRange(this.#spec, job.tenant);
     this.#rules = renameRules(computeBackfillId(this.#spec, job.tenant), work.rules);
@@ -121,7 +110,6 @@ export class BackfillRun {
       if (this.#progress.done.begunMs === 0) {
         await this.#begin();
       }
-      this.#desk = await this.#openDesk();
       const scoring = this.#limitScoring();
       const selecting = await this.#startSelection();
       if (this.#progress.done.phase === 'traces') {
@@ -133,22 +121,13 @@ export class BackfillRun {
         await this.#scoreSessions(scoring, selecting);
         await this.#advance({ phase: 'done' });
       }
-      await this.#desk?.settle();
       return this.#buildProgress(this.#cap?.paidUsd);
     } finally {
       clearInterval(saver);
-      await this.#desk?.close();
       await this.#work.scoring.budget.giveBack();
       await this.#saves.onIdle();
       this.#run.keep(this.#buildProgress(this.#cap?.paidUsd));
     }
-  }
-
-  async #openDesk(): Promise<BatchDesk | null> {
-    const { batching, ...work } = this.#work;
-    return this.#spec.batch === true && batching !== undefined
-      ? openDesk(batching, work, this.#job, this.#run)
-      : null;
   }
 
   async #begin(): Promise<void> {
@@ -201,7 +180,7 @@ export class BackfillRun {
   }
 
   async #scoreTraces(scoring: Scoring, selecting: Selecting): Promise<void> {
-    const targets = this.#createTargets(scoring, (limited) => createTraceTargets(limited, selecting.mode));
+    const targets = createTraceTargets(scoring, selecting.mode);
     const { concurrency } = this.#spec;
     const { afterTrace: after } = this.#progress.done;
     const limit = this.#limitPage(this.#pageSize);
@@ -260,7 +239,7 @@ export class BackfillRun {
 
   async #scoreSessions(scoring: Scoring, selecting: Selecting): Promise<void> {
     const { mode, sessions } = selecting;
-    const targets = this.#createTargets(scoring, (limited) => createSessionTargets(limited, mode, sessions));
+    const targets = createSessionTargets(scoring, mode, sessions);
     const { afterSession: after } = this.#progress.done;
     const limit = this.#limitPage(SESSION_PAGE);
     const pages = selectSessions(scoring, this.#range, selecting, { after, limit });
@@ -275,21 +254,12 @@ export class BackfillRun {
     });
   }
 
-  /** Creates targets whose judges are asked in batches, when the backfill does so. */
-  #createTargets<Key>(
-    scoring: Scoring,
-    create: (scoring: Scoring) => BackfillTargets<Key>,
-  ): BackfillTargets<Key> {
-    return this.#desk === null ? create(scoring) : batchTargets(scoring, this.#desk, create);
-  }
-
   /** Scores pages, some at the same time. */
   async #scorePages<Key, Page extends SelectedTargets<Key> & { readonly times: PageTimes }>(
     targets: BackfillTargets<Key>,
     pages: AsyncIterable<Page>,
     { atOnce, describe }: PagesTerms<Page>,
   ): Promise<void> {
-    const mostAtOnce = this.#desk === null ? atOnce : BATCHED_PAGES_AT_ONCE;
     const underWay: PageUnderWay[] = [];
     try {
       for await (const page of pages) {
@@ -298,7 +268,7 @@ export class BackfillRun {
           this.#progress.noteNext(page.times);
         }
         underWay.push({ ...this.#startPage(targets, page), counted, listed, place, times: page.times });
-        if (underWay.length >= mostAtOnce) {
+        if (underWay.length >= atOnce) {
           await this.#settleFirst(underWay);
         }
         await this.#run.check();
@@ -321,11 +291,10 @@ export class BackfillRun {
     this.#open.add(open);
     const settle = scorePage(targets, page, {
       begunMs: this.#progress.done.begunMs,
-      isSpent: () => this.#cap?.isSpent === true || this.#desk?.isSpent === true,
+      isSpent: () => this.#cap?.isSpent === true,
       check: () => this.#run.check(),
       signal: this.#run.signal,
       retryWaitsMs: this.#work.retryWaitsMs ?? RETRY_WAITS_MS,
-      isBatched: this.#desk !== null,
       onPairs: (pairs) => {
         open.counts = addCounts(open.counts, pairs);
       },
@@ -377,12 +346,11 @@ export class BackfillRun {
       remaining,
       perSecond,
       etaSeconds: perSecond === null ? null : Math.ceil(remaining / perSecond),
-      batchError: this.#desk?.error ?? null,
     };
     return {
       checkpoint: { ...this.#progress.place, ...(claimedUsd === undefined ? {} : { claimedUsd }) },
       report: { ...report },
-      costUsd: this.#desk?.costUsd ?? this.#costUsd,
+      costUsd: this.#costUsd,
     };
   }
 

@@ -47,8 +47,6 @@ export interface BackfillSpec extends BackfillLimits {
   readonly rules: readonly BackfillRule[];
   /** True: scorers run again on traces that they have scored. */
   readonly rescore: boolean;
-  /** True: judges are asked in batches. Absent in backfills of earlier versions. */
-  readonly batch?: boolean;
 }
 
 /** Reads the specification of a stored job. */

@@ -153,7 +153,6 @@ async function estimateWork(
     stored,
     prices,
     targets: traces.targets + sessions.targets,
-    isBatched: looked.spec.batch === true,
     pace: {
       findProvider: (name) => sharePace(findProvider(name), share),
       places,

@@ -5,7 +5,7 @@ type PageCounts = Pick<BackfillReport, 'matched' | 'sessions'>;
 
 /** Terms of the pages of one kind of targets. */
 export interface PagesTerms<Page> {
-  /** Pages that are scored at the same time, unless they wait for batches. */
+  /** Pages that are scored at the same time. */
   readonly atOnce: number;
   readonly describe: (page: Page) => {
     readonly counted: PageCounts;

@@ -21,8 +21,6 @@ export interface PageTerms {
   readonly signal: AbortSignal;
   /** Waits before scorers that wait for their judge are tried again, milliseconds. */
   readonly retryWaitsMs: readonly number[];
-  /** True when judges are asked in batches: a question without a reply was in several of them, so its scorer is not tried again. */
-  readonly isBatched: boolean;
   /** Called with the pairs of each target as soon as it is done. */
   readonly onPairs: (pairs: PairCounts) => void;
 }
@@ -129,11 +127,10 @@ function isWaiting(outcome: TraceOutcome | undefined, terms: PageTerms): boolean
 }
 
 /** Lists the decisions of scorers that are worth another try soon. */
-function listWaiting({ decisions }: TraceOutcome, { isSpent, isBatched }: PageTerms): Decision[] {
+function listWaiting({ decisions }: TraceOutcome, { isSpent }: PageTerms): Decision[] {
   return decisions.filter(({ status, reason }) => {
     const code = readReasonCode(reason);
-    const isGivenUp = isBatched && code.startsWith('judge_');
-    return status === 'deferred' && !isGivenUp && !(isSpent() && code === 'budget_exhausted');
+    return status === 'deferred' && !(isSpent() && code === 'budget_exhausted');
   });
 }
 

@@ -20,7 +20,6 @@ import { registerMove } from './commands/move.ts';
 import { registerOpen } from './commands/open.ts';
 import { registerPreview } from './commands/preview.ts';
 import { registerPurge } from './commands/purge.ts';
-import { registerRepair } from './commands/repair.ts';
 import { registerRescore } from './commands/rescore.ts';
 import { registerRestore } from './commands/restore.ts';
 import { registerScore } from './commands/score.ts';
@@ -54,7 +53,6 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerMigrate,
   registerBackup,
   registerRestore,
-  registerRepair,
   registerMove,
   registerCheckConfig,
   registerConfigPrint,

@@ -7,11 +7,11 @@ import { listReceivers, type ReceiverSection } from './schema/components.ts';
 export type FindFolder = (path: KeyPath) => string;
 
 /** Parts of a configuration that name TLS files. */
-type WithTls = Pick<ParsedConfig, 'receivers' | 'forward' | 'api'>;
+type WithTls = Pick<ParsedConfig, 'receivers' | 'api'>;
 
 /** Returns the parts with absolute paths of their TLS files. */
 export function withAbsoluteTls(
-  { receivers, forward, api }: WithTls,
+  { receivers, api }: WithTls,
   sections: readonly ReceiverSection[],
   findFolder: FindFolder,
 ): WithTls {
@@ -24,7 +24,6 @@ export function withAbsoluteTls(
       { receivers },
     ),
     api: at(api, ['api']),
-    forward: forward === undefined ? undefined : { kafka: at(forward.kafka, ['forward', 'kafka']) },
   };
 }
 

@@ -24,6 +24,8 @@ export interface Grant {
   readonly tenant: string | undefined;
   /** All scopes of the sender, with those that `admin` implies. */
   readonly scopes: readonly Scope[];
+  /** Names in which the sender may not write: those of other tokens on the same tenant. None with the scope `admin`. */
+  readonly foreignNames: readonly string[];
 }
 
 /** Reason why a request is refused. */
@@ -51,7 +53,7 @@ export interface TokenBook {
   checkProof(isProved: (digest: Buffer) => boolean, scope: Scope, unknown: string): Access;
 }
 
-const EVERYBODY: Grant = { name: '', tenant: undefined, scopes: SCOPES };
+const EVERYBODY: Grant = { name: '', tenant: undefined, scopes: SCOPES, foreignNames: [] };
 
 const IMPLIED: Partial<Record<Scope, readonly Scope[]>> = { admin: ['read', 'label'] };
 
@@ -60,7 +62,16 @@ const IMPLIED: Partial<Record<Scope, readonly Scope[]>> = { admin: ['read', 'lab
  */
 export function createTokenBook(tokens: readonly AccessToken[]): TokenBook {
   const known = tokens.map(({ name, tenant, scopes, token }) => ({
-    grant: { name, tenant, scopes: addImplied(scopes) },
+    grant: {
+      name,
+      tenant,
+      scopes: addImplied(scopes),
+      foreignNames: scopes.includes('admin')
+        ? []
+        : tokens
+            .filter((other) => other.name !== name && (tenant === '' || [tenant, ''].includes(other.tenant)))
+            .map((other) => other.name),
+    },
     digest: sha256(token),
   }));
   const isOpen = known.length === 0;

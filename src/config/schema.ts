@@ -9,7 +9,7 @@ import type { Components, UnknownComponents } from './schema/components.ts';
 import { schemaAddress } from './schema/fields.ts';
 import { createExportersSchema } from './schema/exporters.ts';
 import { Api, Logging } from './schema/outputs.ts';
-import { Auth, createReceiversSchema, Forward, Readiness } from './schema/receivers.ts';
+import { Auth, createReceiversSchema, Readiness } from './schema/receivers.ts';
 import { Rules, Scorers } from './schema/rules.ts';
 import { Scoring } from './schema/scoring.ts';
 import { Store } from './schema/store.ts';
@@ -24,7 +24,6 @@ export function createConfigSchema<const Listed extends Components>(components: 
         createReceiversSchema<Listed['receivers']>(components.receivers),
         'Receivers of spans.',
       ),
-      forward: Forward.optional(),
       ingest: Ingest.describe('Spans that are stored, and limits of requests and rows.').prefault({}),
       auth: Auth.describe('Access tokens of senders and API clients.').prefault({}),
       judges: Judges.describe('Judge models, their limits and their prices.').prefault({}),

@@ -8,15 +8,12 @@ const serveFileSchema = z.object({
   otlpHttp: z.string().nullable(),
   otlpGrpc: z.string().nullable(),
   api: z.string().nullable(),
-  // A process with `forward` has no store.
-  clickhouse: z
-    .object({
-      url: z.string(),
-      username: z.string(),
-      password: z.string(),
-      database: z.string(),
-    })
-    .nullable(),
+  clickhouse: z.object({
+    url: z.string(),
+    username: z.string(),
+    password: z.string(),
+    database: z.string(),
+  }),
 });
 
 /** Addresses of a running `serve` and its store, for local commands. */

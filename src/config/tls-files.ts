@@ -45,7 +45,6 @@ export function tlsIssues(config: Config, receivers: readonly ReceiverSection[])
     ...listReceivers(config, receivers).flatMap(({ section, options }) =>
       groupIssues(options.tls, `${section.key}.tls`),
     ),
-    ...groupIssues(config.forward?.kafka.tls, 'forward.kafka.tls'),
     ...groupIssues(config.api.tls, 'api.tls'),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Attributes } from '../domain/trace/span.ts';
-import { parseStructure, parseValue } from './json.ts';
-import type { SpanView } from './normalised-span.ts';
+import { parseStructure, parseValue, structureIn } from './json.ts';
+import type { SpanRole, SpanView } from './normalised-span.ts';
 
 /** Returns the first of these keys' values that is a non-empty text. */
 export function readText(attributes: Attributes, ...keys: string[]): string | undefined {
@@ -34,7 +34,7 @@ export function readStructure(view: SpanView, attributes: Attributes, key: strin
   if (text?.endsWith(']') === true && CUT_MARK.test(text)) {
     warnOfCut(view, `${key} was cut off by its emitter, which sends the first 10,000 characters of a value`);
     const shown = text.replace(CUT_MARK, '');
-    return parseStructure(shown)?.value ?? shown;
+    return structureIn(shown) ?? shown;
   }
   const parsed = text === undefined ? undefined : parseStructure(text);
   if (parsed?.truncated === true) {
@@ -68,7 +68,7 @@ export function readList(attributes: Attributes, key: string): string[] {
   if (text === undefined) {
     return [];
   }
-  const parsed = parseStructure(text)?.value;
+  const parsed = structureIn(text);
   if (Array.isArray(parsed)) {
     return parsed.filter((item): item is string => typeof item === 'string');
   }
@@ -102,4 +102,20 @@ export function identityUnder(
     return name === undefined ? undefined : found.get(name);
   };
   return { session: pick(SESSION_NAMES), user: pick(USER_NAMES) };
+}
+
+/** True when a key begins with this prefix. */
+export function hasPrefix(attributes: Attributes, prefix: string): boolean {
+  for (const key of attributes.keys()) {
+    if (key.startsWith(prefix)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** Maps names to roles; the names of a role have blanks between. */
+export function rolesOf(names: Readonly<Partial<Record<SpanRole, string>>>): ReadonlyMap<string, SpanRole> {
+  const roles = Object.entries(names) as [SpanRole, string][];
+  return new Map(roles.flatMap(([role, list]) => list.split(' ').map((name) => [name, role] as const)));
 }

@@ -15,9 +15,9 @@ export interface ParsedJson {
   truncated: boolean;
 }
 
-/** Returns an own property, never one of the prototype. */
-export function field(holder: Fields, name: string): unknown {
-  return Object.hasOwn(holder, name) ? holder[name] : undefined;
+/** Returns an own property of an object, never one of the prototype; undefined for any other value. */
+export function field(holder: unknown, name: string): unknown {
+  return isRecord(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined;
 }
 
 /** Returns an object as it is, no fields for any other value. */
@@ -25,8 +25,24 @@ export function readFields(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
+/** Returns the items of a list, none for any other value. */
+export function listIn(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Returns the objects of a list, none for any other value. */
+export function recordsIn(value: unknown): Fields[] {
+  return listIn(value).filter(isRecord);
+}
+
+/** Returns the first of these own properties that is a number, when it is a count. */
+export function countIn(holder: unknown, ...names: string[]): number | null {
+  const count = names.map((name) => field(holder, name)).find((value) => typeof value === 'number');
+  return typeof count === 'number' && count >= 0 ? count : null;
+}
+
 /** Returns the first of these own properties that is neither absent nor null. */
-export function firstField(holder: Fields, ...names: string[]): unknown {
+export function firstField(holder: unknown, ...names: string[]): unknown {
   for (const name of names) {
     const value = field(holder, name);
     if (value !== undefined && value !== null) {
@@ -53,6 +69,11 @@ export function parseStructure(text: string): ParsedJson | undefined {
     current = parsed.value;
   }
   return undefined;
+}
+
+/** Parses a text with structured content; undefined for any other value. */
+export function structureIn(text: unknown): unknown {
+  return typeof text === 'string' ? parseStructure(text)?.value : undefined;
 }
 
 /**

@@ -28,7 +28,7 @@ const IDENTITIES = ['threadId', 'resourceId', 'sessionId', 'userId', 'runId'];
  * to the OTLP request that Mastra's OpenTelemetry exporter sends for them. Undefined for any other value.
  */
 export function fromMastraRecords(value: unknown): unknown {
-  const listed = isRecord(value) ? field(value, 'spans') : undefined;
+  const listed = field(value, 'spans');
   const single = isRecord(value) ? (firstField(value, 'exportedSpan') ?? value) : undefined;
   const records: unknown[] = Array.isArray(listed) ? listed : [single];
   if (records.length === 0 || !records.every(isMastraRecord)) {

@@ -1,16 +1,11 @@
-import { STUB_MARK } from './kept-content.ts';
-import type { LogRecord, Span } from '../domain/trace/span.ts';
-import { BUILT_IN_CONVENTIONS } from '../domain/trace/convention-table.ts';
-import type { ReadingWarning } from '../domain/trace/agent-run.ts';
-import { readErrorHalt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';
-import { readText } from './attributes.ts';
 import { contentAdvice } from './advice/content-switches.ts';
+import { restoreContent } from './advice/moved-content.ts';
+import { readText } from './attributes.ts';
+import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
 import { isId, isModelName } from './ids.ts';
+import { STUB_MARK } from './kept-content.ts';
 import { bindResults } from './messages/bind-results.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
-import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
-import { isEvaluationSpan } from './evaluation-span.ts';
-import { restoreContent } from './advice/moved-content.ts';
 import type {
   Convention,
   NormalisedSpan,
@@ -19,10 +14,14 @@ import type {
   SpanRole,
   SpanView,
 } from './normalised-span.ts';
-import { partsAmong } from './token-parts.ts';
-import { type Revealed, removePlaceholders, listHiddenFields } from './placeholders.ts';
+import { listHiddenFields, removePlaceholders, type Revealed } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 import { nameOfTool } from './shape/read-shape.ts';
+import { partsAmong } from './token-parts.ts';
+import type { ReadingWarning } from '../domain/trace/agent-run.ts';
+import { BUILT_IN_CONVENTIONS } from '../domain/trace/convention-table.ts';
+import { readErrorHalt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';
+import { type LogRecord, OWN_SCOPE, type Span } from '../domain/trace/span.ts';
 
 /** Longest error text that is kept, in UTF-16 units; some emitters put a whole stack trace there. */
 const MAX_ERROR_CHARS = 2_000;
@@ -271,4 +270,19 @@ function buildError(span: Span): SpanError {
   const message = attributes?.get('exception.message') || span.statusMessage;
   const type = attributes?.get('exception.type') || span.attributes.get('error.type');
   return { type: type || null, message: message ? message.slice(0, MAX_ERROR_CHARS) : null };
+}
+
+const JUDGE_KINDS = new Set(['EVALUATOR', 'GUARDRAIL_EVALUATOR']);
+
+/** True for the span of a judge or a scorer: its subtree is never part of an agent run. */
+export function isEvaluationSpan(span: Span): boolean {
+  const { attributes } = span;
+  return (
+    span.scopeName === OWN_SCOPE ||
+    attributes.has('gen_ai.evaluation.name') ||
+    JUDGE_KINDS.has(attributes.get('openinference.span.kind')?.toUpperCase() ?? '') ||
+    attributes.get('mastra.span.type')?.startsWith('scorer') === true ||
+    attributes.get('langfuse.environment')?.startsWith('langfuse-') === true ||
+    span.name === 'scorer_run'
+  );
 }

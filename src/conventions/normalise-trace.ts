@@ -24,7 +24,9 @@ export function normaliseTrace(data: TraceData): NormalisedTrace {
 export function* normaliseInSteps(data: TraceData, observe?: Observe): Steps<NormalisedTrace> {
   const { spans, differing } = uniqueSpans(data.spans);
   const tables = (data.conventions ?? []).map(toConvention);
-  const conventions = tables.length === 0 ? CONVENTIONS : [...tables, ...CONVENTIONS];
+  const { without } = data;
+  const own = without === undefined ? CONVENTIONS : CONVENTIONS.filter(({ name }) => !without.has(name));
+  const conventions = tables.length === 0 ? own : [...tables, ...own];
   const events = tables.flatMap(({ logEvents = [] }) => logEvents);
   const logs = uniqueLogs(data.logs.filter((log) => isAgentEvent(log) || events.includes(log.eventName)));
   const logsBySpan = bySpan(logs);

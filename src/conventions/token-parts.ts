@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../domain/trace/agent-run.ts';
 import type { Attributes } from '../domain/trace/span.ts';
 import { isRecord } from '../domain/unknown-values.ts';
-import { parseStructure } from './json.ts';
+import { countIn, structureIn } from './json.ts';
 
 /** Tokens that are a part of the input or of the output. Some emitters count them beside it, see `sumUsage`. */
 export type TokenParts = Pick<TokenUsage, 'cachedInputTokens' | 'cacheWriteTokens' | 'reasoningTokens'>;
@@ -30,7 +30,7 @@ export function partsAmong(attributes: Attributes): TokenParts {
     if (name !== undefined && (isNested || findPart(name) !== undefined)) {
       // Asked for by its key, so that it counts as an attribute that is read.
       const value = attributes.get(key) ?? '';
-      counts[name] = isNested ? (parseStructure(value)?.value ?? value) : value;
+      counts[name] = isNested ? (structureIn(value) ?? value) : value;
     }
   }
   return partsIn(counts);
@@ -47,6 +47,19 @@ export function partsIn(counts: unknown, depth = 1): TokenParts {
     }
   }
   return parts;
+}
+
+/** Reads the counts of a call from an object, under the names that its emitter gives them. */
+export function usageIn(
+  counts: unknown,
+  [input, output, total]: readonly [input: string[], output: string[], total: string[]],
+): Partial<TokenUsage> {
+  return {
+    ...partsIn(counts),
+    inputTokens: countIn(counts, ...input),
+    outputTokens: countIn(counts, ...output),
+    totalTokens: countIn(counts, ...total),
+  };
 }
 
 function countAs(name: string, value: unknown): Partial<TokenParts> {

@@ -6,7 +6,6 @@ import { priceCalls, scaleCalls, sumCalls, type ExpectedCalls, type Pricing } fr
 import {
   findLatencies,
   findPaidParts,
-  listDirectCalls,
   learnScorers,
   type LearnedScorer,
   type Spread,
@@ -14,9 +13,6 @@ import {
 import { mean, sampleVariance } from './linear-fit.ts';
 import type { SampledCell } from './planned-work.ts';
 import { canRender, type RenderedRun } from './render-calls.ts';
-
-/** Longest time of a batch at its provider, seconds. */
-const BATCH_SECONDS = 86_400;
 
 /** Standard errors on each side of an estimate: about 95 of 100 real costs lie within. */
 const STANDARD_ERRORS = 2;
@@ -76,18 +72,14 @@ export interface EstimatedWork {
   readonly stored: ReadonlyMap<string, RenderedRun>;
   readonly prices: PriceTable;
   readonly pace: Pace;
-  /** True: judges are asked in batches. */
-  readonly isBatched?: boolean;
   /** Traces and sessions to read. */
   readonly targets: number;
 }
 
 /** Estimates the cost and the time of work from its sample. */
 export function estimateCost(work: EstimatedWork): CostEstimate {
-  const { cells, runs, sizes, stored, prices, pace, targets, isBatched = false } = work;
-  const direct = listDirectCalls(sizes, prices);
-  const paidParts = findPaidParts(direct, prices);
-  const pricing: Pricing = { prices, paidParts: isBatched ? 'batched' : paidParts };
+  const { cells, runs, sizes, stored, prices, pace, targets } = work;
+  const pricing: Pricing = { prices, paidParts: findPaidParts(sizes, prices) };
   const learned = learnScorers(sizes, stored);
   const parts = cells
     .filter(({ scorer }) => scorer.isJudged)
@@ -101,9 +93,7 @@ export function estimateCost(work: EstimatedWork): CostEstimate {
     costUsd: sumCosts(scorers.map(({ costUsd }) => costUsd)),
     costLow: sumCosts(scorers.map(({ costLow }) => costLow)),
     costHigh: sumCosts(scorers.map(({ costHigh }) => costHigh)),
-    seconds: isBatched
-      ? countRounds(scorers) * BATCH_SECONDS
-      : estimateSeconds({ targets, calls, latencies: findLatencies(direct) }, pace),
+    seconds: estimateSeconds({ targets, calls, latencies: findLatencies(sizes) }, pace),
     basis: joinBases(scorers.map(({ basis }) => basis)),
     prompts: sumOf(parts, 'prompts'),
     scorers,
@@ -111,12 +101,6 @@ export function estimateCost(work: EstimatedWork): CostEstimate {
     unpriced: calls.filter((each) => priceCalls([each], pricing) === null).map(({ model }) => model),
     unknown: parts.filter((part) => part.isUnknown).map(({ estimate }) => estimate.scorer),
   };
-}
-
-/** Counts the batches that follow each other: each question of a scorer needs the replies of the one before. */
-function countRounds(scorers: readonly ScorerEstimate[]): number {
-  const perTarget = scorers.map(({ judgeCalls, targets }) => Math.ceil(judgeCalls / Math.max(1, targets)));
-  return Math.max(0, ...perTarget);
 }
 
 interface CellEstimate {

@@ -1,5 +1,4 @@
 import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
-import { BATCH_PRICE_SHARE } from '../judge/batch/batch-seat.ts';
 import { findCost } from '../judge/judge-cost.ts';
 
 /** Calls to one judge that are expected: numbers may be parts of a call. */
@@ -16,11 +15,8 @@ export interface ExpectedCalls {
 export interface Pricing {
   /** Prices over the built-in ones. */
   readonly prices: PriceTable;
-  /**
-   * Part of the price that calls to a judge really cost, because its provider has cached their beginnings; 1 for an unknown judge. In a
-   * batch, all cost the same part.
-   */
-  readonly paidParts: ReadonlyMap<string, number> | 'batched';
+  /** Part of the price that calls to a judge really cost, because its provider has cached their beginnings; 1 for an unknown judge. */
+  readonly paidParts: ReadonlyMap<string, number>;
 }
 
 /** Computes the cost of calls in USD; null when a judge has no price. */
@@ -34,7 +30,7 @@ export function priceCalls(
     if (cost === undefined) {
       return null;
     }
-    sum += cost * (paidParts === 'batched' ? BATCH_PRICE_SHARE : (paidParts.get(model) ?? 1));
+    sum += cost * (paidParts.get(model) ?? 1);
   }
   return sum;
 }

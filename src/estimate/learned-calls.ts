@@ -1,5 +1,4 @@
 import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
-import { BATCH_PRICE_SHARE } from '../judge/batch/batch-seat.ts';
 import { findCost } from '../judge/judge-cost.ts';
 import type { CallSize } from '../store/contracts/judge-use.ts';
 import { priceCalls, type ExpectedCalls, type Pricing } from './expected-calls.ts';
@@ -171,20 +170,8 @@ export function learnScorers(
   return new Map([...byScorer].map(([scorer, calls]) => [scorer, new LearnedScorer(calls, rendered)]));
 }
 
-/** Difference of a cost to that of a batch that is only rounding, as a part of it. */
-const ROUNDING = 1e-6;
-
-/** Leaves out calls whose replies came in a batch, by their cost: they tell neither the price nor the time of a call at once. */
-export function listDirectCalls(sizes: readonly CallSize[], prices: PriceTable): CallSize[] {
-  return sizes.filter((call) => {
-    const full = findCost(call, findPrice(call.model, prices)) ?? 0;
-    const ofBatch = full * BATCH_PRICE_SHARE;
-    return call.costUsd === null || full === 0 || Math.abs(call.costUsd - ofBatch) > ofBatch * ROUNDING;
-  });
-}
-
 /**
- * Finds the part of the present price that direct calls to each judge cost. Providers ask less for input that they have cached. A change of
+ * Finds the part of the present price that calls to each judge cost. Providers ask less for input that they have cached. A change of
  * the price itself counts only as far as such a discount can explain it.
  */
 export function findPaidParts(sizes: readonly CallSize[], prices: PriceTable): Map<string, number> {

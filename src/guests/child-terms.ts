@@ -7,6 +7,9 @@ export interface WatchOrder {
   readonly busy: Int32Array;
 }
 
+/** File descriptor on which the process and its host exchange messages (`frames.ts`). */
+export const MESSAGE_FD = 3;
+
 /** File descriptor of the pipe through which the thread reports the memory to the host. */
 export const WATCH_FD = 4;
 

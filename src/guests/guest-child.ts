@@ -3,6 +3,7 @@
  * ends.
  */
 import { readdirSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { deserialize, serialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
@@ -10,24 +11,19 @@ import { AppError } from '../domain/errors.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
 import { withJudgeScope } from '../judge/judge-scope.ts';
 import { ForwardedJudges, type Tell } from './forwarded-judges.ts';
+import { readFrames, writeFrame } from './frames.ts';
 import { readFault } from './guest-fault.ts';
 import { createLane } from './guest-lane.ts';
 import type { LoadMessage, RunOrder, ToGuest } from './guest-messages.ts';
 import { loadModule } from './load-module.ts';
 import { resolveOwnPackage } from './own-package.ts';
-import { endGroup, GUEST_NICE, UNCAUGHT, type WatchOrder } from './child-terms.ts';
+import { endGroup, GUEST_NICE, MESSAGE_FD, UNCAUGHT, type WatchOrder } from './child-terms.ts';
 
 /** Largest result that is sent to the host, bytes. */
 const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 
-const tell: Tell = (message) =>
-  new Promise((resolve) => {
-    if (process.connected) {
-      process.send?.(message, undefined, undefined, () => resolve());
-    } else {
-      resolve();
-    }
-  });
+const channel = new Socket({ fd: MESSAGE_FD, readable: true, writable: true });
+const tell: Tell = (message) => new Promise((resolve) => writeFrame(channel, message, resolve));
 
 const lane = createLane((run) => tell({ type: 'turn', run }));
 const running = new Map<number, AbortController>();
@@ -154,7 +150,7 @@ function startWatch(memoryBytes: number): void {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => undefined);
 }
-process.on('disconnect', endGroup);
+channel.on('error', endGroup).on('close', endGroup);
 process.on('uncaughtException', (error) => {
   console.error(`${UNCAUGHT}:`, error);
   process.exit(1);
@@ -165,4 +161,8 @@ process.on('unhandledRejection', (error) => {
 reportMemory();
 startWatch(Number(process.argv[2]));
 resolveOwnPackage();
-process.on('message', onMessage);
+readFrames(channel, {
+  maxBytes: Number.POSITIVE_INFINITY,
+  onMessage: (message) => onMessage(message as ToGuest),
+  onGarbage: endGroup,
+});

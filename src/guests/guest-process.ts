@@ -1,10 +1,12 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { readFrames, writeFrame } from './frames.ts';
 import { readConsole } from './guest-console.ts';
 import type { ToGuest } from './guest-messages.ts';
-import { GUEST_NICE, WATCH_FD } from './child-terms.ts';
+import { GUEST_NICE, MESSAGE_FD, WATCH_FD } from './child-terms.ts';
 import { MIB } from '../domain/byte-sizes.ts';
 
 /** End of a process. */
@@ -36,9 +38,14 @@ export interface GuestProcessOptions {
   readonly isAwaited: boolean;
   /** Called with each message; its code may send anything. */
   readonly onMessage: (message: unknown) => void;
+  /** Called when the process sends bytes that are no message, or a message above the limit; nothing more is read then. */
+  readonly onGarbage: () => void;
   /** Called with each line that the process prints. */
   readonly onLine: (line: string, stream: 'stdout' | 'stderr') => void;
 }
+
+/** Largest message of a process, bytes: a question with a long conversation is below it. */
+const MAX_MESSAGE_BYTES = 32 * MIB;
 
 /** Time to read the last messages of a dead process, milliseconds: a child process of its own may keep its pipes open. */
 const LAST_MESSAGES_MS = 500;
@@ -56,14 +63,14 @@ function childScript(): string {
 /** Starts a process; it waits for its `load` message. */
 export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
   const { memoryBytes } = options;
-  const child = fork(childScript(), [String(memoryBytes)], {
-    execArgv: [
-      `--max-old-space-size=${Math.ceil(memoryBytes / MIB)}`,
-      '--disable-warning=ExperimentalWarning',
-      '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
-    ],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
-    serialization: 'advanced',
+  const flags = [
+    `--max-old-space-size=${Math.ceil(memoryBytes / MIB)}`,
+    '--disable-warning=ExperimentalWarning',
+    '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
+  ];
+  const child = spawn(process.execPath, [...flags, childScript(), String(memoryBytes)], {
+    // No channel of Node's own: bytes on it that are no message would end this process.
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     // The leader of a process group, so that the processes that the scorer starts end with it.
     detached: true,
     env: { ...options.environment },
@@ -78,9 +85,11 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
   }
   let lastWords = '';
   let isOutOfMemory = false;
-  // Node's own messages pass handles, which nobody needs here; a forged one would throw in this process.
-  child.removeAllListeners('internalMessage');
-  child.on('message', (message) => options.onMessage(message));
+  const { onMessage, onGarbage } = options;
+  const channel = child.stdio[MESSAGE_FD] as Socket;
+  // The end of the process is reported instead.
+  channel.on('error', () => undefined);
+  readFrames(channel, { maxBytes: MAX_MESSAGE_BYTES, onMessage, onGarbage });
   child.once('exit', () => killGroup(child));
   child.stdio[WATCH_FD]?.on('data', () => (isOutOfMemory = true));
   readConsole(child.stdout as Readable, (line) => options.onLine(line, 'stdout'));
@@ -96,9 +105,8 @@ export function startGuestProcess(options: GuestProcessOptions): GuestProcess {
       return { code, signal, isOutOfMemory: isOutOfMemory || (isHeapFull && code !== 0), lastWords };
     }),
     send(message) {
-      if (child.connected) {
-        // When the process ends at this moment, its exit is reported instead.
-        child.send(message, () => undefined);
+      if (channel.writable) {
+        writeFrame(channel, message);
       }
     },
     kill() {
@@ -132,7 +140,7 @@ function lowerPriority(pid: number): void {
 function setAwaited(child: ChildProcess, isAwaited: boolean): void {
   const change = isAwaited ? 'ref' : 'unref';
   child[change]();
-  child.channel?.[change]();
+  (child.stdio[MESSAGE_FD] as Socket)[change]();
 }
 
 /** Resolves when the process has ended and all its messages have been read. */
@@ -140,14 +148,13 @@ async function waitForEnd(
   child: ChildProcess,
 ): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
   const closed = new Promise((resolve) => child.once('close', resolve));
-  const disconnected = new Promise((resolve) => child.once('disconnect', resolve));
   const end = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
     child.once('error', () => resolve({ code: null, signal: null }));
   });
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, LAST_MESSAGES_MS);
-  await Promise.race([Promise.all([closed, disconnected]), late.promise]);
+  await Promise.race([closed, late.promise]);
   clearTimeout(timer);
   return end;
 }

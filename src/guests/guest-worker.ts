@@ -27,8 +27,8 @@ const JUDGES_WITHIN_MS = 5 * 60_000;
 /** Weight of the newest run in the mean duration. */
 const MEAN_STEP = 0.2;
 
-/** Fault of a scorer whose process sends messages of its own. */
-export const MISUSE = 'sent a message of its own: only spanscore may use process.send in this process';
+/** Fault of a scorer whose code sends messages or bytes of its own to the host. */
+export const MISUSE = 'wrote to file descriptor 3 of its process, which only spanscore may use';
 
 /** A run in the process. */
 interface Assigned {
@@ -95,6 +95,7 @@ export class GuestWorker {
       memoryBytes: spec.memoryBytes,
       isAwaited,
       onMessage: (message) => this.#read(message),
+      onGarbage: () => this.#endForMisuse(),
       onLine: (line, stream) =>
         log[stream === 'stdout' ? 'info' : 'warn']('a scorer printed a line', { scorer: spec.name, line }),
     });

@@ -1,4 +1,3 @@
-import { callFromBatch } from './batch/batched-call.ts';
 import type { JudgeCallDeps, JudgeCallRequest } from './call-deps.ts';
 import { estimateTokens } from './call-estimate.ts';
 import { type AnsweredCall, answerCall, joinSaid, startRecord } from './call-record.ts';
@@ -19,9 +18,6 @@ import { callModel, type ModelReply } from './model-call.ts';
  */
 export async function callJudge(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<AnsweredCall> {
   const { judge, registry, scope } = deps;
-  if (judge.isBatched === true && scope.batch !== undefined) {
-    return callFromBatch(request, deps, scope.batch);
-  }
   const price = findPrice(judge.name, registry.prices);
   const planned = planCall(request, deps);
   const { tokens } = planned;

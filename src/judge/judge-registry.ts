@@ -1,7 +1,6 @@
 import { readEnvironment } from '../config/environment.ts';
 import { isCloud, isLocal } from './provider-hosts.ts';
 import { outboundFetch } from '../outbound/http/proxies.ts';
-import { createBatchedFetch } from './batch/batched-fetch.ts';
 import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { JudgeError } from './judge-error.ts';
@@ -20,8 +19,6 @@ interface JudgeProviderConfig {
   readonly concurrency?: number | undefined;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
-  /** API of the provider for batches. Absent: it has none. */
-  readonly batch?: 'openai' | undefined;
 }
 
 /** Settings of the calls to one judge. */
@@ -101,8 +98,6 @@ export interface ResolvedJudge {
   readonly breaker?: CircuitBreaker;
   /** Absent for model objects: the program that made the object knows its window. */
   readonly window?: JudgeWindow;
-  /** True when questions to the judge can go into batches. */
-  readonly isBatched?: boolean;
 }
 
 export interface JudgeRegistry {
@@ -123,7 +118,7 @@ export interface JudgeRegistry {
 
 const OPENAI = { baseURL: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' };
 
-type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'isBatched' | 'timeoutMs'>> & {
+type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'timeoutMs'>> & {
   model(id: string): Promise<JudgeModelObject>;
 };
 
@@ -181,7 +176,6 @@ export function createJudgeRegistry(
         timeoutMs: own.timeoutMs ?? provider.timeoutMs,
         gate: provider.gate,
         breaker: provider.breaker,
-        isBatched: provider.isBatched,
         window: findWindow(model),
       };
     },
@@ -202,7 +196,7 @@ function splitModelName(name: string): { provider: string; modelId: string } {
 }
 
 /** Reads the settings, the address and the key of a provider. Throws as `JudgeRegistry.resolve` does. */
-export function readProvider(
+function readProvider(
   name: string,
   modelName: string,
   { providers = {} }: JudgesConfig,
@@ -236,9 +230,7 @@ function openProvider(
   deps: JudgeRegistryDeps,
 ): Provider {
   const { settings, baseURL, apiKey } = readProvider(name, modelName, config);
-  const isBatched = settings.batch !== undefined;
-  const online = createGuardedFetch(limits, deps);
-  const fetch = isBatched ? createBatchedFetch(name, online) : online;
+  const fetch = createGuardedFetch(limits, deps);
   const models = new Map<string, Promise<JudgeModelObject>>();
 
   // Loaded with the first question, so that a program which only imports scorers does not load it.
@@ -257,7 +249,6 @@ function openProvider(
 
   const timeoutMs = isLocal(baseURL) ? (config.limits?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
   return {
-    isBatched,
     timeoutMs,
     gate: createProviderGate(
       {

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { BatchSeat } from './batch/batch-seat.ts';
 import type { TokenEstimate } from './call-estimate.ts';
 import type { JudgeRegistry } from './judge-registry.ts';
 import type { ProviderShare } from './limits/provider-share.ts';
@@ -51,8 +50,6 @@ export interface JudgeScope {
   readonly fenceCode?: string | undefined;
   /** Called with the name of the judge when its earlier answer replaces a call. */
   readonly onReuse?: ((judge: string) => void) | undefined;
-  /** Place of the attempt in batches: judges whose provider has batches are asked there. Absent: every judge is asked at once. */
-  readonly batch?: BatchSeat | undefined;
   /** Part of the limits of each provider that these questions use. Absent: the whole. */
   readonly share?: ProviderShare | undefined;
   /** Registry of providers, prices and limits; absent: the registry of `configureJudges`. */

@@ -12,7 +12,6 @@ const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([
   'floor',
   'rate',
   'distribution',
-  'cusum',
   'threshold',
 ]);
 

@@ -15,6 +15,7 @@ import {
 import { foldBucket, isAlert, type SeriesState, createSeries, type Transition } from './series.ts';
 import { isSelected, computeSeriesKey } from './series-key.ts';
 import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
+import { type Received, shareNewNames } from './sender-names.ts';
 import { DAY_MS } from '../domain/durations.ts';
 import { isDeepStrictEqual } from 'node:util';
 
@@ -37,6 +38,8 @@ export interface SeriesWatch {
   mean: number | null;
   /** Traffic of a split series, which decides whether it is watched; null for any other series. */
   traffic: Traffic | null;
+  /** Start of the bucket with which the series began, Unix milliseconds. */
+  readonly addedMs: number;
 }
 
 /** A part of the traffic that is no series of its own yet. */
@@ -68,7 +71,7 @@ export interface GroupWatch {
   readonly rules: readonly RuleWatch[];
   /** Series by tenant that the detectors were built for (`shareByTenant`). */
   laidOutFor: ReadonlyMap<string, number>;
-  /** Number of series that are not watched because there are too many. */
+  /** Number of series that are not watched, or only as a part of `other`, because there are too many. */
   overflow: number;
 }
 
@@ -117,21 +120,19 @@ export function watchGroup(group: MonitorGroup): GroupWatch {
 export function foldGroup(
   watch: GroupWatch,
   startMs: number,
-  received: ReadonlyMap<string, SeriesBucket>,
+  received: Received,
   isUnobserved = false,
 ): IncidentChange[] {
   const ofAgents = mergeFingerprints(received);
   const receivedBy = ({ rule }: RuleWatch) => (rule.detection.kind === 'no_data' ? ofAgents : received);
-  const rules = watch.rules.filter(({ foldedMs }) => foldedMs < startMs);
-  for (const rule of rules) {
-    rule.foldedMs = startMs;
-    watch.overflow += admitSeries(rule, startMs, receivedBy(rule));
-  }
+  const rules = watch.rules
+    .filter(({ foldedMs }) => foldedMs < startMs)
+    .map((rule) => ({ rule, received: admitSeries(watch, rule, startMs, receivedBy(rule)) }));
   share(watch);
   const changes: IncidentChange[] = [];
-  for (const rule of rules) {
+  for (const { rule, received: ofRule } of rules) {
     for (const [key, series] of rule.series) {
-      const bucket = receivedBy(rule).get(key)?.bucket ?? emptyBucket(startMs, isUnobserved);
+      const bucket = ofRule.get(key)?.bucket ?? emptyBucket(startMs, isUnobserved);
       changes.push(...foldSeries(rule, series, bucket));
       if (isForgotten(series, startMs)) {
         rule.series.delete(key);
@@ -226,18 +227,18 @@ function findDetector({ detector, detectors }: RuleWatch, { series }: SeriesWatc
   return detectors.get(series.tenant) ?? detector;
 }
 
-/** Adds the new series of a bucket. Returns the number of series that are not watched because there are too many. */
-function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<string, SeriesBucket>): number {
-  let overflow = 0;
+/** Adds the new series of a bucket. Returns the bucket as the rule sees it: some series are parts of `other`. */
+function admitSeries(watch: GroupWatch, rule: RuleWatch, startMs: number, allReceived: Received): Received {
+  rule.foldedMs = startMs;
   if (startOfDay(startMs) === startMs) {
     rule.candidates.clear();
   }
+  const { received, beyond } = shareNewNames(rule, startMs, allReceived, (row) => isAsked(rule, row));
+  watch.overflow += beyond;
   const [watched, counted] = [createPlaces(rule.series), createPlaces(rule.candidates)];
-  for (const [key, { series, bucket }] of received) {
-    const { scored, failed, deferred } = bucket.outcomes;
-    // Outcomes have the name of the rule's scorer, whose rows may have other names: it is no series of scores then.
-    const hasOutcomes = ABOUT_OUTCOMES.has(rule.rule.detection.kind) && scored + failed + deferred > 0;
-    if ((bucket.scores.counts.length === 0 && !hasOutcomes) || !isSelected(rule.rule, series)) {
+  for (const [key, row] of received) {
+    const { series, bucket } = row;
+    if (!isAsked(rule, row)) {
       continue;
     }
     const known = rule.series.get(key);
@@ -245,13 +246,21 @@ function admitSeries(rule: RuleWatch, startMs: number, received: ReadonlyMap<str
     if (known !== undefined) {
       known.traffic = traffic;
     } else if (traffic === null || hasTraffic(traffic, startMs)) {
-      overflow += watched.join(key, createWatch(rule, series, traffic));
+      watch.overflow += watched.join(key, createWatch(rule, series, traffic, startMs));
       rule.candidates.delete(key);
     } else {
-      overflow += counted.join(key, { series, traffic });
+      watch.overflow += counted.join(key, { series, traffic });
     }
   }
-  return overflow;
+  return received;
+}
+
+/** True for a series that a rule selects and that has what the rule looks at. */
+function isAsked({ rule }: RuleWatch, { series, bucket }: SeriesBucket): boolean {
+  const { scored, failed, deferred } = bucket.outcomes;
+  // Outcomes have the name of the rule's scorer, whose rows may have other names: it is no series of scores then.
+  const hasOutcomes = ABOUT_OUTCOMES.has(rule.detection.kind) && scored + failed + deferred > 0;
+  return (bucket.scores.counts.length > 0 || hasOutcomes) && isSelected(rule, series);
 }
 
 /** Creates the places of a rule, of which each tenant has its own. */
@@ -274,8 +283,13 @@ function createPlaces<T extends { readonly series: SeriesFacets }>(places: Map<s
   };
 }
 
-function createWatch(rule: RuleWatch, series: SeriesFacets, traffic: Traffic | null): SeriesWatch {
-  return { series, state: createSeries(rule.detector), startsAtMs: null, mean: null, traffic };
+function createWatch(
+  rule: RuleWatch,
+  series: SeriesFacets,
+  traffic: Traffic | null,
+  addedMs: number,
+): SeriesWatch {
+  return { series, state: createSeries(rule.detector), startsAtMs: null, mean: null, traffic, addedMs };
 }
 
 /** Counts the traffic of a series after a bucket; null where the rule watches every series. */
@@ -303,7 +317,7 @@ function emptyBucket(startMs: number, isUnobserved: boolean): Bucket {
 }
 
 /** Merges the fingerprints of each scorer and agent: an agent whose judge or prompt changed is not silent. */
-function mergeFingerprints(received: ReadonlyMap<string, SeriesBucket>): Map<string, SeriesBucket> {
+function mergeFingerprints(received: Received): Map<string, SeriesBucket> {
   const ofAgents = new Map<string, SeriesBucket>();
   for (const row of received.values()) {
     const series = { ...row.series, fingerprint: '' };
@@ -327,8 +341,8 @@ export function buildStates({ series, candidates }: RuleWatch): Checkpoint['stat
   ];
 }
 
-function watchText({ state, startsAtMs, mean, traffic }: SeriesWatch): string {
-  return JSON.stringify({ state, startsAtMs, mean, ...(traffic === null ? {} : { traffic }) });
+function watchText({ state, startsAtMs, mean, traffic, addedMs }: SeriesWatch): string {
+  return JSON.stringify({ state, startsAtMs, mean, addedMs, ...(traffic === null ? {} : { traffic }) });
 }
 
 /** Restores a rule to its state after a bucket. */
@@ -338,8 +352,9 @@ export function restoreStates(rule: RuleWatch, { bucketMs, states }: Checkpoint)
     const { traffic = null, ...stored } = JSON.parse(state) as Partial<SeriesWatch>;
     const key = computeSeriesKey(series);
     if (stored.state !== undefined) {
-      const { startsAtMs = null, mean = null } = stored;
-      rule.series.set(key, { series, state: stored.state, startsAtMs, mean, traffic });
+      // Texts of earlier versions have no begin; their series are old.
+      const { startsAtMs = null, mean = null, addedMs = 0 } = stored;
+      rule.series.set(key, { series, state: stored.state, startsAtMs, mean, traffic, addedMs });
     } else if (traffic !== null) {
       rule.candidates.set(key, { series, traffic });
     }

@@ -2,7 +2,6 @@ import type { TargetKind } from '../domain/trace/agent-run.ts';
 import type { SplitFacet } from '../domain/series-facets.ts';
 import type { Detector } from './detector.ts';
 import { coverageDetector } from './detectors/coverage.ts';
-import { cusumDetector } from './detectors/cusum.ts';
 import { distributionDetector } from './detectors/distribution.ts';
 import { type Direction, driftDetector } from './detectors/drift.ts';
 import { floorDetector } from './detectors/floor.ts';
@@ -25,7 +24,6 @@ export type Detection =
   | { readonly kind: 'floor'; readonly minimum: number }
   | { readonly kind: 'rate'; readonly below: number; readonly maxRate: number }
   | { readonly kind: 'distribution'; readonly tolerance: number; readonly reference: ReferenceTerms }
-  | { readonly kind: 'cusum'; readonly allowance: number; readonly reference: ReferenceTerms }
   | {
       readonly kind: 'threshold';
       readonly minimum: number;
@@ -97,7 +95,6 @@ const DETECTORS: {
   floor: (detection, thresholds) => eraseState(floorDetector({ ...detection, thresholds })),
   rate: (detection, thresholds) => eraseState(rateDetector({ ...detection, thresholds })),
   distribution: (detection, thresholds) => eraseState(distributionDetector({ ...detection, thresholds })),
-  cusum: (detection, thresholds) => eraseState(cusumDetector({ ...detection, thresholds })),
   threshold: (detection) => eraseState(thresholdDetector(detection)),
   no_data: (detection) => eraseState(noDataDetector(detection)),
   scorer_errors: (detection, thresholds) => eraseState(scorerErrorsDetector({ ...detection, thresholds })),
@@ -122,7 +119,7 @@ function eraseState<State>(detector: Detector<State>): AnyDetector {
 }
 
 /** Detectors that learn a reference, and can restart it. */
-const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution', 'cusum']);
+const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution']);
 
 /** True when the detector has a reference that an acknowledgement restarts. */
 export function isPinnable({ kind }: Pick<Detection, 'kind'>): boolean {

@@ -151,7 +151,7 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
 }
 
 /**
- * Creates the limits of what is read at the same time. Each job has its own: its content that waits for judges or batches must not stop
+ * Creates the limits of what is read at the same time. Each job has its own: its content that waits for judges must not stop
  * the reads of live scoring.
  */
 export function createReadLimits(): Pick<Scoring, 'contentMemory' | 'readTurns'> {

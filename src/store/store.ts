@@ -21,7 +21,6 @@ import { createLabelStore } from './scores/labels.ts';
 import { createDecisionStore } from './scores/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
 import { createJudgeCallStore } from './scores/judge-calls.ts';
-import { createJudgeBatchStore } from './scores/judge-batches.ts';
 import { createJudgeUseStore } from './scores/judge-use.ts';
 import { createDutyStore } from './scores/duties.ts';
 import { createScoreFeed } from './scores/exports.ts';
@@ -152,7 +151,6 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     ruleVersions: createRuleVersionStore(database),
     versionSamples: createVersionSampleStore(database),
     judgeCalls: createJudgeCallStore(database),
-    judgeBatches: createJudgeBatchStore(database),
     judgeUse: createJudgeUseStore(database),
     members: createMemberStore(database),
     duties: createDutyStore(database),

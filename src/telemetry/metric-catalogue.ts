@@ -98,7 +98,7 @@ export const METRICS = {
   ),
   'spanscore.receiver.records.written': counter(
     '{record}',
-    'Spans and log records with durable rows (in a process with forward: acknowledged by Kafka).',
+    'Spans and log records with durable rows.',
     'signal',
   ),
   'spanscore.receiver.records.rejected': counter(
@@ -167,17 +167,6 @@ export const METRICS = {
     '{record}',
     'Records of a partition that are not committed yet, as the brokers say; asked every 15 s, also while the store hangs.',
     'partition',
-  ),
-  'spanscore.forward.records': counter('{record}', 'Kafka records that a broker acknowledged.'),
-  'spanscore.forward.failures': counter(
-    '{request}',
-    'Requests that Kafka did not acknowledge in time.',
-    'reason',
-  ),
-  'spanscore.forward.duration': histogram(
-    's',
-    SECONDS,
-    'Time from the split of a request to the acknowledgement of the broker.',
   ),
   'spanscore.decisions': counter('{decision}', 'Decisions written.', 'status'),
   'spanscore.scores.written': counter('{score}', 'Score rows written.', 'scorer'),

@@ -4,7 +4,6 @@
  * [--repetitions 300] [--classics 40] [--lasting 100] [--rates 6,60,600]`
  */
 import { parseArgs } from 'node:util';
-import { cusumDetector } from '../../src/monitors/detectors/cusum.ts';
 import { driftDetector } from '../../src/monitors/detectors/drift.ts';
 import { type Contender, buildContender } from '../support/monitors/drift-simulation.ts';
 import { ONE_SERIES } from '../support/monitors/fold-scores.ts';
@@ -47,7 +46,6 @@ const OURS: readonly Contender[] = [
     'drift',
     driftDetector({ tolerance: 0.02, reference: REFERENCE, direction: 'down', thresholds: ONE_SERIES }),
   ),
-  buildContender('cusum', cusumDetector({ allowance: 0.05, reference: REFERENCE, thresholds: ONE_SERIES })),
 ];
 const CONTENDERS: readonly Contender[] = [
   ...OURS,

@@ -104,7 +104,7 @@ async function arrive(bucketMs: number): Promise<void> {
     `INSERT INTO score_arrivals (WrittenAt, ScoreId, Tenant, TraceId, Scorer, Fingerprint, Agent, Environment, ServiceName,
        ServiceVersion, Model, Score, HigherIsBetter, ScoreMin, ScoreMax, Stratum, Source, Revision, DelayMs) SELECT
        fromUnixTimestamp64Milli({from:Int64} + number % ${INTERVAL_MS - 1}), generateUUIDv4(number), '',
-       lower(hex(number)), 'grounding', 'fingerprint', concat('agent-', toString(number % ${seriesCount})), 'production',
+       lower(hex(number)), 'grounding', concat('judge-', toString(number % ${seriesCount})), 'agent', 'production',
        'shop', 'v1', concat('model-', toString(intDiv(number, ${seriesCount}) % ${Math.max(1, models)})), 0.8 + (cityHash64(number) % 200) / 1000, true, 0, 1, 'uniform', 'live', 1, 1000
      FROM numbers(${seriesCount * scoresPerBucket})`,
     { from: bucketMs },

@@ -1,3 +1,8 @@
+import type { ScorerRunInput } from '../../src/evals/index.ts';
+import { computeFenceCode } from '../../src/judge/fence-code.ts';
+import { withJudgeScope } from '../../src/judge/judge-scope.ts';
+import { JUDGED_CASES } from '../support/builders/judged-cases.ts';
+
 /** One request to a judge, in the parts that its model reads, and its reply. */
 export interface JudgeRequest {
   readonly system: string;
@@ -73,6 +78,22 @@ export function createSchemaJudge(): SchemaJudge {
   };
 }
 
+/** Returns the requests of scorers about a run, as a judge that answers from the schema gets them. */
+export async function requestsOf(
+  names: readonly string[],
+  run: ScorerRunInput,
+  options: object = {},
+): Promise<JudgeRequest[]> {
+  const judge = createSchemaJudge();
+  await withJudgeScope({ fenceCode: computeFenceCode('one run') }, async () => {
+    for (const name of names) {
+      const judged = JUDGED_CASES.find((candidate) => candidate.name === name);
+      await judged?.create(judge.model as never, options).run({ ...run });
+    }
+  });
+  return judge.requests;
+}
+
 /** Answers a question from the schema of its answer and from its material. */
 export function answerSchema(schema: Schema, user: string): string {
   return JSON.stringify(fill(schema, readMaterial(user)));
@@ -101,7 +122,7 @@ function readMaterial(user: string): Material {
   });
   const texts = members.flatMap(([, value]) => (typeof value === 'string' ? [value] : []));
   return {
-    numbers: numbered[0] ?? [],
+    numbers: numbered.at(-1) ?? [],
     isNo: /yes: a hallucination/.test(user),
     sentences: (texts.at(-1) ?? '').split(/(?<=[.!?])\s+/).filter((text) => text !== ''),
   };

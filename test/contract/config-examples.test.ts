@@ -53,7 +53,6 @@ describe('the configurations in examples', () => {
   it('are found', () => {
     expect(files).toEqual([
       'examples/collector/spanscore.config.yaml',
-      'examples/kafka/edge.yaml',
       'examples/kafka/scorer.yaml',
       'examples/python-agent/spanscore.config.yaml',
     ]);

@@ -210,13 +210,9 @@ describe('a new line in the list of receivers', () => {
     ]);
   });
 
-  it('is enough for the checks of its address, and of processes without a place for its spans', async () => {
+  it('is enough for the checks of its address', async () => {
     expect(await faultsIn('receivers:\n  zipkin: { endpoint: "127.0.0.1:4318" }\n')).toMatchObject([
       { path: 'receivers.zipkin.endpoint', message: expect.stringContaining('give them different ports') },
-    ]);
-    const forward = 'forward: { kafka: { brokers: ["127.0.0.1:9092"] } }\n';
-    expect(await faultsIn(`${forward}receivers: { zipkin: {} }\n`)).toMatchObject([
-      { path: 'receivers.zipkin', message: expect.stringContaining('needs a process with a store') },
     ]);
     const { config, warnings } = await load('receivers:\n  zipkin: { endpoint: "0.0.0.0:0" }\n');
     expect(warnings).toEqual([expect.stringContaining('receivers.zipkin.endpoint: everyone who can reach')]);

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
 import { defaultRule } from '../../src/config/default-rule.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { NamedScore, ScorerMetadata, ScorerRunResult } from '../../src/evals/index.ts';
+import type { NamedScore, ScorerMetadata, ScorerRunInput, ScorerRunResult } from '../../src/evals/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../src/scorers/utils/index.ts';
+import { requestsOf } from '../bench/schema-judge.ts';
+import type { JudgeRequest } from '../bench/schema-judge.ts';
 import { readFencedPrompt } from '../support/builders/fenced-prompt.ts';
 import { JUDGED_CASES, buildRun } from '../support/builders/judged-cases.ts';
 import {
@@ -91,7 +93,30 @@ describe('the questions of judged scorers', () => {
   });
 });
 
+/** A run with all kinds of evidence. */
+function buildWholeRun(): ScorerRunInput {
+  const run = buildRun();
+  const said = [
+    createTestMessage({ role: 'user', content: 'I live in Paris.' }),
+    createTestMessage({ role: 'assistant', content: 'Then I tell you the weather of Paris.' }),
+  ];
+  const input = { ...(run.input as object), rememberedMessages: said };
+  return { ...run, input, documents: [{ content: 'Rome is sunny.' }] };
+}
+
+/** Writes what a judge reads: both messages, with one code on the marker lines in place of a new one for each process. */
+function formatQuestion({ system, user }: JudgeRequest, index: number): string {
+  const code = /^<<<(\w+)$/m.exec(user)?.[1] ?? '';
+  return `=== question ${index + 1}: system\n${system}\n--- user\n${user.replaceAll(code, 'code')}\n`;
+}
+
 describe.each(JUDGED_CASES)('$name', (judged) => {
+  it('asks what test/fixtures/prompts shows (after a change of wording: -u)', async () => {
+    const questions = await requestsOf([judged.name], buildWholeRun());
+    const path = `../fixtures/prompts/${judged.name}.txt`;
+    await expect(questions.map(formatQuestion).join('')).toMatchFileSnapshot(path);
+  });
+
   it('stays in its range when the judge flatters', async () => {
     const { flattering } = judged;
     const model = scriptedModel(flattering.replies.map((json) => ({ json })));

@@ -34,11 +34,7 @@ const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /TOPIC_AUTHORIZATION_FAILED|Not authorized to access topics/i,
-    'this user has no right to a topic of receivers.kafka: grant it READ to receive, WRITE to forward',
-  ],
-  [
-    /MESSAGE_TOO_LARGE|larger than the max message size/i,
-    'the topic takes smaller records only: lower receivers.kafka.maxRecordBytes, or raise max.message.bytes of the topic',
+    'this user has no right to a topic of receivers.kafka: grant it READ',
   ],
   [
     /GROUP_AUTHORIZATION_FAILED|Not authorized to access group/i,
@@ -51,12 +47,9 @@ const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Describes a failure of Kafka for the log: the message and its likely cause. Never contains a password. */
-export function describeKafkaFault(
-  error: unknown,
-  keys: 'receivers.kafka' | 'forward.kafka' = 'receivers.kafka',
-): { readonly said: string; readonly likely?: string } {
+export function describeKafkaFault(error: unknown): { readonly said: string; readonly likely?: string } {
   const said = [...new Set(listCauses(error).map(readErrorMessage))].join(': ');
   const names = listCauses(error).map((cause) => (cause instanceof Error ? cause.name : ''));
   const likely = LIKELY_CAUSES.find(([pattern]) => pattern.test(`${said} ${names.join(' ')}`))?.[1];
-  return likely === undefined ? { said } : { said, likely: likely.replaceAll('receivers.kafka', keys) };
+  return likely === undefined ? { said } : { said, likely };
 }

@@ -35,7 +35,7 @@ export const kafkaOptions = z
       .boolean()
       .default(false)
       .describe(
-        'true: the tenant of a record is the one that a forwarding spanscore wrote into it. Use it only when nobody else can write to the topics.',
+        'true: the tenant of a record is the one in its header spanscore.tenant. Use it only when every sender to the topics may name any tenant.',
       ),
     tls: brokerTls.optional(),
     sasl: brokerSasl.optional(),

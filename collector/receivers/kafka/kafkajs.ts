@@ -2,15 +2,7 @@ import { createRequire } from 'node:module';
 import type { ConnectionOptions } from 'node:tls';
 import { promisify } from 'node:util';
 import { gunzip, gzip, zstdCompress, zstdDecompress, type ZlibOptions, type ZstdOptions } from 'node:zlib';
-import kafkajs, {
-  CompressionTypes,
-  Kafka,
-  logLevel,
-  Partitioners,
-  type Producer,
-  type RetryOptions,
-  type SASLOptions,
-} from 'kafkajs';
+import kafkajs, { CompressionTypes, Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import { AppError, readErrorMessage } from '../../../src/domain/errors.ts';
 import type { Log } from '../../../src/telemetry/log.ts';
 import { decompressLz4 } from './lz4.ts';
@@ -20,7 +12,6 @@ import { decompressSnappy } from './snappy.ts';
 // The only file that imports kafkajs. It holds the workarounds for kafkajs 2.2.4, which package.json pins exactly:
 //   pauseIdleQueues  an idle connection sets a thousand timers a second
 //   installCodecs    a batch that cannot be decompressed ends the consumer; lz4, snappy and zstd are missing; no limit of bytes
-//   createProducer   an idempotent producer loses records after a send that failed
 // ARCHITECTURE.md, "Dependencies", says what to check before another version.
 
 export type { Admin, Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
@@ -59,20 +50,6 @@ export function createKafka(
 function logClient(log: Log, level: logLevel, message: string, extra: object): void {
   const { stack: _, timestamp: __, ...fields } = extra as Record<string, unknown>;
   log.debug('kafkajs', { ...fields, level, said: message });
-}
-
-/**
- * Creates a producer. Keys map to partitions as in the Java clients (murmur2).
- * The producer is not idempotent. kafkajs takes sequence numbers back when it gives up a send, and gives them to the next
- * records. A broker that did take the first records then drops the next ones as duplicates and acknowledges them. Duplicate
- * spans are harmless: readers count them once.
- */
-export function createProducer(kafka: Kafka): Producer {
-  return kafka.producer({
-    createPartitioner: Partitioners.DefaultPartitioner,
-    allowAutoTopicCreation: false,
-    idempotent: false,
-  });
 }
 
 /** Used part of kafkajs' queue of requests, one a connection. */

@@ -14,10 +14,7 @@ export interface KafkaSource {
   readonly signals: ReadonlyMap<string, Signal>;
   readonly encoding: Encoding;
   readonly tenant: string;
-  /**
-   * True when a header of a record may name its tenant: only when no program but spanscore forwarders can write to the
-   * topics.
-   */
+  /** True when a header of a record may name its tenant. */
   readonly trustsTenants?: boolean;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
+import { HTTPException } from 'hono/http-exception';
 import {
   createTokenBook,
   type AccessToken,
@@ -72,6 +73,18 @@ function cookieTerms({ isSecure, basePath }: RequestSite) {
 function findCookie(c: Context): string | undefined {
   const terms = cookieTerms(siteOf(c));
   return getCookie(c, COOKIE, 'prefix' in terms ? terms.prefix : undefined);
+}
+
+/** Refuses an author whose name another token has: a label in that name would replace one of its owner. */
+export function checkAuthor({ name, foreignNames }: Sender, author = name): void {
+  if (foreignNames.some((other) => foldName(other) === foldName(author))) {
+    const message = `the bearer token ${name} lacks the scope admin, which a score in the name of the token ${author} needs`;
+    throw new HTTPException(403, { message });
+  }
+}
+
+function foldName(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
 }
 
 /** Creates the access to an API. */

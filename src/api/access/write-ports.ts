@@ -189,8 +189,6 @@ export interface AskedBackfill {
   /** Part of the traces, instead of the samples of the rules. */
   readonly sample?: number | undefined;
   readonly rescore?: boolean | undefined;
-  /** True: judges are asked in batches. */
-  readonly batch?: boolean | undefined;
   readonly limits: {
     readonly tracesPerSecond?: number | undefined;
     readonly maxCostUsd?: number | undefined;

@@ -12,7 +12,6 @@ const NOTHING_DONE = {
   perSecond: null,
   etaSeconds: null,
   maxCostUsd: null,
-  batchError: null,
 };
 
 /** Formats a backfill as JSON: the same for the API and the command. */

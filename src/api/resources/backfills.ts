@@ -180,7 +180,6 @@ function readAsked(
     where,
     sample,
     rescore,
-    batch,
     rate,
     ...limits
   }: Omit<z.output<typeof NewBackfill>, 'dryRun'>,
@@ -194,7 +193,6 @@ function readAsked(
     where,
     sample,
     rescore,
-    batch,
     limits: { ...limits, tracesPerSecond: rate === undefined ? undefined : parseRatePerSecond(rate) },
   };
 }

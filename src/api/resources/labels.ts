@@ -1,4 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
+import { checkAuthor } from '../access/request-access.ts';
 import type { AuditSubject } from '../access/write-ports.ts';
 import { agreementJson } from '../json/agreement-json.ts';
 import { readFilters } from '../lists/filters.ts';
@@ -71,6 +72,7 @@ export function createLabelRoutes() {
       const { traceId = '', spanId = '', sessionId = '', passes, score, ...given } = c.req.valid('json');
       const subject: AuditSubject =
         traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
+      checkAuthor(c.var.sender, given.reviewer);
       const write = { action: 'label.post', subjects: [subject] } as const;
       const { labels } = await readStorePorts(c.var).openWrites(write);
       const answer = passes ?? score ?? false;

@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
+import { checkAuthor } from '../access/request-access.ts';
 import type { AuditSubject, PostedScore, ScoreRequest } from '../access/write-ports.ts';
 import { decisionJson } from '../json/decision-json.ts';
 import { NoQuery } from '../lists/filters.ts';
@@ -36,7 +37,9 @@ const NewScore = checkTarget(
     label: z.string().max(MAX_LABEL).default(''),
     reason: z.string().max(MAX_REASON).default(''),
     source: z.enum(['human', 'api']).describe('`human` needs the scope label, `api` the scope admin.'),
-    scoredBy: Name.optional().describe('Author. Default: the name of the token.'),
+    scoredBy: Name.optional().describe(
+      'Author. Default: the name of the token. The name of another token needs the scope admin.',
+    ),
   }),
 ).openapi('NewScore');
 
@@ -108,6 +111,7 @@ export function createScoreWriteRoutes() {
         const message = `the bearer token ${token} lacks the scope admin, which the source api needs`;
         throw new HTTPException(403, { message });
       }
+      list.forEach(({ scoredBy }) => checkAuthor(c.var.sender, scoredBy));
       const subjects = list.map(findSubject);
       const { scores } = await readStorePorts(c.var).openWrites({ action: 'score.post', subjects });
       const { tenant } = c.req.valid('query');

@@ -38,10 +38,6 @@ export const NewBackfill = z
     concurrency: z.int().min(1).max(1_000).optional().describe('Traces whose scorers run at the same time.'),
     judgeShare: share.describe('Part of the places of judges. Default: 0.3 beside live scoring.'),
     rescore: z.boolean().optional().describe('True: scores of the same fingerprint are replaced.'),
-    batch: z
-      .boolean()
-      .optional()
-      .describe('True: judges are asked in batches, at half price and within a day.'),
     dryRun: z.boolean().optional().describe('True: only says what the backfill would do and cost.'),
   })
   .openapi('NewBackfill');
@@ -71,10 +67,6 @@ export const Backfill = z
     etaSeconds: z.number().nullable(),
     costUsd: z.number(),
     maxCostUsd: z.number().nullable(),
-    batchError: z
-      .string()
-      .nullable()
-      .describe('Reason why questions in batches have no reply, and what to do; null without one.'),
     checkpoint: z.unknown().describe('Place from which it continues; null before the first.'),
     owner: z.string().describe("Process that ran it last; '' before the first."),
     error: z.string().nullable(),

@@ -18,7 +18,7 @@ const callFields = {
 
 const estimateFields = {
   ...callFields,
-  seconds: z.int().describe('Time at the configured limits; in batches, their longest time.'),
+  seconds: z.int().describe('Time at the configured limits.'),
   prompts: z.int().describe('Prompts that were really rendered.'),
   scorers: z
     .array(

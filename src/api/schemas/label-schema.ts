@@ -91,7 +91,7 @@ export const NewLabel = checkTarget(
     score: ScoreValue.optional().describe('Score within the range of the scorer, in place of `passes`.'),
     label: z.string().max(MAX_TEXT).default(''),
     note: z.string().max(MAX_NOTE).default('').describe('Stored as the reason of the score.'),
-    reviewer: Name.optional().describe('Default: the name of the token.'),
+    reviewer: Name.optional().describe('Default: the name of the token. The name of another token needs the scope admin.'),
   }),
 )
   .refine(({ passes, score }) => (passes === undefined) !== (score === undefined), {

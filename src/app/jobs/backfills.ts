@@ -1,7 +1,6 @@
 import type { AskedBackfill } from '../../api/access/write-ports.ts';
 import { backfillJson } from '../../api/json/backfill-json.ts';
 import type { JobJson } from '../../api/json/job-json.ts';
-import type { DeskTerms } from '../../batches/desk-terms.ts';
 import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
 import type { BackfillReport } from '../../backfill/backfill-report.ts';
 import { describeRules, type BackfillRule, type BackfillSpec } from '../../backfill/backfill-spec.ts';
@@ -14,7 +13,6 @@ import type { Scoring } from '../../scoring/scoring.ts';
 import type { PreparedRule, Where } from '../../scoring/select/rule.ts';
 import type { JudgeUseStore } from '../../store/contracts/judge-use.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
-import type { JudgeBatchStore } from '../../store/contracts/judge-batches.ts';
 import type { Config } from '../config/index.ts';
 import { readWhere } from '../scoring/configured-rule.ts';
 import { findProviderPace, sessionSettings } from '../scoring/configured-scoring.ts';
@@ -46,7 +44,7 @@ export async function planBackfill(
   request: AskedBackfill,
   nameField: NameField = (path) => path,
 ): Promise<BackfillSpec> {
-  const { fromMs, toMs, rescore, batch, limits } = request;
+  const { fromMs, toMs, rescore, limits } = request;
   const { tracesPerSecond, maxCostUsd, concurrency, judgeShare } = limits;
   if (!(fromMs < toMs)) {
     throw new RequestError(`${nameField('to')}: must be after ${nameField('from')}`);
@@ -56,21 +54,12 @@ export async function planBackfill(
   if (maxCostUsd !== undefined) {
     rejectUnpriced(rules, parts.config, nameField);
   }
-  if (batch === true) {
-    rejectUnbatched(rules, parts.config, nameField);
-    if (concurrency !== undefined) {
-      throw new RequestError(
-        `${nameField('concurrency')}: cannot be used with ${nameField('batch')}: many traces wait for one batch`,
-      );
-    }
-  }
   return {
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
     where,
     rules: describeRules(rules),
     rescore: rescore ?? false,
-    ...(batch === true ? { batch } : {}),
     tracesPerSecond: tracesPerSecond ?? null,
     maxCostUsd: maxCostUsd ?? null,
     concurrency: concurrency ?? null,
@@ -78,20 +67,14 @@ export async function planBackfill(
   };
 }
 
-/** Process that runs backfills. */
-export interface BackfillPlace {
-  /** True in a process that scores live traffic, too. */
-  readonly isBesideLive: boolean;
-  readonly batches: JudgeBatchStore;
-  /** Limits and waits of batches. Default: those of the provider. */
-  readonly deskTerms?: Partial<DeskTerms>;
-}
-
-/** Creates the kind of job that runs backfills with the scorers of the configuration. */
+/**
+ * Creates the kind of job that runs backfills with the scorers of the configuration.
+ * @param isBesideLive true in a process that scores live traffic, too
+ */
 export function configureBackfillKind(
   { config, kit }: BackfillParts,
   scoring: Scoring,
-  { isBesideLive, batches, deskTerms }: BackfillPlace,
+  isBesideLive: boolean,
 ): JobKind {
   return backfillKind({
     scoring,
@@ -99,11 +82,6 @@ export function configureBackfillKind(
     liveRules: kit.rules,
     sessions: sessionSettings(config),
     judgeShare: defaultJudgeShare(isBesideLive),
-    batching: {
-      batches,
-      prices: config.judges.prices,
-      ...(deskTerms === undefined ? {} : { terms: deskTerms }),
-    },
   });
 }
 
@@ -232,22 +210,6 @@ function readConditions(value: unknown, nameField: NameField): Where {
 function listJudges(rules: readonly PreparedRule[]): string[] {
   const named = rules.flatMap(({ scorers }) => scorers.flatMap(({ judgeModel }) => judgeModel.split(',')));
   return named.filter((judge) => judge !== '');
-}
-
-function rejectUnbatched(
-  rules: readonly PreparedRule[],
-  { judges: { providers } }: Config,
-  nameField: NameField,
-): void {
-  const names = listJudges(rules).map((judge) => judge.split('/', 1)[0] ?? '');
-  const unbatched = names.find(
-    (name) => !Object.hasOwn(providers, name) || providers[name]?.batch === undefined,
-  );
-  if (unbatched !== undefined) {
-    throw new RequestError(
-      `${nameField('batch')}: the judge provider "${unbatched}" is not known to have batches; if it has OpenAI's Batch API, set judges.providers.${unbatched}.batch: openai`,
-    );
-  }
 }
 
 function rejectUnpriced(

@@ -69,7 +69,6 @@ const DETECTIONS: {
   floor: ({ minimum }) => ({ kind: 'floor', minimum }),
   rate: ({ below, maxRate }) => ({ kind: 'rate', below, maxRate }),
   distribution: ({ tolerance, reference }) => ({ kind: 'distribution', tolerance, reference }),
-  cusum: ({ allowance, reference }) => ({ kind: 'cusum', allowance, reference }),
   threshold: ({ minimum, recovery, window, minScores }) => ({
     kind: 'threshold',
     minimum,

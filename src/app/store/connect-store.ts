@@ -1,6 +1,6 @@
 import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { checkDataDirectory, createDataDirectory } from '../../config/data-directory.ts';
-import { ConfigError, NotFoundError } from '../../domain/errors.ts';
+import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import type { ReadingTerms } from '../../domain/trace/span.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../../store/embedded/engine.ts';
 import type { ReaderAccount } from '../../store/embedded/readers/reader-account.ts';
@@ -95,14 +95,43 @@ export async function connectOwnStore(
   if (url !== undefined) {
     return serverConnection(config, url);
   }
-  const { formatMoved, readMoved } = await import('../../store/embedded/moved-file.ts');
-  const moved = readMoved(config.store.dataDir);
-  if (moved !== undefined) {
-    throw new ConfigError(`data directory ${config.store.dataDir}: ${formatMoved(moved)}`);
-  }
+  await refuseMoved(config.store.dataDir);
   const { startEmbeddedEngine } = await import('../../store/embedded/engine.ts');
   const user = { command: 'serve', ...(signal === undefined ? {} : { signal }) };
-  return ownConnection(config, await startEmbeddedEngine(engineOptions(config, log, user)));
+  const engine = await startEmbeddedEngine(engineOptions(config, log, user));
+  try {
+    // A move may have ended while its engine was waited for.
+    await refuseMoved(config.store.dataDir);
+  } catch (error) {
+    await engine.stop();
+    throw error;
+  }
+  return ownConnection(config, engine);
+}
+
+async function refuseMoved(dataDir: string): Promise<void> {
+  const { formatMoved, readMoved } = await import('../../store/embedded/moved-file.ts');
+  const moved = readMoved(dataDir);
+  if (moved !== undefined) {
+    throw new ConfigError(`data directory ${dataDir}: ${formatMoved(moved)}`);
+  }
+}
+
+/** Connects a command to its own engine. No other process can use the store meanwhile. Throws while another one uses it. */
+export async function connectAlone(config: Config, log: Log, user: StoreUser): Promise<StoreConnection> {
+  const { dataDir } = config.store;
+  await (user.existing === true ? requireEngineFiles(dataDir) : createDataDirectory(dataDir));
+  const { startOrFindEngine } = await import('../../store/embedded/engine.ts');
+  const outcome = await startOrFindEngine<never>(engineOptions(config, log, user), async ({ record }) => {
+    if (record?.state === 'serving') {
+      throw new InvalidInputError(
+        `${record.command} (pid ${record.pid}) uses the store in ${dataDir}: stop it, and run spanscore ${user.command} again`,
+      );
+    }
+    return undefined;
+  });
+  // Never marked as serving: other commands wait.
+  return ownConnection(config, 'engine' in outcome ? outcome.engine : outcome.instead);
 }
 
 /** Connects `serve` without the role `store`: to a server by its URL, else to the store of the `serve` with this role. */

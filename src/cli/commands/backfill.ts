@@ -45,10 +45,6 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
       parseShare,
     )
     .option('--rescore', 'run the scorers again where a score is, and replace it')
-    .option(
-      '--batch',
-      'ask judges in batches: at half price, within a day; each provider needs judges.providers.<name>.batch',
-    )
     .option('--dry-run', 'only say what would be scored, and what it would cost')
     .option('--detach', 'only create the job: a running serve does the work')
     .addHelpText(
@@ -60,7 +56,6 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
           'one scorer on a day of one service, for 5 dollars at most',
           'spanscore backfill --from 2026-11-20 --to 2026-11-21 --scorer hallucination --where service=shop --max-cost 5',
         ],
-        ['at half price, by tomorrow', 'spanscore backfill --from 30d --batch --detach'],
         ['slowly, beside live traffic', 'spanscore backfill --from 30d --rate 10/s --detach'],
         ['stop it for a while', 'spanscore backfill pause <id>'],
       ),

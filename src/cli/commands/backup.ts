@@ -11,7 +11,7 @@ export const registerBackup: RegisterCommand = (program, bind) => {
   program
     .command('backup')
     .description(
-      'Copy the store of the embedded engine to a folder, also while serve runs. The copy is read back before it is called done.',
+      'Copy the store of the embedded engine to a folder, also while serve runs. The folder is a backup once it has backup.json.',
     )
     .requiredOption('--to <folder>', 'folder of the backup; it must not exist yet')
     .addHelpText('before', examples(['a backup of today', 'spanscore backup --to "/backups/$(date +%F)"']))
@@ -32,7 +32,7 @@ async function backup(context: CommandContext, options: BackupOptions): Promise<
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   await out.document({ to: options.to, ...manifest }, () =>
     [
-      `${options.to}: ${formatCount(tables.length, 'table')}, ${formatCount(rows, 'row')}, ${showBytes(manifest.bytes)}, read back`,
+      `${options.to}: ${formatCount(tables.length, 'table')}, ${formatCount(rows, 'row')}, ${showBytes(manifest.bytes)}`,
       `restore it with: spanscore restore --from ${options.to} --data-dir <empty folder>`,
     ].join('\n'),
   );

@@ -8,7 +8,7 @@ import { scoreJson } from '../../api/json/score-json.ts';
 import type { ConfigInput } from '../../app/config/index.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { AppError, ConfigError } from '../../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { AgentScenarioRun } from '../demo/run-demo.ts';
 import type { Score } from '../../domain/score.ts';
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
@@ -57,9 +57,6 @@ async function demo(context: CommandContext): Promise<ExitCode> {
     const serve = await startServe(config, { log: context.log });
     try {
       const { clickhouse, otlpHttp } = serve.addresses;
-      if (clickhouse === null) {
-        throw new ConfigError('the demonstration needs a store');
-      }
       const store = await openServedStore(clickhouse);
       try {
         context.out.talk('running a weather agent: four questions, real spans over OTLP');

@@ -13,7 +13,7 @@ export const registerMove: RegisterCommand = (program, bind) => {
   program
     .command('move')
     .description(
-      'Copy the store of the embedded engine to a ClickHouse server while serve goes on. At the end, senders get 503 and send again, until serve uses the server.',
+      'Copy the store of the embedded engine to a ClickHouse server, with serve stopped. Senders repeat what serve does not take meanwhile.',
     )
     .requiredOption('--to <url>', 'HTTP address of the server: http://user@host:8123')
     .option('--password-file <file>', 'file with the password of the user, instead of one in the URL')
@@ -41,14 +41,14 @@ async function move(context: CommandContext, options: MoveCommandOptions): Promi
     signal,
     onProgress: (message) => out.progress(message),
   });
-  const { url, database, hasEndedBefore, copied, passes, heldSeconds } = report;
+  const { url, database, hasEndedBefore, copied } = report;
   const result = hasEndedBefore
     ? 'an earlier move has ended there, and nothing was copied'
-    : `${formatCount(copied, 'row')} in ${formatCount(passes, 'pass', 'passes')}, all tables equal; writes held for ${heldSeconds} s`;
+    : `${formatCount(copied, 'row')} copied, all tables equal`;
   await out.document(report, () =>
     [
       `moved to ${url}, database ${database}: ${result}`,
-      `now set store.url: ${url}, store.database: ${database}, store.purgeKey: the text of ${config.store.dataDir}/purge.key, and start serve again; until then, senders get 503 and send again`,
+      `now set store.url: ${url}, store.database: ${database}, store.purgeKey: the text of ${config.store.dataDir}/purge.key, and start serve`,
     ].join('\n'),
   );
   return EXIT.done;

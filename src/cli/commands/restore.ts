@@ -1,7 +1,6 @@
 import { formatCount } from '../../domain/plural.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { showRepairs } from '../show/show-repairs.ts';
 
 interface RestoreOptions {
   readonly from: string;
@@ -10,7 +9,7 @@ interface RestoreOptions {
 export const registerRestore: RegisterCommand = (program, bind) => {
   program
     .command('restore')
-    .description('Fill an empty data directory from a backup, and check every table against it.')
+    .description('Fill an empty data directory from a backup, and count the rows of every table.')
     .requiredOption('--from <folder>', 'folder that spanscore backup wrote; it is only read')
     .addHelpText(
       'before',
@@ -26,7 +25,7 @@ async function restore(context: CommandContext, { from }: RestoreOptions): Promi
   const { out, log, signal } = context;
   const { config } = await context.loadConfig();
   const { restoreBackup } = await import('../../app/backup/restore-backup.ts');
-  const { manifest, ...repairs } = await restoreBackup(config, {
+  const { manifest, reopened, purged } = await restoreBackup(config, {
     from,
     log,
     signal,
@@ -34,10 +33,14 @@ async function restore(context: CommandContext, { from }: RestoreOptions): Promi
   });
   const { dataDir } = config.store;
   const { startedAt, tables } = manifest;
-  await out.document({ dataDir, startedAt, tables, ...repairs }, () =>
+  const purgedRows = Object.values(purged).reduce((sum, rows) => sum + rows, 0);
+  await out.document({ dataDir, startedAt, tables, reopened, purged }, () =>
     [
-      `${dataDir} has the data of ${startedAt}: ${formatCount(Object.keys(tables).length, 'table')}, equal to the backup`,
-      ...showRepairs(repairs),
+      `${dataDir} has the data of ${startedAt}: ${formatCount(Object.keys(tables).length, 'table')} with all rows of the backup`,
+      ...(reopened === 0
+        ? []
+        : [`${formatCount(reopened, 'decision')} without a score: they are scored again`]),
+      ...(purgedRows === 0 ? [] : [`${formatCount(purgedRows, 'row')} of purged traces deleted again`]),
     ].join('\n'),
   );
   return EXIT.done;

@@ -60,9 +60,7 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
     [
       ...showAddresses(running, config.api.publicUrl),
       `configuration  ${loaded.file ?? 'none: default values apply'}`,
-      ...(config.forward === undefined ? config.rules : []).map(
-        (rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`,
-      ),
+      ...config.rules.map((rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`),
     ].join('\n'),
   );
   for (const note of loaded.notes) {
@@ -94,8 +92,7 @@ function publicAddresses({ addresses, storeKind }: Serve) {
     otlpHttp,
     otlpGrpc,
     api,
-    store:
-      clickhouse === null ? null : { kind: storeKind, url: clickhouse.url, database: clickhouse.database },
+    store: { kind: storeKind, url: clickhouse.url, database: clickhouse.database },
   };
 }
 
@@ -109,9 +106,7 @@ function showAddresses({ addresses, storeKind }: Serve, publicUrl: string | unde
           `API            ${addresses.api}`,
           `dashboard      ${showDashboard(dashboardUrl(addresses.api, publicUrl))}`,
         ]),
-    addresses.clickhouse === null
-      ? `store          none: ${storeKind}`
-      : `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
+    `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
   ];
 }
 

@@ -24,7 +24,6 @@ export interface BackfillOptions {
   readonly concurrency?: number;
   readonly judgeShare?: number;
   readonly rescore?: boolean;
-  readonly batch?: boolean;
   readonly dryRun?: boolean;
   readonly detach?: boolean;
 }
@@ -51,7 +50,6 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
       where: options.where === undefined ? undefined : writeConditions(options.where),
       sample: options.sample,
       rescore: options.rescore,
-      batch: options.batch,
       limits: {
         tracesPerSecond: options.rate,
         maxCostUsd: options.maxCost,
@@ -101,9 +99,7 @@ export async function attachBackfill(context: CommandContext, id: string): Promi
   const kit = await loadScorerKit(config, context);
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, purged });
   const isBesideLive = await hasLiveScorer(store.duties);
-  const { keepBatches } = await import('../../app/jobs/batch-keeping.ts');
-  const kind = configureBackfillKind({ config, kit }, scoring, { isBesideLive, batches: store.judgeBatches });
-  const keeper = keepBatches(config, store, log);
+  const kind = configureBackfillKind({ config, kit }, scoring, isBesideLive);
   const attached = {
     store,
     id,
@@ -113,12 +109,7 @@ export async function attachBackfill(context: CommandContext, id: string): Promi
     show: showBackfill,
     toJson: backfillJson,
   };
-  let job: Job;
-  try {
-    job = await runAttached(context, attached);
-  } finally {
-    await keeper.stop();
-  }
+  const job = await runAttached(context, attached);
   const { skipped, failed } = readBackfillReport(job.report);
   const code = await finishJob(context, job, {
     show: showBackfill,

@@ -14,14 +14,12 @@ function showState(job: Job): string {
     return `waits for a process that runs it${left === '' ? '' : ` (${left})`}`;
   }
   const isOpen = OPEN_STATUSES.includes(status);
-  const { batchError } = readBackfillReport(job.report);
   return [
     ...(status === 'running' || status === 'done' ? [] : [status]),
     ...showCounts(job.report),
     ...(isOpen ? showRest(job) : []),
     ...(costUsd > 0 ? [`${costUsd.toFixed(4)} USD`] : []),
     ...(isOpen && error !== '' ? [`waits: ${error}`] : []),
-    ...(batchError === null ? [] : [`batches: ${batchError}`]),
   ].join(' · ');
 }
 

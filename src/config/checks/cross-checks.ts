@@ -6,7 +6,6 @@ import { durationMs } from '../duration.ts';
 import { isLoopbackHost, parseEndpoint } from '../addresses/endpoint.ts';
 import { budgetIssues } from './judge-checks.ts';
 import { foreignSpansIssues } from './foreign-spans-checks.ts';
-import { forwardIssues } from './forward-checks.ts';
 import type { KeyPath } from '../key-path.ts';
 import { listEndpoints } from '../addresses/listen-endpoints.ts';
 import { nearest } from '../../domain/nearest.ts';
@@ -36,7 +35,6 @@ export function crossIssues(
     ...redactionIssues(config),
     ...timeIssues(config),
     ...foreignSpansIssues(config, receivers),
-    ...forwardIssues(config, receivers),
     ...clusterIssues(config),
     ...readerIssues(config),
     ...tokenIssues(config),

@@ -2,16 +2,14 @@ import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { Config } from '../schema.ts';
 
 /** Reports readers that the store cannot have, and names that belong to two users. */
-export function readerIssues({ store, forward }: Config): ConfigIssue[] {
+export function readerIssues({ store }: Config): ConfigIssue[] {
   const { readers, url, username } = store;
-  if (readers.length > 0 && (url !== undefined || forward !== undefined)) {
+  if (readers.length > 0 && url !== undefined) {
     return [
       {
         path: ['store', 'readers'],
         message:
-          url === undefined
-            ? 'a process with forward has no store; remove one of the two'
-            : 'works with the embedded engine only; on a server, create the users with CREATE USER (see docs/sql.md) and remove store.readers',
+          'works with the embedded engine only; on a server, create the users with CREATE USER (see docs/sql.md) and remove store.readers',
       },
     ];
   }

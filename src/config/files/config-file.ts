@@ -17,7 +17,7 @@ export interface ConfigFile {
   readonly issues: readonly ConfigIssue[];
   /** First line that could not be parsed; faults reported from there on may be false. */
   readonly brokenFrom: number | undefined;
-  /** Returns the place of a path, or of the nearest part around it; only the file name when lines are unknown. */
+  /** Returns the place of a path, or of the nearest part around it; only the file name for a module. */
   findOrigin(path: KeyPath): Origin;
 }
 
@@ -51,8 +51,8 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
     throw new ConfigError(`${path} is not a file`);
   }
   if (/\.m?[jt]s$/.test(extension)) {
-    const { value, findPosition } = await readModuleFile(path);
-    return buildFile(path, { value, findPosition, faults: [], brokenFrom: undefined });
+    const value = await readModuleFile(path);
+    return buildFile(path, { value, findPosition: () => undefined, faults: [], brokenFrom: undefined });
   }
   if (info.size > MAX_BYTES) {
     throw new ConfigError(`${path} has ${info.size} bytes; the limit is ${MAX_BYTES}`);

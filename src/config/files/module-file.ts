@@ -1,19 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
-import type { Position } from '../faults/config-issue.ts';
-import type { KeyPath } from '../key-path.ts';
-import { modulePositions } from './module-positions.ts';
-
-/** Default export of a module, and the positions of its values in the source. */
-export interface ModuleFile {
-  readonly value: unknown;
-  readonly findPosition: (path: KeyPath) => Position | undefined;
-}
 
 /** Imports a configuration module. Throws a `ConfigError` when it cannot be loaded or exports no configuration. */
-export async function readModuleFile(path: string): Promise<ModuleFile> {
+export async function readModuleFile(path: string): Promise<unknown> {
   const name = basename(path);
   if (/\.m?ts$/.test(path) && process.features.typescript === false) {
     throw new ConfigError(
@@ -36,9 +26,7 @@ export async function readModuleFile(path: string): Promise<ModuleFile> {
       `${name} must have the configuration as its default export: export default defineConfig({ … })`,
     );
   }
-  const source = await readFile(path, 'utf8');
-  let positions: ((path: KeyPath) => Position | undefined) | undefined;
-  return { value, findPosition: (keys) => (positions ??= modulePositions(source, path))(keys) };
+  return value;
 }
 
 /** Returns `name:line` of the statement that threw, or of the syntax fault, from the stack of the error. */

@@ -15,13 +15,6 @@ const provider = z
     tokensPerMinute: wholeNumber('Limit of tokens per minute, input and output together.', {
       unit: 'tokens a minute',
     }).optional(),
-    batch: z
-      .enum(['openai'])
-      .describe(
-        "API of the provider for batches, which answers within a day at half price. openai: OpenAI's Batch API. Used by `backfill --batch` only.",
-      )
-      .meta({ examples: ['openai'] })
-      .optional(),
   })
   .describe('A judge provider: any server with the OpenAI chat completions API.');
 

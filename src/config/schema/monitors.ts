@@ -159,15 +159,6 @@ const MonitorRule = z.discriminatedUnion('detector', [
     tolerance: tolerance(0.03),
     reference,
   }),
-  z.strictObject({
-    detector: z
-      .literal('cusum')
-      .describe('Finds one drop fastest; its limit of false alarms needs independent scores.'),
-    ...common,
-    ...split,
-    allowance: share('Half of the drop to find fastest.').default(0.05),
-    reference,
-  }),
   z
     .strictObject({
       detector: z

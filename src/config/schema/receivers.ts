@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { SCOPES } from '../access.ts';
 import type { ReceiverSection } from './components.ts';
-import { duration, endpoint, secret, wholeNumber } from './fields.ts';
-import { brokerSasl, brokerTls } from './kafka-fields.ts';
+import { duration, secret } from './fields.ts';
 
 /** Schema of the options of a receiver, where it is configured. */
 type Keyed<Receiver extends ReceiverSection> = Receiver['isAlwaysOn'] extends true
@@ -55,32 +54,6 @@ export function createReceiversSchema<const Receivers extends readonly ReceiverS
   return z.strictObject(keys) as unknown as ReceiversSchema<Receivers>;
 }
 
-/** Schema of a process that passes requests on instead of storing them. */
-export const Forward = z
-  .strictObject({
-    kafka: z
-      .strictObject({
-        brokers: z
-          .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
-          .min(1, { error: 'needs at least one broker' })
-          .describe('Brokers for the first connection. They name the other brokers.'),
-        topic: z.string().min(1).default('otlp_spans').describe('Topic for traces. It must exist.'),
-        logTopic: z.string().min(1).default('otlp_logs').describe('Topic for logs. It must exist.'),
-        maxRecordBytes: wholeNumber(
-          'Largest record, below max.message.bytes of the topics. A larger span is refused.',
-          { unit: 'bytes', min: 16_384, max: 64 * 1024 * 1024 },
-        ).default(1_000_000),
-        tls: brokerTls.optional(),
-        sasl: brokerSasl.optional(),
-      })
-      .describe(
-        'Kafka. A request is split into one record for each trace, with the trace id as key. It is acknowledged when all in-sync replicas have the records.',
-      ),
-  })
-  .describe(
-    'Pass all requests of the OTLP receivers on instead of storing them. A process with forward has no store.',
-  );
-
 const token = z
   .strictObject({
     name: z
@@ -88,9 +61,9 @@ const token = z
       .min(1, { error: 'must not be empty' })
       .describe('Name of the owner of the token, for logs.')
       .meta({ examples: ['team-a'] }),
-    token: secret('The token itself, at least 16 characters.').min(16, {
-      error: 'must have at least 16 characters',
-    }),
+    token: secret(
+      'The token itself, at least 16 characters. An empty text leaves the entry out, so that a process gets only the tokens that it checks: `${env:ADMIN_TOKEN:-}`.',
+    ).regex(/^(?:.{16,})?$/su, { error: 'must have at least 16 characters, or none' }),
     tenant: z
       .string()
       .default('')
@@ -108,11 +81,19 @@ const token = z
   })
   .describe('A bearer token.');
 
+function isPresent({ token: text }: z.output<typeof token>): boolean {
+  return text !== '';
+}
+
 /** Schema of access tokens. */
 export const Auth = z.strictObject({
   tokens: z
     .array(token)
     .default([])
+    .refine((tokens) => tokens.length === 0 || tokens.some(isPresent), {
+      error: 'no entry has a token here: give one to this process, or remove the entries to let everyone in',
+    })
+    .transform((tokens) => tokens.filter(isPresent))
     .describe('Bearer tokens. With an empty list, everyone who can reach a port may use it.'),
 });
 

@@ -1,6 +1,6 @@
 import type { Attributes, LogRecord, Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-import { field, parseStructure } from '../json.ts';
+import { field, recordsIn, structureIn } from '../json.ts';
 
 /**
  * True for a log record with content that AWS's distribution of OpenTelemetry moved from a span: its event has the name of its
@@ -23,9 +23,9 @@ export type MovedSide = 'input' | 'output';
 
 /** Lists the moved values of one side. */
 export function listMoved(body: unknown, side: MovedSide): MovedValue[] {
-  const held = isRecord(body) ? field(body, side) : undefined;
-  const list = isRecord(held) ? field(held, 'messages') : undefined;
-  return (Array.isArray(list) ? list.filter(isRecord) : []).map((message) => ({
+  const held = field(body, side);
+  const list = field(held, 'messages');
+  return recordsIn(list).map((message) => ({
     role: String(field(message, 'role')),
     content: field(message, 'content'),
   }));
@@ -40,7 +40,7 @@ export function restoreContent(
   logs: readonly LogRecord[],
 ): { span: Span; logs: readonly LogRecord[] } {
   const moved = logs.find(isMovedContent);
-  const body = moved === undefined ? undefined : parseStructure(moved.body)?.value;
+  const body = moved === undefined ? undefined : structureIn(moved.body);
   if (moved === undefined || !isRecord(body)) {
     return { span, logs };
   }
@@ -83,7 +83,7 @@ function restoreSide(
 
 /** Finds the attribute that had a value of this form. */
 function findKey(attributes: Attributes, role: string, content: string, side: MovedSide): string | undefined {
-  const value = parseStructure(content)?.value;
+  const value = structureIn(content);
   if (Array.isArray(value)) {
     const isMessages = value.every((item) => isRecord(item) && Object.hasOwn(item, 'parts'));
     const isInstructions = role === 'system' && value.every((item) => isRecord(item));

@@ -1,20 +1,16 @@
-import type { AgentRun, NotScorableReason, ReadingOptions } from '../../domain/trace/agent-run.ts';
-import type { NormalisedSpan } from '../normalised-span.ts';
-import type { Steps } from '../steps.ts';
 import { mapAsking } from './asked-calls.ts';
 import { buildRun } from './build-run.ts';
-import type { BuiltRun } from './built-run.ts';
-import { resolveEnvelopes } from './envelopes.ts';
-import { findWorkflows } from './find-workflows.ts';
+import { resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
 import { clearTransferErrors, handoffResults } from './handoff-results.ts';
 import { listIdentities } from './identities.ts';
-import { inheritInput } from './inherit-input.ts';
-import { takeDelegatedFacts } from './delegated-facts.ts';
 import { buildModelCalls, type ModelCalls } from './model-calls.ts';
 import { planRuns } from './plan-runs.ts';
-import type { RunPlan } from './run-plan.ts';
-import { buildTree, inheritIdentity, notePauses } from './span-tree.ts';
+import type { BuiltRun, RunPlan } from './run-plan.ts';
+import { buildTree, findWorkflows, inheritIdentity, inheritInput, notePauses } from './span-tree.ts';
+import type { NormalisedSpan } from '../normalised-span.ts';
+import type { Steps } from '../steps.ts';
+import type { AgentRun, NotScorableReason, ReadingOptions } from '../../domain/trace/agent-run.ts';
 
 export interface AssembledTrace extends Partial<ModelCalls> {
   readonly runs: AgentRun[];

@@ -1,12 +1,10 @@
-import type { BuiltRun } from './built-run.ts';
 import { type Call, createCall, plainName, settle } from './call-index.ts';
 import { answersItself, orderedOutput } from './own-answer.ts';
-import type { RunPlan } from './run-plan.ts';
-import { firstInput } from './run-plan.ts';
+import { type BuiltRun, firstInput, type RunPlan } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
+import { type Block, finalText, readAnswer, type Transcript } from './transcript.ts';
 import { questionIn } from '../messages/free-values.ts';
 import { textIn } from '../messages/read-messages.ts';
-import { type Block, finalText, readAnswer, type Transcript } from './transcript.ts';
 
 /** Limits of the search: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */
 const MAX_SEARCHES = 200;

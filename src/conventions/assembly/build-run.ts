@@ -1,25 +1,24 @@
-import { ANSWER_CUT, type AgentRun, type ReadingWarning } from '../../domain/trace/agent-run.ts';
-import { isCutFinish } from '../../domain/trace/halt.ts';
-import type { ResultPart } from '../normalised-span.ts';
-import { CONVENTIONS } from '../registry.ts';
 import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
-import { joinShapeWarnings } from '../shape/add-shapes.ts';
-import { addUsage } from '../../domain/trace/token-usage.ts';
-import type { Steps } from '../steps.ts';
-import { bindSubRuns } from './bind-sub-runs.ts';
 import { findOthers } from './asked-calls.ts';
-import type { BuiltRun } from './built-run.ts';
+import { bindSubRuns } from './bind-sub-runs.ts';
 import { settle } from './call-index.ts';
 import type { Identity } from './identities.ts';
 import { orderedOutput } from './own-answer.ts';
-import { listContext, listDocuments, findError, memberNodes, listModels, buildTimes } from './run-fields.ts';
-import { sumUsage } from './run-usage.ts';
+import { buildTimes, findError, listContext, listDocuments, listModels, memberNodes } from './run-fields.ts';
 import { readInput } from './run-input.ts';
-import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
+import { type BuiltRun, MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
+import { sumUsage } from './run-usage.ts';
 import { notScorable } from './scorability.ts';
 import type { SpanNode } from './span-tree.ts';
 import { toOutput } from './to-messages.ts';
 import { addFinalAnswer, buildTranscript, type Transcript } from './transcript.ts';
+import type { ResultPart } from '../normalised-span.ts';
+import { CONVENTIONS } from '../registry.ts';
+import { joinShapeWarnings } from '../shape/add-shapes.ts';
+import type { Steps } from '../steps.ts';
+import { type AgentRun, ANSWER_CUT, type ReadingWarning } from '../../domain/trace/agent-run.ts';
+import { isCutFinish } from '../../domain/trace/halt.ts';
+import { addUsage } from '../../domain/trace/token-usage.ts';
 
 export interface TraceFacts {
   traceId: string;

@@ -1,8 +1,8 @@
-import { fillGaps } from '../normalise-span.ts';
 import { messageKey } from './message-key.ts';
 import { answersItself, asksItself } from './own-answer.ts';
-import { firstInput, createPlan, type RunPlan } from './run-plan.ts';
+import { createPlan, firstInput, type RunPlan } from './run-plan.ts';
 import { splitInput } from './split-input.ts';
+import { fillGaps } from '../normalise-span.ts';
 
 /**
  * Resolves envelopes: an agent span around other agents, without any model or tool call of its own, is no agent, unless it
@@ -94,4 +94,20 @@ function parentsFirst(plans: readonly RunPlan[]): RunPlan[] {
     }
   }
   return sorted;
+}
+
+/**
+ * Gives a sub-agent without a question and an answer those of the tool call above it, when the emitter has them only there, and
+ * the name in that call.
+ */
+export function takeDelegatedFacts(plans: readonly RunPlan[]): void {
+  for (const { via, root, llms } of plans) {
+    const { input, output } = root.facts;
+    if (via === null || input !== undefined || output !== undefined || llms.length > 0) {
+      continue;
+    }
+    root.facts.agent = via.facts.agent ?? root.facts.agent;
+    root.facts.input = via.facts.input;
+    root.facts.output = via.facts.output;
+  }
 }

@@ -1,13 +1,12 @@
-import type { AgentRun } from '../../domain/trace/agent-run.ts';
-import type { Steps } from '../steps.ts';
 import { toRun, type TraceFacts } from './build-run.ts';
-import type { BuiltRun } from './built-run.ts';
 import { listContext } from './run-fields.ts';
-import { createPlan, type RunPlan } from './run-plan.ts';
+import { type BuiltRun, createPlan, type RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import { splitInput } from './split-input.ts';
 import { toMessages } from './to-messages.ts';
 import { buildTranscript, type Transcript } from './transcript.ts';
+import type { Steps } from '../steps.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 
 export interface ModelCalls {
   /** In order of time. */

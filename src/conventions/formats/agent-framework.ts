@@ -1,17 +1,4 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Microsoft Agent Framework (Python)',
-    scopes: ['agent_framework*'],
-    conventions: ['agent-framework'],
-    setting: 'set ENABLE_SENSITIVE_DATA=true',
-    sendsByDefault: false,
-    source: 'recorded: agent-framework 1.23',
-  },
-];
 
 /**
  * Microsoft Agent Framework's workflow span, which has a name only, and .NET's span around the tools of a call, which sums the
@@ -22,7 +9,16 @@ export const agentFramework: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['agent_framework.'], scopePrefixes: ['agent_framework'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Microsoft Agent Framework (Python)',
+      scopes: ['agent_framework*'],
+      conventions: ['agent-framework'],
+      setting: 'set ENABLE_SENSITIVE_DATA=true',
+      sendsByDefault: false,
+      source: 'recorded: agent-framework 1.23',
+    },
+  ],
 };
 
 const TOOLS = 'orchestrate_tools';

@@ -1,41 +1,13 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
-import { callPart, filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { readCount, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { field, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
+import { filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { readCall } from '../messages/ai-sdk-parts.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Vercel AI SDK 3 to 6, and 7 with its legacy spans',
-    scopes: ['ai'],
-    conventions: ['ai-sdk'],
-    setting:
-      'in the AI SDK set recordInputs and recordOutputs of experimental_telemetry (version 7: of telemetry) to true, or leave them out',
-    sendsByDefault: true,
-    source: 'recorded: ai 4 to 7',
-  },
-  {
-    emitter: 'Vercel AI SDK 7',
-    scopes: ['gen_ai'],
-    setting:
-      'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true, or leave them out',
-    sendsByDefault: true,
-    source: 'recorded: ai 7',
-  },
-];
 
 /**
  * Vercel AI SDK, versions 3 to 7. Two layouts: the `ai.*` spans (scope `ai`; v7's `LegacyOpenTelemetry` too), and v7's GenAI
@@ -46,25 +18,34 @@ export const aiSdk: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['ai.', 'aisdk.'], scopes: ['ai', 'gen_ai'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Vercel AI SDK 3 to 6, and 7 with its legacy spans',
+      scopes: ['ai'],
+      conventions: ['ai-sdk'],
+      setting:
+        'in the AI SDK set recordInputs and recordOutputs of experimental_telemetry (version 7: of telemetry) to true, or leave them out',
+      sendsByDefault: true,
+      source: 'recorded: ai 4 to 7',
+    },
+    {
+      emitter: 'Vercel AI SDK 7',
+      scopes: ['gen_ai'],
+      setting:
+        'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true, or leave them out',
+      sendsByDefault: true,
+      source: 'recorded: ai 7',
+    },
+  ],
 };
 
-const OPERATION_ROLES = new Map<string, SpanRole>([
-  ['ai.generateText', 'agent'],
-  ['ai.streamText', 'agent'],
-  ['ai.generateObject', 'agent'],
-  ['ai.streamObject', 'agent'],
-  ['ai.generateText.doGenerate', 'llm'],
-  ['ai.generateObject.doGenerate', 'llm'],
-  ['ai.streamText.doStream', 'llm'],
-  ['ai.streamObject.doStream', 'llm'],
-  ['ai.toolCall', 'tool'],
-  ['ai.embed', 'embedding'],
-  ['ai.embedMany', 'embedding'],
-  ['ai.embed.doEmbed', 'embedding'],
-  ['ai.embedMany.doEmbed', 'embedding'],
-  ['ai.rerank', 'retriever'],
-]);
+const OPERATION_ROLES = rolesOf({
+  agent: 'ai.generateText ai.streamText ai.generateObject ai.streamObject',
+  llm: 'ai.generateText.doGenerate ai.generateObject.doGenerate ai.streamText.doStream ai.streamObject.doStream',
+  tool: 'ai.toolCall',
+  embedding: 'ai.embed ai.embedMany ai.embed.doEmbed ai.embedMany.doEmbed',
+  retriever: 'ai.rerank',
+});
 
 const IDENTITY_PREFIXES = ['ai.telemetry.metadata.', 'ai.settings.context.'];
 
@@ -78,10 +59,8 @@ function findOperation(span: SpanView['span']): string | undefined {
 const CALLED = 'aisdk.model.id';
 
 function detect({ span }: SpanView): boolean {
-  if (findOperation(span) !== undefined || span.attributes.has(CALLED)) {
-    return true;
-  }
-  return span.scopeName === 'gen_ai' && span.attributes.has('gen_ai.operation.name');
+  const isPlain = span.scopeName === 'gen_ai' && span.attributes.has('gen_ai.operation.name');
+  return isPlain || findOperation(span) !== undefined || span.attributes.has(CALLED);
 }
 
 function read(sent: SpanView): SpanFacts {
@@ -143,7 +122,7 @@ function findUsage(view: SpanView): SpanFacts['usage'] {
  */
 function ownParts({ span }: SpanView): TokenParts {
   const text = readText(span.attributes, 'ai.response.providerMetadata');
-  const told = partsIn(text === undefined ? undefined : parseStructure(text)?.value);
+  const told = partsIn(structureIn(text));
   const parts = partsAmong(span.attributes);
   return {
     cachedInputTokens: parts.cachedInputTokens ?? told.cachedInputTokens,
@@ -153,13 +132,11 @@ function ownParts({ span }: SpanView): TokenParts {
 }
 
 function readTool(attributes: Attributes): SpanFacts {
-  const args = readText(attributes, 'ai.toolCall.args', 'ai.toolCall.input');
-  const result = readText(attributes, 'ai.toolCall.result', 'ai.toolCall.output');
   return {
     toolName: readText(attributes, 'ai.toolCall.name'),
     toolCallId: readText(attributes, 'ai.toolCall.id'),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolArgs: parseIfText(readText(attributes, 'ai.toolCall.args', 'ai.toolCall.input')),
+    toolResult: parseIfText(readText(attributes, 'ai.toolCall.result', 'ai.toolCall.output')),
   };
 }
 
@@ -172,55 +149,32 @@ function findPrompt(view: SpanView): { system?: string[] | undefined; input?: No
   }
   const prompt = readStructure(view, attributes, 'ai.prompt');
   if (!isRecord(prompt)) {
-    return { input: prompt === undefined ? undefined : readMessages(prompt, 'user') };
+    return { input: readMessages(prompt, 'user') };
   }
-  const system = firstField(prompt, 'system', 'instructions');
-  const given = [field(prompt, 'messages'), field(prompt, 'prompt')].filter((value) => value !== undefined);
   return {
-    system: system === undefined ? undefined : readSystem(system),
-    input: given.flatMap((value) => readMessages(value, 'user')),
+    system: readSystem(firstField(prompt, 'system', 'instructions')),
+    input: ['messages', 'prompt'].flatMap((key) => readMessages(field(prompt, key), 'user')),
   };
 }
 
-function findOutput(view: SpanView): NormalPart[] | undefined {
+function findOutput(view: SpanView): NormalPart[] {
   const { attributes } = view.span;
-  const parts = [
+  const calls = attributes.has('ai.response.toolCalls') ? 'ai.response.toolCalls' : 'ai.result.toolCalls';
+  return [
     ...reasoningPart(reasoningText(readStructure(view, attributes, 'ai.response.reasoning'))),
     ...textPart(readText(attributes, 'ai.response.text', 'ai.result.text')),
     ...textPart(readText(attributes, 'ai.response.object', 'ai.result.object')),
-    ...listCalls(
-      readStructure(view, attributes, firstKey(attributes, 'ai.response.toolCalls', 'ai.result.toolCalls')),
+    ...recordsIn(readStructure(view, attributes, calls)).flatMap(readCall),
+    ...recordsIn(readStructure(view, attributes, 'ai.response.files')).flatMap((file) =>
+      filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
     ),
-    ...listFiles(readStructure(view, attributes, 'ai.response.files')),
   ];
-  return parts.length === 0 ? undefined : parts;
-}
-
-function firstKey(attributes: Attributes, key: string, older: string): string {
-  return attributes.has(key) ? key : older;
 }
 
 function reasoningText(value: unknown): unknown {
   return Array.isArray(value)
     ? value.map((item) => (isRecord(item) ? (field(item, 'text') ?? '') : item))
     : value;
-}
-
-function listCalls(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isRecord) : []).map((call) =>
-    callPart({
-      id: field(call, 'toolCallId'),
-      name: field(call, 'toolName'),
-      args: firstField(call, 'input', 'args'),
-      provider: field(call, 'providerExecuted') === true,
-    }),
-  );
-}
-
-function listFiles(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isRecord) : []).flatMap((file) =>
-    filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
-  );
 }
 
 /** Reads the documents of a rerank in their new order, when both were recorded. */
@@ -233,15 +187,10 @@ function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
   if (!Array.isArray(ranking)) {
     return readDocuments(documents.map(parseIfText));
   }
-  return ranking.filter(isRecord).flatMap((rank) => {
+  return recordsIn(ranking).flatMap((rank) => {
     const index = firstField(rank, 'index', 'originalIndex');
     const score = firstField(rank, 'score', 'relevanceScore');
     const found = readDocuments([typeof index === 'number' ? parseIfText(documents[index]) : undefined]);
-    return found.map((document) => ({
-      ...document,
-      score: typeof score === 'number' ? score : document.score,
-    }));
+    return typeof score === 'number' ? found.map((document) => ({ ...document, score })) : found;
   });
 }
-
-/** Parses a list attribute of objects: a list of JSON texts. */

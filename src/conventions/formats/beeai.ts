@@ -1,5 +1,5 @@
 import { readText } from '../attributes.ts';
-import { parseStructure, parseValue } from '../json.ts';
+import { structureIn, parseIfText } from '../json.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import type { ContentSwitch } from '../advice/content-switch.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -39,14 +39,13 @@ function read({ span: { attributes } }: SpanView): SpanFacts {
   if (attributes.get('target') !== 'agent.react.update' || tool === undefined) {
     return { role: 'container', withheld: WITHHELD };
   }
-  const args = parseStructure(attributes.get('tool.parameters') ?? '')?.value;
-  const result = readText(attributes, 'output.value');
+  const args = structureIn(attributes.get('tool.parameters'));
   return {
     role: 'tool',
     toolName: tool,
     stateOf: tool,
     ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolResult: parseIfText(readText(attributes, 'output.value')),
     withheld: WITHHELD,
   };
 }

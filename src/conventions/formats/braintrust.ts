@@ -1,25 +1,12 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readStructure } from '../attributes.ts';
-import { field, type Fields, firstField, readFields } from '../json.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { hasPrefix, readStructure, rolesOf } from '../attributes.ts';
+import { field, type Fields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { partsIn } from '../token-parts.ts';
+import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+import { usageIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Braintrust',
-    scopes: ['braintrust*', '@braintrust/*'],
-    conventions: ['braintrust'],
-    setting:
-      'Braintrust always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'source of braintrust’s tracers for Go and Java',
-  },
-];
 
 /** Braintrust's tracers: input, output, metadata and metrics as one JSON value each. */
 export const braintrust: Convention = {
@@ -27,46 +14,43 @@ export const braintrust: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['braintrust.'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Braintrust',
+      scopes: ['braintrust*', '@braintrust/*'],
+      conventions: ['braintrust'],
+      setting: alwaysSends('Braintrust'),
+      sendsByDefault: true,
+      source: 'source of braintrust’s tracers for Go and Java',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['llm', 'llm'],
-  ['tool', 'tool'],
-  ['score', 'evaluation'],
-  ['eval', 'container'],
-  ['task', 'container'],
-  ['function', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  llm: 'llm',
+  tool: 'tool',
+  evaluation: 'score',
+  container: 'eval task function',
+});
 
 const PREFIX = 'braintrust.';
 
 function detect({ span }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith(PREFIX)) {
-      return true;
-    }
-  }
-  return false;
+  return hasPrefix(span.attributes, PREFIX);
 }
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
   const value = (key: string): unknown => readStructure(view, attributes, PREFIX + key);
-  const about = readFields(value('span_attributes'));
+  const about = value('span_attributes');
   const type = field(about, 'type') ?? attributes.get(`${PREFIX}span_attributes.type`);
   const role = TYPE_ROLES.get(typeof type === 'string' ? type : '');
   const given = value('input_json');
   const got = value('output_json');
-  const metadata = readFields(value('metadata'));
+  const metadata = value('metadata');
   if (role === 'tool') {
-    const args = argumentsIn(given);
-    return {
-      role,
-      toolName: textOrUndefined(field(about, 'name')) ?? name,
-      ...(isRecord(args) ? { toolArgs: args } : {}),
-      ...outcomeFacts(readOutcome(got)),
-    };
+    const toolName = textOrUndefined(field(about, 'name')) ?? name;
+    return { role, toolName, ...calledFacts(given, readOutcome(got)) };
   }
   if (role === 'llm') {
     return {
@@ -75,7 +59,7 @@ function read(view: SpanView): SpanFacts {
       output: responseIn(Array.isArray(got) ? choicesIn(got) : got),
       model: textOrUndefined(field(metadata, 'model')),
       provider: textOrUndefined(field(metadata, 'provider')),
-      usage: usageIn(readFields(value('metrics'))),
+      usage: usageIn(value('metrics'), [['prompt_tokens'], ['completion_tokens'], ['tokens']]),
     };
   }
   return {
@@ -88,19 +72,6 @@ function read(view: SpanView): SpanFacts {
 
 /** Reads the list of choices, or of the items of a response, from wrapped clients. */
 function choicesIn(list: readonly unknown[]): Fields {
-  const areChoices = list.some((item) => isRecord(item) && isRecord(field(item, 'message')));
+  const areChoices = list.some((item) => isRecord(field(item, 'message')));
   return areChoices ? { choices: list } : { output: list };
-}
-
-function usageIn(metrics: Fields): SpanFacts['usage'] {
-  const count = (...names: string[]): number | null => {
-    const found = firstField(metrics, ...names);
-    return typeof found === 'number' && found >= 0 ? found : null;
-  };
-  return {
-    ...partsIn(metrics),
-    inputTokens: count('prompt_tokens'),
-    outputTokens: count('completion_tokens'),
-    totalTokens: count('tokens'),
-  };
 }

@@ -1,23 +1,9 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readText } from '../attributes.ts';
-import { parseStructure, parseValue } from '../json.ts';
+import { readCount, readText, rolesOf } from '../attributes.ts';
+import { structureIn, parseIfText } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
-import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Claude Code',
-    scopes: ['com.anthropic.claude_code*'],
-    conventions: ['claude-code'],
-    setting:
-      'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
-    sendsByDefault: false,
-    source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
-  },
-];
+import { readMessages, readSystem } from '../messages/read-messages.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** Claude Code's own traces: one interaction per prompt, with its model requests and tools below it. */
 export const claudeCode: Convention = {
@@ -25,19 +11,27 @@ export const claudeCode: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['claude_code'], scopePrefixes: ['com.anthropic.claude_code'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Claude Code',
+      scopes: ['com.anthropic.claude_code*'],
+      conventions: ['claude-code'],
+      setting:
+        'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
+      sendsByDefault: false,
+      source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
+    },
+  ],
 };
 
 const SCOPE = 'com.anthropic.claude_code.tracing';
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['interaction', 'agent'],
-  ['llm_request', 'llm'],
-  ['tool', 'tool'],
-  ['tool.execution', 'container'],
-  ['tool.blocked_on_user', 'container'],
-  ['hook', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'interaction',
+  llm: 'llm_request',
+  tool: 'tool',
+  container: 'tool.execution tool.blocked_on_user hook',
+});
 
 const OUTPUT_EVENT = 'tool.output';
 
@@ -59,12 +53,8 @@ function read(view: SpanView): SpanFacts {
     user: readText(attributes, 'user.id'),
   };
   if (role === 'agent') {
-    const prompt = readText(attributes, 'user_prompt');
-    return {
-      ...facts,
-      agent: 'claude-code',
-      input: prompt === undefined ? undefined : readMessages(prompt, 'user'),
-    };
+    const input = readMessages(readText(attributes, 'user_prompt'), 'user');
+    return { ...facts, agent: 'claude-code', input };
   }
   if (role === 'llm') {
     return { ...facts, ...modelCallFacts(attributes) };
@@ -73,17 +63,14 @@ function read(view: SpanView): SpanFacts {
 }
 
 function modelCallFacts(attributes: Attributes): SpanFacts {
-  const answer = readText(attributes, 'response.model_output');
-  const given = readText(attributes, 'new_context');
-  const system = readText(attributes, 'system_prompt_preview');
   const count = (key: string): number | null => readCount(attributes, key) ?? null;
   const input = [count('input_tokens'), count('cache_read_tokens'), count('cache_creation_tokens')];
   return {
     model: readText(attributes, 'model'),
     finishReason: readText(attributes, 'stop_reason'),
-    system: system === undefined ? undefined : [system],
-    input: given === undefined ? undefined : readMessages(given, 'user'),
-    output: answer === undefined ? undefined : textPart(answer),
+    system: readSystem(readText(attributes, 'system_prompt_preview')),
+    input: readMessages(readText(attributes, 'new_context'), 'user'),
+    output: textPart(readText(attributes, 'response.model_output')),
     usage: {
       // Anthropic counts what it read from its cache beside the input, not in it.
       inputTokens: input[0] === null ? null : input.reduce<number>((sum, one) => sum + (one ?? 0), 0),
@@ -98,15 +85,12 @@ function toolFacts({ span }: SpanView): SpanFacts {
   const { attributes } = span;
   const args = readText(attributes, 'tool_input');
   const event = span.events.find((one) => one.name === OUTPUT_EVENT);
-  const output = event === undefined ? undefined : readText(event.attributes, 'output', 'content', 'diff');
   const command = readText(attributes, 'full_command');
-  const known = args === undefined ? undefined : (parseStructure(args)?.value ?? args);
-  const given = known ?? (command === undefined ? undefined : { command });
   return {
     toolName: readText(attributes, 'tool_name'),
     toolCallId: readText(attributes, 'tool_use_id', 'gen_ai.tool.call.id'),
     agent: readText(attributes, 'subagent_type'),
-    ...(given === undefined ? {} : { toolArgs: given }),
-    ...(output === undefined ? {} : { toolResult: parseValue(output) }),
+    toolArgs: structureIn(args) ?? args ?? (command === undefined ? undefined : { command }),
+    toolResult: parseIfText(event && readText(event.attributes, 'output', 'content', 'diff')),
   };
 }

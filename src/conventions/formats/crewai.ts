@@ -1,21 +1,8 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
-import { field, parseStructure, type Fields, readFields } from '../json.ts';
+import { field, type Fields, readFields, structureIn } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'CrewAI’s own telemetry',
-    scopes: ['crewai.telemetry'],
-    setting:
-      'add the OpenInference instrumentations for CrewAI and its model client: its own spans leave content out unless the crew has share_crew=True',
-    sendsByDefault: false,
-    source: 'source of crewai 1.15.30, telemetry',
-  },
-];
 
 /**
  * CrewAI as OpenInference instruments it. The task of an agent is beside the input and output values, not in them. An agent
@@ -26,7 +13,16 @@ export const crewai: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['crew_key'], scopePrefixes: ['crewai'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'CrewAI’s own telemetry',
+      scopes: ['crewai.telemetry'],
+      setting:
+        'add the OpenInference instrumentations for CrewAI and its model client: its own spans leave content out unless the crew has share_crew=True',
+      sendsByDefault: false,
+      source: 'source of crewai 1.15.30, telemetry',
+    },
+  ],
 };
 
 function detect({ span }: SpanView): boolean {
@@ -49,5 +45,5 @@ function read(view: SpanView): SpanFacts {
 }
 
 function readTextFields(text: string | undefined): Fields {
-  return readFields(text === undefined ? undefined : parseStructure(text)?.value);
+  return readFields(structureIn(text));
 }

@@ -1,24 +1,10 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readStructure, readText } from '../attributes.ts';
-import { field, type Fields, parseStructure, parseValue } from '../json.ts';
+import { hasPrefix, readStructure, readText } from '../attributes.ts';
+import { field, type Fields, recordsIn, structureIn, parseIfText } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
-import { readMessages } from '../messages/read-messages.ts';
+import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Flue',
-    scopes: ['@flue/*'],
-    conventions: ['flue'],
-    setting:
-      'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
-    sendsByDefault: false,
-    source: 'source of @flue/opentelemetry, an older and a newer version',
-  },
-];
 
 /**
  * Flue: model turns have model and usage in `otel-genai`, everything else in Flue's own keys. The name of a span shows its
@@ -29,7 +15,17 @@ export const flue: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['flue.'], scopePrefixes: ['@flue/'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Flue',
+      scopes: ['@flue/*'],
+      conventions: ['flue'],
+      setting:
+        'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
+      sendsByDefault: false,
+      source: 'source of @flue/opentelemetry, an older and a newer version',
+    },
+  ],
 };
 
 const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
@@ -41,12 +37,7 @@ const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
 ];
 
 function detect({ span }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith('flue.')) {
-      return true;
-    }
-  }
-  return false;
+  return hasPrefix(span.attributes, 'flue.');
 }
 
 function read(view: SpanView): SpanFacts {
@@ -88,19 +79,17 @@ function turnFacts(view: SpanView): SpanFacts {
     return { role: 'container' };
   }
   const given = readStructure(view, attributes, 'flue.turn.input');
-  const system = isRecord(given) ? textOrUndefined(field(given, 'systemPrompt')) : undefined;
   const answered = messagesIn([readStructure(view, attributes, 'flue.turn.output')], 'assistant');
   return {
     role: 'llm',
-    system: system === undefined ? undefined : [system],
+    system: readSystem(textOrUndefined(field(given, 'systemPrompt'))),
     input: isRecord(given) ? messagesIn(field(given, 'messages'), 'user') : undefined,
     output: answered.flatMap(({ parts }) => parts),
   };
 }
 
 function messagesIn(list: unknown, role: 'user' | 'assistant'): NormalMessage[] {
-  const messages = Array.isArray(list) ? list.filter(isRecord) : [];
-  return readMessages(messages.map(toMessage), role);
+  return readMessages(recordsIn(list).map(toMessage), role);
 }
 
 /** Converts a message to the common shape; a tool result is a message with a role of its own. */
@@ -116,7 +105,7 @@ function toMessage(message: Fields): Fields {
 }
 
 function toPart(part: unknown): unknown {
-  const type = isRecord(part) ? field(part, 'type') : undefined;
+  const type = field(part, 'type');
   if (!isRecord(part) || (type !== 'toolCall' && type !== 'image')) {
     return part;
   }
@@ -127,11 +116,10 @@ function toPart(part: unknown): unknown {
 
 function toolFacts(attributes: Attributes): SpanFacts {
   const args = readText(attributes, 'flue.tool.arguments');
-  const result = readText(attributes, 'flue.tool.result');
   return {
     toolName: readText(attributes, 'flue.tool.name'),
     toolCallId: readText(attributes, 'flue.tool.call_id'),
-    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    ...(args === undefined ? {} : { toolArgs: structureIn(args) ?? args }),
+    toolResult: parseIfText(readText(attributes, 'flue.tool.result')),
   };
 }

@@ -1,30 +1,10 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, readFields } from '../json.ts';
+import { readStructure, readText, rolesOf } from '../attributes.ts';
+import { field, type Fields, firstField, readFields, recordsIn } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
-import { readMessages, readSystem } from '../messages/read-messages.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import { readMessages, readSystem, answerParts } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Gemini CLI',
-    scopes: ['gemini-cli'],
-    conventions: ['gemini-cli'],
-    setting: 'in the settings of Gemini CLI set telemetry.traces and telemetry.logPrompts to true',
-    sendsByDefault: false,
-    source: 'recorded: @google/gemini-cli-core 0.61.0',
-  },
-];
 
 /** Gemini CLI. Its keys are OpenTelemetry's, with operations and values of its own. */
 export const geminiCli: Convention = {
@@ -32,17 +12,24 @@ export const geminiCli: Convention = {
   detect,
   read,
   signals: { scopePrefixes: ['gemini-cli'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Gemini CLI',
+      scopes: ['gemini-cli'],
+      conventions: ['gemini-cli'],
+      setting: 'in the settings of Gemini CLI set telemetry.traces and telemetry.logPrompts to true',
+      sendsByDefault: false,
+      source: 'recorded: @google/gemini-cli-core 0.61.0',
+    },
+  ],
 };
 
-const OPERATION_ROLES = new Map<string, SpanRole>([
-  ['llm_call', 'llm'],
-  ['tool_call', 'tool'],
-  ['agent_call', 'agent'],
-  ['schedule_tool_calls', 'container'],
-  ['user_prompt', 'container'],
-  ['system_prompt', 'container'],
-]);
+const OPERATION_ROLES = rolesOf({
+  llm: 'llm_call',
+  tool: 'tool_call',
+  agent: 'agent_call',
+  container: 'schedule_tool_calls user_prompt system_prompt',
+});
 
 const INPUT = 'gen_ai.input.messages';
 const OUTPUT = 'gen_ai.output.messages';
@@ -103,7 +90,7 @@ function takeSetting(messages: readonly NormalMessage[]): { setting: string[]; m
 /** Joins the pieces of a streamed answer: a list of contents that are one message. */
 function joinPieces(output: unknown): NormalPart[] {
   const parts: NormalPart[] = [];
-  for (const part of readMessages(output, 'assistant').flatMap((message) => message.parts)) {
+  for (const part of answerParts(output)) {
     const last = parts.at(-1);
     if ((part.type === 'text' || part.type === 'reasoning') && last?.type === part.type) {
       parts[parts.length - 1] = { ...last, text: last.text + part.text };
@@ -134,9 +121,9 @@ function toolFacts(view: SpanView): SpanFacts {
 
 function functionResponse(response: Fields): unknown {
   const parts = field(response, 'responseParts');
-  const [part] = Array.isArray(parts) ? parts.filter(isRecord) : [];
+  const [part] = recordsIn(parts);
   const held = part && field(part, 'functionResponse');
-  return isRecord(held) ? field(held, 'response') : undefined;
+  return field(held, 'response');
 }
 
 function failure(response: Fields): string | undefined {

@@ -1,32 +1,12 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { type Fields, field, firstField, parseValue, readFields } from '../json.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { type Fields, field, firstField, readFields, recordsIn, listIn, parseIfText } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type {
-  Convention,
-  NormalMessage,
-  SpanError,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
-import { partsIn } from '../token-parts.ts';
+import type { Convention, NormalMessage, SpanError, SpanFacts, SpanView } from '../normalised-span.ts';
+import { usageIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Genkit',
-    scopes: ['genkit-tracer'],
-    conventions: ['genkit'],
-    setting:
-      'Genkit always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',
-  },
-];
 
 /**
  * Genkit (JavaScript and Go): actions with their input and output as JSON. The `generate` spans between a flow and its models
@@ -37,22 +17,28 @@ export const genkit: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['genkit:'], scopePrefixes: ['genkit'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Genkit',
+      scopes: ['genkit-tracer'],
+      conventions: ['genkit'],
+      setting: alwaysSends('Genkit'),
+      sendsByDefault: true,
+      source: 'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',
+    },
+  ],
 };
 
-const SUBTYPE_ROLES = new Map<string, SpanRole>([
-  ['model', 'llm'],
-  ['background-model', 'llm'],
-  ['tool', 'tool'],
-  ['tool.v2', 'tool'],
-  ['agent', 'agent'],
-  ['retriever', 'retriever'],
-  ['reranker', 'retriever'],
-  ['embedder', 'embedding'],
-  ['evaluator', 'evaluation'],
-  ['indexer', 'other'],
-  ['flow', 'container'],
-]);
+const SUBTYPE_ROLES = rolesOf({
+  llm: 'model background-model',
+  tool: 'tool tool.v2',
+  agent: 'agent',
+  retriever: 'retriever reranker',
+  embedding: 'embedder',
+  evaluation: 'evaluator',
+  other: 'indexer',
+  container: 'flow',
+});
 
 /** Content parts of Genkit by their key, converted to `otel-genai`. */
 const PARTS: Readonly<Record<string, (content: Fields) => Fields>> = {
@@ -94,30 +80,23 @@ function modelFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const input = readFields(readStructure(view, attributes, 'genkit:input'));
   const output = readFields(readStructure(view, attributes, 'genkit:output'));
-  const candidates = field(output, 'candidates');
-  const first = readFields(Array.isArray(candidates) ? (candidates as unknown[])[0] : undefined);
+  const [first] = listIn(field(output, 'candidates'));
   const message = firstField(output, 'message') ?? field(first, 'message');
-  const answered = readFields(firstField(output, 'raw', 'custom'));
-  const usage = readFields(field(output, 'usage'));
+  const answered = firstField(output, 'raw', 'custom');
+
   return {
     input: listMessages(field(input, 'messages')),
     output: listMessages([message]).flatMap(({ parts }) => parts),
     model: textOrUndefined(field(answered, 'model')) ?? readText(attributes, 'genkit:name'),
     finishReason: textOrUndefined(firstField(output, 'finishReason') ?? field(first, 'finishReason')),
     responseId: textOrUndefined(field(answered, 'id')),
-    usage: {
-      ...partsIn(usage),
-      inputTokens: countIn(usage, 'inputTokens'),
-      outputTokens: countIn(usage, 'outputTokens'),
-      totalTokens: countIn(usage, 'totalTokens'),
-    },
+    usage: usageIn(field(output, 'usage'), [['inputTokens'], ['outputTokens'], ['totalTokens']]),
   };
 }
 
 function listMessages(list: unknown): NormalMessage[] {
-  const messages = Array.isArray(list) ? list.filter(isRecord) : [];
   return readMessages(
-    messages.map((message) => ({
+    recordsIn(list).map((message) => ({
       role: field(message, 'role'),
       content: readContent(field(message, 'content')),
     })),
@@ -130,11 +109,9 @@ function readContent(content: unknown): unknown {
   if (!Array.isArray(content)) {
     return content;
   }
-  const parts = content.filter(isRecord).filter((part) => {
-    const metadata = field(part, 'metadata');
-    return !isRecord(metadata) || field(metadata, 'purpose') !== 'context';
-  });
-  return parts.map((part) => {
+  const parts = recordsIn(content);
+  const own = parts.filter((part) => field(field(part, 'metadata'), 'purpose') !== 'context');
+  return own.map((part) => {
     const key = Object.keys(PARTS).find((name) => isRecord(field(part, name)));
     const reasoning = field(part, 'reasoning');
     if (key !== undefined) {
@@ -151,14 +128,12 @@ function named(part: Fields): Fields {
 
 /** Reads a tool. The second form of tools may return files beside the output, so the output is wrapped. */
 function toolFacts({ span }: SpanView, subtype: string): SpanFacts {
-  const args = readText(span.attributes, 'genkit:input');
-  const output = readText(span.attributes, 'genkit:output');
-  const value = output === undefined ? undefined : parseValue(output);
+  const value = parseIfText(readText(span.attributes, 'genkit:output'));
   const isWrapped = subtype === 'tool.v2' && isRecord(value) && Object.hasOwn(value, 'output');
   return {
     toolName: readText(span.attributes, 'genkit:name') ?? span.name,
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(value === undefined ? {} : { toolResult: isWrapped ? field(value, 'output') : value }),
+    toolArgs: parseIfText(readText(span.attributes, 'genkit:input')),
+    toolResult: isWrapped ? field(value, 'output') : value,
   };
 }
 
@@ -179,9 +154,4 @@ function findError({ span }: SpanView): SpanError | undefined {
   const exception = span.events.findLast((event) => event.name === 'exception')?.attributes;
   const message = exception?.get('exception.message') || span.statusMessage;
   return { type: exception?.get('exception.type') || null, message: message || null };
-}
-
-function countIn(usage: Fields, name: string): number | null {
-  const count = field(usage, name);
-  return typeof count === 'number' && count >= 0 ? count : null;
 }

@@ -1,22 +1,10 @@
-import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
+import { OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { type Fields, field, firstField, parseValue } from '../json.ts';
-import { readMessages, readSystem, textIn } from '../messages/read-messages.ts';
+import { type Fields, field, firstField, parseIfText } from '../json.ts';
+import { readMessages, readSystem, textIn, answerParts } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Google ADK',
-    scopes: ['gcp.vertex.agent'],
-    conventions: ['google-adk'],
-    setting: `in ADK 2 ${OTEL_PYTHON_CAPTURE}; in ADK 1 and ADK for Java leave ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS unset or set it to true`,
-    sendsByDefault: false,
-    source: 'live test: google-adk 2.13; recorded: google-adk 1.20, adk for Java 1.8',
-  },
-];
 
 /**
  * Google ADK in Python, Java and JavaScript: model calls as Gemini's own request and response, tools with their arguments and
@@ -27,7 +15,16 @@ export const googleAdk: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['gcp.vertex.agent'], scopePrefixes: ['gcp.vertex.agent'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Google ADK',
+      scopes: ['gcp.vertex.agent'],
+      conventions: ['google-adk'],
+      setting: `in ADK 2 ${OTEL_PYTHON_CAPTURE}; in ADK 1 and ADK for Java leave ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS unset or set it to true`,
+      sendsByDefault: false,
+      source: 'live test: google-adk 2.13; recorded: google-adk 1.20, adk for Java 1.8',
+    },
+  ],
 };
 
 const REQUEST = 'gcp.vertex.agent.llm_request';
@@ -90,36 +87,28 @@ function structure(view: SpanView, key: string): Fields | undefined {
 }
 
 function requestFacts(request: Fields): SpanFacts {
-  const config = field(request, 'config');
-  const instruction = isRecord(config)
-    ? firstField(config, 'systemInstruction', 'system_instruction')
-    : undefined;
   return {
-    system: instruction === undefined ? undefined : readSystem(instruction),
+    system: readSystem(firstField(field(request, 'config'), 'systemInstruction', 'system_instruction')),
     input: ownMessages(readMessages(field(request, 'contents'), 'user')),
   };
 }
 
 function responseFacts(response: Fields): SpanFacts {
-  const content = field(response, 'content');
   return {
-    output:
-      content === undefined ? undefined : readMessages(content, 'assistant').flatMap(({ parts }) => parts),
+    output: answerParts(field(response, 'content')),
     model: textOrUndefined(firstField(response, 'modelVersion', 'model_version')),
   };
 }
 
 function toolFacts(attributes: Attributes): SpanFacts {
-  const readContent = (key: string): string | undefined => {
-    const text = readText(attributes, key);
-    return text === undefined || PLACEHOLDERS.has(text) ? undefined : text;
-  };
-  const args = readContent('gcp.vertex.agent.tool_call_args');
-  const result = readContent('gcp.vertex.agent.tool_response');
+  const [toolArgs, toolResult] = ['tool_call_args', 'tool_response'].map((key) => {
+    const text = readText(attributes, `gcp.vertex.agent.${key}`) ?? '';
+    return text === '' || PLACEHOLDERS.has(text) ? undefined : parseIfText(text);
+  });
   return {
     toolCallId: readText(attributes, 'gen_ai.tool.call.id', 'gen_ai.tool_call.id'),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolArgs,
+    toolResult,
   };
 }
 

@@ -1,21 +1,9 @@
-import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
+import { OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
-import { type Fields, parseValue } from '../json.ts';
+import { type Fields, parseValue, parseIfText } from '../json.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 const SCOPE = 'opentelemetry.instrumentation.google_genai';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Google GenAI (OpenTelemetry)',
-    scopes: [SCOPE],
-    conventions: ['google-genai'],
-    setting: OTEL_PYTHON_CAPTURE,
-    sendsByDefault: false,
-    source: 'README of opentelemetry-instrumentation-google-genai',
-  },
-];
 
 /**
  * Tools of OpenTelemetry's instrumentation of Google's GenAI SDK before its version 1: one attribute for each parameter of the
@@ -26,7 +14,16 @@ export const googleGenai: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['code.function.parameters.'], scopes: [SCOPE] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Google GenAI (OpenTelemetry)',
+      scopes: [SCOPE],
+      conventions: ['google-genai'],
+      setting: OTEL_PYTHON_CAPTURE,
+      sendsByDefault: false,
+      source: 'README of opentelemetry-instrumentation-google-genai',
+    },
+  ],
 };
 
 const PARAMETER = /^code\.function\.parameters\.(.+)\.value$/;
@@ -46,10 +43,9 @@ function read({ span }: SpanView): SpanFacts {
       args[name] = type === 'str' ? value : parseValue(value);
     }
   }
-  const result = readText(span.attributes, RESULT);
   return {
     role: 'tool',
     ...(Object.keys(args).length === 0 ? {} : { toolArgs: args }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolResult: parseIfText(readText(span.attributes, RESULT)),
   };
 }

@@ -1,24 +1,9 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { field, firstField } from '../json.ts';
+import { field, firstField, listIn } from '../json.ts';
 import { answersIn, commonMessages, replyMeta } from '../messages/haystack-messages.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { readMessages, readSystem } from '../messages/read-messages.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Haystack 2',
-    scopes: ['haystack'],
-    conventions: ['haystack'],
-    setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
-    sendsByDefault: false,
-    source: 'recorded: haystack-ai 2.31',
-  },
-];
+import { readMessages, readSystem, answerParts } from '../messages/read-messages.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /**
  * Haystack 2's own spans, and its agents under OpenInference: these have no spans below them and contain messages in Python's
@@ -29,7 +14,16 @@ export const haystack: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['haystack.'], scopePrefixes: ['haystack'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Haystack 2',
+      scopes: ['haystack'],
+      conventions: ['haystack'],
+      setting: 'set HAYSTACK_CONTENT_TRACING_ENABLED=true',
+      sendsByDefault: false,
+      source: 'recorded: haystack-ai 2.31',
+    },
+  ],
 };
 
 const OPENINFERENCE_SCOPE = 'openinference.instrumentation.haystack';
@@ -69,59 +63,45 @@ function read(view: SpanView): SpanFacts {
  */
 function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFacts {
   const { attributes } = view.span;
-  const given = commonMessages(readHeldField(readStructure(view, attributes, inputKey), 'messages'));
-  const all = commonMessages(readHeldField(readStructure(view, attributes, outputKey), 'messages'));
+  const given = commonMessages(field(readStructure(view, attributes, inputKey), 'messages'));
+  const all = commonMessages(field(readStructure(view, attributes, outputKey), 'messages'));
   const messages = readMessages(all, 'user');
-  const system = readSystem(all.filter((message) => field(message, 'role') === 'system'));
+  const asked = messages.findLastIndex((message) => message.role === 'user');
   return {
     role: 'agent',
     agent: readText(attributes, 'haystack.agent.name'),
-    system: system.length === 0 ? undefined : system,
+    system: readSystem(all.filter((message) => field(message, 'role') === 'system')),
     input: readMessages(given, 'user'),
-    output: afterUser(messages).flatMap(({ parts }) => parts),
+    output: messages.slice(asked + 1).flatMap(({ parts }) => parts),
     ...replyMeta(all.slice(given.length)),
   };
-}
-
-function readHeldField(value: unknown, key: string): unknown {
-  return isRecord(value) ? field(value, key) : undefined;
-}
-
-function afterUser(messages: readonly NormalMessage[]): readonly NormalMessage[] {
-  return messages.slice(messages.findLastIndex((message) => message.role === 'user') + 1);
 }
 
 function componentFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const output = readStructure(view, attributes, 'haystack.component.output');
-  const role = componentRole(attributes);
+  const type = readText(attributes, 'haystack.component.type') ?? '';
+  const role = TYPE_ROLES.find(([pattern]) => pattern.test(type))?.[1] ?? 'container';
   if (role === 'llm') {
     return { role, ...generatorFacts(view, output) };
   }
   if (role === 'retriever') {
-    return { role, documents: readDocuments(readHeldField(output, 'documents')) };
+    return { role, documents: readDocuments(field(output, 'documents')) };
   }
-  const results = commonMessages(readHeldField(output, 'tool_messages'));
+  const results = commonMessages(field(output, 'tool_messages'));
   const [only] = answersIn(results);
   return only === undefined || results.length > 1 ? { role } : { role: 'tool', ...only };
-}
-
-function componentRole(attributes: Attributes): SpanRole {
-  const type = readText(attributes, 'haystack.component.type') ?? '';
-  return TYPE_ROLES.find(([pattern]) => pattern.test(type))?.[1] ?? 'container';
 }
 
 /** Reads a generator. A chat generator has messages as input and output; a plain one has a prompt and texts. */
 function generatorFacts(view: SpanView, output: unknown): SpanFacts {
   const input = readStructure(view, view.span.attributes, 'haystack.component.input');
-  const given = isRecord(input) ? firstField(input, 'messages', 'prompt') : undefined;
-  const replies = readHeldField(output, 'replies');
+  const given = firstField(input, 'messages', 'prompt');
+  const replies = field(output, 'replies');
   const answers = commonMessages(replies);
-  const texts = Array.isArray(replies) && answers.length === 0 ? replies.slice(0, 1) : answers.slice(0, 1);
   return {
-    input:
-      typeof given === 'string' ? readMessages(given, 'user') : readMessages(commonMessages(given), 'user'),
-    output: readMessages(texts, 'assistant').flatMap(({ parts }) => parts),
+    input: readMessages(typeof given === 'string' ? given : commonMessages(given), 'user'),
+    output: answerParts((answers.length === 0 ? listIn(replies) : answers).slice(0, 1)),
     ...replyMeta(answers),
   };
 }

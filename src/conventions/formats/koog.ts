@@ -1,21 +1,7 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import type { Attributes } from '../../domain/trace/span.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { parseValue } from '../json.ts';
+import { parseIfText } from '../json.ts';
 import { readSystem } from '../messages/read-messages.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Koog',
-    scopes: ['ai.koog'],
-    conventions: ['koog'],
-    setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
-    sendsByDefault: false,
-    source: 'recorded: koog-agents 1.1.1',
-  },
-];
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /**
  * Koog (JetBrains): `otel-genai` (and `traceloop-flattened` before 1.0) with differences of its own. Its scope is the name of
@@ -26,7 +12,16 @@ export const koog: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['koog.'], scopePrefixes: ['ai.koog'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Koog',
+      scopes: ['ai.koog'],
+      conventions: ['koog'],
+      setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
+      sendsByDefault: false,
+      source: 'recorded: koog-agents 1.1.1',
+    },
+  ],
 };
 
 function detect({ span }: SpanView): boolean {
@@ -43,11 +38,12 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const operation = attributes.get('gen_ai.operation.name');
-  const instructions = readStructure(view, attributes, 'system_instructions');
+  const isStep = attributes.has('koog.node.id') || attributes.has('koog.strategy.name');
   const facts: SpanFacts = {
-    role: operation === undefined ? roleWithoutOperation(view) : undefined,
-    system: instructions === undefined ? undefined : readSystem(instructions),
-    finishReason: readFinishReason(readText(attributes, 'gen_ai.response.finish_reasons')),
+    role: operation === undefined && isStep ? 'container' : undefined,
+    system: readSystem(readStructure(view, attributes, 'system_instructions')),
+    // It writes `[stop]`, a list that is not JSON.
+    finishReason: /^\[([\w-]+)\]$/.exec(attributes.get('gen_ai.response.finish_reasons') ?? '')?.[1],
   };
   if (operation === 'invoke_agent') {
     return {
@@ -57,27 +53,9 @@ function read(view: SpanView): SpanFacts {
       withheld: ['input', 'output', 'usage'],
     };
   }
-  return attributes.has('gen_ai.tool.name') ? { ...facts, ...valueFacts(attributes) } : facts;
-}
-
-function roleWithoutOperation({ span }: SpanView): SpanRole | undefined {
-  if (span.attributes.has('koog.node.id') || span.attributes.has('koog.strategy.name')) {
-    return 'container';
-  }
-  return undefined;
-}
-
-/** Reads arguments and results of tools, which have names without a prefix before 1.0. */
-function valueFacts(attributes: Attributes): SpanFacts {
-  const args = readText(attributes, 'input.value');
-  const result = readText(attributes, 'output.value');
-  return {
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
-  };
-}
-
-/** Reads `[stop]`, a list that is not JSON. */
-function readFinishReason(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : /^\[([\w-]+)\]$/.exec(text)?.[1];
+  const [toolArgs, toolResult] = ['input.value', 'output.value'].map((key) =>
+    parseIfText(readText(attributes, key)),
+  );
+  // Before 1.0, arguments and results of tools have names without a prefix.
+  return attributes.has('gen_ai.tool.name') ? { ...facts, toolArgs, toolResult } : facts;
 }

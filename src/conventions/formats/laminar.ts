@@ -1,22 +1,7 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
+import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Laminar',
-    scopes: ['lmnr*', '@lmnr-ai/*'],
-    conventions: ['laminar'],
-    setting:
-      'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
-    sendsByDefault: true,
-    source: 'users of lmnr’s observe (browser-use)',
-  },
-];
+import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** Laminar: traced functions with their input and output. Its model calls are `traceloop-flattened` or `otel-genai`. */
 export const laminar: Convention = {
@@ -24,24 +9,28 @@ export const laminar: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['lmnr.'], scopePrefixes: ['lmnr', '@lmnr-ai/'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Laminar',
+      scopes: ['lmnr*', '@lmnr-ai/*'],
+      conventions: ['laminar'],
+      setting:
+        'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
+      sendsByDefault: true,
+      source: 'users of lmnr’s observe (browser-use)',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['LLM', 'llm'],
-  ['CACHED', 'llm'],
-  ['TOOL', 'tool'],
-  ['EVALUATOR', 'evaluation'],
-  ['EVALUATION', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  llm: 'LLM CACHED',
+  tool: 'TOOL',
+  evaluation: 'EVALUATOR',
+  container: 'EVALUATION',
+});
 
 function detect({ span }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith('lmnr.')) {
-      return true;
-    }
-  }
-  return false;
+  return hasPrefix(span.attributes, 'lmnr.');
 }
 
 function read(view: SpanView): SpanFacts {
@@ -58,13 +47,7 @@ function read(view: SpanView): SpanFacts {
     ...identityUnder(attributes, prefixes),
   };
   if (role === 'tool') {
-    const args = argumentsIn(given);
-    return {
-      ...facts,
-      toolName: name,
-      ...(isRecord(args) ? { toolArgs: args } : {}),
-      ...outcomeFacts(readOutcome(got)),
-    };
+    return { ...facts, toolName: name, ...calledFacts(given, readOutcome(got)) };
   }
   return role === 'llm' ? facts : { ...facts, input: questionIn(argumentsIn(given)), output: answerIn(got) };
 }

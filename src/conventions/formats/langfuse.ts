@@ -1,27 +1,12 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, parseStructure } from '../json.ts';
+import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { structureIn, countIn, readFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { isModelNode } from '../messages/langchain-messages.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome, toolStepFacts } from '../messages/tool-outcome.ts';
+import { readOutcome, toolStepFacts, calledFacts } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { partsIn } from '../token-parts.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Langfuse',
-    scopes: ['langfuse-sdk'],
-    conventions: ['langfuse'],
-    setting:
-      'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
-    sendsByDefault: true,
-    source: 'reference of langfuse’s observe; recorded: langfuse 5',
-  },
-];
+import { usageIn } from '../token-parts.ts';
 
 /** Langfuse's SDKs. An observation contains whatever the application or its wrapper passed. */
 export const langfuse: Convention = {
@@ -29,21 +14,28 @@ export const langfuse: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['langfuse.'], scopePrefixes: ['langfuse'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Langfuse',
+      scopes: ['langfuse-sdk'],
+      conventions: ['langfuse'],
+      setting:
+        'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
+      sendsByDefault: true,
+      source: 'reference of langfuse’s observe; recorded: langfuse 5',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['agent', 'agent'],
-  ['generation', 'llm'],
-  ['tool', 'tool'],
-  ['retriever', 'retriever'],
-  ['embedding', 'embedding'],
-  ['evaluator', 'evaluation'],
-  ['span', 'container'],
-  ['chain', 'container'],
-  ['event', 'container'],
-  ['guardrail', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'agent',
+  llm: 'generation',
+  tool: 'tool',
+  retriever: 'retriever',
+  embedding: 'embedding',
+  evaluation: 'evaluator',
+  container: 'span chain event guardrail',
+});
 
 const TYPE = 'langfuse.observation.type';
 const INPUT = 'langfuse.observation.input';
@@ -56,10 +48,12 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
+  const prefixes = ['langfuse.trace.metadata.', 'langfuse.observation.metadata.'];
+  const described = () => identityUnder(attributes, prefixes);
   const facts: SpanFacts = {
     role: readRole(view),
-    session: readText(attributes, 'session.id', 'langfuse.session.id') ?? metadataIdentity(view).session,
-    user: readText(attributes, 'user.id', 'langfuse.user.id') ?? metadataIdentity(view).user,
+    session: readText(attributes, 'session.id', 'langfuse.session.id') ?? described().session,
+    user: readText(attributes, 'user.id', 'langfuse.user.id') ?? described().user,
     error: findError(view),
   };
   const input = readStructure(view, attributes, INPUT);
@@ -68,7 +62,9 @@ function read(view: SpanView): SpanFacts {
     return { ...facts, ...generationFacts(view, input, output) };
   }
   if (facts.role === 'tool') {
-    return { ...facts, ...toolFacts(view, input, output) };
+    const outcome = readOutcome(output);
+    const id = readText(attributes, 'langfuse.observation.metadata.tool_call_id') ?? outcome.id;
+    return { ...facts, ...calledFacts(input, outcome), toolName: view.span.name, toolCallId: id };
   }
   if (facts.role === 'retriever') {
     return { ...facts, documents: readDocuments(output) };
@@ -80,15 +76,13 @@ function read(view: SpanView): SpanFacts {
   const trace = traceContent(view);
   return {
     ...facts,
-    ...(facts.role === 'agent' ? agentFacts(view) : {}),
+    // The version of an observation is the version of the named agent.
+    ...(facts.role === 'agent'
+      ? { agent: view.span.name, agentVersion: readText(attributes, 'langfuse.version') }
+      : {}),
     input: questionIn(argumentsIn(input ?? trace.input)),
     output: answerIn(output ?? trace.output),
   };
-}
-
-/** Reads the agent. The version of an observation is the version of the named agent. */
-function agentFacts({ span }: SpanView): SpanFacts {
-  return { agent: span.name, agentVersion: readText(span.attributes, 'langfuse.version') };
 }
 
 /**
@@ -119,10 +113,6 @@ function readRole({ span }: SpanView): SpanRole {
   return role === 'container' && isGeneration ? 'llm' : role;
 }
 
-function metadataIdentity({ span }: SpanView): { session: string | undefined; user: string | undefined } {
-  return identityUnder(span.attributes, ['langfuse.trace.metadata.', 'langfuse.observation.metadata.']);
-}
-
 function findError({ span }: SpanView): SpanFacts['error'] {
   return span.attributes.get('langfuse.observation.level') === 'ERROR'
     ? { type: null, message: readText(span.attributes, 'langfuse.observation.status_message') ?? null }
@@ -142,35 +132,14 @@ function generationFacts(view: SpanView, input: unknown, output: unknown): SpanF
 
 /** Reads counts under Langfuse's own names, or under the provider's names. */
 function findUsage(text: string | undefined): SpanFacts['usage'] {
-  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
-  const details = isRecord(parsed) ? parsed : {};
-  return {
-    ...partsIn(details),
-    inputTokens: countIn(details, 'input', 'prompt_tokens', 'input_tokens'),
-    outputTokens: countIn(details, 'output', 'completion_tokens', 'output_tokens'),
-    totalTokens: countIn(details, 'total', 'total_tokens') ?? sumOwn(details),
-  };
-}
-
-/** Sums counts under Langfuse's own names: each token is counted in one of them. */
-function sumOwn(details: Fields): number | null {
+  const details = readFields(structureIn(text));
+  const usage = usageIn(details, [
+    ['input', 'prompt_tokens', 'input_tokens'],
+    ['output', 'completion_tokens', 'output_tokens'],
+    ['total', 'total_tokens'],
+  ]);
+  // Each token is counted under one of Langfuse's own names.
   const counts = Object.values(details).filter((value) => typeof value === 'number');
-  return countIn(details, 'input') === null ? null : counts.reduce((sum, count) => sum + count, 0);
-}
-
-function countIn(fields: Fields, ...names: string[]): number | null {
-  const count = names.map((name) => field(fields, name)).find((value) => typeof value === 'number');
-  return typeof count === 'number' && count >= 0 ? count : null;
-}
-
-function toolFacts(view: SpanView, input: unknown, output: unknown): SpanFacts {
-  const args = argumentsIn(input);
-  const outcome = readOutcome(output);
-  const id = readText(view.span.attributes, 'langfuse.observation.metadata.tool_call_id') ?? outcome.id;
-  return {
-    ...outcomeFacts(outcome),
-    toolName: view.span.name,
-    toolCallId: id,
-    ...(isRecord(args) ? { toolArgs: args } : {}),
-  };
+  const sum = countIn(details, 'input') === null ? null : counts.reduce((total, count) => total + count, 0);
+  return { ...usage, totalTokens: usage.totalTokens ?? sum };
 }

@@ -1,26 +1,12 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { field } from '../json.ts';
+import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { field, firstField } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'LangSmith',
-    scopes: ['langsmith'],
-    conventions: ['langsmith'],
-    setting:
-      'leave LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS (in code: hide_inputs and hide_outputs of the client) unset or set them to false',
-    sendsByDefault: true,
-    source: 'LangSmith’s page on masking inputs and outputs; source of langsmith 0.15, client',
-  },
-];
 
 /** LangSmith's SDKs: the raw inputs and outputs of each run as one JSON text each, for anything that was traced. */
 export const langsmith: Convention = {
@@ -28,20 +14,28 @@ export const langsmith: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['langsmith.'], scopePrefixes: ['langsmith'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'LangSmith',
+      scopes: ['langsmith'],
+      conventions: ['langsmith'],
+      setting:
+        'leave LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS (in code: hide_inputs and hide_outputs of the client) unset or set them to false',
+      sendsByDefault: true,
+      source: 'LangSmith’s page on masking inputs and outputs; source of langsmith 0.15, client',
+    },
+  ],
 };
 
 const KIND = 'langsmith.span.kind';
 
-const KIND_ROLES = new Map<string, SpanRole>([
-  ['llm', 'llm'],
-  ['chain', 'container'],
-  ['tool', 'tool'],
-  ['retriever', 'retriever'],
-  ['embedding', 'embedding'],
-  ['prompt', 'container'],
-  ['parser', 'container'],
-]);
+const KIND_ROLES = rolesOf({
+  llm: 'llm',
+  container: 'chain prompt parser',
+  tool: 'tool',
+  retriever: 'retriever',
+  embedding: 'embedding',
+});
 
 /** Names of chains that are an agent's work: the conversation of the Claude Agent SDK. */
 const AGENT_NAMES = new Set(['claude.conversation']);
@@ -72,17 +66,14 @@ function read(view: SpanView): SpanFacts {
 }
 
 function outputIn(value: unknown): unknown {
-  return isRecord(value) ? (field(value, 'outputs') ?? field(value, 'output') ?? value) : value;
+  return firstField(value, 'outputs', 'output') ?? value;
 }
 
 function toolFacts(given: unknown, got: unknown): SpanFacts {
-  const input = isRecord(given) ? field(given, 'input') : undefined;
-  const args = isRecord(input) ? input : argumentsIn(given);
-  const outcome = got === undefined ? {} : readOutcome(outputIn(got));
-  const content = isRecord(outcome.value) ? field(outcome.value, 'content') : undefined;
-  const result = Array.isArray(content) ? unwrapBlock(content) : outcome.value;
-  return {
-    ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...outcomeFacts({ ...outcome, value: result }),
-  };
+  const input = field(given, 'input');
+  const outcome = readOutcome(outputIn(got));
+  const content = field(outcome.value, 'content');
+  const value = Array.isArray(content) ? unwrapBlock(content) : outcome.value;
+  const facts = calledFacts(given, { ...outcome, value });
+  return isRecord(input) ? { ...facts, toolArgs: input } : facts;
 }

@@ -1,21 +1,7 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readText } from '../attributes.ts';
-import { parseValue } from '../json.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { readText, rolesOf } from '../attributes.ts';
+import { parseIfText } from '../json.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { transferTool } from './openai-agents.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Latitude',
-    scopes: ['so.latitude.*'],
-    conventions: ['latitude'],
-    setting:
-      'in Latitude name no attribute with content in redact of LatitudeSpanProcessor, and leave traceIncludeSensitiveData of the OpenAI Agents SDK at true',
-    sendsByDefault: true,
-    source: 'recorded: @latitude-data/telemetry 3.6.0',
-  },
-];
 
 /** Latitude’s spans of the OpenAI Agents SDK. Its model calls are `otel-genai`. */
 export const latitude: Convention = {
@@ -23,25 +9,28 @@ export const latitude: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['latitude.', 'openai.agents.'], scopePrefixes: ['so.latitude.'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Latitude',
+      scopes: ['so.latitude.*'],
+      conventions: ['latitude'],
+      setting:
+        'in Latitude name no attribute with content in redact of LatitudeSpanProcessor, and leave traceIncludeSensitiveData of the OpenAI Agents SDK at true',
+      sendsByDefault: true,
+      source: 'recorded: @latitude-data/telemetry 3.6.0',
+    },
+  ],
 };
 
 const KIND = 'latitude.span.kind';
 
-const KIND_ROLES = new Map<string, SpanRole>([
-  ['agents.agent', 'agent'],
-  ['agents.function', 'tool'],
-  ['agents.handoff', 'tool'],
-  ['agents.trace', 'workflow'],
-  ['agents.task', 'container'],
-  ['agents.turn', 'container'],
-  ['agents.guardrail', 'container'],
-  ['agents.mcp_tools', 'container'],
-  ['agents.custom', 'container'],
-  ['agents.speech_group', 'container'],
-  ['agents.speech', 'other'],
-  ['agents.transcription', 'other'],
-]);
+const KIND_ROLES = rolesOf({
+  agent: 'agents.agent',
+  tool: 'agents.function agents.handoff',
+  workflow: 'agents.trace',
+  container: 'agents.task agents.turn agents.guardrail agents.mcp_tools agents.custom agents.speech_group',
+  other: 'agents.speech agents.transcription',
+});
 
 function detect({ span }: SpanView): boolean {
   return span.attributes.has(KIND);
@@ -59,16 +48,10 @@ function read({ span: { attributes } }: SpanView): SpanFacts {
   if (kind === 'agents.handoff') {
     return { ...shared, ...transferTool(readText(attributes, 'openai.agents.handoff.to')) };
   }
-  return kind === 'agents.function' ? { ...shared, ...toolFacts(attributes) } : shared;
-}
-
-function toolFacts(attributes: SpanView['span']['attributes']): SpanFacts {
-  const [input, output] = ['input', 'output'].map((side) =>
-    readText(attributes, `openai.agents.function.${side}`),
+  const [toolArgs, toolResult] = ['input', 'output'].map((side) =>
+    parseIfText(readText(attributes, `openai.agents.function.${side}`)),
   );
-  return {
-    toolName: readText(attributes, 'openai.agents.function.name'),
-    ...(input === undefined ? {} : { toolArgs: parseValue(input) }),
-    ...(output === undefined ? {} : { toolResult: parseValue(output) }),
-  };
+  return kind === 'agents.function'
+    ? { ...shared, toolName: readText(attributes, 'openai.agents.function.name'), toolArgs, toolResult }
+    : shared;
 }

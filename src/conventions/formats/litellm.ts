@@ -1,19 +1,5 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'LiteLLM',
-    scopes: ['litellm'],
-    conventions: ['litellm'],
-    setting:
-      'in LiteLLM leave turn_off_message_logging at false, and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT unset or at SPAN_AND_EVENT',
-    sendsByDefault: true,
-    source: 'source of litellm 1.106.2, integrations/opentelemetry',
-  },
-];
 
 /**
  * LiteLLM's SDK and proxy, whose model calls are `otel-genai` (older: `traceloop-flattened`). The raw request below each call
@@ -24,7 +10,17 @@ export const litellm: Convention = {
   detect,
   read,
   signals: { scopePrefixes: ['litellm'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'LiteLLM',
+      scopes: ['litellm'],
+      conventions: ['litellm'],
+      setting:
+        'in LiteLLM leave turn_off_message_logging at false, and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT unset or at SPAN_AND_EVENT',
+      sendsByDefault: true,
+      source: 'source of litellm 1.106.2, integrations/opentelemetry',
+    },
+  ],
 };
 
 function detect({ span }: SpanView): boolean {

@@ -1,28 +1,25 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { parseStructure, parseValue } from '../json.ts';
+import { structureIn, parseIfText } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'OpenAI Agents (Logfire)',
-    scopes: ['logfire.openai_agents'],
-    conventions: ['logfire-agents'],
-    setting:
-      'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
-    sendsByDefault: true,
-    source: 'configuration page of openai-agents',
-  },
-];
+import { transferTool } from './openai-agents.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Logfire's instrumentation of the OpenAI Agents SDK. Its span names are templates; the template shows the role of a span. */
 export const logfireAgents: Convention = {
   name: 'logfire-agents',
   detect,
   read,
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'OpenAI Agents (Logfire)',
+      scopes: ['logfire.openai_agents'],
+      conventions: ['logfire-agents'],
+      setting:
+        'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
+      sendsByDefault: true,
+      source: 'configuration page of openai-agents',
+    },
+  ],
 };
 
 const TEMPLATE_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
@@ -51,23 +48,18 @@ function read(view: SpanView): SpanFacts {
     return { ...facts, agent: readText(attributes, 'name') };
   }
   if (role === 'tool') {
-    return { ...facts, ...(template.startsWith('Handoff') ? handoffFacts(view) : toolFacts(view)) };
+    const isTransfer = template.startsWith('Handoff');
+    return { ...facts, ...(isTransfer ? transferTool(readText(attributes, 'to_agent')) : toolFacts(view)) };
   }
   return role === 'llm' ? { ...facts, ...modelCallFacts(view) } : facts;
 }
 
-/** Reads a transfer. The span only names the agents; arguments and result are in the model's messages. */
-function handoffFacts({ span }: SpanView): SpanFacts {
-  return { toolName: `transfer_to_${readText(span.attributes, 'to_agent') ?? 'agent'}` };
-}
-
 function toolFacts({ span }: SpanView): SpanFacts {
   const args = readText(span.attributes, 'input');
-  const result = readText(span.attributes, 'output');
   return {
     toolName: readText(span.attributes, 'name'),
-    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    toolArgs: structureIn(args) ?? args,
+    toolResult: parseIfText(readText(span.attributes, 'output')),
   };
 }
 
@@ -78,20 +70,16 @@ function toolFacts({ span }: SpanView): SpanFacts {
 function modelCallFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const response = readStructure(view, attributes, 'response');
-  const { system } = requestIn(response);
   const given =
     readStructure(view, attributes, 'raw_input') ??
     readStructure(view, attributes, 'input') ??
     readStructure(view, attributes, 'request_data');
+  const output = readStructure(view, attributes, 'output');
   return {
-    ...(system === undefined ? {} : { system }),
-    input: Array.isArray(given) ? requestIn({ messages: given }).input : requestIn(given).input,
-    output: responseIn(response) ?? readAnswer(readStructure(view, attributes, 'output')),
+    system: requestIn(response).system,
+    input: requestIn(Array.isArray(given) ? { messages: given } : given).input,
+    // The answer of a chat completion is a list of messages.
+    output: responseIn(response) ?? (Array.isArray(output) ? responseIn({ output }) : undefined),
     responseId: readText(attributes, 'response_id'),
   };
-}
-
-/** Reads the answer of a chat completion: a list of messages. */
-function readAnswer(output: unknown): NormalPart[] | undefined {
-  return Array.isArray(output) ? responseIn({ output }) : undefined;
 }

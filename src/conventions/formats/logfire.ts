@@ -1,22 +1,8 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, parseIfText } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Logfire (OpenAI, Anthropic)',
-    scopes: ['logfire*'],
-    conventions: ['logfire'],
-    setting:
-      'Logfire’s instrumentations of model clients always send requests and responses; what its scrubbing replaced needs logfire.configure(scrubbing=…)',
-    sendsByDefault: true,
-    source: 'Logfire’s page on scrubbing sensitive data',
-  },
-];
 
 /** Logfire's own instrumentation of OpenAI's and Anthropic's clients: the request and the response as one JSON value each. */
 export const logfire: Convention = {
@@ -24,7 +10,17 @@ export const logfire: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['logfire.'], scopePrefixes: ['logfire.'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Logfire (OpenAI, Anthropic)',
+      scopes: ['logfire*'],
+      conventions: ['logfire'],
+      setting:
+        'Logfire’s instrumentations of model clients always send requests and responses; what its scrubbing replaced needs logfire.configure(scrubbing=…)',
+      sendsByDefault: true,
+      source: 'Logfire’s page on scrubbing sensitive data',
+    },
+  ],
 };
 
 /** Newer versions put the answer here, in a form of its own; with both versions on, the response stands beside it. */
@@ -63,7 +59,7 @@ function openInputs({ span }: SpanView, message: Fields): Fields {
 }
 
 function openInput(call: unknown): unknown {
-  const called = isRecord(call) ? field(call, 'function') : undefined;
+  const called = field(call, 'function');
   const args = isRecord(called) ? parseIfText(field(called, 'arguments')) : undefined;
   const input = isRecord(args) && Object.keys(args).length === 1 ? field(args, 'input') : undefined;
   return isRecord(call) && isRecord(called) && input !== undefined

@@ -1,8 +1,8 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, parseValue } from '../json.ts';
-import { callPart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { field, parseValue, recordsIn } from '../json.ts';
+import { readCall } from '../messages/ai-sdk-parts.ts';
+import { reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type {
   Convention,
@@ -14,18 +14,6 @@ import type {
 } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Mastra',
-    scopes: ['@mastra/*'],
-    conventions: ['mastra'],
-    setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
-    sendsByDefault: true,
-    source: 'types of @mastra/core 1.71, observability',
-  },
-];
-
 /**
  * Mastra's OpenTelemetry exporter and bridge. They write `otel-genai`, but the span of a model call has no input and loses its
  * tool calls; the steps, generations and agents around it have both.
@@ -35,20 +23,25 @@ export const mastra: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['mastra.'], scopePrefixes: ['@mastra/'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Mastra',
+      scopes: ['@mastra/*'],
+      conventions: ['mastra'],
+      setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
+      sendsByDefault: true,
+      source: 'types of @mastra/core 1.71, observability',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['agent_run', 'agent'],
-  ['model_step', 'llm'],
-  ['model_inference', 'llm'],
-  ['tool_call', 'tool'],
-  ['mcp_tool_call', 'tool'],
-  ['provider_tool_call', 'tool'],
-  ['client_tool_call', 'tool'],
-  ['rag_vector_operation', 'retriever'],
-  ['rag_embedding', 'embedding'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'agent_run',
+  llm: 'model_step model_inference',
+  tool: 'tool_call mcp_tool_call provider_tool_call client_tool_call',
+  retriever: 'rag_vector_operation',
+  embedding: 'rag_embedding',
+});
 
 function detect({ span }: SpanView): boolean {
   return span.attributes.has('mastra.span.type');
@@ -94,7 +87,7 @@ function freshInput(value: unknown): NormalMessage[] {
   if (!Array.isArray(value)) {
     return readMessages(value, 'user');
   }
-  const fresh = value.filter((item) => !isRecord(item) || field(item, 'createdAt') === undefined);
+  const fresh = value.filter((item) => field(item, 'createdAt') === undefined);
   return readMessages(fresh.length === 0 ? value : fresh, 'user');
 }
 
@@ -103,23 +96,17 @@ function outputParts(value: unknown): NormalPart[] {
     return textPart(value);
   }
   const object = field(value, 'object');
-  const calls = field(value, 'toolCalls');
   return [
     ...reasoningPart(reasoningText(field(value, 'reasoning'))),
     ...textPart(field(value, 'text')),
     ...(field(value, 'text') === undefined && isRecord(object) ? textPart(JSON.stringify(object)) : []),
-    ...(Array.isArray(calls) ? calls.filter(isRecord).map(toCall) : []),
+    ...recordsIn(field(value, 'toolCalls')).flatMap(readCall),
   ];
 }
 
 function reasoningText(value: unknown): string {
   const items: unknown[] = Array.isArray(value) ? value : [value];
   return items.map((item) => textOrUndefined(isRecord(item) ? field(item, 'text') : item) ?? '').join('');
-}
-
-function toCall(call: Fields): NormalPart {
-  const id = field(call, 'toolCallId');
-  return callPart({ id, name: field(call, 'toolName'), args: field(call, 'args') ?? field(call, 'input') });
 }
 
 /** Reads a sub-agent's answer. Its result contains all its inner messages; the calling model received its text only. */

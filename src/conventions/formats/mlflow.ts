@@ -1,26 +1,13 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readStructure, readText } from '../attributes.ts';
-import { type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { readStructure, readText, rolesOf } from '../attributes.ts';
+import { parseIfText, structureIn } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { readDocuments } from '../messages/read-documents.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { partsIn } from '../token-parts.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'MLflow',
-    scopes: ['mlflow*'],
-    conventions: ['mlflow'],
-    setting:
-      'MLflow always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'issue 24163 of mlflow, which asks for one',
-  },
-];
+import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
+import { usageIn } from '../token-parts.ts';
+import { textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** MLflow tracing: every attribute's value is JSON, plain texts and numbers too. */
 export const mlflow: Convention = {
@@ -28,19 +15,28 @@ export const mlflow: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['mlflow.'], scopePrefixes: ['mlflow'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'MLflow',
+      scopes: ['mlflow*'],
+      conventions: ['mlflow'],
+      setting: alwaysSends('MLflow'),
+      sendsByDefault: true,
+      source: 'issue 24163 of mlflow, which asks for one',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['AGENT', 'agent'],
-  ['LLM', 'llm'],
-  ['CHAT_MODEL', 'llm'],
-  ['TOOL', 'tool'],
-  ['RETRIEVER', 'retriever'],
-  ['RERANKER', 'retriever'],
-  ['EMBEDDING', 'embedding'],
-  ['EVALUATOR', 'evaluation'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'AGENT',
+  llm: 'LLM CHAT_MODEL',
+  tool: 'TOOL',
+  retriever: 'RETRIEVER RERANKER',
+  embedding: 'EMBEDDING',
+  evaluation: 'EVALUATOR',
+});
+
+const USAGE = [['input_tokens'], ['output_tokens'], ['total_tokens']] satisfies Parameters<typeof usageIn>[1];
 
 function detect({ span }: SpanView): boolean {
   return span.attributes.has('mlflow.spanType');
@@ -58,13 +54,7 @@ function read(view: SpanView): SpanFacts {
     user: textIn(view, 'mlflow.trace.user'),
   };
   if (role === 'tool') {
-    const args = argumentsIn(given);
-    return {
-      ...facts,
-      toolName: name,
-      ...(isRecord(args) ? { toolArgs: args } : {}),
-      ...outcomeFacts(readOutcome(parseIfText(got))),
-    };
+    return { ...facts, toolName: name, ...calledFacts(given, readOutcome(parseIfText(got))) };
   }
   if (role === 'retriever') {
     return { ...facts, documents: readDocuments(got) };
@@ -73,30 +63,12 @@ function read(view: SpanView): SpanFacts {
     ...facts,
     agent: role === 'agent' ? name : undefined,
     model: textIn(view, 'mlflow.llm.model'),
-    usage: findUsage(view),
+    usage: usageIn(structureIn(attributes.get('mlflow.chat.tokenUsage')), USAGE),
     ...requestIn(role === 'llm' ? given : argumentsIn(given)),
     output: responseIn(got),
   };
 }
 
 function textIn({ span }: SpanView, key: string): string | undefined {
-  const text = readText(span.attributes, key);
-  const value = text === undefined ? undefined : parseValue(text);
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-function findUsage({ span }: SpanView): SpanFacts['usage'] {
-  const text = readText(span.attributes, 'mlflow.chat.tokenUsage');
-  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
-  const counts: Fields = isRecord(parsed) ? parsed : {};
-  const count = (...names: string[]): number | null => {
-    const value = firstField(counts, ...names);
-    return typeof value === 'number' && value >= 0 ? value : null;
-  };
-  return {
-    ...partsIn(counts),
-    inputTokens: count('input_tokens'),
-    outputTokens: count('output_tokens'),
-    totalTokens: count('total_tokens'),
-  };
+  return textOrUndefined(parseIfText(readText(span.attributes, key)));
 }

@@ -1,21 +1,7 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 const SCOPE = 'opentelemetry.instrumentation.openai_agents';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'OpenAI Agents (OpenTelemetry)',
-    scopes: [SCOPE],
-    conventions: ['openai-agents'],
-    setting:
-      'leave OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT and OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT unset or set them to span_and_event (the first one wins)',
-    sendsByDefault: true,
-    source: 'source of opentelemetry-instrumentation-openai-agents-v2 0.1.0; recorded: the same',
-  },
-];
 
 /**
  * OpenTelemetry's own instrumentation of the OpenAI Agents SDK: the SDK's tasks and turns, and its transfers. Everything else is
@@ -25,7 +11,17 @@ export const openaiAgents: Convention = {
   name: 'openai-agents',
   detect,
   read,
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'OpenAI Agents (OpenTelemetry)',
+      scopes: [SCOPE],
+      conventions: ['openai-agents'],
+      setting:
+        'leave OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT and OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT unset or set them to span_and_event (the first one wins)',
+      sendsByDefault: true,
+      source: 'source of opentelemetry-instrumentation-openai-agents-v2 0.1.0; recorded: the same',
+    },
+  ],
 };
 
 const HANDOFF = 'agent_handoff';

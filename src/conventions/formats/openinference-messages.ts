@@ -1,64 +1,40 @@
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readText } from '../attributes.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
+import { field, type Fields, listIn, readFields, recordsIn } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage } from '../normalised-span.ts';
-
-interface Block {
-  type: string;
-  text: string | undefined;
-  url: string | undefined;
-}
-
-interface Call {
-  id: string | undefined;
-  name: string | undefined;
-  arguments: string | undefined;
-}
-
-interface Flat {
-  fields: Map<string, string>;
-  blocks: Map<number, Block>;
-  calls: Map<number, Call>;
-}
+import { gatherList } from '../shape/carriers.ts';
 
 /**
- * Rebuilds messages that were flattened into one attribute per field (`llm.input_messages.3.message.role`). Indexes may have
- * gaps and come in any order; an attribute without a value is ignored. LangChain's instrumentation flattens a message of
- * content blocks to its role alone: such a message is taken from `whole`, the same messages in another form.
+ * Rebuilds messages that were flattened into one attribute per field (`llm.input_messages.3.message.role`). LangChain's
+ * instrumentation flattens a message of content blocks to its role alone: such a message is taken from `whole`, the same
+ * messages in another form.
  */
 export function flattenedMessages(
   attributes: Attributes,
   prefix: 'llm.input_messages' | 'llm.output_messages',
   whole: readonly NormalMessage[] = [],
 ): NormalMessage[] {
-  const flat = new Map<number, Flat>();
-  for (const key of attributes.keys()) {
-    const match = key.startsWith(prefix)
-      ? /^\.(\d{1,6})\.message\.(.+)$/.exec(key.slice(prefix.length))
-      : null;
-    const value = match === null ? undefined : readText(attributes, key);
-    if (match !== null && value !== undefined) {
-      const index = Number(match[1]);
-      const message = flat.get(index) ?? { fields: new Map(), blocks: new Map(), calls: new Map() };
-      flat.set(index, message);
-      setField(message, match[2] ?? '', value);
-    }
-  }
-  const defaultRole = prefix === 'llm.output_messages' ? 'assistant' : 'user';
-  const messages = sortByIndex(flat);
+  const messages = gatherList(attributes, prefix, 'message.').map((item) =>
+    readFields(field(item, 'message')),
+  );
   const filled = fillHollow(messages, whole);
+  const defaultRole = prefix === 'llm.output_messages' ? 'assistant' : 'user';
   return messages.flatMap((message) => filled.get(message) ?? toMessages(message, defaultRole));
 }
 
 /** Replaces every message that has a role and nothing else, when both forms have the same number of messages of that role. */
-function fillHollow(messages: readonly Flat[], whole: readonly NormalMessage[]): Map<Flat, NormalMessage> {
-  const filled = new Map<Flat, NormalMessage>();
+function fillHollow(
+  messages: readonly Fields[],
+  whole: readonly NormalMessage[],
+): Map<Fields, NormalMessage> {
+  const filled = new Map<Fields, NormalMessage>();
   if (!messages.some(isHollow)) {
     return filled;
   }
   const wholeByRole = Map.groupBy(whole, ({ role }): string => role);
-  for (const [role, group] of Map.groupBy(messages, ({ fields }) => fields.get('role') ?? '')) {
-    const found = wholeByRole.get(role) ?? [];
+  for (const [role, group] of Map.groupBy(messages, (message) => textOrUndefined(field(message, 'role')))) {
+    const found = wholeByRole.get(role ?? '') ?? [];
     group.forEach((message, index) => {
       const same = found.length === group.length && isHollow(message) ? found[index] : undefined;
       if (same !== undefined) {
@@ -69,87 +45,59 @@ function fillHollow(messages: readonly Flat[], whole: readonly NormalMessage[]):
   return filled;
 }
 
-function isHollow({ fields, blocks, calls }: Flat): boolean {
-  return blocks.size === 0 && calls.size === 0 && fields.size === 1 && fields.has('role');
+function isHollow(message: Fields): boolean {
+  return Object.keys(message).join() === 'role';
 }
 
-function sortByIndex<T>(items: ReadonlyMap<number, T>): T[] {
-  return [...items].sort(([a], [b]) => a - b).map(([, item]) => item);
-}
-
-function setField(message: Flat, path: string, value: string): void {
-  const text = /^content\.(\d{1,6})$/.exec(path);
-  const block = /^contents\.(\d{1,6})\.message_content\.(.+)$/.exec(path);
-  const call = /^tool_calls\.(\d{1,6})\.tool_call\.(.+)$/.exec(path);
-  if (text !== null) {
-    message.blocks.set(Number(text[1]), { type: 'text', text: value, url: undefined });
-  } else if (block !== null) {
-    const index = Number(block[1]);
-    const known = message.blocks.get(index) ?? { type: 'text', text: undefined, url: undefined };
-    message.blocks.set(index, withBlockField(known, block[2] ?? '', value));
-  } else if (call !== null) {
-    const index = Number(call[1]);
-    const known = message.calls.get(index) ?? { id: undefined, name: undefined, arguments: undefined };
-    message.calls.set(index, withCallField(known, call[2] ?? '', value));
-  } else {
-    message.fields.set(path, value);
-  }
-}
-
-function withBlockField(block: Block, name: string, value: string): Block {
-  if (name === 'type' || name === 'text') {
-    return { ...block, [name]: value };
-  }
-  return name.endsWith('.url') ? { ...block, url: value } : block;
-}
-
-function withCallField(call: Call, name: string, value: string): Call {
-  switch (name) {
-    case 'id':
-      return { ...call, id: value };
-    case 'function.name':
-      return { ...call, name: value };
-    case 'function.arguments':
-      return { ...call, arguments: value };
-    default:
-      return call;
-  }
-}
-
-function toMessages({ fields, blocks, calls }: Flat, defaultRole: 'assistant' | 'user'): NormalMessage[] {
-  const content = fields.get('content');
-  const parts = sortByIndex(blocks).map(toPart);
-  const isRepeated = parts.some((part) => part['text'] === content);
+function toMessages(message: Fields, defaultRole: 'assistant' | 'user'): NormalMessage[] {
+  const content = textOrUndefined(field(message, 'content'));
+  const parts = [
+    ...listIn(field(message, 'content')).map((text) => ({ type: 'text', text })),
+    ...recordsIn(field(message, 'contents')).map((block) =>
+      toPart(readFields(field(block, 'message_content'))),
+    ),
+  ];
+  const isRepeated = parts.some((part) => field(part, 'text') === content);
+  const onlyReasoning = parts.length > 0 && parts.every((part) => part.type === 'reasoning');
+  const calls = recordsIn(field(message, 'tool_calls')).map((item) => field(item, 'tool_call'));
+  const named = textOrUndefined(field(message, 'role'));
+  const role = named ?? (onlyReasoning || calls.length > 0 ? 'assistant' : defaultRole);
+  const isTool = role === 'tool' || role === 'function';
+  const legacy = {
+    name: field(message, 'function_call_name'),
+    arguments: field(message, 'function_call_arguments_json'),
+  };
   const all = content === undefined || isRepeated ? parts : [{ type: 'text', text: content }, ...parts];
-  const onlyReasoning = parts.length > 0 && parts.every((part) => part['type'] === 'reasoning');
-  const role = fields.get('role') ?? (onlyReasoning || calls.size > 0 ? 'assistant' : defaultRole);
-  const asked = [...sortByIndex(calls), legacyCall(fields)].filter((call) => call.name !== undefined);
-  const toolContent = content ?? fields.get('function.0');
+  const asked = calls.map((call) => ({ id: field(call, 'id'), function: field(call, 'function') }));
   return readMessages(
     [
       {
         role,
-        content: role === 'tool' || role === 'function' ? toolContent : all,
-        tool_calls: asked.map(({ id, ...called }) => ({ id, function: called })),
-        tool_call_id: fields.get('tool_call_id'),
-        name: role === 'tool' || role === 'function' ? fields.get('name') : undefined,
+        content: isTool ? (content ?? listIn(field(message, 'function'))[0]) : all,
+        tool_calls: [...asked, { function: legacy }].filter(
+          (call) => field(call.function, 'name') !== undefined,
+        ),
+        tool_call_id: field(message, 'tool_call_id'),
+        name: isTool ? field(message, 'name') : undefined,
       },
     ],
     defaultRole,
   );
 }
 
-function legacyCall(fields: ReadonlyMap<string, string>): Call {
-  return {
-    id: undefined,
-    name: fields.get('function_call_name'),
-    arguments: fields.get('function_call_arguments_json'),
-  };
+function toPart(block: Fields): { type: string; [name: string]: unknown } {
+  const type = textOrUndefined(field(block, 'type')) ?? 'text';
+  const uri = urlIn(block);
+  return uri === undefined
+    ? {
+        type: type === 'reasoning' || type === 'summary_text' ? 'reasoning' : 'text',
+        text: field(block, 'text'),
+      }
+    : { type: 'uri', modality: type, uri };
 }
 
-function toPart({ type, text, url }: Block): Record<string, string | undefined> {
-  if (url !== undefined) {
-    return { type: 'uri', modality: type, uri: url };
-  }
-  return { type: type === 'reasoning' || type === 'summary_text' ? 'reasoning' : 'text', text };
+/** Finds the address of an image or a sound, which is inside of objects with its kind. */
+function urlIn(block: Fields): unknown {
+  const inner = Object.values(block).filter(isRecord);
+  return inner.map((one) => field(one, 'url') ?? urlIn(one)).find((url) => url !== undefined);
 }

@@ -1,14 +1,12 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
-import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure } from '../json.ts';
+import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import { flattenedMessages } from './openinference-messages.ts';
 import { isModelName } from '../ids.ts';
-import { readDspyText } from '../messages/dspy-text.ts';
+import { field, type Fields, firstField, parseIfText, structureIn } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { isModelNode } from '../messages/langchain-messages.ts';
 import { responseIn } from '../messages/payloads.ts';
-import { toolStepFacts } from '../messages/tool-outcome.ts';
+import { openPrintedArguments, readDspyText } from '../messages/printed-items.ts';
+import { outcomeFacts, readOutcome, toolStepFacts } from '../messages/tool-outcome.ts';
 import type {
   Convention,
   NormalMessage,
@@ -17,21 +15,10 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
-import { flattenedMessages } from './openinference-messages.ts';
-import { toolFacts } from './openinference-tool.ts';
+import { gatherList } from '../shape/carriers.ts';
+import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'OpenInference',
-    scopes: ['openinference*', '@arizeai/*'],
-    conventions: ['crewai', 'openinference'],
-    setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
-    sendsByDefault: true,
-    source: 'source of openinference-instrumentation 0.1.72, config',
-  },
-];
 
 /** OpenInference (Arize), from its own instrumentations or added to other spans by span processors. */
 export const openinference: Convention = {
@@ -42,20 +29,26 @@ export const openinference: Convention = {
     keyPrefixes: ['openinference.', 'llm.', 'smolagents.'],
     scopePrefixes: ['openinference.', '@arizeai/openinference', 'smolagents'],
   },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'OpenInference',
+      scopes: ['openinference*', '@arizeai/*'],
+      conventions: ['crewai', 'openinference'],
+      setting: 'leave OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset or set them to false',
+      sendsByDefault: true,
+      source: 'source of openinference-instrumentation 0.1.72, config',
+    },
+  ],
 };
 
-const KIND_ROLES = new Map<string, SpanRole>([
-  ['LLM', 'llm'],
-  ['AGENT', 'agent'],
-  ['TOOL', 'tool'],
-  ['CHAIN', 'container'],
-  ['RETRIEVER', 'retriever'],
-  ['RERANKER', 'retriever'],
-  ['EMBEDDING', 'embedding'],
-  ['GUARDRAIL', 'container'],
-  ['PROMPT', 'container'],
-]);
+const KIND_ROLES = rolesOf({
+  llm: 'LLM',
+  agent: 'AGENT',
+  tool: 'TOOL',
+  container: 'CHAIN GUARDRAIL PROMPT',
+  retriever: 'RETRIEVER RERANKER',
+  embedding: 'EMBEDDING',
+});
 
 /** Prompts of a text completion, as a list of texts; others flatten them. */
 const PROMPTS = 'llm.prompts';
@@ -127,7 +120,7 @@ function isModelCall(attributes: Attributes): boolean {
 
 function readMetadata(attributes: Attributes): Fields {
   const text = readText(attributes, 'metadata');
-  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  const parsed = structureIn(text);
   return isRecord(parsed) ? parsed : {};
 }
 
@@ -262,24 +255,62 @@ function agentName({ span }: SpanView): string {
 }
 
 function listDocuments(attributes: Attributes): RetrievedDocument[] {
-  const found = new Map<string, Map<number, { id: string | null; content: string; score: number | null }>>();
-  for (const key of attributes.keys()) {
-    const match =
-      /^(retrieval\.documents|reranker\.output_documents)\.(\d{1,6})\.document\.(id|content|score)$/.exec(
-        key,
-      );
-    const value = match === null ? undefined : readText(attributes, key);
-    if (match !== null && value !== undefined) {
-      const [, list = '', index = '', name] = match;
-      const documents = found.get(list) ?? new Map();
-      found.set(list, documents);
-      const document = documents.get(Number(index)) ?? { id: null, content: '', score: null };
-      documents.set(Number(index), { ...document, [name ?? '']: name === 'score' ? Number(value) : value });
+  const reranked = documentsBelow(attributes, 'reranker.output_documents');
+  return reranked.length > 0 ? reranked : documentsBelow(attributes, 'retrieval.documents');
+}
+
+function documentsBelow(attributes: Attributes, prefix: string): RetrievedDocument[] {
+  return gatherList(attributes, prefix, 'document.').flatMap((item) => {
+    const [id, content, score] = ['id', 'content', 'score'].map((name) =>
+      textOrUndefined(field(field(item, 'document'), name)),
+    );
+    return content === undefined
+      ? []
+      : [{ id: id ?? null, content, score: score === undefined ? null : Number(score) }];
+  });
+}
+
+/** Name of a transfer's span. It names the two agents; arguments and result are in the messages. */
+const HANDOFF = /^hand ?off[ _]to[ _]/i;
+
+/** Reads a tool span of OpenInference, whose input and output depend on the framework. */
+export function toolFacts({ span }: SpanView): SpanFacts {
+  const { attributes } = span;
+  const name = readText(attributes, 'tool.name') ?? span.name.replace(/\.(__call__|run)$/, '');
+  if (HANDOFF.test(name)) {
+    return { toolName: name };
+  }
+  const output = readText(attributes, 'output.value');
+  const result = readOutcome(parseIfText(output));
+  const args = findArgs(attributes);
+  return {
+    ...outcomeFacts(result),
+    toolName: name,
+    toolCallId: readText(attributes, 'tool.id', 'tool_call.id') ?? result.id,
+    ...(args === undefined ? {} : { toolArgs: args }),
+    ...(args === undefined ? {} : delegatedFacts(args, result.value)),
+  };
+}
+
+/** Reads the call of a sub-agent in the Claude Agent SDK, whose own span has neither name, question nor answer. */
+function delegatedFacts(args: Fields, result: unknown): SpanFacts {
+  const [agent, prompt] = [textOrUndefined(field(args, 'subagent_type')), field(args, 'prompt')];
+  return agent === undefined ? {} : { agent, input: questionIn(prompt), output: answerIn(result) };
+}
+
+/** Finds the arguments when they are an object; a bare value has no name any more, but the model's call has it. */
+function findArgs(attributes: Attributes): Fields | undefined {
+  for (const key of ['input.value', 'tool_call.function.arguments', 'tool.parameters']) {
+    const text = readText(attributes, key);
+    const value = text === undefined ? undefined : (structureIn(text) ?? openPrintedArguments(text));
+    if (isRecord(value) && !isSchema(value)) {
+      const named = field(value, 'kwargs');
+      return isRecord(named) ? named : value;
     }
   }
-  const chosen = found.get('reranker.output_documents') ?? found.get('retrieval.documents') ?? new Map();
-  return [...chosen]
-    .sort(([a], [b]) => a - b)
-    .map(([, document]) => document)
-    .filter((document) => document.content !== '');
+  return undefined;
+}
+
+function isSchema(value: Fields): boolean {
+  return field(value, 'type') === 'object' || isRecord(field(value, 'properties'));
 }

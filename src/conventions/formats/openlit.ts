@@ -1,25 +1,21 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readText } from '../attributes.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'OpenLIT',
-    scopes: ['openlit*'],
-    conventions: ['openlit'],
-    setting: 'leave capture_message_content of openlit.init out or set it to True',
-    sendsByDefault: true,
-    source: 'issue 1624 of openlit, version 1.45',
-  },
-];
 
 /** OpenLIT, whose spans are `otel-genai` (older: `otel-genai-content`); only its own keys are read here. */
 export const openlit: Convention = {
   name: 'openlit',
   detect,
   read,
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'OpenLIT',
+      scopes: ['openlit*'],
+      conventions: ['openlit'],
+      setting: 'leave capture_message_content of openlit.init out or set it to True',
+      sendsByDefault: true,
+      source: 'issue 1624 of openlit, version 1.45',
+    },
+  ],
 };
 
 function detect({ span }: SpanView): boolean {

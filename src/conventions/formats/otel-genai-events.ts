@@ -1,7 +1,7 @@
 import { readStructure, readText } from '../attributes.ts';
-import { type Fields, field, firstField, parseStructure, parseIfText } from '../json.ts';
+import { type Fields, field, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
-import { readMessages, textIn } from '../messages/read-messages.ts';
+import { readMessages, textIn, answerParts } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isMovedContent } from '../advice/moved-content.ts';
 import { type MessageEvent, splitEvents } from './split-events.ts';
@@ -75,9 +75,10 @@ function listEvents(view: SpanView): MessageEvent[] {
   const onLogs = logs.map((log) => ({ name: log.eventName, body: readBody(log.attributes, log.body) }));
   const listed = LISTS.flatMap((key) => {
     const list = readStructure(view, span.attributes, key);
-    return (Array.isArray(list) ? list : [])
-      .filter(isRecord)
-      .map((body) => ({ name: textOrUndefined(field(body, 'event.name')) ?? nameByContent(body), body }));
+    return recordsIn(list).map((body) => ({
+      name: textOrUndefined(field(body, 'event.name')) ?? nameByContent(body),
+      body,
+    }));
   });
   const split = logs.flatMap(splitEvents);
   const sources = [onSpan, onLogs, listed, split].map((source) =>
@@ -94,7 +95,7 @@ function nameByContent(body: Fields): string {
 /** Reads the body of a record, the JSON text that replaces it on a span event, or the attributes of the event. */
 function readBody(attributes: SpanView['span']['attributes'], body: string | undefined): Fields {
   const text = body || readText(attributes, 'gen_ai.event.content');
-  const parsed = text === undefined ? undefined : parseStructure(text)?.value;
+  const parsed = structureIn(text);
   return isRecord(parsed) ? parsed : Object.fromEntries(attributes);
 }
 
@@ -132,7 +133,7 @@ function isFirstChoice({ body }: MessageEvent): boolean {
 
 function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMessage[] {
   const content = field(body, 'content');
-  const said = field(body, 'role') ?? (isRecord(content) ? field(content, 'role') : undefined);
+  const said = field(body, 'role') ?? field(content, 'role');
   return readMessages(
     [
       {
@@ -161,9 +162,7 @@ function choiceParts(body: Fields): NormalPart[] {
   const content = openContent(
     firstField(inner, 'content', 'parts') ?? (isRecord(message) ? blockIn(message) : undefined),
   );
-  return readMessages([{ role: 'assistant', content, tool_calls: calls }], 'assistant').flatMap(
-    ({ parts }) => parts,
-  );
+  return answerParts([{ role: 'assistant', content, tool_calls: calls }]);
 }
 
 /** Returns a message that is itself one content block. */
@@ -177,7 +176,7 @@ function openContent(value: unknown): unknown {
   if (typeof value !== 'string') {
     return value;
   }
-  const parsed = parseStructure(value)?.value;
+  const parsed = structureIn(value);
   const blocks = Array.isArray(parsed) ? parsed : [parsed];
   const isContent = blocks.every((block) => isRecord(block) && isBlock(block));
   return parsed !== undefined && isContent ? parsed : value;

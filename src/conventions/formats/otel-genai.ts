@@ -1,7 +1,7 @@
-import { OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
+import { alwaysSends, OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, readList, readStructure, readText } from '../attributes.ts';
-import { field, parseIfText, parseStructure, parseValue, readFields } from '../json.ts';
+import { hasPrefix, readCount, readList, readStructure, readText, rolesOf } from '../attributes.ts';
+import { field, parseIfText, parseValue, readFields, listIn, structureIn } from '../json.ts';
 import { isModelName } from '../ids.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
@@ -29,47 +29,18 @@ const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 const MERGED_TOOLS = '(merged tools)';
 
 /** Roles by operation name; names beyond the specification come from real emitters. */
-const OPERATION_ROLES = new Map<string, SpanRole>([
-  ['chat', 'llm'],
-  ['generate_content', 'llm'],
-  ['text_completion', 'llm'],
-  ['completion', 'llm'],
-  ['generate', 'llm'],
-  ['chat.completions', 'llm'],
-  ['text.completions', 'llm'],
-  ['decide', 'llm'],
-  ['inference', 'llm'],
-  ['embeddings', 'embedding'],
-  ['embedding', 'embedding'],
-  ['retrieval', 'retriever'],
-  ['rerank', 'retriever'],
-  ['retriever', 'retriever'],
-  ['execute_tool', 'tool'],
-  ['tool', 'tool'],
-  ['invoke_agent', 'agent'],
-  ['agent', 'agent'],
-  ['invoke_workflow', 'workflow'],
-  ['invoke_graph', 'workflow'],
-  ['invoke_swarm', 'workflow'],
-  ['create_agent', 'other'],
-  ['search_memory', 'other'],
-  ['create_memory', 'other'],
-  ['update_memory', 'other'],
-  ['upsert_memory', 'other'],
-  ['delete_memory', 'other'],
-  ['create_memory_store', 'other'],
-  ['delete_memory_store', 'other'],
-  ['agent_step', 'container'],
-  ['plan', 'container'],
-  ['task', 'container'],
-  ['execute_task', 'container'],
-  ['workflow', 'container'],
-  ['chain', 'container'],
-  ['model_generation', 'container'],
-  ['model_chunk', 'container'],
-  ['execute_event_loop_cycle', 'container'],
-  ['execute_agent_loop_cycle', 'container'],
-]);
+const OPERATION_ROLES = rolesOf({
+  llm: 'chat generate_content text_completion completion generate chat.completions text.completions decide inference',
+  embedding: 'embeddings embedding',
+  retriever: 'retrieval rerank retriever',
+  tool: 'execute_tool tool',
+  agent: 'invoke_agent agent',
+  workflow: 'invoke_workflow invoke_graph invoke_swarm',
+  other:
+    'create_agent search_memory create_memory update_memory upsert_memory delete_memory create_memory_store delete_memory_store',
+  container:
+    'agent_step plan task execute_task workflow chain model_generation model_chunk execute_event_loop_cycle execute_agent_loop_cycle',
+});
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
@@ -138,8 +109,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'Strands Agents',
     scopes: ['strands-agents*', 'strands.telemetry*'],
-    setting:
-      'Strands always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
+    setting: alwaysSends('Strands'),
     sendsByDefault: true,
     source: 'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
   },
@@ -176,12 +146,11 @@ export const otelGenai: Convention = {
 };
 
 function detect({ span, logs }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith('gen_ai.')) {
-      return true;
-    }
-  }
-  return logs.some(isDetails) || span.events.some((event) => event.name === DETAILS_EVENT);
+  return (
+    hasPrefix(span.attributes, 'gen_ai.') ||
+    logs.some(isDetails) ||
+    span.events.some((event) => event.name === DETAILS_EVENT)
+  );
 }
 
 function isDetails(log: { eventName: string }): boolean {
@@ -222,7 +191,7 @@ function read(view: SpanView): SpanFacts {
 
 /** Reads the body of a record of details: older writers put the messages there, not among the attributes. */
 function readBody(body: string): Attributes {
-  const fields = readFields(parseStructure(body)?.value);
+  const fields = readFields(structureIn(body));
   const texts = Object.entries(fields).map(([key, value]): [string, string] => [key, plainText(value)]);
   return new Map(texts.filter(([key]) => key.startsWith('gen_ai.')));
 }
@@ -352,7 +321,7 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
 
 /** Finds the hits of a search: its output, or the content of the only message of its output. */
 function hitsIn(output: unknown): unknown {
-  const [message] = Array.isArray(output) ? (output as unknown[]) : [];
+  const [message] = listIn(output);
   return isRecord(message) ? parseIfText(field(message, 'content')) : output;
 }
 

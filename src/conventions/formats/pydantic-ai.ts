@@ -1,22 +1,8 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
 import { readStructure, readText } from '../attributes.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
-import { field, parseValue } from '../json.ts';
+import { field, parseIfText } from '../json.ts';
 import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Pydantic AI',
-    scopes: ['pydantic-ai'],
-    conventions: ['pydantic-ai'],
-    setting: 'use InstrumentationSettings(include_content=True)',
-    sendsByDefault: true,
-    source: 'live test: pydantic-ai 2.68',
-  },
-];
+import type { Convention, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** Pydantic AI: its own names, the only ones in older formats; the messages are `otel-genai`'s or its events. */
 export const pydanticAi: Convention = {
@@ -24,7 +10,16 @@ export const pydanticAi: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['pydantic_ai.', 'all_messages_events'], scopePrefixes: ['pydantic-ai'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Pydantic AI',
+      scopes: ['pydantic-ai'],
+      conventions: ['pydantic-ai'],
+      setting: 'use InstrumentationSettings(include_content=True)',
+      sendsByDefault: true,
+      source: 'live test: pydantic-ai 2.68',
+    },
+  ],
 };
 
 function detect({ span }: SpanView): boolean {
@@ -34,27 +29,22 @@ function detect({ span }: SpanView): boolean {
 function read(view: SpanView): SpanFacts {
   const { span } = view;
   const { attributes } = span;
-  const args = readText(attributes, 'tool_arguments');
-  const result = readText(attributes, 'tool_response');
   const given = readText(attributes, 'final_result');
-  const isDeferred = given !== undefined && asksForResults(parseValue(given));
-  const answer = isDeferred ? undefined : given;
+  const isDeferred = asksForResults(parseIfText(given));
   return {
-    role: findRole({ name: span.name, isAgent: attributes.has('agent_name') }),
+    role: attributes.has('agent_name') ? 'agent' : INNER_STEP.test(span.name) ? 'container' : undefined,
     agent: readText(attributes, 'agent_name'),
     ...(isDeferred ? { halt: 'waiting' as const } : {}),
-    ...readConversation(view, answer === undefined ? [] : textPart(answer)),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    ...readConversation(view, textPart(isDeferred ? undefined : given)),
+    toolArgs: parseIfText(readText(attributes, 'tool_arguments')),
+    toolResult: parseIfText(readText(attributes, 'tool_response')),
   };
 }
 
 /** True for a result that asks the application for approvals and for results of its own tools, in place of an answer. */
 function asksForResults(result: unknown): boolean {
-  const [calls, approvals] = ['calls', 'approvals'].map((key) =>
-    isRecord(result) ? field(result, key) : undefined,
-  );
-  return Array.isArray(calls) && Array.isArray(approvals) && calls.length + approvals.length > 0;
+  const asked = ['calls', 'approvals'].map((key) => field(result, key));
+  return asked.every(Array.isArray) && asked.flat().length > 0;
 }
 
 /** Reads the agent's whole conversation, whose part after the last question is the output; or its final result alone. */
@@ -62,17 +52,8 @@ function readConversation(view: SpanView, answer: NormalPart[]): SpanFacts {
   const all = readMessages(readStructure(view, view.span.attributes, 'pydantic_ai.all_messages'), 'user');
   const asked = all.findLastIndex((message) => message.role === 'user');
   const said = all.slice(asked + 1).flatMap((message) => message.parts);
-  const output = said.length > 0 ? said : answer;
-  return {
-    ...(asked < 0 ? {} : { input: all.slice(0, asked + 1) }),
-    ...(output.length === 0 ? {} : { output }),
-  };
+  return { input: all.slice(0, asked + 1), output: said.length > 0 ? said : answer };
 }
 
-/** Finds the role. An attempt at a model request is part of the call around it, not a call. */
-function findRole({ name, isAgent }: { name: string; isAgent: boolean }): SpanRole | undefined {
-  if (isAgent) {
-    return 'agent';
-  }
-  return name === 'running tools' || name.startsWith('model request attempt') ? 'container' : undefined;
-}
+/** Name of a step inside of an agent. An attempt at a model request is part of the call around it, not a call. */
+const INNER_STEP = /^(running tools$|model request attempt)/;

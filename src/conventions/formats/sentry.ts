@@ -1,37 +1,33 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue } from '../json.ts';
-import { callPart, textPart } from '../messages/part-reader.ts';
+import { readStructure, readText, rolesOf } from '../attributes.ts';
+import { structureIn, parseIfText, listIn } from '../json.ts';
+import { textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, NormalPart, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Sentry',
-    scopes: ['@sentry/*', 'sentry*'],
-    conventions: ['sentry'],
-    setting:
-      'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
-    sendsByDefault: false,
-    source: 'Sentry’s guide to the monitoring of AI agents',
-  },
-];
+import { readCallList } from '../shape/values.ts';
+import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Sentry's SDKs, which put the content of `otel-genai` 1.36 from the events into attributes of their own. */
 export const sentry: Convention = {
   name: 'sentry',
   detect,
   read,
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Sentry',
+      scopes: ['@sentry/*', 'sentry*'],
+      conventions: ['sentry'],
+      setting:
+        'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
+      sendsByDefault: false,
+      source: 'Sentry’s guide to the monitoring of AI agents',
+    },
+  ],
 };
 
-const OP_ROLES = new Map<string, SpanRole>([
-  ['gen_ai.invoke_agent', 'agent'],
-  ['gen_ai.execute_tool', 'tool'],
-  ['gen_ai.handoff', 'container'],
-]);
+const OP_ROLES = rolesOf({
+  agent: 'gen_ai.invoke_agent',
+  tool: 'gen_ai.execute_tool',
+  container: 'gen_ai.handoff',
+});
 
 const KEYS = [
   'gen_ai.request.messages',
@@ -50,22 +46,21 @@ function detect({ span }: SpanView): boolean {
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const given = readStructure(view, attributes, 'gen_ai.request.messages');
-  const output = [
-    ...textPart(joined(readStructure(view, attributes, 'gen_ai.response.text'))),
-    ...callsIn(readStructure(view, attributes, 'gen_ai.response.tool_calls')),
-  ];
+  const text = readStructure(view, attributes, 'gen_ai.response.text');
+  const isChoices = listIn(text).every((item) => typeof item === 'string');
   const args = readText(attributes, 'gen_ai.tool.input');
-  const result = readText(attributes, 'gen_ai.tool.output');
   const role = findRole(view);
   return {
     role,
     agent: role === 'agent' ? readText(attributes, 'gen_ai.agent.name') : undefined,
     toolName: role === 'tool' ? readText(attributes, 'gen_ai.tool.name') : undefined,
-    input: given === undefined ? undefined : readMessages(given, 'user'),
-    output: output.length === 0 ? undefined : output,
-    ...(args === undefined ? {} : { toolArgs: parseStructure(args)?.value ?? args }),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
+    input: readMessages(readStructure(view, attributes, 'gen_ai.request.messages'), 'user'),
+    output: [
+      ...textPart(Array.isArray(text) && isChoices ? text[0] : text),
+      ...readCallList(readStructure(view, attributes, 'gen_ai.response.tool_calls')),
+    ],
+    toolArgs: structureIn(args) ?? args,
+    toolResult: parseIfText(readText(attributes, 'gen_ai.tool.output')),
   };
 }
 
@@ -77,21 +72,4 @@ function findRole({ span }: SpanView): SpanRole | undefined {
   }
   const isCall = span.attributes.has('gen_ai.request.model');
   return OP_ROLES.get(op) ?? (isCall ? 'llm' : undefined);
-}
-
-/** Joins the text, or the texts of all choices. */
-function joined(value: unknown): unknown {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value[0] : value;
-}
-
-function callsIn(value: unknown): NormalPart[] {
-  return (Array.isArray(value) ? value.filter(isRecord) : []).map((call) => {
-    const inner = field(call, 'function');
-    const called: Fields = isRecord(inner) ? inner : call;
-    return callPart({
-      id: firstField(call, 'id', 'call_id', 'toolCallId'),
-      name: firstField(called, 'name', 'toolName'),
-      args: firstField(called, 'arguments', 'args', 'input'),
-    });
-  });
 }

@@ -1,8 +1,8 @@
 import type { LogRecord } from '../../domain/trace/span.ts';
-import { field, type Fields, firstField, parseStructure } from '../json.ts';
+import { field, type Fields, firstField, structureIn } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readMessages } from '../messages/read-messages.ts';
+import { answerParts } from '../messages/read-messages.ts';
 import { isMovedContent, listMoved, type MovedValue } from '../advice/moved-content.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -21,7 +21,7 @@ export interface MessageEvent {
  * order of the conversation is restored here.
  */
 export function splitEvents(log: LogRecord): MessageEvent[] {
-  const parsed = isMovedContent(log) ? parseStructure(log.body)?.value : undefined;
+  const parsed = isMovedContent(log) ? structureIn(log.body) : undefined;
   if (!isRecord(parsed)) {
     return [];
   }
@@ -62,13 +62,13 @@ function readAnswer({ content }: MovedValue): MessageEvent {
   if (value === undefined) {
     return { name, body: readBody(content, 'message') };
   }
-  const outputs = isRecord(value) ? field(value, 'outputs') : undefined;
+  const outputs = field(value, 'outputs');
   return { name, body: {}, messages: [{ role: 'assistant', parts: responseIn(outputs ?? value) ?? [] }] };
 }
 
 /** Parses the text of a moved attribute: messages, a request or response, or what a function got or returned; no words. */
 function openAttribute(content: unknown): unknown {
-  const value = typeof content === 'string' ? parseStructure(content)?.value : undefined;
+  const value = typeof content === 'string' ? structureIn(content) : undefined;
   const isList = Array.isArray(value) && value.every((item) => isRecord(item) && Object.hasOwn(item, 'role'));
   const isWrapper = isRecord(value) && WRAPPERS.some((key) => Object.hasOwn(value, key));
   return isList || isWrapper ? value : undefined;
@@ -113,6 +113,6 @@ function hasResult(body: Fields, ids: readonly string[]): boolean {
 
 function readContent(body: Fields): NormalMessage['parts'] {
   const content = field(body, 'content');
-  const blocks = typeof content === 'string' ? parseStructure(content)?.value : content;
-  return Array.isArray(blocks) ? readMessages(blocks, 'assistant').flatMap(({ parts }) => parts) : [];
+  const blocks = typeof content === 'string' ? structureIn(content) : content;
+  return Array.isArray(blocks) ? answerParts(blocks) : [];
 }

@@ -1,7 +1,6 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readText } from '../attributes.ts';
-import { parseValue } from '../json.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { readText, rolesOf } from '../attributes.ts';
+import { parseValue, parseIfText } from '../json.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
 
 const MODEL_PROMPT = 'org.springframework.ai.chat.observation.ChatModelPromptContentObservationHandler';
 const MODEL_COMPLETION = 'org.springframework.ai.chat.observation.ChatModelCompletionObservationHandler';
@@ -9,19 +8,6 @@ const CLIENT_PROMPT =
   'org.springframework.ai.chat.client.observation.ChatClientPromptContentObservationHandler';
 const CLIENT_COMPLETION =
   'org.springframework.ai.chat.client.observation.ChatClientCompletionObservationHandler';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'Spring AI',
-    scopes: ['org.springframework*'],
-    conventions: ['spring-ai'],
-    setting:
-      'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
-    sendsByDefault: false,
-    source: 'recorded: spring-ai 2.0.1 and 1.1.6',
-  },
-];
 
 /**
  * Spring AI 1 and 2, whose spans never contain a conversation: its texts are log records of the observation handlers, in
@@ -33,23 +19,27 @@ export const springAi: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['spring.ai.'], scopePrefixes: ['org.springframework.ai.'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'Spring AI',
+      scopes: ['org.springframework*'],
+      conventions: ['spring-ai'],
+      setting:
+        'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
+      sendsByDefault: false,
+      source: 'recorded: spring-ai 2.0.1 and 1.1.6',
+    },
+  ],
 };
 
-const KIND_ROLES = new Map<string, SpanRole>([
-  ['chat_client', 'agent'],
-  ['advisor', 'container'],
-  ['tool_call', 'tool'],
-]);
+const KIND_ROLES = rolesOf({
+  agent: 'chat_client',
+  container: 'advisor',
+  tool: 'tool_call',
+});
 
 /** Versions of Spring Boot with Spring AI 1: there the usage of a model call after a tool call includes the calls before it. */
 const ADDS_UP = /^3\./;
-
-const ROLES = new Map<string, NormalMessage['role']>([
-  ['system', 'system'],
-  ['user', 'user'],
-  ['assistant', 'assistant'],
-]);
 
 function detect({ span, logs }: SpanView): boolean {
   return (
@@ -68,30 +58,25 @@ function read(view: SpanView): SpanFacts {
   if (kind === 'vector_store') {
     return { role: attributes.get('db.operation.name') === 'query' ? 'retriever' : 'other' };
   }
+  const goesOn = attributes.get('gen_ai.response.finish_reasons')?.includes('TOOL_CALLS') === true;
   return {
     role: KIND_ROLES.get(kind ?? ''),
     session: readText(attributes, 'spring.ai.chat.client.conversation.id'),
-    isUsageRepeated: isUsageRepeated(view),
+    isUsageRepeated: (goesOn && ADDS_UP.test(view.span.scopeVersion)) || undefined,
     ...(kind === 'chat_client' ? clientTexts(view) : modelTexts(view)),
   };
 }
 
-function isUsageRepeated({ span }: SpanView): boolean | undefined {
-  const goesOn = span.attributes.get('gen_ai.response.finish_reasons')?.includes('TOOL_CALLS') === true;
-  return (goesOn && ADDS_UP.test(span.scopeVersion)) || undefined;
-}
-
 /** Reads a tool. Its result is JSON; any other text is the message of the error that the tool threw. */
 function toolFacts({ span }: SpanView): SpanFacts {
-  const args = readText(span.attributes, 'spring.ai.tool.call.arguments');
   const result = readText(span.attributes, 'spring.ai.tool.call.result');
   const isFailure = result !== undefined && !isJson(result);
   return {
     toolName: readText(span.attributes, 'spring.ai.tool.definition.name'),
     toolCallId: readText(span.attributes, 'spring.ai.tool.call.id'),
-    ...(args === undefined ? {} : { toolArgs: parseValue(args) }),
-    ...(result === undefined || isFailure ? {} : { toolResult: parseValue(result) }),
-    ...(isFailure ? { error: { type: null, message: result } } : {}),
+    toolArgs: parseIfText(readText(span.attributes, 'spring.ai.tool.call.arguments')),
+    toolResult: isFailure ? undefined : parseIfText(result),
+    error: isFailure ? { type: null, message: result } : undefined,
   };
 }
 
@@ -120,7 +105,6 @@ function textsIn(list: string | undefined): string[] {
  */
 function modelTexts(view: SpanView): SpanFacts {
   const texts = textsIn(logged(view, MODEL_PROMPT));
-  const answer = textsIn(logged(view, MODEL_COMPLETION)).join('", "');
   if (texts.length > 0) {
     const detail =
       'Spring AI logs texts without roles: the first of an even number is taken for the system text, the last for the question';
@@ -129,27 +113,25 @@ function modelTexts(view: SpanView): SpanFacts {
   const system = texts.length % 2 === 0 ? texts.slice(0, 1) : [];
   const spoken = texts.slice(system.length);
   return {
-    system: system.length === 0 ? undefined : system,
+    system,
     input: spoken.map((text, index) => textMessage(index % 2 === 0 ? 'user' : 'assistant', text)),
-    output: answer === '' ? undefined : [{ type: 'text', text: answer }],
+    output: answerOf(view, MODEL_COMPLETION),
   };
 }
 
 /** Reads the application's messages, which Spring AI 1 logs with roles: `["system":"…", "user":"…"]`. */
 function clientTexts(view: SpanView): SpanFacts {
   const prompt = logged(view, CLIENT_PROMPT) ?? '';
-  const answer = textsIn(logged(view, CLIENT_COMPLETION)).join('", "');
-  const messages = prompt.split(/(?:^|", )(?="(?:system|user|assistant|tool)":")/).flatMap((entry) => {
-    const match = /^"(system|user|assistant)":"([\s\S]*?)"?$/.exec(entry);
-    const role = ROLES.get(match?.[1] ?? '');
-    return role === undefined || match?.[2] === undefined || match[2] === ''
-      ? []
-      : [textMessage(role, match[2])];
+  const input = prompt.split(/(?:^|", )(?="(?:system|user|assistant|tool)":")/).flatMap((entry) => {
+    const [, role, text = ''] = /^"(system|user|assistant)":"([\s\S]*?)"?$/.exec(entry) ?? [];
+    return text === '' ? [] : [textMessage(role as NormalMessage['role'], text)];
   });
-  return {
-    input: messages.length === 0 ? undefined : messages,
-    output: answer === '' ? undefined : [{ type: 'text', text: answer }],
-  };
+  return { input, output: answerOf(view, CLIENT_COMPLETION) };
+}
+
+function answerOf(view: SpanView, scope: string): SpanFacts['output'] {
+  const text = textsIn(logged(view, scope)).join('", "');
+  return text === '' ? undefined : [{ type: 'text', text }];
 }
 
 function textMessage(role: NormalMessage['role'], text: string): NormalMessage {

@@ -1,8 +1,8 @@
 import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { identityUnder, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, firstField, parseStructure, parseValue, parseIfText } from '../json.ts';
+import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { field, type Fields, firstField, parseValue, parseIfText, structureIn } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
@@ -88,12 +88,12 @@ export const traceloop: Convention = {
   switches: SWITCHES,
 };
 
-const KIND_ROLES = new Map<string, SpanRole>([
-  ['workflow', 'workflow'],
-  ['agent', 'agent'],
-  ['task', 'container'],
-  ['tool', 'tool'],
-]);
+const KIND_ROLES = rolesOf({
+  workflow: 'workflow',
+  agent: 'agent',
+  container: 'task',
+  tool: 'tool',
+});
 
 const RESULT_EVENT = 'db.query.result';
 /** Scopes of JavaScript instrumentations that write other values as text. */
@@ -104,12 +104,7 @@ function detect({ span }: SpanView): boolean {
   if (WRITING_SCOPES.has(span.scopeName)) {
     return true;
   }
-  for (const key of span.attributes.keys()) {
-    if (key.startsWith('traceloop.')) {
-      return true;
-    }
-  }
-  return span.events.some((event) => event.name === RESULT_EVENT);
+  return hasPrefix(span.attributes, 'traceloop.') || span.events.some((event) => event.name === RESULT_EVENT);
 }
 
 function read(view: SpanView): SpanFacts {
@@ -206,7 +201,7 @@ function openCallback(value: unknown): unknown {
 }
 
 function structured(text: string | undefined): Fields {
-  const value = text === undefined ? undefined : parseStructure(text)?.value;
+  const value = structureIn(text);
   return isRecord(value) ? value : {};
 }
 

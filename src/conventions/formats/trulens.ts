@@ -1,23 +1,10 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readCount, readStructure, readText } from '../attributes.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { type Fields, parseValue } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'TruLens',
-    scopes: ['trulens.otel'],
-    conventions: ['trulens'],
-    setting:
-      'TruLens always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'recorded by others: trulens 2.16.0',
-  },
-];
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** TruLens: functions of the application, whose kind is an attribute. */
 export const trulens: Convention = {
@@ -25,22 +12,27 @@ export const trulens: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['ai.observability.'], scopes: ['trulens.otel'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'TruLens',
+      scopes: ['trulens.otel'],
+      conventions: ['trulens'],
+      setting: alwaysSends('TruLens'),
+      sendsByDefault: true,
+      source: 'recorded by others: trulens 2.16.0',
+    },
+  ],
 };
 
 const PREFIX = 'ai.observability.';
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['record_root', 'agent'],
-  ['generation', 'llm'],
-  ['retrieval', 'retriever'],
-  ['reranking', 'retriever'],
-  ['tool', 'tool'],
-  ['mcp', 'tool'],
-  ['agent', 'agent'],
-  ['eval', 'evaluation'],
-  ['eval_root', 'evaluation'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'record_root agent',
+  llm: 'generation',
+  retriever: 'retrieval reranking',
+  tool: 'tool mcp',
+  evaluation: 'eval eval_root',
+});
 
 function detect({ span }: SpanView): boolean {
   return span.attributes.has(`${PREFIX}span_type`);

@@ -1,23 +1,10 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
-import { readCount, readStructure, readText } from '../attributes.ts';
-import { parseValue } from '../json.ts';
+import { alwaysSends } from '../advice/content-switch.ts';
+import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import { parseIfText } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Settings that make its emitters send content. */
-const SWITCHES: readonly ContentSwitch[] = [
-  {
-    emitter: 'VoltAgent',
-    scopes: ['voltagent*', '@voltagent/*'],
-    conventions: ['voltagent'],
-    setting:
-      'VoltAgent always sends content and has no setting for it: look for a span processor or a Collector that takes it out',
-    sendsByDefault: true,
-    source: 'source of @voltagent/core, agent',
-  },
-];
 
 /** VoltAgent: messages, input and output under plain names. Children inherit their agent's `entity.type`. */
 export const voltagent: Convention = {
@@ -25,16 +12,25 @@ export const voltagent: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['voltagent.'] },
-  switches: SWITCHES,
+  switches: [
+    {
+      emitter: 'VoltAgent',
+      scopes: ['voltagent*', '@voltagent/*'],
+      conventions: ['voltagent'],
+      setting: alwaysSends('VoltAgent'),
+      sendsByDefault: true,
+      source: 'source of @voltagent/core, agent',
+    },
+  ],
 };
 
-const TYPE_ROLES = new Map<string, SpanRole>([
-  ['agent', 'agent'],
-  ['llm', 'llm'],
-  ['tool', 'tool'],
-  ['retriever', 'retriever'],
-  ['memory', 'container'],
-]);
+const TYPE_ROLES = rolesOf({
+  agent: 'agent',
+  llm: 'llm',
+  tool: 'tool',
+  retriever: 'retriever',
+  container: 'memory',
+});
 
 function detect({ span }: SpanView): boolean {
   const { attributes } = span;
@@ -56,11 +52,17 @@ function read(view: SpanView): SpanFacts {
   if (role === undefined) {
     return facts;
   }
+  const given = readStructure(view, attributes, 'input');
   if (role === 'tool') {
-    return { ...facts, ...toolFacts(view) };
+    return {
+      ...facts,
+      toolName: readText(attributes, 'tool.name') ?? name,
+      toolCallId: readText(attributes, 'tool.call.id'),
+      toolArgs: isRecord(given) ? given : undefined,
+      toolResult: parseIfText(readText(attributes, 'output')),
+    };
   }
   const messages = readStructure(view, attributes, role === 'llm' ? 'llm.messages' : 'agent.messages');
-  const given = readStructure(view, attributes, 'input');
   return {
     ...facts,
     agent: role === 'agent' ? (readText(attributes, 'entity.name') ?? name) : undefined,
@@ -72,17 +74,5 @@ function read(view: SpanView): SpanFacts {
       outputTokens: readCount(attributes, 'usage.completion_tokens', 'llm.usage.completion_tokens') ?? null,
       totalTokens: readCount(attributes, 'usage.total_tokens', 'llm.usage.total_tokens') ?? null,
     },
-  };
-}
-
-function toolFacts(view: SpanView): SpanFacts {
-  const { attributes, name } = view.span;
-  const args = readStructure(view, attributes, 'input');
-  const result = readText(attributes, 'output');
-  return {
-    toolName: readText(attributes, 'tool.name') ?? name,
-    toolCallId: readText(attributes, 'tool.call.id'),
-    ...(isRecord(args) ? { toolArgs: args } : {}),
-    ...(result === undefined ? {} : { toolResult: parseValue(result) }),
   };
 }

@@ -1,18 +1,20 @@
 import { field, type Fields, firstField } from '../json.ts';
+import { callPart, filePart, hasFailed, type PartReader, type PartTable, resultPart } from './part-reader.ts';
 import type { ResultPart } from '../normalised-span.ts';
-import { callPart, filePart, hasFailed, type PartTable, resultPart } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
+
+/** Reads a call of the AI SDK. */
+export const readCall: PartReader = (call) => [
+  callPart({
+    ...named(call),
+    args: firstField(call, 'input', 'args'),
+    provider: field(call, 'providerExecuted') === true,
+  }),
+];
 
 /** Parts of the AI SDK's prompt and model messages, versions 4 to 7. */
 export const AI_SDK_PARTS: PartTable = {
-  'tool-call': (part) => [
-    callPart({
-      id: field(part, 'toolCallId'),
-      name: field(part, 'toolName'),
-      args: firstField(part, 'input', 'args'),
-      provider: field(part, 'providerExecuted') === true,
-    }),
-  ],
+  'tool-call': readCall,
   'tool-result': (part) => [toolResult(part)],
   'tool-error': (part) => [resultPart({ ...named(part), result: field(part, 'error'), failed: true })],
   file: (part) =>
@@ -52,3 +54,27 @@ function toolResult(part: Fields): ResultPart {
       return resultPart({ ...named(part), result: value });
   }
 }
+
+/** Parts of Mastra's stored messages that other formats do not have. */
+export const MASTRA_PARTS: PartTable = {
+  'step-start': () => [],
+  'tool-invocation': (part) => {
+    const held = field(part, 'toolInvocation');
+    if (!isRecord(held)) {
+      return [];
+    }
+    const [id, name] = [field(held, 'toolCallId'), field(held, 'toolName')];
+    const call = callPart({ id, name, args: firstField(held, 'args', 'rawInput') });
+    switch (field(held, 'state')) {
+      case 'result':
+        return [call, resultPart({ id, name, result: field(held, 'result') })];
+      case 'output-error': {
+        return [call, resultPart({ id, name, result: field(held, 'errorText'), failed: true })];
+      }
+      case 'output-denied':
+        return [call, resultPart({ id, name, result: undefined, denied: true })];
+      default:
+        return [call];
+    }
+  },
+};

@@ -70,7 +70,7 @@ function messagesIn(
         : [];
     return messages.length === 0 ? undefined : readMessages(messages, role);
   }
-  const named = isRecord(value) ? firstField(value, ...textKeys) : undefined;
+  const named = firstField(value, ...textKeys);
   // LlamaIndex has the text of a query in an object.
   const text = textOrUndefined(isRecord(named) ? field(named, 'query_str') : named);
   return text === undefined ? undefined : readMessages(text, role);

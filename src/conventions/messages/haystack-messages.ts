@@ -1,4 +1,4 @@
-import { field, type Fields, firstField } from '../json.ts';
+import { field, type Fields, firstField, recordsIn, listIn } from '../json.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import { parsePythonRepr, REPR_TYPE } from '../python-repr.ts';
 import { plainText } from './part-reader.ts';
@@ -9,7 +9,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  * or from Python's printed form (`ChatMessage(_role=…, _content=[TextContent(text=…)])`). Any other entry is left out.
  */
 export function commonMessages(list: unknown): Fields[] {
-  return (Array.isArray(list) ? list : []).flatMap((item: unknown) => {
+  return listIn(list).flatMap((item: unknown) => {
     const message = typeof item === 'string' && item.includes('(') ? parsePythonRepr(item) : item;
     if (!isRecord(message)) {
       return [];
@@ -73,7 +73,7 @@ function openPrinted(result: unknown): unknown {
 export function answersIn(messages: readonly Fields[]): SpanFacts[] {
   const blocks = messages.flatMap((message) => {
     const content = field(message, 'content');
-    return Array.isArray(content) ? content.filter(isRecord) : [];
+    return recordsIn(content);
   });
   return blocks.flatMap((block): SpanFacts[] => {
     if (field(block, 'type') === 'tool-error') {
@@ -97,7 +97,7 @@ export function replyMeta(messages: readonly Fields[]): SpanFacts {
   const sum = (...names: string[]): number | null => {
     const counts = described.flatMap((meta) => {
       const usage = field(meta, 'usage');
-      const count = isRecord(usage) ? firstField(usage, ...names) : undefined;
+      const count = firstField(usage, ...names);
       return typeof count === 'number' && count >= 0 ? [count] : [];
     });
     return counts.length === 0 ? null : counts.reduce((total, count) => total + count, 0);

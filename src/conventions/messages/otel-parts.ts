@@ -31,7 +31,7 @@ export const OTEL_PARTS: PartTable = {
   tool_call_response: (part) => {
     const result = unwrapBlock(parseIfText(firstField(part, 'response', 'result', 'content', 'output')));
     // The AI SDK says so when a person refused the call.
-    const denied = isRecord(result) && field(result, 'denied') === true;
+    const denied = field(result, 'denied') === true;
     return [
       resultPart({
         id: field(part, 'id'),
@@ -69,12 +69,12 @@ export const OTEL_PARTS: PartTable = {
 };
 
 function isOfMcp(payload: unknown): payload is Fields {
-  return isRecord(payload) && field(payload, 'type') === 'mcp';
+  return field(payload, 'type') === 'mcp';
 }
 
 /** True for a request for an approval and for the reply to it: nothing ran yet. */
 export function isApproval(payload: unknown): boolean {
-  const type = isRecord(payload) ? field(payload, 'type') : undefined;
+  const type = field(payload, 'type');
   return typeof type === 'string' && /_approval_(request|response)$/.test(type);
 }
 

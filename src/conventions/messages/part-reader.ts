@@ -1,4 +1,4 @@
-import { type Fields, firstField, parseValue, parseIfText } from '../json.ts';
+import { field, type Fields, firstField, listIn, parseValue, parseIfText } from '../json.ts';
 import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
 import { isId } from '../ids.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -88,7 +88,7 @@ export function resultPart(fields: {
  * of most formats.
  */
 export function hasFailed(holder: unknown): boolean {
-  const mark = isRecord(holder) ? firstField(holder, 'isError', 'is_error') : undefined;
+  const mark = firstField(holder, 'isError', 'is_error');
   return mark === true || mark === 'true';
 }
 
@@ -97,6 +97,12 @@ export function failureIn(result: unknown): string | undefined {
   return isRecord(result) && hasFailed(result)
     ? plainText(firstField(result, 'content', 'error', 'message', 'structuredContent')) || 'failed'
     : undefined;
+}
+
+/** True for blocks of text only; in a tool's message they are the result. */
+export function isTextOnly(content: unknown): boolean {
+  const blocks = listIn(content);
+  return blocks.length > 0 && blocks.every((item) => field(item, 'type') === 'text');
 }
 
 /** Unwraps a result that is one block of text or JSON. */

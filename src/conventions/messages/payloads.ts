@@ -1,4 +1,4 @@
-import { field, type Fields, firstField, parseIfText } from '../json.ts';
+import { field, type Fields, firstField, parseIfText, listIn } from '../json.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { answerIn, questionIn } from './free-values.ts';
 import { readMessages, readSystem } from './read-messages.ts';
@@ -19,7 +19,7 @@ export function requestIn(value: unknown): { system?: string[]; input?: NormalMe
   const config = firstField(value, 'config', 'generationConfig');
   const instructions =
     firstField(value, 'instructions', 'system', 'systemInstruction', 'system_instruction') ??
-    (isRecord(config) ? firstField(config, 'system_instruction', 'systemInstruction') : undefined);
+    firstField(config, 'system_instruction', 'systemInstruction');
   const conversation = conversationIn(value);
   return {
     ...(instructions === undefined ? {} : { system: readSystem(instructions) }),
@@ -83,5 +83,5 @@ function readContent(value: Fields): unknown {
 }
 
 function readFirst(list: unknown): unknown {
-  return Array.isArray(list) ? (list as unknown[])[0] : undefined;
+  return listIn(list)[0];
 }

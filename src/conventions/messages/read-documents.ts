@@ -1,5 +1,5 @@
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
-import { type Fields, firstField } from '../json.ts';
+import { type Fields, firstField, listIn } from '../json.ts';
 import { plainText } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -19,7 +19,7 @@ const SCORE_KEYS = ['score', 'similarity', 'relevance_score'];
 /** Reads retrieved documents under the field names that retrievers use; documents without content are left out. */
 export function readDocuments(value: unknown): RetrievedDocument[] {
   const list = isRecord(value) ? firstField(value, 'documents', 'results', 'nodes') : value;
-  return (Array.isArray(list) ? list : []).flatMap((item: unknown) => readDocument(item));
+  return listIn(list).flatMap((item: unknown) => readDocument(item));
 }
 
 function readDocument(item: unknown): RetrievedDocument[] {

@@ -1,17 +1,13 @@
 import { field, type Fields, firstField } from '../json.ts';
-import type { NormalMessage, NormalPart } from '../normalised-span.ts';
-import { AI_SDK_PARTS } from './ai-sdk-parts.ts';
-import { ANTHROPIC_PARTS } from './anthropic-parts.ts';
-import { BEDROCK_PARTS } from './bedrock-parts.ts';
-import { GEMINI_PARTS } from './gemini-parts.ts';
+import { AI_SDK_PARTS, MASTRA_PARTS } from './ai-sdk-parts.ts';
 import { fromLangChain } from './langchain-messages.ts';
-import { MASTRA_PARTS } from './mastra-parts.ts';
-import { OPENAI_PARTS } from './openai-parts.ts';
 import { fromResponseItem } from './openai-items.ts';
+import { ANTHROPIC_PARTS, BEDROCK_PARTS, GEMINI_PARTS, OPENAI_PARTS } from './provider-parts.ts';
 import { OTEL_PARTS } from './otel-parts.ts';
-import { hasFailed, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
+import { hasFailed, type PartReader, plainText, resultPart, textPart, isTextOnly } from './part-reader.ts';
 import { readPrintedItem } from './printed-items.ts';
 import { isDefinition, joinCalls } from './tool-calls.ts';
+import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Blocks of every format; real emitters mix them, so all are read everywhere. */
@@ -63,7 +59,7 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
     if (isDefinition(item)) {
       continue;
     }
-    const isMessage = isRecord(item) && typeof field(item, 'role') === 'string';
+    const isMessage = typeof field(item, 'role') === 'string';
     const message = isMessage
       ? item
       : isRecord(item)
@@ -78,6 +74,11 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
     }
   }
   return loose.length === 0 ? messages : [...messages, { role: defaultRole, parts: loose }];
+}
+
+/** Reads the parts of messages of the assistant. */
+export function answerParts(value: unknown): NormalPart[] {
+  return readMessages(value, 'assistant').flatMap(({ parts }) => parts);
 }
 
 function readMessage(
@@ -104,7 +105,7 @@ function readMessage(
 
 /** Returns the words of a spoken answer, which OpenAI writes beside the content that is null. */
 function transcriptOf(audio: unknown): unknown {
-  return isRecord(audio) ? field(audio, 'transcript') : undefined;
+  return field(audio, 'transcript');
 }
 
 /** Reads the message of a tool whose whole content is the result. */
@@ -195,15 +196,6 @@ function hasBlocks(content: unknown): boolean {
 function hasContent(block: unknown): boolean {
   return (
     !isRecord(block) || field(block, 'type') !== 'text' || firstField(block, 'text', 'content') !== undefined
-  );
-}
-
-/** True for blocks of text only; in a tool's message they are the result. */
-function isTextOnly(content: unknown): boolean {
-  return (
-    Array.isArray(content) &&
-    content.length > 0 &&
-    content.every((item) => isRecord(item) && field(item, 'type') === 'text')
   );
 }
 

@@ -1,4 +1,4 @@
-import { field, type Fields, firstField } from '../json.ts';
+import { field, type Fields, firstField, recordsIn } from '../json.ts';
 import type { CallPart, NormalPart } from '../normalised-span.ts';
 import { callPart } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -47,7 +47,7 @@ export function joinCalls(message: Fields, content: readonly NormalPart[]): Norm
 
 /** Reads OpenAI's `tool_calls`: nested under `function`, or flat. */
 function readCalls(value: unknown): CallPart[] {
-  const calls = Array.isArray(value) ? value.filter(isRecord) : [];
+  const calls = recordsIn(value);
   return calls.map((call) => {
     const inner = field(call, 'function');
     const called = isRecord(inner) ? inner : call;
@@ -68,8 +68,7 @@ function isEmpty(args: unknown): boolean {
 
 /** True for the definition of a tool, which some emitters put among the messages. */
 export function isDefinition(value: unknown): boolean {
-  const called =
-    isRecord(value) && field(value, 'type') === 'function' ? field(value, 'function') : undefined;
+  const called = field(value, 'type') === 'function' ? field(value, 'function') : undefined;
   return (
     isRecord(value) &&
     isRecord(called) &&

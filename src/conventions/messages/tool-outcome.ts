@@ -1,4 +1,4 @@
-import { field, type Fields, firstField, parseValue } from '../json.ts';
+import { field, type Fields, firstField, parseValue, listIn } from '../json.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import { argumentsIn } from './free-values.ts';
 import { fromLangChain } from './langchain-messages.ts';
@@ -49,9 +49,15 @@ export function readOutcome(output: unknown): ToolOutcome {
 export function outcomeFacts({ value, id, error }: ToolOutcome): SpanFacts {
   return {
     toolCallId: id,
-    ...(value === undefined ? {} : { toolResult: value }),
+    toolResult: value,
     ...(error === undefined ? {} : { error: { type: null, message: error } }),
   };
+}
+
+/** Reads the call of a function: its arguments when they are an object, and its outcome. */
+export function calledFacts(given: unknown, outcome: ToolOutcome): SpanFacts {
+  const args = argumentsIn(given);
+  return { toolArgs: isRecord(args) ? args : undefined, ...outcomeFacts(outcome) };
 }
 
 /**
@@ -64,20 +70,14 @@ export function toolStepFacts(input: unknown, output: unknown): SpanFacts | unde
     return undefined;
   }
   const outcome = readOutcome(output);
-  const args = argumentsIn(input);
-  return {
-    ...outcomeFacts(outcome),
-    role: 'tool',
-    toolName: outcome.name,
-    ...(isRecord(args) ? { toolArgs: args } : {}),
-  };
+  return { ...calledFacts(input, outcome), role: 'tool', toolName: outcome.name };
 }
 
 /** Reads LangGraph's command: a tool that changes the graph's state returns a message in the update. */
 function commandMessage(command: Fields): Fields | undefined {
   const update = field(command, 'update');
   const messages = isRecord(update) && Object.hasOwn(command, 'goto') ? field(update, 'messages') : undefined;
-  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
+  const last = listIn(messages).at(-1);
   const message = isRecord(last) ? (fromLangChain(last) ?? last) : undefined;
   return message !== undefined && field(message, 'role') === 'tool' ? message : undefined;
 }

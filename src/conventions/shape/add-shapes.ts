@@ -5,11 +5,11 @@ import { isWithoutContent } from '../advice/not-understood.ts';
 import { findFinishReason } from '../finish-reason.ts';
 import { bindResults } from '../messages/bind-results.ts';
 import type { Observe } from '../normalise-span.ts';
-import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
+import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts';
 import { placeSteps, type Step, STEPS } from './place-steps.ts';
 import { readShape, type ShapeReading } from './read-shape.ts';
 import { isKindKey, meaningsOf, remembered, toldKind, wordsOf } from './words.ts';
-import { isFlattened, isInfrastructure } from './carriers.ts';
+import { isFlattened, isInfrastructure, isProtocol } from './carriers.ts';
 
 /** Code of the warning that names the sources of a reading by form. */
 export const READ_BY_SHAPE = 'read_by_shape';
@@ -36,8 +36,10 @@ export function addShapes(
     return spans;
   }
   const steps = open.map((read): Step => {
-    const shape = readShape(read.span, logsBySpan.get(read.span.spanId) ?? [], read.facts.role);
-    return { read, shape, role: shape.facts.role, path: [], inner: [] };
+    const own = logsBySpan.get(read.span.spanId) ?? [];
+    const shape = readShape(read.span, own, read.facts.role);
+    const readAs = (role: SpanRole): ShapeReading => readShape(read.span, own, undefined, role);
+    return { read, shape, readAs, role: shape.facts.role, path: [], inner: [] };
   });
   placeSteps(spans, steps);
   const shaped = new Map(steps.map((step) => [step.read.span.spanId, step]));
@@ -61,9 +63,8 @@ function isPlain({ span: { attributes, events }, facts }: NormalisedSpan): boole
   }
   let isOfServer = false;
   for (const [key, value] of attributes) {
-    if (isInfrastructure(key)) {
-      isOfServer = true;
-    } else if (!isMute(key) || /^\s*[[{("]/.test(value)) {
+    isOfServer ||= isProtocol(key);
+    if (!isInfrastructure(key) && (!isMute(key) || /^\s*[[{("]/.test(value))) {
       return false;
     }
   }
@@ -85,15 +86,21 @@ function isSign({ span }: NormalisedSpan): boolean {
   if (isSignName(span.name) || isSignName(span.scopeName) || isSignName(span.serviceName)) {
     return true;
   }
+  let isAsked = false;
+  let isAnswered = false;
   for (const [key, value] of span.attributes) {
     const sign = signOf(key);
     if (sign === 'name' || (sign === 'kind' && STEPS.has(toldKind(wordsOf(key), value)))) {
       return true;
     }
+    isAsked ||= isQuestion(key);
+    isAnswered ||= isAnswer(key);
   }
-  return false;
+  return isAsked && isAnswered;
 }
 
+const isQuestion = remembered((name): boolean => /question/i.test(name));
+const isAnswer = remembered((name): boolean => /answer/i.test(name));
 const isSignName = remembered((name): boolean => SIGN.test(name));
 
 /** Says whether a key is a sign by itself, or by its value. */

@@ -2,7 +2,7 @@ import { isRecord } from '../../domain/unknown-values.ts';
 import { isId } from '../ids.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { type Carrier, fieldsOf } from './carriers.ts';
-import { listMessages, readCallList, roleOf } from './values.ts';
+import { isEmptyText, listMessages, readCallList, roleOf } from './values.ts';
 import { type Meaning, meaningsOf, type ShapeField } from './words.ts';
 
 export interface Candidate {
@@ -51,7 +51,13 @@ export function collect(carriers: readonly Carrier[]): Candidates {
 }
 
 function meaningsIn(carrier: Carrier): Meaning[] {
-  return meaningsOf(carrier.words).filter(({ field }) => fits(field, carrier));
+  return meaningsOf(carrier.words)
+    .map((meaning) =>
+      meaning.field === 'tool.name' && isRecord(carrier.value)
+        ? { ...meaning, field: 'calls' as const }
+        : meaning,
+    )
+    .filter(({ field }) => fits(field, carrier));
 }
 
 /** Lists the fields of an object without a role, and the counts in a field of it. */
@@ -78,7 +84,15 @@ function fits(field: ShapeField, carrier: Carrier): boolean {
 type Form = (carrier: Carrier) => boolean;
 
 const isContent: Form = ({ value, text }) =>
-  value !== null && value !== undefined && typeof value !== 'boolean' && text !== '' && text !== '[]';
+  value !== null &&
+  value !== undefined &&
+  typeof value !== 'boolean' &&
+  !isEmptyText(text) &&
+  !isSchema(value);
+
+/** True for a JSON schema, which describes arguments. */
+const isSchema = (value: unknown): boolean =>
+  isRecord(value) && isRecord(value['properties']) && ('required' in value || value['type'] === 'object');
 
 const isName: Form = ({ value }) =>
   typeof value === 'string' &&

@@ -1,7 +1,7 @@
 import type { Attributes, LogRecord, Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-import { type Fields, parseStructure, parseValue } from '../json.ts';
-import { parsePythonRepr } from '../python-repr.ts';
+import { type Fields, parseStructure, parseValue, recordsIn } from '../json.ts';
+import { readPrinted, readPrintedObject } from '../messages/printed-items.ts';
 import { remembered, wordsOf } from './words.ts';
 
 /** A value of a span, an event or a log record, with the words of its name. */
@@ -29,6 +29,12 @@ const MAX_MOMENTS = 500;
 const INFRASTRUCTURE =
   /^(https?|db|url|net|network|server|client|peer|source|destination|rpc|messaging|code|thread|os|host|process|telemetry|exception|k8s|cloud|container|faas|user_agent|tls|dns|otel|service|error|browser|aws|feature_flag)[._]/;
 
+/** Keys of a protocol, a database or a queue: a span with one needs more than a name to be a step of an agent. */
+const PROTOCOL = /^(https?|db|url|net|network|server|client|peer|rpc|messaging|faas|tls|dns|aws)[._]/;
+
+/** Returns true for a key of a protocol, a database or a queue. */
+export const isProtocol = remembered((key): boolean => PROTOCOL.test(key));
+
 /** Returns true for a key that says nothing of an agent. */
 export const isInfrastructure = remembered(
   (key): boolean => INFRASTRUCTURE.test(key) && key !== 'error.message',
@@ -42,6 +48,9 @@ export function listCarriers({ attributes }: Span, isRead: KeyFilter): Carrier[]
 /** Says which keys are looked at. */
 export type KeyFilter = (key: string) => boolean;
 
+/** Name of a value before it, on a line of its own. */
+const LABEL = /^[\w ]{1,60}:\s*\n(?=[[{])/;
+
 /** Lists events, then log records, each in order of time. */
 export function listMoments({ events }: Span, logs: readonly LogRecord[], isRead: KeyFilter): Moment[] {
   const own = events
@@ -53,11 +62,12 @@ export function listMoments({ events }: Span, logs: readonly LogRecord[], isRead
   const recorded = logs
     .filter(({ eventName }) => isRead(eventName))
     .slice(0, MAX_MOMENTS)
-    .map(({ eventName, body, attributes }) => {
-      const words = wordsOf(eventName);
-      const said =
-        body === '' ? [] : [{ source: `log:${eventName}`, words, text: body, value: parseSent(body) }];
-      return moment(eventName, [...said, ...carriersIn(attributes, `log:${eventName}/`, words, isRead)]);
+    .map(({ eventName, scopeName, body, attributes }) => {
+      const name = eventName || scopeName.slice(scopeName.lastIndexOf('.') + 1);
+      const words = wordsOf(name);
+      const text = body.replace(LABEL, '');
+      const said = text === '' ? [] : [{ source: `log:${eventName}`, words, text, value: parseSent(text) }];
+      return moment(name, [...said, ...carriersIn(attributes, `log:${eventName}/`, words, isRead)]);
     });
   return [...own, ...recorded];
 }
@@ -162,6 +172,26 @@ function findPrefix(key: string, attributes: Attributes): string | undefined {
   return match === null || NO_FIELD.test(match[2] ?? '') || attributes.has(prefix) ? undefined : prefix;
 }
 
+/** Path of a key below its list: a number and at most twelve names. */
+const NUMBERED_PATH = /^\.\d{1,6}\.([^.]+(?:\.[^.]+){0,12})$/;
+
+/**
+ * Puts together the list of which each field is an attribute (`prefix.3.role`), in order of the numbers, which may have gaps. Of
+ * each item, only keys that begin with `start` are read.
+ */
+export function gatherList(attributes: Attributes, prefix: string, start = ''): Fields[] {
+  const group: Fields = {};
+  for (const key of attributes.keys()) {
+    const path = key.startsWith(prefix) ? key.slice(prefix.length) : '';
+    const isOwn = NUMBERED_PATH.exec(path)?.[1]?.startsWith(start) === true;
+    const text = isOwn ? attributes.get(key) : undefined;
+    if (text !== undefined && text !== '') {
+      insert(group, path.slice(1).split('.'), text);
+    }
+  }
+  return recordsIn(toLists(group));
+}
+
 function insert(holder: Fields, path: readonly string[], value: unknown): void {
   let at = holder;
   for (const step of path.slice(0, -1)) {
@@ -187,7 +217,7 @@ function toLists(value: unknown): unknown {
     return value;
   }
   const entries = Object.entries(value).map(([key, inner]) => [key, toLists(inner)] as const);
-  return entries.every(([key]) => /^\d+$/.test(key))
+  return entries.length > 0 && entries.every(([key]) => /^\d+$/.test(key))
     ? entries.toSorted(([a], [b]) => Number(a) - Number(b)).map(([, inner]) => inner)
     : Object.fromEntries(entries);
 }
@@ -196,8 +226,20 @@ function toLists(value: unknown): unknown {
 export function parseSent(text: string): unknown {
   const start = text.trimStart();
   if (!/^[[{"]|^\(['"]/.test(start)) {
-    return text;
+    const object = readPrintedObject(start);
+    return object === undefined ? text : object;
   }
-  const printed = /^[[{(]\s*\{?\s*['(]|^\("/.test(start) ? parsePythonRepr(text) : undefined;
-  return printed ?? parseStructure(text)?.value ?? parseValue(text);
+  const printed = /^[[{(]\s*\{?\s*['(]|^\("|^\[[A-Z]\w*\(/.test(start) ? readPrinted(text) : undefined;
+  const sent = printed === undefined ? parseStructure(text) : undefined;
+  const quoted = printed === undefined && sent?.truncated !== false ? QUOTED.exec(start)?.[1] : undefined;
+  return quoted?.split(/",\s*"/).map(spokenText) ?? printed ?? sent?.value ?? parseValue(text);
+}
+
+/** A list of texts that are in quotes but not escaped. */
+const QUOTED = /^\["([^]*)"\]\s*$/;
+
+/** Reads a text with its role before it: `user":"Hello`. */
+function spokenText(text: string): unknown {
+  const [, role, content] = /^(system|user|assistant|tool)":\s*"([^]*)$/.exec(text) ?? [];
+  return role === undefined ? text : { role, content };
 }

@@ -1,6 +1,8 @@
 import type { NormalisedSpan, SpanRole } from '../normalised-span.ts';
-import { isInfrastructure } from './carriers.ts';
+import { isProtocol } from './carriers.ts';
+import { readMessages } from '../messages/read-messages.ts';
 import type { ShapeReading } from './read-shape.ts';
+import { listMessages } from './values.ts';
 
 /** Kinds of spans that are part of a run. */
 export const STEPS: ReadonlySet<SpanRole | undefined> = new Set([
@@ -17,7 +19,9 @@ const MAX_LEVELS = 64;
 /** A span that was read by shape, with its place in the trace. */
 export interface Step {
   readonly read: NormalisedSpan;
-  readonly shape: ShapeReading;
+  shape: ShapeReading;
+  /** Reads the span as one of another kind. */
+  readonly readAs: (role: SpanRole) => ShapeReading;
   role: SpanRole | undefined;
   /** Ids of the spans above, nearest first. */
   path: readonly string[];
@@ -29,10 +33,13 @@ export interface Step {
 export function placeSteps(spans: readonly NormalisedSpan[], steps: readonly Step[]): void {
   const byId = new Map(steps.map((step) => [step.read.span.spanId, step]));
   const parents = new Map(spans.map(({ span }) => [span.spanId, span.parentSpanId]));
+  const hasTools =
+    steps.some((step) => step.role === 'tool' && hasOutcome(step)) ||
+    spans.some(({ facts }) => facts.role === 'tool');
   const isKnown = spans.some(({ facts }) => STEPS.has(facts.role));
   for (const step of steps) {
     step.path = listAbove(step.read.span.spanId, parents);
-    if (step.read.facts.role === undefined && !isShown(step, isKnown)) {
+    if (step.read.facts.role === undefined && !isShown(step, hasTools)) {
       step.role = undefined;
     }
   }
@@ -40,6 +47,7 @@ export function placeSteps(spans: readonly NormalisedSpan[], steps: readonly Ste
     step.path.forEach((id) => byId.get(id)?.inner.push(step));
   }
   steps.filter(({ role }) => role === 'llm').forEach(placeCall);
+  steps.filter(({ role }) => role === 'tool').forEach(placeTool);
   const agents = new Set(
     [
       ...spans.map(({ span, facts }) => ({ id: span.spanId, role: facts.role })),
@@ -68,12 +76,12 @@ function listAbove(id: string, parents: ReadonlyMap<string, string>): string[] {
 }
 
 /** True when a span shows its kind: by a fact, or by its name where it is no server, client, queue or database. */
-function isShown(step: Step, isKnown: boolean): boolean {
+function isShown(step: Step, hasTools: boolean): boolean {
   const { shape, role, read } = step;
-  if (!shape.isSure && [...read.span.attributes.keys()].some(isInfrastructure)) {
+  if (!shape.isSure && [...read.span.attributes.keys()].some(isProtocol)) {
     return false;
   }
-  return isTold(step) || role === 'agent' || role === 'container' || (role === 'tool' && !isKnown);
+  return isTold(step) || role === 'agent' || role === 'container' || (role === 'tool' && !hasTools);
 }
 
 /** True when more than session and user was found. */
@@ -98,6 +106,42 @@ function placeCall(step: Step): void {
       call.role = undefined;
     });
   }
+}
+
+/** Places a tool around others: a step that hands calls to tools is none, and a tool without content inside another is its state. */
+function placeTool(step: Step): void {
+  const tools = step.inner.filter(({ role }) => role === 'tool');
+  if (step.read.facts.role !== undefined) {
+    return;
+  }
+  if (step.path.length === 0 && step.inner.some(({ role }) => role === 'llm')) {
+    step.role = 'agent';
+    step.shape = step.readAs('agent');
+    return;
+  }
+  const { toolArgs, toolResult } = step.shape.facts;
+  const asked = JSON.stringify(toolArgs) ?? '';
+  const isSame = ({ shape: { facts } }: Step): boolean =>
+    asked.includes(JSON.stringify(facts.toolName)) ||
+    (toolResult !== undefined && JSON.stringify(facts.toolResult) === JSON.stringify(toolResult));
+  const asking = readMessages(listMessages(toolArgs) ?? [], 'user').at(-1)?.parts ?? [];
+  if (
+    (!hasOutcome(step) && tools.length > 0) ||
+    asking.some(({ type }) => type === 'tool-call') ||
+    tools.some(isSame)
+  ) {
+    step.role = 'container';
+  } else {
+    tools
+      .filter((tool) => !hasOutcome(tool))
+      .forEach((tool) => {
+        tool.role = undefined;
+      });
+  }
+}
+
+function hasOutcome({ shape: { facts } }: Step): boolean {
+  return facts.toolArgs !== undefined || facts.toolResult !== undefined || facts.error !== undefined;
 }
 
 /** Finds the role of an agent's span without steps: one in an agent that counts a model's tokens is a model call. */

@@ -1,15 +1,22 @@
 import type { LogRecord, Span } from '../../domain/trace/span.ts';
-import { textOrUndefined } from '../../domain/unknown-values.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 import { isAgentKey } from '../advice/not-understood.ts';
-import { argumentsIn } from '../messages/free-values.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readSystem } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type { SpanFacts, SpanRole } from '../normalised-span.ts';
+import type { NormalPart, SpanFacts, SpanRole } from '../normalised-span.ts';
 import { type Candidates, collect } from './candidates.ts';
-import { type Carrier, isInfrastructure, listCarriers, listMoments, type Moment } from './carriers.ts';
+import { type Carrier, isProtocol, listCarriers, listMoments, type Moment } from './carriers.ts';
 import { spokenIn } from './spoken.ts';
-import { openResult, readAnswered, readAsked, readCallList, splitCall, splitTurn } from './values.ts';
+import {
+  openArguments,
+  openResult,
+  readAnswered,
+  readAsked,
+  readCallList,
+  splitCall,
+  splitTurn,
+} from './values.ts';
 import { kindIn, type ShapeField, toldKind } from './words.ts';
 
 /** A reading of one span by the form of its values. */
@@ -25,16 +32,23 @@ export interface ShapeReading {
 
 /**
  * Reads one span. `given` is what conventions say that it is; then their own keys are left to them, because they found no content
- * in those.
+ * in those. `forced` is what the spans around it say that it is.
  */
-export function readShape(span: Span, logs: readonly LogRecord[], given?: SpanRole): ShapeReading {
+export function readShape(
+  span: Span,
+  logs: readonly LogRecord[],
+  given?: SpanRole,
+  forced?: SpanRole,
+): ShapeReading {
   const isRead = (key: string): boolean => given === undefined || !(isAgentKey(key) || SHARED_KEY.test(key));
   const carriers = listCarriers(span, isRead);
   const moments = listMoments(span, logs, isRead);
   const said = collect(carriers);
   const shape = new Shape(span, said, collect(moments.flatMap((one) => [...one.carriers])));
   const { role, isSure } =
-    given === undefined ? findRole(span, carriers, said) : { role: given, isSure: true };
+    forced === undefined && given === undefined
+      ? findRole(span, carriers, said)
+      : { role: forced ?? given, isSure: true };
   if (role === 'tool' || said.size + moments.length > 0) {
     shape.describe(role, moments);
   }
@@ -65,7 +79,7 @@ function findRole(span: Span, carriers: readonly Carrier[], said: Candidates): K
   if (told !== undefined || carriers.some(({ value }) => isVectors(value))) {
     return { role: told ?? 'embedding', isSure: true };
   }
-  const isUnnamed = said.size === 0 && [...span.attributes.keys()].some(isInfrastructure);
+  const isUnnamed = said.size === 0 && [...span.attributes.keys()].some(isProtocol);
   return isUnnamed ? { role: undefined, isSure: false } : roleByName(span.name, has);
 }
 
@@ -128,7 +142,7 @@ class Shape {
       return;
     }
     if (role === 'tool') {
-      this.#describeTool();
+      this.#describeTool(moments);
       return;
     }
     facts.agent = role === 'llm' || role === 'retriever' ? undefined : this.#text('agent', 'agent');
@@ -150,24 +164,49 @@ class Shape {
     this.#describeTexts(role, moments);
   }
 
-  #describeTool(): void {
+  #describeTool(moments: readonly Moment[]): void {
     const facts = this.#facts;
     const named = this.#text('tool.name', 'tool.name');
     facts.toolName = named ?? this.#text('tool.name', 'name') ?? nameOfTool(this.#span.name);
     facts.toolCallId = this.#text('tool.callId', 'tool.callId');
     const args = this.#take('tool.arguments', 'tool.arguments', 'in');
     if (args !== undefined) {
-      facts.toolArgs = argumentsIn(args.value);
+      facts.toolArgs = openArguments(args.value);
     }
     const result = this.#take('tool.result', 'tool.result', 'out', 'documents');
     if (result !== undefined) {
-      const { toolResult, error } = outcomeFacts(readOutcome(openResult(result.value)));
-      facts.toolResult = toolResult;
-      facts.error = error;
+      this.#setResult(result.value);
     }
+    this.#addToolMoments(moments);
     const error = this.#take('error', 'error');
-    if (error !== undefined && this.#span.statusCode === 'Error') {
+    if (error !== undefined && (this.#span.statusCode === 'Error' || facts.toolResult === undefined)) {
       facts.error = { type: null, message: textOrUndefined(error.value) ?? error.text ?? null };
+    }
+  }
+
+  #setResult(value: unknown): void {
+    const { toolResult, error } = outcomeFacts(readOutcome(openResult(value)));
+    this.#facts.toolResult = toolResult;
+    this.#facts.error = error;
+  }
+
+  /** Adds what events of a tool's span say: what the model sent to it, then what it answered. */
+  #addToolMoments(moments: readonly Moment[]): void {
+    const facts = this.#facts;
+    for (const { source, value: sent, messages } of moments.flatMap(spokenIn)) {
+      const [message] = messages;
+      const [part] = message?.parts ?? [];
+      if (message === undefined || part?.type === 'tool-call') {
+        continue;
+      }
+      const value = part?.type === 'tool-result' ? part.result : sent;
+      if (message.role === 'assistant' && facts.toolResult === undefined) {
+        this.#setResult(value);
+        this.#fields['tool.result'] = source;
+      } else if (message.role !== 'assistant' && facts.toolArgs === undefined && isRecord(value)) {
+        facts.toolArgs = openArguments(value);
+        this.#fields['tool.arguments'] = source;
+      }
     }
   }
 
@@ -175,11 +214,26 @@ class Shape {
     const facts = this.#facts;
     const split = role === 'llm' ? splitCall : splitTurn;
     this.#describeSent(role, split, this.#said);
+    this.#addToldCalls(role, moments);
     if (facts.input === undefined || facts.output === undefined) {
       this.#addSpoken(moments, split);
     }
     if (facts.input === undefined || facts.output === undefined) {
       this.#describeSent(role, split, this.#told);
+    }
+  }
+
+  /** Adds the calls that events tell beside question and answer of a run, or of a loop that hides its model calls. */
+  #addToldCalls(role: SpanRole | undefined, moments: readonly Moment[]): void {
+    const { input, output } = this.#facts;
+    if (output === undefined || moments.length === 0 || !output.every(({ type }) => type === 'text')) {
+      return;
+    }
+    const parts = moments.flatMap(spokenIn).flatMap(({ messages }) => messages.flatMap((one) => one.parts));
+    const hasResult = (list: readonly NormalPart[]): boolean =>
+      list.some(({ type }) => type === 'tool-result');
+    if (role !== 'llm' || (hasResult(parts) && !hasResult((input ?? []).flatMap((one) => one.parts)))) {
+      output.unshift(...parts.filter(({ type }) => type === 'tool-call' || type === 'tool-result'));
     }
   }
 
@@ -231,7 +285,10 @@ class Shape {
 
   /** Adds what events and records say, message by message. */
   #addSpoken(moments: readonly Moment[], split: typeof splitCall): void {
-    const spoken = moments.flatMap(spokenIn);
+    const all = moments.flatMap(spokenIn);
+    const whole = all.filter(({ isChunk }) => !isChunk);
+    const isWhole = whole.some(({ messages }) => messages.some(({ role }) => role === 'assistant'));
+    const spoken = isWhole ? whole : all;
     const { input, output } = split(spoken.flatMap(({ messages }) => messages));
     const lastBy = (...roles: string[]): string =>
       spoken.findLast(({ messages }) => messages.some(({ role }) => roles.includes(role)))?.source ?? '';
@@ -287,8 +344,7 @@ class Shape {
 
 /** Finds the tool in the name of a span: `execute_tool find`, `tool: find`, `find`. */
 export function nameOfTool(name: string): string {
-  const last = /^(?:.*[\s:/])?([\w.-]+)$/.exec(name.trim())?.[1] ?? name;
-  return last;
+  return /^(?:.*[\s:/])?([\w.-]+?)(?:\.tool)?$/.exec(name.trim())?.[1] ?? name;
 }
 
 /** True for a value with a question; an object without any is only about a request. */

@@ -3,11 +3,15 @@ import { readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage } from '../normalised-span.ts';
 import { collect } from './candidates.ts';
 import type { Carrier, Moment } from './carriers.ts';
-import { listMessages } from './values.ts';
+import { isEmptyText, listMessages, listTurns } from './values.ts';
 import type { ShapeField } from './words.ts';
 
 interface Spoken {
   readonly source: string;
+  /** True for a piece of a text that comes in pieces. */
+  readonly isChunk: boolean;
+  /** The longest value. */
+  readonly value: unknown;
   readonly messages: NormalMessage[];
 }
 
@@ -19,19 +23,25 @@ export function spokenIn({ words, carriers }: Moment): Spoken[] {
     fields[source.slice(source.lastIndexOf('/') + 1)] = value;
   }
   const texts = carriers.filter(
-    ({ value }) => typeof value === 'string' || isRecord(value) || Array.isArray(value),
+    ({ value, text }) =>
+      !isEmptyText(text) && (typeof value === 'string' || isRecord(value) || Array.isArray(value)),
   );
   const longest = texts.toSorted((a, b) => (b.text?.length ?? 0) - (a.text?.length ?? 0))[0];
   if (longest === undefined) {
     return [];
   }
   const name = ` ${words.join(' ')} `;
+  const content = Array.isArray(longest.value)
+    ? longest.value.filter((one) => typeof one !== 'string' || !isEmptyText(one))
+    : longest.value;
   const call =
-    / (tool|function|action) /.test(name) && !/ message /.test(name) ? toolParts(name, carriers) : undefined;
+    / (tool|function|action|observation) /.test(name) && !/ message /.test(name)
+      ? toolParts(name, carriers)
+      : undefined;
   if (call !== undefined) {
-    return [{ source: longest.source, messages: [call] }];
+    return [{ source: longest.source, value: content, isChunk: false, messages: [call] }];
   }
-  const role = speakerIn(name);
+  const role = speakerIn(words);
   const holders = [fields, ...own.map(({ value }) => value)].filter(
     (one) => isRecord(one) || Array.isArray(one),
   );
@@ -41,20 +51,34 @@ export function spokenIn({ words, carriers }: Moment): Spoken[] {
       ? undefined
       : (holders
           .map((one) => (isRecord(one) ? listMessages({ ...one, role }) : undefined))
-          .find((found) => found !== undefined) ?? [{ role, content: longest.value }]));
-  return said === undefined ? [] : [{ source: longest.source, messages: readMessages(said, 'user') }];
+          .find((found) => found !== undefined) ??
+        (role === 'user' ? listTurns(content) : undefined) ?? [{ role, content }]));
+  return said === undefined
+    ? []
+    : [
+        {
+          source: longest.source,
+          value: content,
+          isChunk: / (chunk|delta) /.test(name),
+          messages: readMessages(said, 'user'),
+        },
+      ];
 }
 
-function speakerIn(name: string): string | undefined {
-  return / (system|instructions?) /.test(name)
-    ? 'system'
-    : / (assistant|ai|bot|answer|output|completion|response|final|reply|choice) /.test(name)
-      ? 'assistant'
-      : / (user|human|question|input|prompt|query|request) /.test(name)
-        ? 'user'
-        : / (tool|function) /.test(name)
-          ? 'tool'
-          : undefined;
+/** Speakers by the words of a name. */
+const SPEAKERS = new Map(
+  Object.entries({
+    assistant:
+      'assistant ai bot answer output completion response final reply choice speech spoken said chunk delta',
+    user: 'user human question input prompt query request transcript heard',
+    tool: 'tool function',
+  }).flatMap(([role, words]) => words.split(' ').map((word) => [word, role] as const)),
+);
+
+/** Finds who speaks: the system, else the one whom the last word of a speaker names. */
+function speakerIn(words: readonly string[]): string | undefined {
+  const isSystem = words.some((word) => /^(system|instructions?)$/.test(word));
+  return isSystem ? 'system' : SPEAKERS.get(words.findLast((word) => SPEAKERS.has(word)) ?? '');
 }
 
 /** Reads the call or the result that an event of a tool has. */
@@ -67,7 +91,8 @@ function toolParts(name: string, carriers: readonly Carrier[]): NormalMessage | 
   const held = carriers.find(({ words }) => words.at(-1) === 'name')?.value;
   const tool = textOrUndefined(first('tool.name')?.value) ?? textOrUndefined(held);
   const id = first('tool.callId')?.text ?? null;
-  const isEnd = / (results?|outputs?|response|finish(ed)?|end(ed)?|completed?|returned|return) /.test(name);
+  const isEnd =
+    / (observation|results?|outputs?|response|finish(ed)?|end(ed)?|completed?|returned|return) /.test(name);
   const result = isEnd ? first('tool.result', 'out') : undefined;
   if (result !== undefined) {
     return { role: 'tool', parts: [{ type: 'tool-result', id, name: tool ?? null, result: result.value }] };

@@ -1,14 +1,30 @@
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
-import { field, type Fields, firstField } from '../json.ts';
+import { field, type Fields, firstField, listIn, parseIfText } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { fromLangChain } from '../messages/langchain-messages.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readMessages } from '../messages/read-messages.ts';
+import { openPrintedArguments, readPrintedObject } from '../messages/printed-items.ts';
+import { answerParts, readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 
 const ROLE_KEYS = ['role', 'author', 'speaker', 'sender', 'from', 'type'];
-const CONTENT_KEYS = ['content', 'parts', 'text', 'message', 'body', 'value', 'utterance', 'payload'];
+const CONTENT_KEYS = [
+  'content',
+  'parts',
+  'blocks',
+  'text',
+  'message',
+  'body',
+  'value',
+  'utterance',
+  'payload',
+];
 const CALLS_KEYS = ['tool_calls', 'toolCalls', 'function_calls', 'functionCalls', 'calls'];
+
+/** Returns true for the text of a value that is missing. */
+export function isEmptyText(text: string | undefined): boolean {
+  return text !== undefined && /^(null|\[\]|\["(null)?"\])?$/.test(text);
+}
 
 /** Roles by the names that programs give them; readers of messages know the others. */
 const ROLES = new Map([
@@ -43,7 +59,9 @@ function toMessage(item: unknown): Fields | undefined {
     const [role, content, ...more] = item as unknown[];
     return more.length === 0 && typeof role === 'string' ? toMessage({ role, content }) : undefined;
   }
-  return isRecord(item) ? (fromLangChain(item) ?? fromItem(item)) : undefined;
+  const printed = typeof item === 'string' ? readPrintedObject(item) : undefined;
+  const fields = printed ?? item;
+  return isRecord(fields) ? (fromLangChain(fields) ?? fromItem(fields)) : undefined;
 }
 
 function fromItem(item: Fields): Fields | undefined {
@@ -62,75 +80,125 @@ function fromItem(item: Fields): Fields | undefined {
         type: undefined,
         parts: undefined,
         text: undefined,
-        content: Array.isArray(content) ? content.map(toPart) : content,
+        content: Array.isArray(content)
+          ? content.map(toPart)
+          : role === 'tool'
+            ? openPrintedArguments(content)
+            : content,
         tool_calls: calls,
-        tool_call_id: firstField(holder, 'tool_call_id', 'toolCallId', 'call_id'),
-        name: firstField(holder, 'name', 'toolName', 'tool_name'),
+        tool_call_id: firstField(holder, ...CALL_IDS.slice(2)),
+        name: firstField(holder, ...CALL_NAMES.slice(0, 3)),
       };
 }
 
-const CALL_PART = /^tool_?(request|call)$/i;
-const RESULT_PART = /^(tool_?response|tool_?call_?result|tool_result)$/i;
+const CALL_IDS = ['id', 'ref', 'call_id', 'callId', 'toolCallId', 'tool_call_id'];
+const CALL_NAMES = ['name', 'toolName', 'tool_name', 'tool', 'function', 'fn'];
+const CALL_ARGUMENTS = ['arguments', 'args', 'input', 'parameters', 'params'];
+const CALL_RESULTS = ['output', 'result', 'response', 'content'];
 
-/** Converts a part that is one object under the name of a call or a result. */
+const CALL_PART = /^(tool|function)[-_]?(request|call|use)$/i;
+const RESULT_PART = /^(tool|function)[-_]?(response|(call[-_]?)?result)$/i;
+
+/** Converts a part whose kind is under another name than `type`, or that is one object under the name of a call or a result. */
 function toPart(part: unknown): unknown {
-  const [key = '', ...more] = isRecord(part) ? Object.keys(part) : [];
-  const held = isRecord(part) && more.length === 0 ? field(part, key) : undefined;
-  if (!isRecord(held) || !(CALL_PART.test(key) || RESULT_PART.test(key))) {
+  if (!isRecord(part) || typeof field(part, 'type') === 'string') {
     return part;
   }
-  const origin = field(held, 'origin');
-  const id = firstField(
-    isRecord(origin) ? origin : held,
-    'id',
-    'ref',
-    'call_id',
-    'toolCallId',
-    'tool_call_id',
-  );
-  const name = firstField(held, 'name', 'toolName', 'tool_name', 'tool');
-  return CALL_PART.test(key)
-    ? { type: 'tool_call', id, name, arguments: firstField(held, 'arguments', 'args', 'input', 'parameters') }
+  const [only = '', ...more] = Object.keys(part);
+  const named = textOrUndefined(field(part, 'kind')) ?? textOrUndefined(field(part, 'part_kind'));
+  const kind = named ?? (more.length === 0 ? only : '');
+  const inner = named === undefined ? field(part, kind) : part;
+  const isCall = CALL_PART.test(kind);
+  if (!isRecord(inner) || !(isCall || RESULT_PART.test(kind))) {
+    return named === undefined ? part : { ...part, type: named };
+  }
+  const origin = field(inner, 'origin');
+  const id = firstField(isRecord(origin) ? origin : inner, ...CALL_IDS);
+  const name = firstField(inner, ...CALL_NAMES);
+  return isCall
+    ? { type: 'tool_call', id, name, arguments: firstField(inner, ...CALL_ARGUMENTS) }
     : {
         type: 'tool_call_response',
         id,
         name,
-        response: firstField(held, 'output', 'result', 'response', 'content'),
+        response: openPrintedArguments(firstField(inner, ...CALL_RESULTS)),
       };
+}
+
+/** Reads a list of parts without a role; undefined for any other value. */
+function readPartList(value: unknown, role: 'user' | 'assistant'): NormalMessage[] | undefined {
+  const items = Array.isArray(value) ? value.map(toPart) : [];
+  const isList = items.every(
+    (item) => isRecord(item) && (Object.hasOwn(item, 'type') || typeof field(item, 'text') === 'string'),
+  );
+  const messages = isList && items.length > 0 ? readMessages([{ role, content: items }], role) : [];
+  return messages.length > 0 && messages.every(({ parts }) => parts.every(({ type }) => type !== 'data'))
+    ? messages
+    : undefined;
 }
 
 /** Reads calls that stand beside the answer. */
 export function readCallList(value: unknown): NormalPart[] {
-  const list = Array.isArray(value) ? (value as unknown[]) : [];
+  const list = isRecord(value) ? [value] : listIn(value);
   return readMessages([{ role: 'assistant', tool_calls: list.map(toCall) }], 'assistant').flatMap(
     ({ parts }) => parts.filter((part) => part.type === 'tool-call' && part.name !== ''),
   );
 }
 
+/** Opens arguments beside the name of their tool, or alone under a name of arguments. */
+export function openArguments(value: unknown): unknown {
+  const keys = isRecord(value) ? Object.keys(value) : [];
+  const held = keys.find((key) => CALL_ARGUMENTS.includes(key)) ?? '';
+  const inner = isRecord(value) ? parseIfText(field(value, held)) : undefined;
+  const isBeside = keys.every((key) => key === held || [...CALL_IDS, ...CALL_NAMES, '_meta'].includes(key));
+  return isRecord(inner) && isBeside ? inner : argumentsIn(value);
+}
+
 /** Opens a result that is the only field of an object. */
 export function openResult(value: unknown): unknown {
   const [key = '', ...more] = isRecord(value) ? Object.keys(value) : [];
-  return isRecord(value) && more.length === 0 && key === 'output' ? value[key] : value;
+  return isRecord(value) && more.length === 0 && key === 'output'
+    ? value[key]
+    : isRecord(value) && field(value, 'tool_call_id') !== undefined
+      ? parseIfText(field(value, 'content') ?? value)
+      : value;
 }
 
 function toCall(item: unknown): unknown {
-  const held = isRecord(item) ? firstField(item, 'tool_call', 'toolCall') : undefined;
+  const held = firstField(item, 'tool_call', 'toolCall');
   const call = isRecord(held) ? held : item;
   if (!isRecord(call) || isRecord(field(call, 'function'))) {
     return call;
   }
   return {
-    id: firstField(call, 'id', 'call_id', 'toolCallId', 'tool_call_id'),
-    name: firstField(call, 'name', 'toolName', 'tool_name', 'tool', 'function'),
-    arguments: firstField(call, 'arguments', 'args', 'input', 'parameters', 'params'),
+    id: firstField(call, ...CALL_IDS),
+    name: firstField(call, ...CALL_NAMES),
+    arguments: firstField(call, ...CALL_ARGUMENTS),
   };
+}
+
+/** Most levels of objects that are opened to find a message. */
+const MAX_OPENED = 3;
+
+/** Finds the only message, or the only list of messages, that an object holds under any name. */
+function heldIn(value: Fields, level = 1): unknown {
+  const found = Object.values(value).flatMap((one): unknown[] => {
+    const items = Array.isArray(one) ? (one as unknown[]) : [one];
+    return items.length > 0 && items.every((item) => toMessage(item) !== undefined)
+      ? [items]
+      : isRecord(one) && level < MAX_OPENED
+        ? [heldIn(one, level + 1) ?? []].filter((held) => !Array.isArray(held) || held.length > 0)
+        : [];
+  });
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /** Lists the messages of a value: a list, one message, or an object that has such a list; undefined for any other value. */
 export function listMessages(value: unknown): Fields[] | undefined {
-  const inner = isRecord(value)
+  const named = isRecord(value)
     ? firstField(value, 'messages', 'turns', 'history', 'conversation', 'items')
     : value;
+  const inner = named ?? (isRecord(value) && roleOf(value) === undefined ? heldIn(value) : undefined);
   const items = Array.isArray(inner) ? (inner as unknown[]) : [value];
   const [first] = items;
   const list =
@@ -146,7 +214,16 @@ export function readAsked(value: unknown, text: string | undefined): Asked {
     return { input: readMessages(messages, 'user') };
   }
   const given = isRecord(value) ? argumentsIn(value) : value;
-  const [only] = Array.isArray(given) && given.length === 1 ? (given as unknown[]) : [];
+  const texts = Array.isArray(given) ? (given as unknown[]) : [];
+  const turns = listTurns(given);
+  if (turns !== undefined) {
+    return { input: readMessages(turns, 'user') };
+  }
+  const parts = readPartList(given, 'user');
+  if (parts !== undefined) {
+    return { input: parts };
+  }
+  const [only] = texts.length === 1 ? texts : [];
   const inner = listMessages(given);
   if (inner !== undefined) {
     return { input: readMessages(inner, 'user') };
@@ -155,6 +232,20 @@ export function readAsked(value: unknown, text: string | undefined): Asked {
   return (request.input?.length ?? 0) === 0 && typeof value === 'string'
     ? { ...request, input: text === undefined ? undefined : readMessages(text, 'user') }
     : request;
+}
+
+/**
+ * Reads a list of texts without roles as turns: the last is the user's, and an even number begins with a system text. Undefined for
+ * any other value.
+ */
+export function listTurns(value: unknown): Fields[] | undefined {
+  const texts = Array.isArray(value) ? (value as unknown[]) : [];
+  return texts.length < 2 || !texts.every((one) => typeof one === 'string')
+    ? undefined
+    : texts.map((content, at) => {
+        const isSystem = at === 0 && texts.length % 2 === 0;
+        return { role: isSystem ? 'system' : (texts.length - at) % 2 === 1 ? 'user' : 'assistant', content };
+      });
 }
 
 export interface Asked {
@@ -168,7 +259,11 @@ export function readAnswered(value: unknown, text: string | undefined): NormalPa
   if (messages !== undefined) {
     return splitTurn(readMessages(messages, 'assistant')).output;
   }
-  const wrapped = isRecord(value) ? firstField(value, 'outputs', 'output') : undefined;
+  const bare = readPartList(value, 'assistant');
+  if (bare !== undefined) {
+    return bare.flatMap(({ parts }) => parts);
+  }
+  const wrapped = firstField(value, 'outputs', 'output');
   const inner = isRecord(wrapped) || Array.isArray(wrapped) ? listMessages(wrapped) : undefined;
   if (inner !== undefined) {
     return splitTurn(readMessages(inner, 'assistant')).output;
@@ -177,7 +272,7 @@ export function readAnswered(value: unknown, text: string | undefined): NormalPa
   return parts === undefined || parts.length === 0
     ? text === undefined
       ? undefined
-      : readMessages(text, 'assistant').flatMap((message) => message.parts)
+      : answerParts(text)
     : parts;
 }
 

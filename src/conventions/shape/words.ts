@@ -71,7 +71,7 @@ const NAMES: readonly (readonly [ending: RegExp, field: ShapeField])[] = [
   [/ (tool|function|fn|action|call) (outputs?|results?|response|returned|answer)$/, 'tool.result'],
   [/ (returns?|returned|return value|observation)$/, 'tool.result'],
   [/ (documents?|docs?|hits|chunks|passages|snippets|matches|retrieved|contexts?|sources)$/, 'documents'],
-  [/ (error|error message|exception message|failure( reason)?)$/, 'error'],
+  [/ (error|error message|exception message|failure( reason| message)?)$/, 'error'],
   [/ (model|llm|engine|deployment)( name| id| slug)?$/, 'model'],
   [/ (provider|vendor)( name)?$/, 'provider'],
   [/^( \w+)? name$/, 'name'],
@@ -122,6 +122,9 @@ function findMeanings(words: readonly string[]): Meaning[] {
     found.push({ field: named[1], certainty: / response model/.test(full) ? 4 : 3 });
   }
   const certainty = / (user|final|human)\b/.test(ending) ? 3 : CONVERSATION.test(ending) ? 1 : 2;
+  if (named?.[1] === 'system') {
+    return found;
+  }
   if (OUTPUTS.test(ending) && !ending.endsWith(' tool choice')) {
     found.push({ field: 'out', certainty });
   } else if (INPUTS.test(ending) || (stripped.length < words.length && /messages?$/.test(full))) {
@@ -178,10 +181,13 @@ const KINDS: readonly (readonly [words: RegExp, role: SpanRole])[] = [
   ],
 ];
 
+/** First words of what only prepares an agent. */
+const SETUP = /^ (create|register|load|init\w*|setup|configure|build|list) /;
+
 /** Finds the kind in the words of a value or of a name. */
 export const kindIn = remembered((text): SpanRole | undefined => {
   const words = ` ${wordsOf(text).join(' ')} `;
-  return KINDS.find(([pattern]) => pattern.test(words))?.[1];
+  return SETUP.test(words) ? undefined : KINDS.find(([pattern]) => pattern.test(words))?.[1];
 });
 
 /** True for a key whose value says what a span is. */

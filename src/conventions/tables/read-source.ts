@@ -1,8 +1,7 @@
 import type { TableSource } from '../../domain/trace/convention-table.ts';
 import type { Span } from '../../domain/trace/span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
 import { readText } from '../attributes.ts';
-import { field } from '../json.ts';
+import { field, listIn } from '../json.ts';
 import { listCarriers, parseSent } from '../shape/carriers.ts';
 import { wordsOf } from '../shape/words.ts';
 import type { SpanView } from '../normalised-span.ts';
@@ -40,13 +39,13 @@ function follow(start: unknown, path: TableSource['path']): unknown {
   for (const [at, step] of path.entries()) {
     value = typeof value === 'string' ? parseSent(value) : value;
     if (step === null) {
-      const items = Array.isArray(value) ? (value as unknown[]) : [];
+      const items = listIn(value);
       const found = items
         .map((item) => follow(item, path.slice(at + 1)))
         .filter((item) => item !== undefined);
       return found.length === 0 ? undefined : found;
     }
-    value = typeof step === 'number' ? itemOf(value, step) : isRecord(value) ? field(value, step) : undefined;
+    value = typeof step === 'number' ? itemOf(value, step) : field(value, step);
   }
   return value;
 }

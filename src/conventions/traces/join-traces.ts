@@ -273,7 +273,7 @@ function byStart(a: Fragment, b: Fragment): number {
 }
 
 function merge(head: TraceData, members: readonly Fragment[], step: Fragment | undefined): TraceData {
-  const { traceId, conventions, readByShape } = head;
+  const { traceId, conventions, readByShape, without } = head;
   const parent = step?.root.spanId ?? '';
   const adopt = (span: Span): Span => {
     const isTop = span.parentSpanId === '' && span.spanId !== parent;
@@ -286,5 +286,6 @@ function merge(head: TraceData, members: readonly Fragment[], step: Fragment | u
     logs: members.flatMap(({ trace }) => trace.logs.map(adoptLog)),
     ...(conventions === undefined ? {} : { conventions }),
     ...(readByShape === undefined ? {} : { readByShape }),
+    ...(without === undefined ? {} : { without }),
   };
 }

@@ -35,11 +35,9 @@ export function isOpen(backfill: Backfill): boolean {
 }
 
 /** Says the state of a backfill, and why it does not go on. */
-export function describeState({ status, error, left, batchError }: Backfill): string {
+export function describeState({ status, error, left }: Backfill): string {
   const reason = status === 'failed' || status === 'running' ? error : status === 'queued' ? left : null;
-  const batches = batchError === null ? null : `batches: ${batchError}`;
-  const reasons = [reason, batches].filter((text) => text !== null);
-  return reasons.length === 0 ? STATES[status] : `${STATES[status]}: ${reasons.join('; ')}`;
+  return reason === null ? STATES[status] : `${STATES[status]}: ${reason}`;
 }
 
 /** Progress of a backfill. */

@@ -39,14 +39,6 @@ export interface ScopeRest {
   readonly restUsd: number;
 }
 
-/** Returns true when a budget pays for the calls of a rule on the traces of a tenant. */
-export function paysFor(
-  { kind, name }: BudgetScope,
-  { rule, tenant }: { readonly rule: string; readonly tenant: string },
-): boolean {
-  return kind === 'total' || name === (kind === 'rule' ? rule : tenant);
-}
-
 /** Returns the limits of a budget one by one. */
 export function listCaps({ scope, caps }: ScopedBudget): BudgetCap[] {
   const { perDay, perMonth } = caps;

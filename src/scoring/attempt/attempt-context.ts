@@ -1,4 +1,3 @@
-import type { BatchSeats } from '../../judge/batch/batch-seat.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';
 import type { RedactionOptions } from '../../judge/redaction/redaction.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
@@ -12,10 +11,7 @@ import type { LaterScores } from './later-scores.ts';
 import type { SingleFlight } from './single-flight.ts';
 
 /** Judges and reply cache of the calls of all scorers. */
-export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'batch' | 'onReuse'> & {
-  /** Seats of the attempts in batches. Absent: every judge is asked at once. */
-  readonly batches?: BatchSeats | undefined;
-};
+export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'onReuse'>;
 
 /** Needs of the runs of scorers. */
 export interface AttemptContext {

@@ -1,5 +1,4 @@
 import type { ScorerRunInput, ScorerRunResult } from '../../evals/scorer.ts';
-import type { BatchSeat } from '../../judge/batch/batch-seat.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../../judge/redaction/redaction.ts';
@@ -21,8 +20,6 @@ export interface ScorerTerms {
   readonly reserve?: JudgeScope['reserve'];
   /** Called with the name of the judge when its earlier answer replaces a call. */
   readonly onReuse: (judge: string) => void;
-  /** Place in batches. Absent: judges are asked at once. */
-  readonly batch?: BatchSeat | undefined;
   /** Aborted when this process stops. */
   readonly signal: AbortSignal | undefined;
   /** Throws when another process may have worked on the trace. */
@@ -42,14 +39,6 @@ export async function attemptScorer(
   const reused: string[] = [];
   const result = await runWithinLimit(bound, input, terms, { calls, reused, redactor });
   const durationMs = Math.max(0, Math.round(terms.monotonicMs() - startedMs));
-  if (terms.batch?.isParked === true) {
-    // Whatever the scorer made of the missing reply is no result. The next attempt makes the same calls again.
-    return {
-      result: { status: 'abandoned' },
-      calls: [],
-      cost: sumCost([], { durationMs, redactions: redactor.count }),
-    };
-  }
   return { result, calls, cost: sumCost(calls, { durationMs, redactions: redactor.count, reused }) };
 }
 
@@ -113,10 +102,9 @@ function buildScope(
   { calls, reused, redactor }: AttemptNotes,
   signal: AbortSignal,
 ): JudgeScope {
-  const { batches: _, ...judgeScope } = terms.judgeScope;
+  const { judgeScope } = terms;
   return {
     ...judgeScope,
-    batch: terms.batch,
     redactor,
     fenceCode: terms.fenceCode,
     reserve: terms.reserve,

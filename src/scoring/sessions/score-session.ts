@@ -1,6 +1,6 @@
 import type { Decision } from '../../domain/decision.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import type { SessionKey } from '../../store/contracts/sessions.ts';
+import type { SessionKey, UndecidedSession } from '../../store/contracts/sessions.ts';
 import { scoreTask, traceError } from '../apply-rules.ts';
 import { buildExpiredRow } from '../record/decision-rows.ts';
 import type { Scoring } from '../scoring.ts';
@@ -18,7 +18,7 @@ import { readSessionWait, type SessionSettings } from './session-readiness.ts';
  */
 export async function scoreSession(
   scoring: Scoring,
-  key: SessionKey,
+  key: SessionKey & Partial<Pick<UndecidedSession, 'isLate'>>,
   mode: ScoringMode,
   settings: SessionSettings,
 ): Promise<TraceOutcome> {
@@ -32,11 +32,11 @@ export async function scoreSession(
 
 async function scoreReady(
   scoring: Scoring,
-  key: SessionKey,
+  key: SessionKey & Partial<Pick<UndecidedSession, 'isLate'>>,
   mode: ScoringMode,
   settings: SessionSettings,
 ): Promise<TraceOutcome> {
-  const { tenant, sessionId } = key;
+  const { tenant, sessionId, isLate } = key;
   const { stores } = scoring;
   const targetId = buildSessionTargetId(sessionId);
   const outcomeKey = { tenant, traceId: '' };
@@ -47,7 +47,7 @@ async function scoreReady(
   const claim = endWithPurge(taken, scoring.purged, key);
   const clock = await readStoreClock(stores.spans, scoring.monotonicMs);
   const [activity, rows] = await Promise.all([
-    stores.sessions.activity(key),
+    stores.sessions.activity({ tenant, sessionId }),
     stores.sessions.decisions(tenant, [targetId]),
   ]);
   const names = new Set(mode.rules.map((rule) => rule.name));
@@ -61,12 +61,12 @@ async function scoreReady(
   if (waitUntilMs !== null) {
     return buildOutcome(outcomeKey, { waitUntilMs });
   }
-  const [chosen] = await selectSessions(scoring, [{ activity, claim, prior, clock }], mode);
+  const [chosen] = await selectSessions(scoring, [{ activity, claim, prior, clock, isLate }], mode);
   if (chosen === undefined || chosen.selected.rules.length + chosen.selected.declined.length === 0) {
     return buildOutcome(outcomeKey);
   }
   const { selected, listed } = chosen;
-  const existing = await stores.sessions.scores(key);
+  const existing = await stores.sessions.scores({ tenant, sessionId });
   const content = selected.rules.length === 0 ? null : await readSession(scoring, key, listed);
   if (content === null && selected.rules.length > 0) {
     return expire(scoring, outcomeKey, mode, buildExpired(prior, clock.nowMs()));

@@ -33,6 +33,8 @@ export interface ReadySession {
   /** Current decisions of the session. */
   readonly prior: readonly Decision[];
   readonly clock: StoreClock;
+  /** True when a turn may have been stored after the decisions had read the turns. */
+  readonly isLate?: boolean | undefined;
 }
 
 /** A session whose rules have been selected and whose turns are not read yet. */
@@ -90,7 +92,7 @@ export async function filterSessions<Session extends SessionActivity>(
 }
 
 function buildCandidate({ of, activity }: JoinedTurns<ReadySession>): TraceCandidate {
-  const { claim, prior, clock } = of;
+  const { claim, prior, clock, isLate = false } = of;
   const { tenant, sessionId } = of.activity;
   const targetId = buildSessionTargetId(sessionId);
   return {
@@ -98,7 +100,7 @@ function buildCandidate({ of, activity }: JoinedTurns<ReadySession>): TraceCandi
     session: { targetId, samplingId: `session ${tenant} ${targetId}` },
     claim,
     prior,
-    reread: false,
+    reread: isLate,
     room: undefined,
     nowMs: clock.nowMs(),
   };

@@ -5,7 +5,7 @@ import type { Ownership } from '../../ownership/ownership.ts';
 import { OVERLAP_MS } from '../../readiness/tail.ts';
 import { SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/sweep.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import { joinSessionKey, type SessionActivity, type SessionKey } from '../../store/contracts/sessions.ts';
+import { joinSessionKey, type SessionKey, type UndecidedSession } from '../../store/contracts/sessions.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { computeBackoffMs } from '../attempt/backoff.ts';
 import { CatchUp, type CatchUpTerms } from '../live/catch-up.ts';
@@ -77,6 +77,8 @@ class SessionScoring implements SessionLoop {
   /** Time before which a session is not looked at again, by the store's clock. */
   readonly #notBefore = new Map<string, number>();
   readonly #failures = new Map<string, number>();
+  /** Rows of turns that were stored before the last scoring of a session: newer rows are late turns. */
+  readonly #seenTurns = new Map<string, string>();
   readonly #catchUp: CatchUp;
   readonly #running: Promise<void>;
   readonly #sweepRange: SweepRange;
@@ -203,15 +205,19 @@ class SessionScoring implements SessionLoop {
     return mode;
   }
 
-  #mayBeReady(session: SessionActivity, nowMs: number): boolean {
+  #mayBeReady(session: UndecidedSession, nowMs: number): boolean {
     const { idleMs, maxAgeMs } = this.#options.settings;
-    const { firstArrivalMs, lastArrivalMs } = session;
-    const readyMs = Math.min(lastArrivalMs + idleMs, firstArrivalMs + maxAgeMs);
+    const { firstArrivalMs, lastArrivalMs, lastWrittenMs, isLate } = session;
+    if (isLate && this.#seenTurns.get(joinSessionKey(session)) === formatTurns(session)) {
+      return false;
+    }
+    const lastMs = isLate ? lastWrittenMs : lastArrivalMs;
+    const readyMs = Math.min(lastMs + idleMs, firstArrivalMs + maxAgeMs);
     return nowMs >= Math.max(readyMs, this.#notBefore.get(joinSessionKey(session)) ?? 0);
   }
 
   /** Returns false for a session that is not taken now. */
-  #take(key: SessionKey, mode: ScoringMode | null): boolean {
+  #take(key: SessionKey | UndecidedSession, mode: ScoringMode | null): boolean {
     const name = joinSessionKey(key);
     const { ownership } = this.#options;
     const isOurs = ownership.claim(readClaimKey(key)) !== null && ownership.holdMs(true) === 0;
@@ -223,7 +229,7 @@ class SessionScoring implements SessionLoop {
     return true;
   }
 
-  async #score(key: SessionKey, name: string, mode: ScoringMode): Promise<void> {
+  async #score(key: SessionKey | UndecidedSession, name: string, mode: ScoringMode): Promise<void> {
     if (this.#stopping.signal.aborted) {
       return;
     }
@@ -232,6 +238,9 @@ class SessionScoring implements SessionLoop {
     if (outcome.error === null) {
       this.#failures.delete(name);
       this.#wait(name, outcome.waitUntilMs);
+      if ('isLate' in key && outcome.waitUntilMs === null) {
+        this.#rememberTurns(name, formatTurns(key));
+      }
       return;
     }
     if (outcome.error.code !== 'cancelled') {
@@ -250,12 +259,26 @@ class SessionScoring implements SessionLoop {
     }
   }
 
+  /** Forgets the oldest entry beyond the limit: its session is at most looked at once more. */
+  #rememberTurns(name: string, turns: string): void {
+    this.#seenTurns.delete(name);
+    this.#seenTurns.set(name, turns);
+    if (this.#seenTurns.size > MAX_WAITING) {
+      this.#seenTurns.delete(this.#seenTurns.keys().next().value ?? '');
+    }
+  }
+
   #wait(name: string, untilMs: number | null): void {
     this.#notBefore.delete(name);
     if (untilMs !== null && this.#notBefore.size < MAX_WAITING) {
       this.#notBefore.set(name, untilMs);
     }
   }
+}
+
+/** Formats what a search saw of the rows of turns: their number, too, as a row may become visible after a newer one. */
+function formatTurns({ lastWrittenMs, turns }: UndecidedSession): string {
+  return `${lastWrittenMs}/${turns}`;
 }
 
 /** Returns the key by which a session is claimed and caught up: the id of its target stands in the place of a trace id. */

@@ -1,12 +1,10 @@
 import { HOUR_MS, SECOND_MS } from '../../domain/durations.ts';
 import { sleep } from '../../domain/waits.ts';
-import type { BackupStore, BackupSurvey, TableDigest } from '../contracts/backup.ts';
 import type { Database } from '../database.ts';
 import { openDatabase, type DatabaseOptions } from '../open-database.ts';
 import { migrationStatus } from '../schema/migrate.ts';
 import { readClock } from '../spans/arrivals.ts';
 import { listDataTables, orderTables } from './backup-tables.ts';
-import { readDigest } from './table-digest.ts';
 
 /** Longest time for the copy of one table, milliseconds. */
 export const COPY_LIMIT_MS = 24 * HOUR_MS;
@@ -15,68 +13,52 @@ export const COPY_LIMIT_MS = 24 * HOUR_MS;
 const INSERT_MS = 45 * SECOND_MS;
 const LOOK_EVERY_MS = 100;
 
-/** Opens the copies of a store. The store must be an embedded engine, whose configuration allows its backups folder. */
-export function openBackupStore(options: DatabaseOptions): BackupStore {
+/** Opens the copies of the tables of an embedded engine, whose configuration allows its backups folder. */
+export function openBackupStore(options: DatabaseOptions) {
   const database = openDatabase({ ...options, statementLimitMs: COPY_LIMIT_MS });
   return {
-    survey: () => survey(database),
-    copy: (folder, onTable) => copy(database, folder, onTable),
+    /** Reads what a backup says about its store: the clock in Unix milliseconds, and the bytes of the tables on disk. */
+    survey: async () => {
+      const { current } = await migrationStatus(database);
+      const [size] = await database.rows<{ bytes: string }>(
+        `SELECT sum(bytes_on_disk) AS bytes FROM system.parts
+         WHERE database = currentDatabase() AND active AND table IN {tables:Array(String)}`,
+        { tables: listDataTables() },
+      );
+      const nowMs = await readClock(database);
+      return { database: database.name, schema: current, nowMs, bytes: Number(size?.bytes ?? 0) };
+    },
+    copy: (folder: string, onTable: (table: string) => void) => copy(database, folder, onTable),
     close: () => database.close(),
   };
 }
 
-async function survey(database: Database): Promise<BackupSurvey> {
-  const { current } = await migrationStatus(database);
-  const sizes = await database.rows<{ bytes: string }>(
-    `SELECT sum(bytes_on_disk) AS bytes FROM system.parts
-     WHERE database = currentDatabase() AND active AND table IN {tables:Array(String)} GROUP BY table`,
-    { tables: listDataTables() },
-  );
-  const bytes = sizes.map((size) => Number(size.bytes));
-  return {
-    database: database.name,
-    schema: current,
-    nowMs: await readClock(database),
-    bytes: bytes.reduce((sum, each) => sum + each, 0),
-    largestBytes: Math.max(0, ...bytes),
-  };
-}
-
+/**
+ * Copies every table into a folder, in the order in which a crash would leave them: what says that work was done before the work.
+ * @param folder name within the backups folder of the engine
+ * @param onTable is called before each table; it may throw to end the backup
+ * @returns the names of the tables
+ */
 async function copy(
   database: Database,
   folder: string,
   onTable: (table: string) => void,
-): Promise<Record<string, TableDigest>> {
-  const { first, rest } = orderTables();
-  const digests: Record<string, TableDigest> = {};
-  for (const table of first) {
-    onTable(table);
-    await copyTable(database, folder, table);
-  }
-  await waitForInserts(database);
-  for (const table of rest) {
-    onTable(table);
-    await copyTable(database, folder, table);
-  }
-  const check = `${database.name}_backup_check`;
-  await database.outside.command(`DROP DATABASE IF EXISTS ${check} SYNC`);
-  await database.outside.command(`CREATE DATABASE ${check} ENGINE = Atomic`);
-  try {
-    for (const table of [...first, ...rest]) {
+): Promise<readonly string[]> {
+  const groups = orderTables();
+  for (const group of groups) {
+    await waitForInserts(database);
+    for (const table of group) {
       onTable(table);
-      digests[table] = await readBack(database, { folder, table, check });
+      // Each part keeps its own number of rows in a file of its own, also where another part has the same number.
+      await database.command(
+        `BACKUP TABLE ${database.name}.${table} TO File('${folder}/${table}') SETTINGS deduplicate_files = 0`,
+      );
     }
-  } finally {
-    await database.outside.command(`DROP DATABASE IF EXISTS ${check} SYNC`);
   }
-  return digests;
+  return groups.flat();
 }
 
-async function copyTable(database: Database, folder: string, table: string): Promise<void> {
-  await database.command(`BACKUP TABLE ${database.name}.${table} TO File('${folder}/${table}')`);
-}
-
-/** Waits until inserts into the first tables are visible in the tables that views fill, too. */
+/** Waits until inserts into the tables of the last group are visible in the tables that views fill, too. */
 async function waitForInserts(database: Database): Promise<void> {
   const startedAtMs = performance.now();
   while (performance.now() - startedAtMs < INSERT_MS) {
@@ -89,20 +71,4 @@ async function waitForInserts(database: Database): Promise<void> {
     }
     await sleep(LOOK_EVERY_MS);
   }
-}
-
-/** Restores a copy into another database and reads it whole: what was written can be read, and is what a restore will find. */
-async function readBack(
-  database: Database,
-  { folder, table, check }: { readonly folder: string; readonly table: string; readonly check: string },
-): Promise<TableDigest> {
-  const copied = `${check}.${table}`;
-  const restore = `RESTORE TABLE ${database.name}.${table} AS ${copied} FROM File('${folder}/${table}')`;
-  await database.command(`${restore} SETTINGS structure_only = 1`);
-  // A merge would remove superseded and expired rows before they are counted.
-  await database.command(`SYSTEM STOP MERGES ${copied}`);
-  await database.command(`${restore} SETTINGS create_table = 0`);
-  const digest = await readDigest(database, copied);
-  await database.command(`DROP TABLE ${copied} SYNC`);
-  return digest;
 }

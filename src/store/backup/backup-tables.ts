@@ -14,24 +14,25 @@ const OF_PROCESSES: ReadonlySet<string> = new Set([
  */
 const FIRST = [
   'jobs',
-  'judge_batches',
   'aggregate_progress',
   'monitor_progress',
   'export_progress',
+  // Sums are of no more rows than are copied after them.
+  'score_hours',
+  'score_days',
+  'decision_hours',
   'decisions',
   'scores',
   'runs',
 ];
 
-/** The index of spans before the spans: what it lacks is computed from them. Tombstones last: they count for all other copies. */
-const LAST = ['trace_starts', 'trace_activity', 'trace_arrivals', 'otel_logs', 'otel_traces', 'tombstones'];
-
-/** Tables of a backup in their order. Between the two lists, all inserts of before have to end. */
-export interface BackupOrder {
-  readonly first: readonly string[];
-  /** Among them the tables that views fill from the first ones. */
-  readonly rest: readonly string[];
-}
+/** Spans before their arrivals: no copied span is without its arrival. Tombstones last: they count for all other copies. */
+const LAST = [
+  ['otel_traces', 'otel_logs'],
+  ['trace_arrivals'],
+  ['trace_activity', 'trace_starts'],
+  ['tombstones'],
+];
 
 /** Lists the tables that hold data of the installation, in no order. */
 export function listDataTables(): string[] {
@@ -40,12 +41,9 @@ export function listDataTables(): string[] {
     .filter((name) => !OF_PROCESSES.has(name));
 }
 
-/** Orders the tables of a backup. */
-export function orderTables(tables: readonly string[] = listDataTables()): BackupOrder {
-  const placed = new Set([...FIRST, ...LAST]);
-  const among = (names: readonly string[]) => names.filter((name) => tables.includes(name));
-  return {
-    first: among(FIRST),
-    rest: [...tables.filter((name) => !placed.has(name)), ...among(LAST)],
-  };
+/** Orders the tables of a backup. Before each group, inserts into the one before have to end: views fill its tables from those. */
+export function orderTables(tables: readonly string[] = listDataTables()): string[][] {
+  const placed = new Set([...FIRST, ...LAST.flat()]);
+  const groups = [FIRST, tables.filter((name) => !placed.has(name)), ...LAST];
+  return groups.map((group) => group.filter((name) => tables.includes(name)));
 }

@@ -1,71 +1,112 @@
-import { StoreRejectedError } from '../../domain/errors.ts';
-import type { RestoreSource, RestoreStore, TableDigest } from '../contracts/backup.ts';
+import { BACKFILL_RULES, COMMAND_RULE, WHOLE_RULE } from '../../domain/decision.ts';
+import { InvalidInputError, StoreRejectedError } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
 import { openDatabase } from '../open-database.ts';
 import { migrate } from '../schema/migrate.ts';
 import { readMigrations } from '../schema/migration-files.ts';
-import { applyRetention, countArrivalDays } from '../schema/retention.ts';
+import { applyRetention } from '../schema/retention.ts';
 import { readDefinitions } from '../schema/table-definitions.ts';
 import { hasTables, markFinished, markUnfinished, readUnfinished } from '../schema/unfinished-copy.ts';
 import type { StoreOptions } from '../store.ts';
 import { COPY_LIMIT_MS } from './backup-store.ts';
 import { orderTables } from './backup-tables.ts';
-import { addMissingIndex } from './missing-index.ts';
-import { listLiveMembers } from './live-members.ts';
-import { reopenLostScores } from './reopen-lost-scores.ts';
-import { readDigest } from './table-digest.ts';
 
-/** Opens the database that a restore fills or repairs. It need not exist. */
-export function openRestoreStore(options: StoreOptions): RestoreStore {
+/** Tables to restore. */
+export interface RestoreSource {
+  /** Name within the backups folder of the engine. */
+  readonly folder: string;
+  /** Database from which the tables were copied. */
+  readonly database: string;
+  readonly schema: number;
+  readonly tables: Readonly<Record<string, { readonly rows: number }>>;
+}
+
+/** Opens the database that a restore fills. It need not exist. Every step can be repeated from the first one. */
+export function openRestoreStore(options: StoreOptions) {
   const database = openDatabase({ ...options, statementLimitMs: COPY_LIMIT_MS });
   return {
-    readState: () => readState(database),
-    listLive: (ttlMs) => listLiveMembers(database, ttlMs),
-    begin: () => markUnfinished(database, 'repair'),
-    load: (source, onTable) => loadTables(database, options, source, onTable),
-    repair: async (startedAtMs) => {
-      await addMissingIndex(database, startedAtMs, countArrivalDays(options.retention.catchUpDays));
-      return reopenLostScores(database);
+    /** Throws for a database in use. */
+    refuseUsed: async () => {
+      if ((await readUnfinished(database)) !== 'restore' && (await hasTables(database))) {
+        throw new InvalidInputError(
+          'the data directory has a store already: restore into another one with --data-dir, or move its folder away',
+        );
+      }
     },
+    load: (source: RestoreSource, onTable: (table: string) => void) =>
+      load(database, { ...source, retention: options.retention }, onTable),
+    reopenLostScores: () => reopenLostScores(database),
+    /** Lets every process open the database. */
     finish: () => markFinished(database),
     close: () => database.close(),
   };
 }
 
-async function readState(database: Database): ReturnType<RestoreStore['readState']> {
-  return (await readUnfinished(database)) ?? ((await hasTables(database)) ? 'used' : 'empty');
-}
-
-async function loadTables(
+/** Creates the database with the tables of the backup, and fills them. No other process can open it before `finish`. */
+async function load(
   database: Database,
-  { retention }: StoreOptions,
-  source: RestoreSource,
+  source: RestoreSource & Pick<StoreOptions, 'retention'>,
   onTable: (table: string) => void,
 ): Promise<void> {
   await database.outside.command(`DROP DATABASE IF EXISTS ${database.name} SYNC`);
   await database.outside.command(`CREATE DATABASE ${database.name} ENGINE = Atomic`);
   await markUnfinished(database, 'restore');
   await migrate(database, readMigrations().slice(0, source.schema));
-  await applyRetention(database, await readDefinitions(database), retention);
+  await applyRetention(database, await readDefinitions(database), source.retention);
   // A merge would remove superseded and expired rows before they are counted.
   await database.command('SYSTEM STOP MERGES');
-  const { first, rest } = orderTables(Object.keys(source.tables));
-  for (const table of [...first, ...rest]) {
+  for (const table of orderTables(Object.keys(source.tables)).flat()) {
     onTable(table);
     const copied = `${source.database}.${table} AS ${database.name}.${table} FROM File('${source.folder}/${table}')`;
     await database.command(
       `RESTORE TABLE ${copied} SETTINGS create_table = 0, allow_different_table_def = 1`,
     );
-    refuseOther(table, await readDigest(database, table), source.tables[table]);
+    const [found] = await database.rows<{ amount: string }>(`SELECT count() AS amount FROM ${table}`);
+    const expected = source.tables[table]?.rows;
+    if (Number(found?.amount) !== expected) {
+      throw new StoreRejectedError(
+        `the table ${table} of the backup is damaged: it has ${found?.amount} rows, but backup.json says ${expected}; restore another backup`,
+        { table },
+      );
+    }
   }
   await database.command('SYSTEM START MERGES');
 }
 
-function refuseOther(table: string, found: TableDigest, expected: TableDigest | undefined): void {
-  if (found.rows !== expected?.rows || found.checksum !== expected.checksum) {
-    throw new StoreRejectedError(
-      `the table ${table} of the backup is damaged: it has ${found.rows} rows with checksum ${found.checksum}, but backup.json says ${expected?.rows} with ${expected?.checksum}; restore another backup`,
-      { table },
-    );
-  }
+/** A score belongs to a scorer by its name, or by the name of one of its rows (`findRowScorer`). */
+const HAS_SCORE = `arrayExists(
+  name -> name = Scorer OR startsWith(name, concat(Scorer, '-')) OR startsWith(name, concat(Scorer, '/')), names)`;
+
+const IS_LIVE = `NOT startsWith(Rule, '${BACKFILL_RULES}') AND Rule != '${COMMAND_RULE}'`;
+
+/** Attempts are the last ten bits of a version. */
+const MOST_ATTEMPTS = 1_023;
+
+/** Decisions `scored` without a score. */
+const LOST = `SELECT decided.*, names FROM (
+    SELECT * FROM decisions FINAL WHERE Status = 'scored' AND Scorer != '${WHOLE_RULE}') AS decided
+  LEFT JOIN (
+    SELECT Tenant, TraceId, Target, TargetId, groupUniqArray(toString(Scorer)) AS names FROM scores FINAL
+    GROUP BY Tenant, TraceId, Target, TargetId) AS scored
+  USING (Tenant, TraceId, Target, TargetId)
+  WHERE NOT ${HAS_SCORE}`;
+
+/**
+ * Reopens decisions `scored` whose score is not stored. Live scoring tries them again at once. Decisions of a backfill or a command
+ * become `failed`, because nobody tries them again. Returns their number.
+ */
+async function reopenLostScores(database: Database): Promise<number> {
+  const [found] = await database.rows<{ lost: string }>(`SELECT count() AS lost FROM (${LOST})`);
+  await database.insertSelected(
+    `INSERT INTO decisions SELECT * EXCEPT names REPLACE (
+       if(${IS_LIVE}, 'deferred', 'failed') AS Status,
+       if(${IS_LIVE}, 'score_lost: the score was not in the restored data; it is made again',
+         'score_lost: the score was not in the restored data; score the target again') AS Reason,
+       if(${IS_LIVE}, now64(3), NULL) AS NextAttemptAt,
+       least(Attempts + 1, ${MOST_ATTEMPTS}) AS Attempts, Version + 1 AS Version,
+       now64(3) AS DecidedAt, now64(3) AS WrittenAt)
+     FROM (${LOST})`,
+    {},
+  );
+  return Number(found?.lost ?? 0);
 }

@@ -49,8 +49,6 @@ const TABLES: Readonly<Record<Placement, readonly string[]>> = {
     'exports',
     'job_events',
     'jobs',
-    'judge_batch_requests',
-    'judge_batches',
     'monitor_buckets',
     'monitor_checkpoints',
     'monitor_progress',

@@ -19,6 +19,16 @@ export interface SessionActivity extends SessionKey {
   readonly lastArrivalMs: number;
 }
 
+/** A session that a rule has to decide. */
+export interface UndecidedSession extends SessionActivity {
+  /** Time at which the last row of a turn was stored: later than its arrival while its trace waited to be read. */
+  readonly lastWrittenMs: number;
+  /** Number of traces that are turns. */
+  readonly turns: number;
+  /** True when every rule has decided on the last arrival, but a turn may have been stored after the decision had read the turns. */
+  readonly isLate: boolean;
+}
+
 /** Times are Unix milliseconds, by the store's clock. */
 export interface UndecidedSessionsQuery {
   /** Only sessions with a turn that was read at or after this time. */
@@ -72,7 +82,7 @@ export interface ListedTurns {
 
 export interface SessionStore {
   /** Finds sessions that have, for a cell that covers their last arrival, no row as new as it. The one idle for longest comes first. */
-  undecided(query: UndecidedSessionsQuery): Promise<SessionActivity[]>;
+  undecided(query: UndecidedSessionsQuery): Promise<UndecidedSession[]>;
   /** Reads the arrivals of a session; undefined for one without a turn. */
   activity(key: SessionKey): Promise<SessionActivity | undefined>;
   /** Finds those of these sessions with a turn that was read at or after a time, Unix milliseconds. */

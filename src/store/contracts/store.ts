@@ -10,7 +10,6 @@ import type { AlertFeed } from './alert-deliveries.ts';
 import type { DeadLetterStore } from './dead-letters.ts';
 import type { DutyStore } from './duties.ts';
 import type { JobStore } from './jobs.ts';
-import type { JudgeBatchStore } from './judge-batches.ts';
 import type { JudgeUseStore } from './judge-use.ts';
 import type { ListedTrace, ListStore } from './lists.ts';
 import type { AlertStore, MarkerStore, MonitorView } from './monitors.ts';
@@ -129,8 +128,6 @@ export interface Store {
   readonly ruleVersions: RuleVersionStore;
   readonly versionSamples: VersionSampleStore;
   readonly judgeCalls: JudgeCallStore;
-  /** Batches of questions to judges. */
-  readonly judgeBatches: JudgeBatchStore;
   /** Calls, failures and costs of judges, for people. */
   readonly judgeUse: JudgeUseStore;
   readonly members: MemberStore;

@@ -7,13 +7,14 @@ import type { FailureReason, OpenMessage } from './engine-messages.ts';
 import { writeEngineConfig } from './engine-config.ts';
 import { createHttpFront } from './http-front.ts';
 import * as limits from './limits.ts';
-import { gateWrites } from './gate-writes.ts';
+import { formatMoved, readMoved } from './moved-file.ts';
 import { NamedSessions } from './sessions/named-sessions.ts';
 import { ReaderStatements } from './readers/reader-runner.ts';
 import { SessionPool } from './sessions/session-pool.ts';
 import { openReplyFiles } from './reply-files.ts';
 import { openSpool } from './spool.ts';
-import { createStatementRunner } from './statement-runner.ts';
+import { EngineError } from './engine-error.ts';
+import { createStatementRunner, type StatementRunner } from './statement-runner.ts';
 
 /** Interval at which connections without a request are closed during a stop, milliseconds. */
 const CLOSE_IDLE_EVERY_MS = 20;
@@ -97,6 +98,19 @@ async function finishReplies(
   clearInterval(closing);
 }
 
+/** Returns a runner that only reads for a store that was moved. */
+function refuseWritesIfMoved(dataDir: string, run: StatementRunner): StatementRunner {
+  const moved = readMoved(dataDir);
+  return moved === undefined
+    ? run
+    : async (request, signal) => {
+        if (!['read', 'session'].includes(request.statement.kind)) {
+          throw new EngineError('READONLY', formatMoved(moved));
+        }
+        return run(request, signal);
+      };
+}
+
 /**
  * Opens chdb on a directory and serves it. Calls `onFatal` when only a new process helps: the engine is broken, or a statement cannot be
  * ended.
@@ -129,7 +143,7 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   const owner = {
     username,
     password,
-    ...gateWrites(options.dataDir, createStatementRunner({ ...lent, ...pools, named, spool })),
+    run: refuseWritesIfMoved(options.dataDir, createStatementRunner({ ...lent, ...pools, named, spool })),
   };
   const server = createHttpFront({
     accounts: [

@@ -12,16 +12,11 @@ import type { StatementReply, StatementRunner } from './statement-runner.ts';
 import { limitConnections } from '../../domain/connection-places.ts';
 import { sha256 } from '../../domain/identity.ts';
 
-/** Path of orders to the engine. */
-const CONTROL_PATH = '/control';
-
 /** Account that may send statements, with the runner of its statements. */
 export interface FrontAccount {
   readonly username: string;
   readonly password: string;
   readonly run: StatementRunner;
-  /** Takes orders that are no statements, by `POST /control`. Returns the text of the reply. */
-  readonly control?: (parameters: URLSearchParams) => Promise<string>;
 }
 
 export interface FrontOptions {
@@ -147,23 +142,6 @@ function authentication(accounts: readonly FrontAccount[]) {
   };
 }
 
-/** Answers an order with its text, or with an error. */
-async function obeyOrder(
-  request: IncomingMessage,
-  response: ServerResponse,
-  obey: () => Promise<string> | undefined,
-): Promise<void> {
-  try {
-    const text = await obey();
-    if (text === undefined) {
-      throw new EngineError('ACCESS_DENIED', 'only the owner may control the engine');
-    }
-    response.writeHead(200, { 'Content-Type': 'text/plain' }).end(`${text}\n`);
-  } catch (error) {
-    sendError(request, response, error, false);
-  }
-}
-
 /** Creates the HTTP server of ClickHouse's protocol; it does not listen yet. */
 export function createHttpFront(options: FrontOptions): Server {
   const findAccount = authentication(options.accounts);
@@ -198,10 +176,6 @@ export function createHttpFront(options: FrontOptions): Server {
     response.setHeader('X-ClickHouse-Query-Id', /^[\w.:-]{1,200}$/u.test(queryId) ? queryId : randomUUID());
     response.setHeader('X-ClickHouse-Server-Display-Name', 'spanscore');
     response.setHeader('X-ClickHouse-Timezone', 'UTC');
-    if (path === CONTROL_PATH && request.method === 'POST') {
-      await obeyOrder(request, response, () => findAccount(request, parameters).control?.(parameters));
-      return;
-    }
     if (path !== '/' || (request.method === 'GET' && search === '')) {
       const isOk = path === '/ping' || path === '/';
       response.writeHead(isOk ? 200 : 404, { 'Content-Type': 'text/plain' });

@@ -18,7 +18,7 @@ export function readMoved(dataDir: string): MovedTo | undefined {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as MovedTo) : undefined;
 }
 
-/** Writes the new place: the engine of this directory only reads once its hold has lapsed, and after each start. */
+/** Writes the new place: the engine of this directory only reads after its next start, and no `serve` starts. */
 export function writeMoved(dataDir: string, { url, database }: MovedTo): void {
   writeWhole(formatPath(dataDir), `${JSON.stringify({ url, database }, null, 2)}\n`);
 }

@@ -125,7 +125,7 @@ function readFilled(database: Database, cluster: Cluster, { applied, migrations 
 /** Reads the applied and pending migrations. Throws for a newer or a changed database. */
 async function readSchema(database: Database, migrations: readonly Migration[]) {
   const applied = await appliedMigrations(database);
-  const known = migrations.length;
+  const known = migrations.at(-1)?.version ?? 0;
   const current = applied.reduce((newest, row) => Math.max(newest, row.version), 0);
   if (current > known) {
     throw new AppError(
@@ -135,7 +135,8 @@ async function readSchema(database: Database, migrations: readonly Migration[]) 
   }
   const done = new Set<number>();
   for (const row of applied) {
-    refuseChanged(database.name, row, migrations[row.version - 1]);
+    const isOf = ({ version }: Migration) => version === row.version;
+    refuseChanged(database.name, row, migrations.find(isOf));
     done.add(row.version);
   }
   const pending = migrations

@@ -23,22 +23,22 @@ export function migrationsFolder(from: string = import.meta.dirname): string {
   }
 }
 
-/** Reads all migrations in order of their versions, which count from 1 without a gap. */
+/** Reads all migrations in order of their versions. A version whose tables are gone has no file. */
 export function readMigrations(folder: string = migrationsFolder()): Migration[] {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
     .sort();
   return files.map((file, index) => {
     const match = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file);
-    if (match === null || Number(match[1]) !== index + 1) {
+    if (match === null || files[index + 1]?.startsWith(`${match[1]}-`) === true) {
       throw new AppError(
-        `${join(folder, file)}: expected the name ${String(index + 1).padStart(4, '0')}-name.sql`,
+        `${join(folder, file)}: expected a name like 0001-name.sql, with a number that no other file has`,
         { code: 'bug', stage: 'store', retryable: false },
       );
     }
     const text = readFileSync(join(folder, file), 'utf8');
     return {
-      version: index + 1,
+      version: Number(match[1]),
       name: match[2] ?? '',
       checksum: sha256Hex(text),
       statements: splitStatements(text),

@@ -51,8 +51,6 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     { table: 'trace_starts', from: 'ArrivedWeek', days: spansDays + WEEK_DAYS },
     { table: 'dead_letters', from: WRITTEN, days: spansDays },
     { table: 'judge_calls', from: WRITTEN, days: spansDays },
-    { table: 'judge_batches', from: WRITTEN, days: spansDays },
-    { table: 'judge_batch_requests', from: WRITTEN, days: spansDays },
     { table: 'scores', column: 'Verdicts', from: WRITTEN, days: spansDays },
     { table: 'decisions', from: WRITTEN, days: scores },
     { table: 'runs', from: WRITTEN, days: scores },

@@ -1,18 +1,17 @@
 import { AppError } from '../../domain/errors.ts';
 import { onCluster } from '../cluster/cluster.ts';
-import type { CopyCommand } from '../contracts/backup.ts';
 import type { Database } from '../database.ts';
 
-/** Table that exists while a command fills or repairs a database. Its comment names the command. */
+/** Table that exists while a command fills or repairs a database. Its comment names the command, and what it copies. */
 const MARK = 'unfinished_copy';
 
-/** Returns the command that has not finished with the database; undefined for a database in use. */
-export async function readUnfinished(database: Database): Promise<CopyCommand | undefined> {
-  const [row] = await database.outside.rows<{ command: CopyCommand }>(
-    `SELECT comment AS command FROM system.tables WHERE database = {name:String} AND name = '${MARK}'`,
+/** Returns the mark of the command that has not finished with the database; undefined for a database in use. */
+export async function readUnfinished(database: Database): Promise<string | undefined> {
+  const [row] = await database.outside.rows<{ mark: string }>(
+    `SELECT comment AS mark FROM system.tables WHERE database = {name:String} AND name = '${MARK}'`,
     { name: database.name },
   );
-  return row?.command;
+  return row?.mark;
 }
 
 /** Returns true for a database with tables, whoever made them. */
@@ -25,7 +24,7 @@ export async function hasTables({ outside, name }: Database): Promise<boolean> {
 
 /** Throws for a database with which a command has not finished. */
 export async function refuseUnfinished(database: Database): Promise<void> {
-  const command = await readUnfinished(database);
+  const [command] = (await readUnfinished(database))?.split(' ') ?? [];
   if (command !== undefined) {
     throw new AppError(
       `database "${database.name}" is not complete: spanscore ${command} has not finished with it; wait for its end, or run the same command again if it was interrupted`,
@@ -34,10 +33,13 @@ export async function refuseUnfinished(database: Database): Promise<void> {
   }
 }
 
-/** Marks the database as incomplete. */
-export async function markUnfinished(database: Database, command: CopyCommand): Promise<void> {
+/**
+ * Marks the database as incomplete.
+ * @param mark begins with the name of the command
+ */
+export async function markUnfinished(database: Database, mark: string): Promise<void> {
   await database.command(
-    `CREATE TABLE IF NOT EXISTS ${MARK}${onCluster(database.cluster)} (At DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY At COMMENT '${command}'`,
+    `CREATE TABLE IF NOT EXISTS ${MARK}${onCluster(database.cluster)} (At DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY At COMMENT '${mark}'`,
   );
 }
 

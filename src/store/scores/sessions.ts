@@ -9,6 +9,7 @@ import {
   type SessionActivity,
   type SessionKey,
   type SessionStore,
+  type UndecidedSession,
   type UndecidedSessionsQuery,
 } from '../contracts/sessions.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
@@ -90,6 +91,12 @@ interface ActivityRow {
   last: string;
 }
 
+interface UndecidedRow extends ActivityRow {
+  readonly written: string;
+  readonly turns: string;
+  readonly isLate: number;
+}
+
 /** Columns of an `ActivityRow` and the target id, for `FROM runs … GROUP BY Tenant, SessionId`. */
 export const SESSION_ACTIVITY = `
   Tenant AS tenant, SessionId AS sessionId, ${TARGET_ID} AS targetId,
@@ -101,22 +108,35 @@ export const IS_TURN = `Target = 'trace' AND SessionId != '' AND IsDeleted = 0`;
 const RECENT = `SELECT Tenant, SessionId FROM runs
   WHERE ${IS_TURN} AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`;
 
-/** Earlier versions of a row only add candidates, so the query needs no FINAL over all runs. */
+/** SQL for whether a decision of a session is one of a rule and its scorer, in a lambda over the rows of the session. */
+const OF_CELL = `row.1 = rule AND (row.2 = scorer OR row.2 = '${WHOLE_RULE}') AND row.3 >= session.last`;
+
+/** Time within which a row that was written becomes visible, milliseconds. */
+const VISIBLE_MS = 45_000;
+
+/**
+ * Earlier versions of a row only add candidates, so the query needs no FINAL over all runs. A turn may be read after the session was
+ * decided although its evidence is older: while its trace waits for a judge. The time of its row in `runs` shows it.
+ */
 async function readUndecidedSessions(
   database: Database,
   { sinceMs, cells, shards, limit }: UndecidedSessionsQuery,
-): Promise<SessionActivity[]> {
+): Promise<UndecidedSession[]> {
   if (cells.length === 0) {
     return [];
   }
-  const rows = await database.rows<ActivityRow>(
-    `SELECT session.* EXCEPT (targetId) FROM (
-       SELECT ${SESSION_ACTIVITY} FROM runs
+  const rows = await database.rows<UndecidedRow>(
+    `SELECT session.* EXCEPT (targetId),
+       NOT arrayExists((rule, scorer, since, until) -> since <= session.last AND session.last < until
+         AND NOT arrayExists(row -> ${OF_CELL}, decided.rows),
+         {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)}) AS isLate
+     FROM (
+       SELECT ${SESSION_ACTIVITY}, toUnixTimestamp64Milli(max(WrittenAt)) AS written, uniqExact(TraceId) AS turns FROM runs
        WHERE ${IS_TURN} AND (Tenant, SessionId) IN (${RECENT})
        GROUP BY Tenant, SessionId) AS session
      LEFT JOIN (
        SELECT Tenant AS tenant, TargetId AS targetId,
-         groupArray((Rule, Scorer, toUnixTimestamp64Milli(EvidenceUntil))) AS rows
+         groupArray((Rule, Scorer, toUnixTimestamp64Milli(EvidenceUntil), toUnixTimestamp64Milli(WrittenAt))) AS rows
        FROM decisions FINAL
        WHERE TraceId = '' AND Target = 'session' AND EvidenceUntil >= fromUnixTimestamp64Milli({evidenceSince:Int64})
          AND NOT (Scorer = '${WHOLE_RULE}' AND Status = 'scored')
@@ -125,10 +145,9 @@ async function readUndecidedSessions(
      WHERE ${shards === null ? '1' : SESSION_IN_SHARDS}
        AND arrayExists((rule, scorer, since, until) ->
          since <= session.last AND session.last < until
-         AND NOT arrayExists(row -> row.1 = rule AND (row.2 = scorer OR row.2 = '${WHOLE_RULE}') AND row.3 >= session.last,
-           decided.rows),
+         AND NOT arrayExists(row -> ${OF_CELL} AND row.4 > session.written + ${VISIBLE_MS}, decided.rows),
        {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)})
-     ORDER BY session.last, session.tenant, session.sessionId
+     ORDER BY isLate, session.last, session.tenant, session.sessionId
      LIMIT {limit:UInt32}`,
     {
       since: Math.max(0, Math.trunc(sinceMs)),
@@ -138,7 +157,12 @@ async function readUndecidedSessions(
       ...(shards === null ? {} : { shards: [...shards] }),
     },
   );
-  return rows.map(toActivity);
+  return rows.map((row) => ({
+    ...toActivity(row),
+    lastWrittenMs: Number(row.written),
+    turns: Number(row.turns),
+    isLate: row.isLate === 1,
+  }));
 }
 
 async function readActivity(database: Database, key: SessionKey): Promise<SessionActivity | undefined> {

@@ -20,7 +20,6 @@ interface Line {
 const SIZES_KB = [2, 16, 64];
 const MAX_PAUSE_MS = 50;
 const MAX_FRAMEWORK_MS = 0.05;
-const MAX_COMPLETENESS_MS: Readonly<Record<number, number>> = { 16: 1000, 64: 5000 };
 /** Pairs of texts, with what the comparison may take. Larger ones take the published scorer gigabytes. */
 const PAIRS = [
   { kb: 2, maxMs: 10 },
@@ -60,7 +59,7 @@ function lines(): Line[] {
           name: `${name}, ${kb} KB`,
           create,
           run: buildRun(kb * 1024),
-          goals: name === 'completeness' ? completenessGoals(kb) : fasterThanPublished,
+          goals: name === 'completeness' ? asFastAsPublished : fasterThanPublished,
         }))
       : [{ name, create, run: run(), goals: fasterThanPublished }],
   );
@@ -77,10 +76,9 @@ function fasterThanPublished(ownMs: number, otherMs: number): Goal[] {
   return [atMost((100 * ownMs) / otherMs, 100, '%')];
 }
 
-function completenessGoals(kb: number) {
-  const maxMs = MAX_COMPLETENESS_MS[kb];
-  return (ownMs: number, otherMs: number): Goal[] =>
-    maxMs === undefined ? [atMost((100 * ownMs) / otherMs, 50, '%')] : [atMost(ownMs, maxMs, 'ms')];
+/** Goals of a scorer whose time is that of a library which the published scorer uses, too. */
+function asFastAsPublished(ownMs: number, otherMs: number): Goal[] {
+  return [atMost((100 * ownMs) / otherMs, 120, '%')];
 }
 
 async function benchLine({ name, create, run, goals }: Line, sides: Sides, budgetMs: number): Promise<void> {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, stepCountIs, tool } from 'ai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { runCli } from '../../support/processes/cli.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
@@ -20,7 +20,10 @@ const CONFIGS = globSync('**/spanscore.config.yaml', { cwd: deploy });
 
 /** A value of sufficient length for each secret. */
 function secretsOf(text: string): Record<string, string> {
-  const names = [...text.matchAll(/\$\{env:(\w+)\}/g)].map(([, name = '']) => name);
+  return valuesOf([...text.matchAll(/\$\{env:(\w+)(?::-)?\}/g)].map(([, name = '']) => name));
+}
+
+function valuesOf(names: readonly string[]): Record<string, string> {
   const addresses: Record<string, string> = {
     CLICKHOUSE_URL: 'http://clickhouse:8123',
     KAFKA_BROKER: 'kafka:9092',
@@ -59,6 +62,48 @@ describe('the configurations of spanscore in deploy', () => {
     ]);
 
     expect([code, stderr]).toEqual([0, expect.any(String)]);
+  });
+});
+
+interface Pods {
+  readonly spec: {
+    readonly template: { readonly spec: { readonly containers: readonly PodVariables[] } };
+  };
+}
+
+interface PodVariables {
+  readonly envFrom: readonly { readonly secretRef: { readonly name: string } }[];
+  readonly env?: unknown;
+}
+
+describe('the pods of a role', () => {
+  const page = readFileSync(join(deploy, '../docs/deploy.md'), 'utf8').replaceAll('\\\n', '');
+  const keysOf = (secret: string) => [
+    ...(new RegExp(`create secret generic ${secret} (.*)`).exec(page)?.[1] ?? '').matchAll(/literal=(\w+)=/g),
+  ];
+
+  it.each([
+    ['collector', ['INGEST_TOKEN']],
+    ['scorer', []],
+    ['api', ['ADMIN_TOKEN']],
+  ])('of the %s get its secrets alone, with which its configuration has no fault', async (role, own) => {
+    const [pods] = parseAllDocuments(read(`kubernetes/base/${role}.yaml`)).map(
+      (document) => document.toJS() as Pods,
+    );
+    const [container] = pods?.spec.template.spec.containers ?? [];
+    const { envFrom = [], env } = container ?? {};
+    const secrets = envFrom.map(({ secretRef }) => secretRef.name);
+    const names = secrets.flatMap(keysOf).map(([, name = '']) => name);
+
+    expect([secrets, env]).toEqual([['spanscore-secrets', `spanscore-${role}`], undefined]);
+    expect(names.filter((name) => name.endsWith('_TOKEN'))).toEqual(['METRICS_TOKEN', ...own]);
+    const { code, stdout } = await runCli(
+      ['check-config', at('kubernetes/base/spanscore.config.yaml'), '--json'],
+      {
+        variables: valuesOf(names),
+      },
+    );
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true }]);
   });
 });
 

@@ -128,7 +128,7 @@ describe('a route of the API', () => {
   it('exists only where the process has the role api, the page of the routes too', async () => {
     for (const [findPorts, expected] of [
       [() => 'none' as const, 404],
-      [() => ({ status: async () => ({}), store: null }), 200],
+      [() => ({ status: async () => ({}), store: {} as StorePorts }), 200],
     ] as const) {
       api = await startTestApi({ findPorts });
       const { port } = api.address;
@@ -179,7 +179,7 @@ describe('a request that takes longer than its limit', () => {
   it('is answered with a problem', async () => {
     api = await startTestApi({
       maxRequestMs: 20,
-      findPorts: () => ({ status: () => new Promise(() => undefined), store: null }),
+      findPorts: () => ({ status: () => new Promise(() => undefined), store: {} as StorePorts }),
     });
     expect(await ask('/api/v1/status')).toMatchObject({ status: 504, body: { title: 'Took too long' } });
   });

@@ -39,9 +39,7 @@ async function startScorer() {
   const kit = await loadScorerKit(config);
   const { store } = world;
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log: silentLog });
-  const kinds = [
-    configureBackfillKind({ config, kit }, scoring, { isBesideLive: true, batches: store.judgeBatches }),
-  ];
+  const kinds = [configureBackfillKind({ config, kit }, scoring, true)];
   const { jobs, duties, spans } = store;
   return startJobRunner(
     { jobs, duties, nowMs: () => spans.nowMs(), kinds, log: silentLog },

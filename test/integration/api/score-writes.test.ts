@@ -85,6 +85,20 @@ describe('POST /scores', () => {
     expect(await readScore(ofBob ?? '')).toMatchObject({ score: 0.5 });
   });
 
+  it.each([
+    ['a score', '/scores', { source: 'human', score: 1 }, 'scoredBy'],
+    ['a label', '/labels', { score: 1 }, 'reviewer'],
+  ])('takes %s in the name of another token with the scope admin only', async (_what, path, body, key) => {
+    const send = async (name: string, scope: 'label' | 'admin') => {
+      const sent = { ...body, traceId: newTraceId(), scorer: 'correctness', [key]: name };
+      return (await world.ask({ method: 'POST', path, body: sent, token: tokenOf(scope, 'a') })).status;
+    };
+
+    expect([await send('admin of a', 'label'), await send('ADMIN of a ', 'label')]).toEqual([403, 403]);
+    expect([await send('label of a', 'admin'), await send('label of a', 'label')]).toEqual([201, 201]);
+    expect(await send('label of b', 'label')).toBe(201);
+  });
+
   it('takes a thousand at once; of two for the same target the last one counts', async () => {
     const traceId = newTraceId();
     const many = Array.from({ length: 998 }, (_, index) => label(newTraceId(), { score: index }));

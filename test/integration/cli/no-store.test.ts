@@ -58,7 +58,7 @@ describe('a command without a store', () => {
   });
 });
 
-/** Two rules on traces with a judge that has neither a price nor batches, and one rule on sessions. */
+/** Two rules on traces with a judge without a price, and one rule on sessions. */
 const UNPRICED = {
   judges: { default: 'local/m', providers: { local: { baseURL: 'http://127.0.0.1:1/v1' } } },
   rules: [
@@ -77,11 +77,6 @@ describe('wrong usage', () => {
     [
       [...past, '--where', 'not.readByShape=true'],
       '--where: readByShape is known only after a trace is read',
-    ],
-    [[...past, '--batch'], '--batch: the judge provider "local" is not known to have batches'],
-    [
-      [...past, '--scorer', 'tone', '--batch', '--concurrency', '2'],
-      '--concurrency: cannot be used with --batch',
     ],
     [[...past, '--max-cost', '5'], '--max-cost: the judge local/m has no known price'],
     [['score', WEATHER, '--write'], '--write works on stored traces only'],

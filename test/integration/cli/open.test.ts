@@ -21,8 +21,14 @@ afterEach(() => {
 /** Folder with the address file of a running `serve`. */
 function servedFolder(api: string | null): string {
   const cwd = emptyFolder();
-  const none = { otlpHttp: null, otlpGrpc: null, clickhouse: null };
-  writeServeFile(join(cwd, '.spanscore'), { pid: process.pid, api, ...none });
+  const clickhouse = { url: 'http://127.0.0.1:1', username: '', password: '', database: '' };
+  writeServeFile(join(cwd, '.spanscore'), {
+    pid: process.pid,
+    api,
+    otlpHttp: null,
+    otlpGrpc: null,
+    clickhouse,
+  });
   return cwd;
 }
 

@@ -23,7 +23,7 @@ it('status ends with 69 where the serve of the folder does not answer', async ()
     otlpHttp: null,
     otlpGrpc: null,
     api: 'http://127.0.0.1:1',
-    clickhouse: null,
+    clickhouse: { url: 'http://127.0.0.1:1', username: '', password: '', database: '' },
   };
   writeServeFile(join(cwd, '.spanscore'), dead);
   const { code, stderr } = await runCommand(['status'], { cwd });

@@ -5,6 +5,7 @@ import type {
   KafkaRecord,
   OnBatch,
 } from '../../../collector/receivers/kafka/kafka-client.ts';
+import type { KafkaSource } from '../../../collector/receivers/kafka/take-batch.ts';
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
@@ -57,7 +58,11 @@ function scriptedClient(refusals = 0) {
   return { client, consumers };
 }
 
-async function start(refusals = 0, limits: Parameters<typeof testCollector>[0] = {}) {
+async function start(
+  refusals = 0,
+  limits: Parameters<typeof testCollector>[0] = {},
+  source: Partial<KafkaSource> = {},
+) {
   const { client, consumers } = scriptedClient(refusals);
   const letters = recordingLetters();
   const lines: string[] = [];
@@ -67,7 +72,7 @@ async function start(refusals = 0, limits: Parameters<typeof testCollector>[0] =
     deadLetters: letters,
     kafka: {
       client,
-      source: { signals: new Map([['t', 'traces']]), encoding: 'protobuf', tenant: '' },
+      source: { signals: new Map([['t', 'traces']]), encoding: 'protobuf', tenant: '', ...source },
       restartMs: 1,
       lagEveryMs: 1,
     },
@@ -99,6 +104,18 @@ describe('records of purged traces', () => {
     expect(sink.rows().map((row) => row['TraceId'])).toEqual([kept]);
     expect(letters.letters).toEqual([]);
     expect(collector.stats().counts.records_purged).toBe(2);
+  });
+});
+
+describe('the header spanscore.tenant of a record', () => {
+  it.each([
+    [true, 'a'],
+    [false, 'own'],
+  ])('names its tenant where the receiver trusts it (%s)', async (trustsTenants, tenant) => {
+    const { sink, consumers } = await start(0, {}, { trustsTenants, tenant: 'own' });
+    const records = [{ ...record(1n), headers: { 'spanscore.tenant': 'a' } }];
+    await consumers[0]?.onBatch({ topic: 't', partition: 0, records });
+    expect(sink.rows().map((row) => row['Tenant'])).toEqual([tenant]);
   });
 });
 

@@ -24,6 +24,13 @@ afterEach(() => world.close());
 const run = { output: [{ text: 'It rains.' }] };
 const scores = (scorer: Scorer, input: object = run) => scorer.run({ output: [], ...input });
 
+/** What writes to the descriptor on which a scorer's process and its host exchange messages. */
+const RAW = `
+  const { writeSync } = await import('node:fs');
+  const { serialize } = await import('node:v8');
+  const frame = (body) => Buffer.concat([Buffer.from([0, 0, 0, body.length]), Buffer.from(body)]);
+  const write = (bytes) => { try { writeSync(3, bytes); } catch (error) { if (error.code !== 'EAGAIN') throw error; } };`;
+
 /** A run that does `bad` when its output says so, and scores 1 otherwise. */
 const unless = (bad: string) =>
   `async (run) => { if (run.output === 'bad') { ${bad} } return { score: 1 }; }`;
@@ -53,16 +60,25 @@ describe('a run that ends badly', () => {
       'memory (scorers.bad.limits.memory)',
     ],
     ['exits', 'process.exit(0);', {}, 'scorer_failed', 'ended its process with code 0'],
-    ...[
-      'null',
-      "{ type: 'ended', run: 1, result: Buffer.from('garbage') }",
-      "{ cmd: 'NODE_HANDLE_ACK' }, () => process.send(7)",
-    ].map((message): [string, string, object, string, string] => [
-      `sends ${message}`,
-      `process.send(${message}); await new Promise(() => undefined);`,
+    ...(
+      [
+        ['null as a message', 'write(frame(serialize(null)));'],
+        [
+          'a result of bytes',
+          "write(frame(serialize({ type: 'ended', run: 1, result: Buffer.from('x') })));",
+        ],
+        ['text', "write('all is well\\n');"],
+        ['a message of no bytes', "write(frame(''));"],
+        ['a message that cannot be read', "write(frame('garbage'));"],
+        ['the beginning of 2 GiB', 'write(Buffer.from([127, 255, 255, 255]));'],
+        ['bytes without end', 'for (;;) write(Buffer.alloc(65_536));'],
+      ] as const
+    ).map(([what, bad]): [string, string, object, string, string] => [
+      `writes ${what}`,
+      `${RAW} ${bad} await new Promise(() => undefined);`,
       {},
       'scorer_failed',
-      'sent a message of its own',
+      'wrote to file descriptor 3',
     ]),
     ['is killed', "process.kill(process.pid, 'SIGSEGV'); for (;;);", {}, 'scorer_failed', 'died of SIGSEGV'],
     [

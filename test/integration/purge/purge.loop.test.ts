@@ -236,6 +236,10 @@ const SPELLINGS: readonly (readonly [id: string, values: string[], plain: string
       `{"user": "${number('user-9417')}"}`,
       nest({ user: 'user-9417' }).replaceAll(String.raw`\"`, String.raw`\u0022`),
       "{'user': 'user-9417'}",
+      '{"user-9417":{"plan":"big"}}',
+      ' user-9417\n',
+      'https://x.io/?plan=big&user=user-9417#top',
+      'https://x.io/?ctx=%7B%22user%22%3A%22user-9417%22%7D',
     ],
     ['user-9417,gold', 'id:user-9417', 'https://x.io/u/user-9417?a=1', 'USER-9417', String.raw`a\nuser-9417`],
     ['user-94170', '{"user":"user-94171"}', 'superuser-9417'],
@@ -249,10 +253,15 @@ const SPELLINGS: readonly (readonly [id: string, values: string[], plain: string
       nest({ ids: [1, 94170001, 2] }),
       JSON.stringify({ a: JSON.stringify({ id: 94170001 }, null, 2) }),
       '{"user_id":"94170001"}',
+      '{"user_id":94170001.0}',
+      '[9.4170001E7]',
+      '{"a":"{\\"b\\": 9.4170001e+07}"}',
+      '?id=94170001&a=1',
     ],
     ['{"a":-94170001}', '{"a":94170001.5}', 'call 94170001'],
-    ['{"a":194170001}', '{"a":941700010}', '{"a":94170001e3}'],
+    ['{"a":194170001}', '{"a":941700010}', '{"a":94170001e3}', '{"a":19.4170001e7}', '{"a":9.4170001e8}'],
   ],
+  ['900', ['9.0e2', '{"a":[9e2]}'], [], ['{"a":9e3}']],
   [
     'müller-9417',
     [
@@ -260,6 +269,8 @@ const SPELLINGS: readonly (readonly [id: string, values: string[], plain: string
       String.raw`{"user_id": "m\u00FCller-9417"}`,
       nest({ id: 'müller-9417' }),
       JSON.stringify({ a: String.raw`{"id":"m\u00fcller-9417"}` }),
+      'https://x.io/?back=%2F%3Fuser%3D%2522m%25C3%25BCller-9417%2522',
+      '/?user=m%c3%bcller-9417',
     ],
     ['MÜLLER-9417', '/u/m%C3%BCller-9417', String.raw`of m\u00fcller-9417!`],
     [String.raw`"m\u00fdller-9417"`, 'muller-9417'],
@@ -282,6 +293,8 @@ test('an id is found as a value in every spelling of JSON; other ids are not, an
       buildSpan({ links: [{ traceId: newTraceId(), spanId: 'b'.repeat(16), traceState: '', attributes }] }),
       buildSpan({ resourceAttributes: attributes }),
       buildSpan({ statusCode: 'Error', statusMessage: text }),
+      buildSpan({ attributes: new Map([[text, 'big']]) }),
+      buildSpan({ scopeName: text }),
     ];
   };
   const expected = new Map<string, string>();
@@ -293,6 +306,9 @@ test('an id is found as a value in every spelling of JSON; other ids are not, an
   logs.forEach(([id, { traceId }]) => expected.set(traceId, id));
   await store.sink.insert(spanBlock(spans), 'spellings');
   await store.sink.insert(logBlock(logs.map(([, log]) => log)), 'spelt logs');
+  const ofNumber = { key: 'user.id', value: { intValue: '94170001' } };
+  const letter = aLetter({ body: requestBytes(traceRequest([jsonSpan({ attributes: [ofNumber] })])) });
+  await store.deadLetters.write([letter, aLetter({ body: Buffer.from([24, 209, 217, 244]) })]);
   for (const [jobId, [id, , plain]] of SPELLINGS.entries()) {
     const subject = { kind: 'user', id, tenant: undefined } as const;
     await store.purges.collect(`job ${jobId}`, subject);
@@ -305,6 +321,11 @@ test('an id is found as a value in every spelling of JSON; other ids are not, an
     expect([id, found.map(({ Id }) => Id).sort()]).toEqual([id, named.sort()]);
     expect([id, await store.purges.countMentions(`job ${jobId}`, subject)]).toEqual([id, plain.length]);
   }
+  const letters = await queryRows<{ Id: string }>(
+    it.options,
+    "SELECT Id FROM purge_items WHERE Kind = 'letter'",
+  );
+  expect(letters).toEqual([{ Id: letter.id }]);
   await expect(prepare({ id: 'gold' })).rejects.toThrow('1 further text names the id in plain text');
   await store.purges.collect('long', { kind: 'user', id: 'é"'.repeat(5_000), tenant: undefined });
 });

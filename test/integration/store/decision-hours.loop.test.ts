@@ -14,8 +14,9 @@ import { buildDecision, testStore, type TestStore } from '../../support/store/st
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Start of the present hour. */
-const NOW_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+const findPresentHour = () => Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+/** Start of the hour in which the file is loaded. */
+const NOW_MS = findPresentHour();
 const START_MS = NOW_MS - 6 * HOUR_MS;
 
 /** The rule has a scorer more since the middle of an hour. */
@@ -139,13 +140,14 @@ describe('numbers of decisions by the hour', () => {
   );
 
   test('have the services and weights, and the present hour by its decisions', async () => {
+    const presentMs = findPresentHour();
     const [past, present] = ['past', 'present'].map((scorer, hour) =>
       buildDecision({
         tenant: 'shops',
         rule: 'live',
         scorer,
         weight: 2.5,
-        evidenceUntil: NOW_MS + (hour - 1) * 1_000,
+        evidenceUntil: presentMs + (hour - 1) * 1_000,
       }),
     ) as [Decision, Decision];
     const run = { tenant: 'shops', serviceName: 'shop' };
@@ -157,14 +159,14 @@ describe('numbers of decisions by the hour', () => {
     await it.store.decisions.write([past]);
     await refreshAggregates(hours);
     await it.store.decisions.write([present]);
-    const query = { sinceMs: NOW_MS - 2 * HOUR_MS, tenant: 'shops', cells: CELLS, byService: true };
+    const query = { sinceMs: presentMs - 2 * HOUR_MS, tenant: 'shops', cells: CELLS, byService: true };
     const { rows } = await it.store.coverage.decided(query);
     expect(rows).toMatchObject([
       { scorer: 'past', service: 'shop', decisions: 1, weight: 2.5, unweighted: 0 },
       { scorer: 'present', service: 'shop', decisions: 1, weight: 2.5, unweighted: 0 },
     ]);
-    const alone = await it.store.coverage.decided({ ...query, byService: false, sinceMs: NOW_MS });
-    expect(alone).toMatchObject({ sinceMs: NOW_MS, rows: [{ scorer: 'present', service: '' }] });
+    const alone = await it.store.coverage.decided({ ...query, byService: false, sinceMs: presentMs });
+    expect(alone).toMatchObject({ sinceMs: presentMs, rows: [{ scorer: 'present', service: '' }] });
   });
 
   test('have an hour that ended after its last decision was written', async () => {

@@ -32,7 +32,8 @@ function turn(sessionId: string, evidenceUntil: number, fields: Parameters<typeo
 
 async function undecided(query: Partial<Parameters<TestStore['store']['sessions']['undecided']>[0]> = {}) {
   const asked = { sinceMs: nowMs - 60_000, cells: CELLS, shards: null, limit: 100, ...query };
-  return (await it.store.sessions.undecided(asked)).map(({ tenant, sessionId }) => `${tenant}/${sessionId}`);
+  const found = await it.store.sessions.undecided(asked);
+  return found.filter(({ isLate }) => !isLate).map(({ tenant, sessionId }) => `${tenant}/${sessionId}`);
 }
 
 function decided(sessionId: string, scorer: string, evidenceUntil: number, fields = {}) {
@@ -88,6 +89,25 @@ describe('sessions in the store', () => {
     ]);
     await it.store.runs.write([turn(done, nowMs + 8)]);
     expect(await undecided()).toContain(`/${done}`);
+  });
+
+  test('are late when a turn may have been stored after their decision had read the turns', async () => {
+    const at = nowMs + 20;
+    const [early, late] = [newTraceId(), newTraceId()];
+    await it.store.runs.write([turn('late', at, { traceId: early, targetId: early })]);
+    await it.store.decisions.write(['a', 'b'].map((scorer) => decided('late', scorer, at)));
+    await it.store.runs.write([turn('late', at - 5, { traceId: late, targetId: late })]);
+
+    const found = await it.store.sessions.undecided({ sinceMs: 0, cells: CELLS, shards: null, limit: 100 });
+
+    expect(found.find(({ sessionId }) => sessionId === 'late')).toMatchObject({
+      lastArrivalMs: at,
+      turns: 2,
+      isLate: true,
+    });
+    expect(found.findIndex(({ isLate }) => isLate)).toBeGreaterThan(
+      found.findLastIndex(({ isLate }) => !isLate),
+    );
   });
 
   test('list their newest turns and count all, each tenant its own', async () => {

@@ -30,7 +30,7 @@ const LOAD = { service: 'telemetrygen', traces: 150, childSpans: 4, spansPerSeco
 /** More spans than the agents send. */
 const SPANS_OF_LOAD = 100;
 /** Scorers of the default rule. */
-const SCORERS = 4;
+const SCORERS = 9;
 /** A retry of the gateway after its longest pause, a rebalance of consumers, and the wait for a complete trace. */
 const SCORED_MS = 200_000;
 /** With the starts of all programs. */

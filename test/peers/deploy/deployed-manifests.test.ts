@@ -217,7 +217,6 @@ describe.skipIf('missing' in program).each(SHAPES)('the manifests of %s', (shape
           readOnlyRootFilesystem: true,
           capabilities: { drop: ['ALL'] },
         },
-        envFrom: [{ secretRef: { name: 'spanscore-secrets' } }],
       });
       const pauseS = container?.lifecycle.preStop.sleep.seconds ?? 0;
       expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(pauseS + DRAIN_S);

@@ -48,7 +48,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<ApiSer
     checks: () => checks,
     metrics: { text: async () => 'a 1\n', add: options.onCount ?? (() => undefined) },
     findPorts:
-      options.findPorts ?? (({ tenant }) => ({ status: async () => ({ of: tenant ?? 'any' }), store: null })),
+      options.findPorts ??
+      (({ tenant }) => ({ status: async () => ({ of: tenant ?? 'any' }), store: {} as ApiPorts['store'] })),
     log,
   });
   return startApiServer({ host: '127.0.0.1', port, tls, fetch, log });

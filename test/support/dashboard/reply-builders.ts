@@ -347,7 +347,6 @@ export function aBackfill(fields: Partial<Item<'/backfills'>> = {}): Item<'/back
     etaSeconds: null,
     costUsd: 0.5,
     maxCostUsd: 5,
-    batchError: null,
     checkpoint: null,
     owner: 'host:1',
     error: null,

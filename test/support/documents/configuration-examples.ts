@@ -13,8 +13,6 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
     brokers: [127.0.0.1:9092]
     topics: [otlp_spans]
     logTopics: [otlp_logs]`,
-  forward: `forward:
-  kafka: { brokers: [127.0.0.1:9092], topic: otlp_spans, logTopic: otlp_logs }`,
   ingest: `ingest:
   keep: agent-spans
   limits: { spanBytes: 8388608, attributes: 10000 }`,

@@ -16,8 +16,8 @@ tenants.
   counter.
 
 \`GET /healthz\` answers 200 while the process lives. \`GET /readyz\` answers 200 or 503. For each part (\`store\`, \`engine\`, \`receivers\`,
-\`kafka\`, \`forward\`) it says whether the part is ready, or why it is not. A part that does not answer within 2 s is not ready. Until the
-process has started, \`start\` says what it waits for in its roles: the store, the scorers, the receivers or the brokers.
+\`kafka\`) it says whether the part is ready, or why it is not. A part that does not answer within 2 s is not ready. Until the
+process has started, \`start\` says what it waits for in its roles: the store, the scorers, or the receivers.
 
 | Prometheus | OpenTelemetry | kind | unit | labels | meaning |
 | --- | --- | --- | --- | --- | --- |

@@ -42,9 +42,7 @@ export async function expectNothingLost(fleet: Fleet, ledger: RequestLedger): Pr
 }
 
 /** Upper bounds of the processes' memory, MiB. */
-export type MemoryBounds = Readonly<
-  Partial<Record<'receiver' | 'consumer' | 'forwarder' | 'engine', number>>
->;
+export type MemoryBounds = Readonly<Partial<Record<'receiver' | 'consumer' | 'engine', number>>>;
 
 /** Checks that no process ever used more memory than its bound. Returns the maxima, MiB. */
 export function expectBoundedMemory(fleet: Fleet, bounds: MemoryBounds): Record<string, number> {

@@ -13,7 +13,7 @@ import { retryUntilAnswered } from './retry-until-answered.ts';
 
 const HOST = '127.0.0.1';
 const PARTITIONS = 4;
-/** Time for each of the three processes. Together they need less than the timeout of a test hook. */
+/** Time for each of the two processes. Together they need less than the timeout of a test hook. */
 const STOP_WITHIN_MS = 35_000;
 const METRIC_WITHIN_MS = 10_000;
 const ANY_PORT = `${HOST}:0`;
@@ -24,8 +24,6 @@ export interface Fleet {
   readonly receiver: ServeFolder;
   /** Separate process that reads Kafka; undefined without a broker, or when the receiver itself reads Kafka. */
   readonly consumer: ServeFolder | undefined;
-  /** Forwards requests from HTTP to Kafka; undefined unless the receiver itself reads Kafka. */
-  readonly forwarder: ServeFolder | undefined;
   readonly store: ClickHouseAddress;
   readonly targets: SendingTargets;
   readonly memory: MemoryWatch;
@@ -57,7 +55,7 @@ export async function makeFleet({
   isOneProcess = false,
   dataDisk,
 }: FleetOptions = {}): Promise<Fleet> {
-  const [http = 0, grpc = 0, engine = 0, api = 0, forward = 0] = await freePorts(5);
+  const [http = 0, grpc = 0, engine = 0, api = 0] = await freePorts(4);
   const password = 'of one fleet only';
   const store = { url: `http://${HOST}:${engine}`, username: 'default', password, database: 'spanscore' };
   const kafka = broker === undefined ? undefined : await openKafka(broker);
@@ -72,29 +70,24 @@ export async function makeFleet({
   if (dataDisk !== undefined) {
     symlinkSync(dataDisk, receiver.dataDir);
   }
-  const others =
-    kafka === undefined
-      ? { consumer: undefined, forwarder: undefined }
-      : await otherProcesses(kafka, { isOneProcess, store, api, forward });
+  const consumer = kafka === undefined || isOneProcess ? undefined : consumerFolder(kafka.source, store, api);
   const enginePid = () => findEngine(receiver.dataDir);
   const memory = watchMemory(
     () =>
       new Map([
         ['receiver', receiver.pid],
-        ['consumer', others.consumer?.pid],
-        ['forwarder', others.forwarder?.pid],
+        ['consumer', consumer?.pid],
         ['engine', receiver.pid === undefined ? undefined : enginePid()],
       ]),
   );
   return {
     receiver,
-    ...others,
+    consumer,
     store,
     targets: {
       http: { host: HOST, port: http },
       grpc: { host: HOST, port: grpc },
       ...(kafka === undefined ? {} : { kafka: kafka.target }),
-      ...(others.forwarder === undefined ? {} : { forward: { host: HOST, port: forward } }),
     },
     memory,
     enginePid,
@@ -106,7 +99,7 @@ export async function makeFleet({
     dispose: async () => {
       memory.stop();
       // An engine that ends regularly removes the files of its inserts.
-      for (const folder of [others.consumer, others.forwarder, receiver]) {
+      for (const folder of [consumer, receiver]) {
         // After a failure a process may hang or be suspended: `dispose` then kills it.
         await Promise.race([folder?.stop(), sleep(STOP_WITHIN_MS, undefined, { ref: false })]);
         await folder?.dispose();
@@ -136,22 +129,6 @@ async function openKafka(broker: KafkaBroker): Promise<FleetKafka> {
   };
 }
 
-interface OtherPlaces {
-  readonly isOneProcess: boolean;
-  readonly store: ClickHouseAddress;
-  readonly api: number;
-  readonly forward: number;
-}
-
-async function otherProcesses(
-  { world, target, source }: FleetKafka,
-  { isOneProcess, store, api, forward }: OtherPlaces,
-): Promise<Pick<Fleet, 'consumer' | 'forwarder'>> {
-  return isOneProcess
-    ? { consumer: undefined, forwarder: forwarderFolder(target, await world.topic(), forward) }
-    : { consumer: consumerFolder(source, store, api), forwarder: undefined };
-}
-
 function consumerFolder(
   kafka: Readonly<Record<string, unknown>>,
   store: ClickHouseAddress,
@@ -162,17 +139,6 @@ function consumerFolder(
     { receivers: { otlp, ...kafka }, api: { endpoint: `${HOST}:${api}` }, store, rules: [] },
     ['--role', 'collector,api'],
   );
-}
-
-function forwarderFolder(
-  { brokers, topic }: FleetKafka['target'],
-  logTopic: string,
-  port: number,
-): ServeFolder {
-  return new ServeFolder({
-    receivers: { otlp: { http: { endpoint: `${HOST}:${port}` }, grpc: { endpoint: ANY_PORT } } },
-    forward: { kafka: { brokers, topic, logTopic } },
-  });
 }
 
 /** Reads the engine's pid; undefined without an `engine.json`. */

@@ -9,8 +9,6 @@ import { numberedRequest, type RequestLedger, type Road } from './request-ledger
 export interface SendingTargets {
   readonly http: Address;
   readonly grpc: Address;
-  /** Absent when no process forwards. */
-  readonly forward?: Address;
   /** Absent when no request goes over Kafka. */
   readonly kafka?: {
     readonly brokers: readonly string[];
@@ -59,10 +57,7 @@ export function startSenders(targets: SendingTargets, ledger: RequestLedger, loa
     ['http', () => overHttp(targets.http)],
     ['grpc', () => overGrpc(targets.grpc)],
   ];
-  const { forward, kafka } = targets;
-  if (forward !== undefined) {
-    roads.push(['forward', () => overHttp(forward)]);
-  }
+  const { kafka } = targets;
   if (kafka !== undefined) {
     roads.push(['kafka', () => overKafka(kafka, ledger)]);
   }
@@ -74,7 +69,7 @@ export function startSenders(targets: SendingTargets, ledger: RequestLedger, loa
         ledger,
         answers,
         stopping: stopping.signal,
-        pauseMs: Math.max(load.pauseMs, road === 'kafka' || road === 'forward' ? KAFKA_PAUSE_MS : 0),
+        pauseMs: Math.max(load.pauseMs, road === 'kafka' ? KAFKA_PAUSE_MS : 0),
       }),
     ),
   );

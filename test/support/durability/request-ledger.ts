@@ -1,8 +1,8 @@
 import { requestBytes } from '../builders/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../builders/otlp-requests.ts';
 
-/** The roads of spans. `forward` is HTTP to a process that forwards to Kafka. */
-export const ROADS = ['http', 'grpc', 'kafka', 'forward'] as const;
+/** The roads of spans. */
+export const ROADS = ['http', 'grpc', 'kafka'] as const;
 export type Road = (typeof ROADS)[number];
 
 /** Number of spans in a request. Each request is one trace. */

@@ -321,7 +321,8 @@ export class MemoryStore {
             return isOurs && isUndecided;
           })
           .sort((a, b) => a.lastArrivalMs - b.lastArrivalMs)
-          .slice(0, limit),
+          .slice(0, limit)
+          .map((each) => ({ ...each, lastWrittenMs: each.lastArrivalMs, turns: 1, isLate: false })),
       activity: async (key) => this.#sessions().find((each) => isSameSession(each, key)),
       changed: async (keys, sinceMs) =>
         this.#sessions().filter(

@@ -1,4 +1,6 @@
 import { decodeTraces, readTogether } from '../../../src/conventions/index.ts';
+import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
+import { isRecord } from '../../../src/domain/unknown-values.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { Attributes, TraceData } from '../../../src/domain/trace/span.ts';
 import { answerText, invocationParts, textOfMessage } from './facts.ts';
@@ -72,8 +74,20 @@ export function listRecordedTraces(): TraceData[][] {
   );
 }
 
-/** Number of scorable runs, and of those with the same facts under the names of an invented vendor. */
-export interface RenamedFigures {
+/** Changes the traces of one recording to those of an emitter that nobody knows. */
+export type Disguise = (traces: readonly TraceData[]) => TraceData[];
+
+export const underOtherNames: Disguise = (traces) => traces.map(renameTrace);
+
+/** Keeps the conventions that read any span of the recording from reading it. */
+export const withoutOwnConventions: Disguise = (traces) => {
+  const spans = traces.flatMap((trace) => normaliseTrace({ ...trace, readByShape: false }).spans);
+  const without = new Set(spans.flatMap(({ conventions }) => [...conventions.keys()]));
+  return traces.map((trace) => ({ ...trace, without }));
+};
+
+/** Number of scorable runs, and of those with the same facts when no convention knows their emitter. */
+export interface ShapeFigures {
   runs: number;
   answered: number;
   withTools: number;
@@ -82,10 +96,13 @@ export interface RenamedFigures {
 }
 
 /** Reads each recording twice, and compares the runs. */
-export function compareRenamed(recordings: readonly (readonly TraceData[])[]): RenamedFigures {
-  const figures: RenamedFigures = { runs: 0, answered: 0, withTools: 0, models: 0, usage: 0 };
+export function compareDisguised(
+  recordings: readonly (readonly TraceData[])[],
+  disguise: Disguise,
+): ShapeFigures {
+  const figures: ShapeFigures = { runs: 0, answered: 0, withTools: 0, models: 0, usage: 0 };
   for (const traces of recordings) {
-    const [before, after] = [traces, traces.map(renameTrace)].map((each) =>
+    const [before, after] = [traces, disguise(traces)].map((each) =>
       readTogether(each).flatMap(({ runs }) => runs.map(describe)),
     );
     for (const run of (before ?? []).filter(({ scorable }) => scorable)) {
@@ -100,7 +117,7 @@ export function compareRenamed(recordings: readonly (readonly TraceData[])[]): R
   return figures;
 }
 
-function describe(run: AgentRun) {
+export function describe(run: AgentRun) {
   const calls = invocationParts(run.output).map(({ toolInvocation: call }) =>
     call.state === 'result'
       ? [call.toolName, call.args, call.result]
@@ -112,8 +129,15 @@ function describe(run: AgentRun) {
       run.input.inputMessages.map(textOfMessage).join('\n').trim(),
       answerText(run).trim(),
     ]),
-    calls: JSON.stringify(calls),
+    calls: JSON.stringify(calls, sortKeys),
     models: run.models.join(),
     usage: JSON.stringify([run.usage.inputTokens, run.usage.outputTokens]),
   };
+}
+
+/** Sorts the keys of an object: its order says nothing. */
+function sortKeys(_key: string, value: unknown): unknown {
+  return isRecord(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
 }

@@ -15,12 +15,12 @@ export interface Wrapper {
   documents?: string[];
 }
 
-const QUESTION = 'Where is order 7?';
-const ANSWER = 'Order 7 left Hamburg on Monday.';
-const ASKED = { order_id: 7 };
-const FOUND = { status: 'shipped', from: 'Hamburg' };
-const CALL = 'find_order {"order_id":7} → {"status":"shipped","from":"Hamburg"}';
-const USUAL = { question: QUESTION, answer: ANSWER, calls: [CALL] };
+export const QUESTION = 'Where is order 7?';
+export const ANSWER = 'Order 7 left Hamburg on Monday.';
+export const ASKED = { order_id: 7 };
+export const FOUND = { status: 'shipped', from: 'Hamburg' };
+export const CALL = 'find_order {"order_id":7} → {"status":"shipped","from":"Hamburg"}';
+export const USUAL = { question: QUESTION, answer: ANSWER, calls: [CALL] };
 
 type Row = readonly [
   id: string,
@@ -30,7 +30,7 @@ type Row = readonly [
   events?: [name: string, keys: Record<string, string>][],
 ];
 
-function trace(rows: readonly Row[], logs: readonly LogRecord[] = []): TraceData {
+export function trace(rows: readonly Row[], logs: readonly LogRecord[] = []): TraceData {
   const spans = rows.map(([id, parent, name, keys = {}, events = []], index) =>
     buildSpan(id, keys, {
       name,
@@ -48,13 +48,13 @@ function trace(rows: readonly Row[], logs: readonly LogRecord[] = []): TraceData
   return buildTrace(spans, logs);
 }
 
-const asking = { role: 'assistant', content: '', tool_calls: [call('find_order', ASKED)] };
+export const asking = { role: 'assistant', content: '', tool_calls: [call('find_order', ASKED)] };
 
-function call(name: string, args: unknown): unknown {
+export function call(name: string, args: unknown): unknown {
   return { id: 'c1', type: 'function', function: { name, arguments: JSON.stringify(args) } };
 }
 
-function logOf(span: string, event: string, body: unknown, at: number): LogRecord {
+export function logOf(span: string, event: string, body: unknown, at: number): LogRecord {
   return { ...buildLog(span, event, {}, at), body: typeof body === 'string' ? body : JSON.stringify(body) };
 }
 

@@ -58,14 +58,3 @@ export const NOT_COPIED = [
   'write_probe',
   'schema_migrations',
 ];
-
-/** Lists the copied tables whose rows differ between two stores. */
-export async function differingTables(
-  first: ClickHouseAddress,
-  second: ClickHouseAddress,
-): Promise<string[]> {
-  const [one, other] = await Promise.all([digestTables(first), digestTables(second)]);
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])]
-    .filter((table) => !NOT_COPIED.includes(table))
-    .filter((table) => JSON.stringify(one[table]) !== JSON.stringify(other[table]));
-}

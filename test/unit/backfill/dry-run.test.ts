@@ -109,16 +109,6 @@ it('stored calls of the scorer and its judge tell the price', async () => {
   expect(estimate.costUsd).toBeCloseTo(80 * 0.002, 9);
 });
 
-it('in batches, the price is the half, and each question that follows another one needs a day', async () => {
-  const store = openFilled(3);
-  const asked = ask(store, twoSteps);
-  const atOnce = await dryRun(createScoring(store), asked, { prices: PRICES });
-  const batched = { ...asked, options: { batch: true } };
-  const { estimate } = await dryRun(createScoring(store), batched, { prices: PRICES });
-  expect(estimate.costUsd).toBeCloseTo((atOnce.estimate.costUsd ?? 0) / 2, 12);
-  expect(estimate.seconds).toBe(2 * 86_400);
-});
-
 it('pairs that give no score are no calls, and have their reasons', async () => {
   const store = new MemoryStore();
   fill(store, 10);

@@ -26,6 +26,13 @@ describe('open endpoints', () => {
     ]);
   });
 
+  it('are not opened by an entry without a token, which no process compares with', () => {
+    const others = [{ name: 'b', token: '' }, ...TOKENS, { name: 'c', token: '' }];
+
+    expect(parseConfig({ auth: { tokens: others } }).auth.tokens).toMatchObject(TOKENS);
+    expect(() => parseConfig({ auth: { tokens: others.slice(0, 1) } })).toThrow('no entry has a token here');
+  });
+
   it('give a warning when tokens are sent without TLS', () => {
     const auth = { tokens: TOKENS };
     expect(doors({ receivers: receiving('0.0.0.0:4318'), auth })[0]).toContain('set receivers.otlp.http.tls');

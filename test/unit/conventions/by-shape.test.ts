@@ -5,6 +5,7 @@ import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { buildLog, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { WRAPPERS, type Wrapper } from '../../support/recordings/wrappers.ts';
+import { STRANGERS } from '../../support/recordings/strangers.ts';
 import { textOfMessage } from '../../support/recordings/facts.ts';
 
 /** Facts of the only run in the form of a wrapper's expectation. */
@@ -41,13 +42,16 @@ function describeRun(runs: readonly AgentRun[], expected: Omit<Wrapper, 'trace'>
 }
 
 describe('a wrapper that no rule names', () => {
-  it.each(Object.entries(WRAPPERS))('is read by shape: %s', (_line, { trace, ...expected }) => {
-    const { runs } = readTrace(trace);
-    expect(describeRun(runs, expected)).toEqual(expected);
-    expect(runs[0]?.conventions).toContain('by-shape');
-    expect(runs[0]?.warnings.map(({ code }) => code)).toContain('read_by_shape');
-    expect(readTrace({ ...trace, readByShape: false }).runs).toEqual([]);
-  });
+  it.each(Object.entries({ ...WRAPPERS, ...STRANGERS }))(
+    'is read by shape: %s',
+    (_line, { trace, ...expected }) => {
+      const { runs } = readTrace(trace);
+      expect(describeRun(runs, expected)).toEqual(expected);
+      expect(runs[0]?.conventions).toContain('by-shape');
+      expect(runs[0]?.warnings.map(({ code }) => code)).toContain('read_by_shape');
+      expect(readTrace({ ...trace, readByShape: false }).runs).toEqual([]);
+    },
+  );
 
   it('is left to nobody where the configuration turns shapes off: by no reader of its trace', async () => {
     const data = buildTrace([

@@ -29,9 +29,6 @@ it('a backfill that does not go on says why', () => {
   expect(describeState(aBackfill({ status: 'queued', left: 'host:1 left the job: another scorer' }))).toBe(
     '… waits for a process: host:1 left the job: another scorer',
   );
-  expect(describeState(aBackfill({ status: 'running', batchError: 'the provider refused one' }))).toBe(
-    '▶ running: batches: the provider refused one',
-  );
   expect(describeState(aBackfill())).toBe('✓ done');
 });
 

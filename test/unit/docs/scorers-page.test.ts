@@ -71,8 +71,9 @@ describe('docs/scorers.md', () => {
   });
 
   it.each(SCORER_PAGES)('leaves nothing out: $title', (page) => {
-    const { measures, when, input, formula, seven, cost, because, given = {}, options } = page;
-    const told = [measures, when, input, formula, seven, cost, because];
+    const { kind, measures, input = '', formula, questions, because, given = {}, options } = page;
+    const told = [measures, formula, because, ...(kind === 'judged' ? [input] : [])];
+    expect(questions !== undefined).toBe(kind === 'judged');
     expect(
       [...told, ...Object.values(given), ...Object.values(options)].map((text) => text.trim()),
     ).not.toContain('');

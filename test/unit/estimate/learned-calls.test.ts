@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findPaidParts, LearnedScorer, listDirectCalls } from '../../../src/estimate/learned-calls.ts';
+import { findPaidParts, LearnedScorer } from '../../../src/estimate/learned-calls.ts';
 import type { CallSize } from '../../../src/store/contracts/judge-use.ts';
 
 function buildSize(fields: Partial<CallSize>): CallSize {
@@ -137,10 +137,5 @@ describe('the part of the price that was paid', () => {
     expect(paid(50)).toBe(1);
     expect(paid(5, { 'fake/judge': { input: 10, output: 0 } })).toBe(1);
     expect(paid(null, { 'fake/judge': undefined })).toBe(1);
-  });
-
-  it('is not that of calls in batches', () => {
-    const sizes = [5, 10].map((costUsd) => buildSize({ inputTokens: 1e6, outputTokens: 0, costUsd }));
-    expect(listDirectCalls(sizes, prices).map(({ costUsd }) => costUsd)).toEqual([10]);
   });
 });

@@ -329,7 +329,7 @@ describe('the evaluator', () => {
     await evaluator.advance();
     const scores = Array.from({ length: 18 }, () => 0.01);
     for (let index = 0; index < 1000; index += 1) {
-      store.scored(MEMORY_START_MS + 1000, scores, { agent: `agent-${index}` });
+      store.scored(MEMORY_START_MS + 1000, scores, { fingerprint: `judge-${index}` });
     }
     closeHour(store, 1);
     await evaluator.advance();

@@ -9,6 +9,7 @@ import {
   watchGroup,
 } from '../../../src/monitors/group-watch.ts';
 import type { SeriesBucket } from '../../../src/monitors/monitor-store.ts';
+import { MAX_NEW_NAMES } from '../../../src/monitors/sender-names.ts';
 import type { MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
 import { computeSeriesKey } from '../../../src/monitors/series-key.ts';
 import { A_SERIES } from '../../support/fakes/memory-monitors.ts';
@@ -37,6 +38,16 @@ function received(
     aside: { refused: 0, repeated: 0, rescored: 0, late: 0, notUniform: 0, notLive: 0 },
   }));
   return new Map(rows.map((row) => [computeSeriesKey(row.series), row]));
+}
+
+/** Series of one agent, under many fingerprints of its judge. */
+function ofJudges(count: number, tenant: string): Map<string, SeriesBucket> {
+  const [row] = received(0, ['weather'], [0.9]).values();
+  const rows = Array.from({ length: count }, (_, index) => {
+    const series = { ...A_SERIES, tenant, fingerprint: `judge-${index}` };
+    return row === undefined ? [] : [[computeSeriesKey(series), { ...row, series }] as const];
+  });
+  return new Map(rows.flat());
 }
 
 function seriesCount(watch: ReturnType<typeof watchGroup>): number {
@@ -98,23 +109,92 @@ describe('a watched group', () => {
 
   test('watches a bounded number of series, and counts those that found no place', () => {
     const watch = watchGroup(GROUP);
-    const agents = Array.from({ length: MAX_SERIES + 3 }, (_, index) => `agent-${index}`);
-    foldGroup(watch, 0, received(0, agents, [0.9]));
+    foldGroup(watch, 0, ofJudges(MAX_SERIES + 3, 'a'));
     expect(seriesCount(watch)).toBe(MAX_SERIES);
     expect(watch.overflow).toBe(3);
   });
 
   test('gives each tenant its own places and its own share of the allowance, whatever names another one invents', () => {
     const watch = watchGroup(GROUP);
-    const agents = Array.from({ length: MAX_SERIES }, (_, index) => `agent-${index}`);
-    const ofB = received(0, ['weather', 'sport'], [0.9]);
-    const both = [...received(0, agents, [0.9]).values(), ...ofB.values()].map((row, index) => {
-      const series = { ...row.series, tenant: index < MAX_SERIES ? 'a' : 'b' };
-      return [computeSeriesKey(series), { ...row, series }] as const;
-    });
-    foldGroup(watch, 0, new Map(both));
+    foldGroup(watch, 0, new Map([...ofJudges(MAX_SERIES, 'a'), ...ofJudges(2, 'b')]));
     expect(watch.overflow).toBe(0);
     expect(watch.laidOutFor.get('b')).toBe(4);
+  });
+
+  describe('to which a sender invents names', () => {
+    const name = (at: string, count: number) => Array.from({ length: count }, (_, index) => `${at}-${index}`);
+    /** Names of the series, without the many of one beginning. */
+    const findNames = (watch: ReturnType<typeof watchGroup>) =>
+      watch.rules.flatMap(({ series }) =>
+        [...series.values()]
+          .map(({ series: { agent, environment } }) => `${agent} in ${environment}`)
+          .filter((text) => !text.includes('bot-')),
+      );
+    const inEnvironments = (rows: ReturnType<typeof received>) =>
+      new Map(
+        [...rows.values()].map((row, index) => {
+          const series = { ...row.series, agent: 'weather', environment: `bot-${index}` };
+          return [computeSeriesKey(series), { ...row, series }] as const;
+        }),
+      );
+
+    test('watches 200 new agents a day, and all further ones as one, through a restart, until the next day', () => {
+      let watch = watchGroup(GROUP);
+      foldGroup(watch, 0, received(0, ['weather'], [0.9]));
+      foldGroup(watch, HOUR_MS, received(HOUR_MS, name('bot', 5000), [0.8, 0.6]));
+      expect(seriesCount(watch)).toBe(MAX_NEW_NAMES + 1);
+      expect(findNames(watch)).toEqual(['weather in production', 'other in production']);
+      expect(watch.overflow).toBe(5000 - MAX_NEW_NAMES + 1);
+      const others = watch.rules.flatMap(({ series }) => [...series.values()]).at(-1);
+      expect(others?.state.scores).toBe(2 * (5000 - MAX_NEW_NAMES + 1));
+      const states = watch.rules.map(buildStates);
+      watch = watchGroup(GROUP);
+      watch.rules.forEach((rule, index) =>
+        restoreStates(rule, { bucketMs: HOUR_MS, states: states[index] ?? [] }),
+      );
+      for (const [hour, count] of [
+        [2, MAX_NEW_NAMES + 1],
+        [24, MAX_NEW_NAMES + 2],
+      ] as const) {
+        foldGroup(watch, hour * HOUR_MS, received(hour * HOUR_MS, ['sport', 'weather'], [0.9]));
+        expect(seriesCount(watch)).toBe(count);
+      }
+      expect(findNames(watch)).toContain('sport in production');
+    });
+
+    test.each<[string, Partial<MonitorRule>, ReturnType<typeof received>, string[]]>([
+      ['environments', {}, inEnvironments(received(0, name('bot', 300), [0.9])), ['other in other']],
+      [
+        'environments of an agent that the rule asks for',
+        { series: { agent: 'weather' } },
+        inEnvironments(received(0, name('bot', 300), [0.9])),
+        ['weather in other'],
+      ],
+      [
+        'agents with failures alone',
+        { detection: { kind: 'scorer_errors', maxRate: 0.1 } },
+        received(0, name('bot', 300), [], { failed: 1 }),
+        ['other in production'],
+      ],
+      [
+        'agents, which then fall silent',
+        { detection: { kind: 'no_data', afterMs: HOUR_MS } },
+        received(0, name('bot', 300), [0.9]),
+        [],
+      ],
+      [
+        'agents, one of which has the name of all others',
+        {},
+        received(0, ['other', ...name('bot', 300)], [0.9]),
+        ['other in production'],
+      ],
+    ])('bounds the series of %s', (_what, rule, rows, names) => {
+      const watch = watchGroup({ ...GROUP, rules: [{ ...RULE, ...rule }] });
+      foldGroup(watch, 0, rows);
+      expect(findNames(watch)).toEqual(names);
+      expect(seriesCount(watch)).toBeLessThanOrEqual(MAX_NEW_NAMES + 1);
+      expect(watch.overflow).toBeGreaterThan(0);
+    });
   });
 
   test('continues from the text of a state as from the state', () => {

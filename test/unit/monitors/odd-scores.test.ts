@@ -21,7 +21,6 @@ const DETECTIONS: { readonly [Kind in Detection['kind']]: Extract<Detection, { k
   floor: { kind: 'floor', minimum: 0.6 },
   rate: { kind: 'rate', below: 0.5, maxRate: 0.1 },
   distribution: { kind: 'distribution', tolerance: 0.03, reference: REFERENCE },
-  cusum: { kind: 'cusum', allowance: 0.05, reference: REFERENCE },
   threshold: { kind: 'threshold', minimum: 0.6, recovery: 0.7, windowMs: 3_600_000, minScores: 10 },
   no_data: { kind: 'no_data', afterMs: 7_200_000 },
   scorer_errors: { kind: 'scorer_errors', maxRate: 0.05 },

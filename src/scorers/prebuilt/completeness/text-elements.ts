@@ -1,9 +1,6 @@
+import type compromise from 'compromise';
 import { createTurns } from '../../../domain/waits.ts';
 import { composeText, listWords } from '../../utils/words.ts';
-import type { Sentence } from './can-match.ts';
-import { type Compromise, loadCompromise, withQuickMatching } from './compromise.ts';
-import { hasTopic, putInfinitives } from './infinitives.ts';
-import type { Verbs } from './infinitives.ts';
 import { listParts, listSlices } from './text-pieces.ts';
 
 /**
@@ -17,6 +14,14 @@ const TURN_MS = 5;
 const MARKS = /[\u0300-\u036f]/g;
 const NOT_PLAIN = /[^\p{Script=Latin}0-9]+/u;
 const FOREIGN_LETTER = /(?=\p{L})\P{Script=Latin}/u;
+
+/** The library. */
+type Compromise = typeof compromise;
+
+/** View of the verbs; the types of the library leave out its method. */
+interface Verbs {
+  toInfinitive(): { out(form: 'array'): string[] };
+}
 
 interface Found {
   readonly nouns: string[];
@@ -32,7 +37,8 @@ interface Found {
  * sentences.
  */
 export async function listElements(text: string, signal?: AbortSignal): Promise<string[]> {
-  const nlp = await loadCompromise();
+  // Loaded with the first text: it is large, and most processes never need it.
+  const { default: nlp } = await import('compromise');
   const all: Found = { nouns: [], verbs: [], topics: [], terms: [] };
   const foreign: string[] = [];
   // Texts that agents write repeat lines; a sentence says the same every time.
@@ -62,22 +68,16 @@ function listSentences(nlp: Compromise, slice: string): string[] {
 
 /** Analyses one sentence. Other work may run between its steps too, because a long sentence takes a while. */
 async function lookAt(nlp: Compromise, sentence: string, giveTurns: () => Promise<void>): Promise<Found> {
-  const doc = withQuickMatching(nlp, () => nlp(sentence));
+  const doc = nlp(sentence);
   await giveTurns();
-  const nouns = withQuickMatching(nlp, () => doc.nouns().out('array') as string[]);
+  const nouns = doc.nouns().out('array') as string[];
   await giveTurns();
   // Changes the document: from here on its verbs are infinitives.
-  const verbs = withQuickMatching(nlp, (matching) =>
-    putInfinitives(doc.verbs() as unknown as Verbs, matching),
-  );
+  const verbs = (doc.verbs() as unknown as Verbs).toInfinitive().out('array');
   await giveTurns();
-  const sentences = doc.docs as unknown as Sentence[];
-  return withQuickMatching(nlp, () => ({
-    nouns,
-    verbs,
-    topics: sentences.some(hasTopic) ? (doc.topics().out('array') as string[]) : [],
-    terms: doc.terms().out('array') as string[],
-  }));
+  const topics = doc.topics().out('array') as string[];
+  await giveTurns();
+  return { nouns, verbs, topics, terms: doc.terms().out('array') as string[] };
 }
 
 function listPlainWords(item: string): string[] {

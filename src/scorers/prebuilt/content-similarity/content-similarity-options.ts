@@ -5,6 +5,6 @@ export const CONTENT_SIMILARITY_OPTIONS = {
   ignoreCase: { ...isBoolean, means: 'whether case counts for nothing (true)' },
   ignoreWhitespace: {
     ...isBoolean,
-    means: 'whether the compared texts are shown with single blanks (true); the score never counts them',
+    means: 'shows texts with single blanks (true)',
   },
 };

@@ -23,8 +23,7 @@ export const PROMPT_ALIGNMENT_OPTIONS = {
   scale: scaleOption,
   includeConversationHistory: {
     ...isHistory,
-    means:
-      'whether the judge sees remembered messages: `true` for the last ten, `{ maxMessages: 4 }` for another number (false)',
+    means: 'shows remembered messages: `true` for ten, or `{ maxMessages: 4 }` (false)',
   },
   reason: reasonOption,
 };

@@ -13,7 +13,6 @@ export const TRAJECTORY_ACCURACY_OPTIONS = {
     is: '{ ordering, allowRepeatedSteps }',
     members: COMPARISON_RULES,
     ignoredMembers: FORMER_OPTIONS,
-    means:
-      '`{ ordering, allowRepeatedSteps }` (`relaxed`, true); those of the run come first. The older `strictOrder` and `compareStepData` are ignored, with a warning, as are fields of an expected step that its type does not have',
+    means: '`{ ordering, allowRepeatedSteps }` (`relaxed`, true); those of the run come first',
   },
 };

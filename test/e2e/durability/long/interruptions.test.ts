@@ -31,7 +31,7 @@ const GRACE_MS = 30_000;
 const OUTPUT_CHARACTERS = 4_000;
 const BROKER_AWAY_MS = 5_000;
 const TIMEOUT_MS = 900_000;
-const BOUNDS_MIB = { receiver: 700, forwarder: 400, engine: 2_048 };
+const BOUNDS_MIB = { receiver: 700, engine: 2_048 };
 
 const missing = await kafkaMissing();
 const isOurBroker = hasOwnBroker(missing, 'outages of a broker');
@@ -44,7 +44,6 @@ beforeAll(async () => {
   broker = missing === undefined ? await startKafka() : undefined;
   fleet = await makeFleet({ broker, isOneProcess: true });
   await fleet.receiver.start();
-  await fleet.forwarder?.start();
 }, 300_000);
 // One each: what one of them cannot end must not leave the others running.
 afterAll(() => broker?.stop());
@@ -79,7 +78,7 @@ function watchOffsets(): { stop(): Promise<{ looks: number; unwritten: number[] 
   };
 }
 
-describe('one process under load over HTTP, gRPC and Kafka, and another that forwards to Kafka', () => {
+describe('one process under load over HTTP, gRPC and Kafka', () => {
   it('ends in time on SIGTERM and loses nothing that was acknowledged', { timeout: TIMEOUT_MS }, async () => {
     const sending = startSenders(fleet.targets, ledger, FULL_LOAD);
     const stops: { readonly code: number | null; readonly ms: number }[] = [];
@@ -114,7 +113,7 @@ describe('one process under load over HTTP, gRPC and Kafka, and another that for
       await waitForTraffic(ledger, ['http', 'grpc']);
       await sleep(BROKER_AWAY_MS);
       await broker?.restart();
-      await waitForTraffic(ledger, ['kafka', 'forward']);
+      await waitForTraffic(ledger, ['kafka']);
       await waitForCommits(fleet);
 
       const figures = await finish(sending);

@@ -1,8 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import type * as FileSystem from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { tryFileLock } from '../../../../src/store/embedded/ownership/file-lock.ts';
 import { requireDone, type CliResult } from '../../../support/processes/cli.ts';
 import { makeFolders } from '../../../support/store/backup-folders.ts';
 import { fillTable, listTables } from '../../../support/store/filled-tables.ts';
@@ -10,8 +9,6 @@ import { digestTables, NOT_COPIED, withStore } from '../../../support/store/kept
 
 /** Rows of each table. Dates go back one day a row, and must not expire meanwhile. */
 const ROWS = 30;
-
-const MIB = 1024 * 1024;
 
 /** Free bytes of every disk as the commands read them; undefined for those of the real disk. */
 const disk = vi.hoisted(() => ({ freeBytes: undefined as number | undefined }));
@@ -32,7 +29,6 @@ describe('a backup of a store with rows in every table', () => {
   const folders = makeFolders();
   let before: Awaited<ReturnType<typeof digestTables>>;
   let made: CliResult;
-  let second: CliResult;
   let done: CliResult;
 
   beforeAll(async () => {
@@ -40,16 +36,11 @@ describe('a backup of a store with rows in every table', () => {
       for (const columns of await listTables(address)) {
         // A tombstone has a hash by the key of the directory.
         if (!['tombstones', 'schema_migrations'].includes(columns.table)) {
-          // Sums that were written just before may contain scores that were not copied: a restore computes them again.
-          const isSum = columns.table === 'score_hours';
-          await fillTable(address, columns, ROWS, isSum ? { WrittenAt: 'now64(3) - toIntervalDay(1)' } : {});
+          await fillTable(address, columns, ROWS);
         }
       }
       before = await digestTables(address);
       made = await folders.backup('--json');
-      const other = tryFileLock(join(folders.original, 'backups', 'backup.lock'));
-      second = await folders.run('backup', '--to', `${folders.copy}-4`, '--data-dir', folders.original);
-      other?.release();
     });
     done = await folders.restore();
   });
@@ -61,7 +52,7 @@ describe('a backup of a store with rows in every table', () => {
   it('restores all of them with equal rows and checksums', async () => {
     requireDone(made);
     requireDone(done);
-    expect(done.stdout).toContain('equal to the backup');
+    expect(done.stdout).toContain('with all rows of the backup');
     const after = await withStore(folders.restored, (_, address) => digestTables(address));
     expect(leaveOut(after, NOT_COPIED)).toEqual(leaveOut(before, NOT_COPIED));
     expect(Object.keys(before).length).toBeGreaterThan(40);
@@ -73,40 +64,22 @@ describe('a backup of a store with rows in every table', () => {
       expect.arrayContaining(Object.keys(leaveOut(before, NOT_COPIED))),
     );
     expect(statSync(folders.copy).mode & 0o077).toBe(0);
-    expect(readdirSync(join(folders.original, 'backups'))).toEqual(['backup.lock']);
-    expect(existsSync(join(folders.restored, 'backups', 'restored'))).toBe(false);
+    expect([folders.original, folders.restored].map((path) => readdirSync(join(path, 'backups')))).toEqual([
+      [],
+      [],
+    ]);
   });
 
   it('is refused without room on the disk, with what it needs, and leaves nothing', async () => {
     const to = `${folders.copy}-full`;
-    disk.freeBytes = 512 * MIB;
+    disk.freeBytes = 100;
     const refused = await folders.run('backup', '--to', to, '--data-dir', folders.original);
 
     expect(refused).toMatchObject({ code: 69, stdout: '' });
     expect(refused.stderr).toMatch(
-      /no room for a backup: it needs 512\.[1-9] MiB on the disk of \S+original, and 512\.0 MiB are free; free some, or enlarge the disk/u,
+      /no room for a backup: it needs \d+ .iB on the disk of \S+copy-full, and 1 KiB are free; free some, or enlarge the disk/u,
     );
-    expect(existsSync(to) || existsSync(`${to}.partial`)).toBe(false);
-    expect(readdirSync(join(folders.original, 'backups'))).toEqual(['backup.lock']);
-  });
-
-  it('is not restored without room on the disk, and brings nothing along', async () => {
-    const into = `${folders.restored}-full`;
-    disk.freeBytes = 512 * MIB;
-    const refused = await folders.run('restore', '--from', folders.copy, '--data-dir', into);
-    const left = readdirSync(into);
-
-    expect(refused).toMatchObject({ code: 69, stdout: '' });
-    expect(refused.stderr).toMatch(
-      /no room for the backup: it needs 512\.[1-9] MiB on the disk of \S+restored-full, and 512\.0 MiB are free; free some, enlarge the disk, or name another directory with --data-dir/u,
-    );
-    expect(left).not.toContain('purge.key');
-    expect(left).not.toContain('backups');
-  });
-
-  it('is the only one at a time', () => {
-    expect(second).toMatchObject({ code: 1 });
-    expect(second.stderr).toContain('another spanscore backup of this data directory is at work');
+    expect(readdirSync(to)).toEqual([]);
   });
 
   it('is refused for a folder with files, for one in the data directory, without a store, and for a server', async () => {
@@ -118,10 +91,6 @@ describe('a backup of a store with rows in every table', () => {
       folders.original,
     );
     const taken = await folders.backup();
-    const partial = `${folders.copy}-5.partial`;
-    mkdirSync(partial);
-    writeFileSync(join(partial, 'mine'), '');
-    const rest = await folders.run('backup', '--to', `${folders.copy}-5`, '--data-dir', folders.original);
     const belowFile = await folders.run(
       'backup',
       '--to',
@@ -146,8 +115,6 @@ describe('a backup of a store with rows in every table', () => {
 
     expect(inside.stderr).toContain('name a folder outside of it');
     expect(taken.stderr).toContain('is not empty: name a folder that does not exist yet');
-    expect(rest.stderr).toContain(`${partial} is left of a backup that was killed, or is yours`);
-    expect(readdirSync(partial)).toEqual(['mine']);
     expect(belowFile.stderr).toContain('cannot be written: ');
     expect(belowFile.stderr).not.toContain('--verbose');
     expect(nothing).toMatchObject({ code: 4 });

@@ -228,7 +228,6 @@ const OWN_SHAPE: readonly string[] = [
   'move',
   'open',
   'purge',
-  'repair',
   'restore',
   'serve',
 ];

@@ -119,10 +119,7 @@ async function openMix(mix: Mix) {
       { spec: await plan(fromMs, toMs), tenant: '', signal },
     );
   const run = async (fromMs: number, toMs: number) => {
-    const kind = configureBackfillKind({ config, kit }, scoring, {
-      isBesideLive: false,
-      batches: store.judgeBatches,
-    });
+    const kind = configureBackfillKind({ config, kit }, scoring, false);
     const spec = { ...(await plan(fromMs, toMs)) };
     const id = await openJob(store.jobs, { kind: 'backfill', tenant: '', spec }, sha256Hex);
     const job = await store.jobs.find(id);

@@ -87,14 +87,6 @@ export const SPANSCORE_ALERTS: readonly SpanscoreAlert[] = [
     summary: '{{ $labels.instance }} is no member of its consumer group',
   },
   {
-    name: 'SpanscoreForwardFails',
-    query: 'sum by (job, reason) (rate(spanscore_forward_failures_total[5m]))',
-    fires: { above: 0 },
-    for: '5m',
-    severity: 'critical',
-    summary: 'Kafka does not acknowledge requests ({{ $labels.reason }})',
-  },
-  {
     name: 'SpanscoreDeadLetters',
     query: newCounts('spanscore_dead_letters_total'),
     fires: { above: 0 },

@@ -12,17 +12,15 @@ export interface ScorerPage {
    */
   readonly kind: 'judged' | 'code' | 'check';
   readonly measures: string;
-  readonly when: string;
-  readonly input: string;
+  /** What the judge sees, for a judged scorer. */
+  readonly input?: string;
   readonly formula: string;
   /** Arguments in addition to the options, by name. */
   readonly given?: Readonly<Record<string, string>>;
   /** All options by name. */
   readonly options: Readonly<Record<string, string>>;
-  /** Meaning of a 0.7. */
-  readonly seven: string;
-  /** Number of judge calls for one run. */
-  readonly cost: string;
+  /** Number of questions to the judge about one run, without an explanation, for a judged scorer. */
+  readonly questions?: 1 | 2;
   readonly factory: string;
   /** Arguments of the factory in the example, as source text. */
   readonly args: string;
@@ -59,12 +57,3 @@ export function pageOf(
 
 /** Judge of the examples. */
 export const EXAMPLE_JUDGE = "'openai/gpt-5-mini'";
-
-export const COSTS = {
-  two: '2 questions, 3 with an explanation by the judge; 1 if the first finds no statements; 0 for an empty answer',
-  one: '1 question, 2 with an explanation by the judge; 0 if there is nothing to judge',
-  verdict: "1 question, 2 with `reason: 'judge'`; 0 if there is nothing to judge",
-  none: 'no questions to a judge',
-} as const;
-
-export const NEVER = 'not possible: the score is 0 or 1';

@@ -1,5 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import type { Scorer, ScorerRunResult } from '../../../../src/evals/index.ts';
+import * as legacy from '../../../../src/scorers/legacy/index.ts';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import * as utils from '../../../../src/scorers/utils/index.ts';
 import { JUDGED_CASES } from '../../builders/judged-cases.ts';
@@ -9,8 +10,6 @@ import { ANSWER_PAGES } from './answer-pages.ts';
 import { CHECK_PAGES } from './check-pages.ts';
 import { CODE_PAGES } from './code-pages.ts';
 import { GROUNDED_PAGES } from './grounded-pages.ts';
-import { librarySection } from './library-examples.ts';
-import { LIBRARY_PAGES } from './library-pages.ts';
 import { EXAMPLE_JUDGE } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 
@@ -88,17 +87,67 @@ function formatExample({ factory, args }: ScorerPage): string {
   return `const scorer = ${factory}(${args});\nconst result = await scorer.run(run);`;
 }
 
-/** Returns the import lines of an example. */
-function formatImports({ factory, args }: ScorerPage): string {
-  const names = [...(args.includes('contextFromRun') ? ['contextFromRun'] : []), factory.split('.')[0]];
-  return `import { ${names.join(', ')} } from 'spanscore/scorers';`;
-}
+/** Classes of the older interface. */
+const LEGACY = Object.keys(legacy)
+  .filter((name) => name.endsWith('Metric'))
+  .toSorted()
+  .map((name) => `\`${name}\``)
+  .join(', ');
+
+/** End of the page: the parts of the library that are no prebuilt scorers. */
+const LIBRARY = `## Scorers of your own
+
+\`createScorer\` takes an id, a \`type\` (\`agent\`, \`trajectory\`) and the steps \`preprocess\`, \`analyze\`, \`generateScore\`, \`generateReason\`:
+functions, or questions with \`createPrompt\` and \`outputSchema\` (zod, Standard Schema, JSON Schema). \`judge\` has \`model\`, \`instructions\`,
+\`task\` (sent after the prompt) and \`modelSettings\`. \`notScorable(reason)\` ends the run without a score. See [own scorers](own-scorers.md).
+
+## Evaluations
+
+\`runEvals\` scores an agent or workflow on items ([example](../README.md#use-it-as-a-library)). Its verdict is \`failed\` (a gate below 1), \`scored\` (a threshold missed) or \`passed\`.
+Scorers with several scores have thresholds by name: \`{ 'grounding-hallucination': { max: 0.1 } }\`. \`spanscore/vitest\` turns evaluations into tests:
+
+\`\`\`ts
+import { runEvals, type RunEvalsConfig } from 'spanscore/evals';
+import { expectEvals, registerEvalMatchers } from 'spanscore/vitest';
+import { expect, test } from 'vitest';
+
+registerEvalMatchers();
+declare const config: RunEvalsConfig;
+
+test('8 of 10 items pass', () => expectEvals(config).toPass(0.8));
+test('the answers are polite', async () => {
+  const result = await runEvals(config);
+  expect(result).toPassGates();
+  expect(result).toHaveScoreAbove('politeness', 0.9);
+});
+\`\`\`
+
+Further matchers: \`toHaveVerdict\`, \`toPassThresholds\`, \`toHaveScoreBelow\`. A group's scorer is named by path: \`agent.tone\`. Reporters read \`task.meta.mastraEval\`, \`task.meta.spanscoreEval\`.
+
+## Older metrics
+
+\`spanscore/legacy\` has \`measure(input, output)\` for two texts, by the same scorers: ${LEGACY}.
+`;
+
+/** Options that many scorers have: the page explains them once. */
+const SHARED_OPTIONS: Readonly<Record<string, string>> = {
+  scale: 'the highest score (1)',
+  reason:
+    '`judge` (one more question), `template` (a sentence made of the verdicts) or `false`. Default: `template` for `grounding`, `panel`, `rubric`, `multi-turn-judge`, else `judge`',
+  context: 'texts, the same for every run; else `run.context`',
+  getContext: '`({ run }) => texts`; wins over `context`',
+  contextExtractor:
+    '`(input, output, run) => texts`, for example `contextFromRun`. This or `context` is needed, except in rules',
+  sees: 'kinds of evidence (all)',
+  earlierChars: 'most characters of earlier turns (8,000)',
+  maxEvidenceChars: 'most characters of evidence in a question (48,000)',
+};
 
 /** Returns the scores of a result in the page's format. */
-function shownScores({ score, label, scores = [] }: ScorerRunResult): string[] {
-  const own = score === undefined ? [] : [`score ${score}${label === undefined ? '' : ` (${label})`}`];
-  const named = scores.map((entry) => `${entry.name} ${entry.score} (${entry.label})`);
-  return [...own, ...named].map((line) => `// ${line}`);
+function shownScores({ score, label, scores = [] }: ScorerRunResult): string {
+  const own = score === undefined ? [] : [`${score} (${label})`];
+  const named = scores.map((entry) => `\`${entry.name}\` ${entry.score}`);
+  return [...own, ...named].join(', ');
 }
 
 function formatBands({ labels = [] }: Scorer): string {
@@ -108,75 +157,82 @@ function formatBands({ labels = [] }: Scorer): string {
     }
     return below === undefined ? `else ${label}` : `${label} below ${below}`;
   });
-  return bands.join(', ');
+  return bands.length === 0 ? '' : ` Labels: ${bands.join(', ')}.`;
 }
 
-/** Returns direction, range and labels of the scorer, or of its named scores when it has only those. */
-function rangeRows({ scorer, result: { scores = [] } }: ExampleOutcome): string[] {
-  const told = scorer.range === null ? scores : [{ ...scorer, name: undefined }];
-  return told.map(({ name, range, higherIsBetter }) => {
-    const what = name === undefined ? '' : `\`${name}\`: `;
-    return `${what}${range?.join(' to ')}, ${higherIsBetter === true ? 'more' : 'less'} is better`;
+/** Returns the names of a scorer's scores of which less is better. */
+function listFalling({ title }: ScorerPage, { scorer, result: { scores = [] } }: ExampleOutcome): string[] {
+  const told = scorer.range === null ? scores : [{ ...scorer, name: title }];
+  return told.flatMap(({ name, higherIsBetter }) => (higherIsBetter === false ? [name] : []));
+}
+
+function formatOptions({ given = {}, options }: ScorerPage): string {
+  const told = Object.entries({ ...given, ...options }).map(([name, meaning]) => {
+    const words = meaning.startsWith('(') ? ` ${meaning}` : `: ${meaning}`;
+    return { name: `\`${name}\``, words: name in SHARED_OPTIONS ? '' : words };
   });
+  const [shared, own] = [told.filter(({ words }) => words === ''), told.filter(({ words }) => words !== '')];
+  const list = shared.map(({ name }) => name).join(', ');
+  return [...own.map(({ name, words }) => `${name}${words}`), ...(list === '' ? [] : [list])].join('; ');
 }
 
-function optionRows({ given = {}, options }: ScorerPage): string {
-  const rows = [...Object.entries(given), ...Object.entries(options)];
-  return rows.length === 0 ? 'none' : rows.map(([name, meaning]) => `\`${name}\`: ${meaning}`).join('<br>');
+/** Writes the call of an example: the judge as `model`, and no choice of the explanation, which changes no score. */
+function formatCall({ factory, args }: ScorerPage): string {
+  const shown = args
+    .replace(`model: ${EXAMPLE_JUDGE}`, 'model')
+    .replace(/, options: \{ reason: [^}]* \}|, reason: \w+/, '');
+  return `\`${factory}(${shown})\``;
 }
 
-async function formatSection(page: ScorerPage): Promise<string> {
-  const outcome = await runExample(page);
-  const bands = formatBands(outcome.scorer);
-  return `## ${page.title}
+function formatJudged(page: ScorerPage, { scorer, result }: ExampleOutcome): string {
+  const { title, measures, input, formula, because } = page;
+  return `## ${title}
 
-Measures ${page.measures}.
-
-| | |
-| --- | --- |
-| use it for | ${page.when} |
-| in rules | ${page.rule === undefined ? 'not by name, only in a module of your own' : `\`${page.rule}\``} |
-| id | \`${outcome.scorer.id}\` |
-| input | ${page.input} |
-| formula | ${page.formula} |
-| score | ${rangeRows(outcome).join('<br>')} |
-${bands === '' ? '' : `| labels | ${bands} |\n`}| options | ${optionRows(page)} |
-| a 0.7 means | ${page.seven} |
-| cost per run | ${page.cost} |
-
-\`\`\`ts
-${formatImports(page)}
-
-${formatExample(page)}
-${shownScores(outcome.result).join('\n')}
-\`\`\`
-
-${page.because.slice(0, 1).toUpperCase()}${page.because.slice(1)}.
+${measures.slice(0, 1).toUpperCase()}${measures.slice(1)}. **Sees** ${input}.\\
+**Score** ${formula}.${formatBands(scorer)}\\
+**Options** ${formatOptions(page)}.\\
+${formatCall(page)} (id \`${scorer.id}\`) gives ${shownScores(result)}: ${because}.
 `;
+}
+
+function formatCode(page: ScorerPage): string {
+  const options = formatOptions(page);
+  return `- \`${page.title}\`, \`${page.factory}\`: ${page.formula}.${options === '' ? '' : ` Options: ${options}.`}`;
+}
+
+function formatCheck({ factory, given = {}, options, formula }: ScorerPage): string {
+  const named = Object.keys(options);
+  const args = [...Object.keys(given), ...(named.length === 0 ? [] : [`{ ${named.join(', ')} }`])];
+  return `- \`${factory}(${args.join(', ')})\`: ${formula}.`;
 }
 
 /** Returns the text of `docs/scorers.md`. */
 export async function scorersPage(): Promise<string> {
   const sections: string[] = [];
-  for (const page of SCORER_PAGES) {
-    sections.push(await formatSection(page));
+  const falling: string[] = [];
+  const asksTwice: string[] = [];
+  for (const page of [...GROUNDED_PAGES, ...ANSWER_PAGES]) {
+    const outcome = await runExample(page);
+    sections.push(formatJudged(page, outcome));
+    if (page.questions === 2) {
+      asksTwice.push(page.title);
+    }
+    falling.push(...listFalling(page, outcome));
   }
-  for (const page of LIBRARY_PAGES) {
-    sections.push(await librarySection(page, EXAMPLE_RUN));
-  }
+  const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
+  const programsOnly = SCORER_PAGES.flatMap(({ kind, rule, title }) =>
+    kind === 'judged' && rule === undefined ? [title] : [],
+  );
   return `# Scorers
 
-This page shows how each prebuilt scorer works. The end of the page shows scorers of your own, evaluations and the older metrics.
+- A rule names a scorer; options stand in \`{ use, options }\` under \`scorers\`. An unknown option is refused.
+- Programs import factories from \`spanscore/scorers\`; \`model\` is \`provider/model\` or an AI SDK model.
+  ${code(programsOnly)} and checks (but \`no-tool-errors\`) exist in programs only.
+- Scores go from 0 to 1, and more is better, except for ${code(falling)}.
+- A run with nothing to judge has \`notScorable\` and no score; where a judge fails, the run fails.
+- [How well judges judge](evidence/judges.md) has measured quality and tokens.
 
-- **In programs.** Prebuilt scorers are exports of \`spanscore/scorers\` and \`spanscore/scorers/prebuilt\`. The checks are also exports of
-  \`spanscore/checks\`. \`model\` is a judge: \`provider/model\`, or a language model object of the AI SDK.
-- **In rules.** A rule names a scorer. To set options, add \`{ use, options }\` under \`scorers\` of the configuration, with any keys of the
-  row "options". An unknown option is refused.
-- **Scores.** Scores of judged scorers are rounded to two decimals. If a run cannot be scored, the result has \`notScorable\` and no
-  score. If the judge fails, the run fails. Scorers without a judge give a reason in one sentence.
-
-\`node test/docs/write-scorers-page.ts\` writes this page. A test runs the examples and compares their scores. The examples of the
-prebuilt scorers use the run below. The text after each example says why the run has this score.
+The examples score this run:
 
 \`\`\`ts
 import { createAgentTestRun, createTestMessage, createToolInvocation } from 'spanscore/scorers/utils';
@@ -186,24 +242,37 @@ ${EXAMPLE_RUN}
 
 ## Evidence
 
-\`grounding\`, \`panel\`, \`hallucination\` and \`faithfulness\` hold an answer against all that the agent could know. Each text is a
-source with a number, and a finding names the kind of its source.
+All that the agent could know, chosen by \`sees\`. A finding names the kind of its source.
 
-| \`sees\` | the judge sees |
-| --- | --- |
-| always | the question and the answer |
-| \`system\` | the system prompt; only the operator sets rules |
-| \`user\` | earlier words of the user; they back what users tell of themselves |
-| \`turns\` | earlier answers and tool calls of the agent, the newest 8,000 characters (\`earlierChars\`) |
-| \`calls\`, \`tool-results\` | each call with its arguments and result: \`book_flight {"seats":2} → {"status":"confirmed"}\` |
-| \`documents\` | retrieved documents |
+- \`question\`, \`answer\`: always shown.
+- \`system\`: the system prompt; only the operator sets rules.
+- \`user\`: the user's words; they back what users tell of themselves.
+- \`turns\`: earlier answers and tool calls.
+- \`calls\`, \`tool-results\`: \`book_flight {"seats":2} → {"status":"confirmed"}\`.
+- \`documents\`: retrieved documents.
 
-- Where the options (\`context\`, \`getContext\`) or a run of your own (\`run.context\` without \`run.documents\`) bring a list of texts, the
-  judge sees these texts alone.
-- A run without tools and documents is scorable only when a document stands in a prompt: a question of 600 characters or more, or a
-  block of 120 characters or more in a tag like \`<document>\`, a fence or triple quotes.
-- \`grounding\` and \`panel\` believe a verdict only with a quote that stands in a source. Case, spacing, escapes, links and left out cells
-  do not matter; figures do. A statement that something is missing rests on a whole source.
+Texts of the options, or of \`run.context\` without \`run.documents\`, stand alone. Without tools and documents, a prompt must hold a
+document: 600 characters of question, or 120 in a tag, fence or triple quotes. Quotes must stand in a source, whatever their case,
+spacing or escapes (\`grounding\`, \`panel\`); what is missing rests on a whole source.
 
-${sections.join('\n')}`;
+## Options of several scorers
+
+${Object.entries(SHARED_OPTIONS)
+  .map(([name, meaning]) => `- \`${name}\`: ${meaning}.`)
+  .join('\n')}
+
+${code(asksTwice)} ask two questions, other judged scorers one.
+
+${sections.join('\n')}
+## Scorers without a judge
+
+${CODE_PAGES.map(formatCode).join('\n')}
+
+## Checks
+
+1 where the condition holds, else 0. Defaults: \`ignoreCase\` true, \`exact\` false, \`times\` 1.
+
+${CHECK_PAGES.map(formatCheck).join('\n')}
+
+${LIBRARY}`;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { coverageDetector } from '../../../../src/monitors/detectors/coverage.ts';
-import { cusumDetector } from '../../../../src/monitors/detectors/cusum.ts';
 import { distributionDetector } from '../../../../src/monitors/detectors/distribution.ts';
 import { floorDetector } from '../../../../src/monitors/detectors/floor.ts';
 import { noDataDetector } from '../../../../src/monitors/detectors/no-data.ts';
@@ -102,32 +101,6 @@ describe('distribution', () => {
       ...steadyBuckets(18 * PER_DAY, 25 * PER_DAY, [0.4, 0.5, 0.6]),
     ];
     expect(kinds(foldAll(detector, stream).transitions)).toEqual(['firing', 'ok']);
-  });
-});
-
-describe('cusum', () => {
-  const detector = cusumDetector({ allowance: 0.05, reference: REFERENCE, thresholds: ONE_SERIES });
-
-  it('finds its drop and reports its recovery', () => {
-    const atMs = MONITOR_START_MS + 20 * DAY_MS;
-    const change = { atMs, untilMs: atMs + 3 * DAY_MS, drop: 0.1 };
-    const stream = scoreBuckets({
-      family: 'disc',
-      perHour: 60,
-      days: 30,
-      seed: 2,
-      startMs: MONITOR_START_MS,
-      change,
-    });
-    const { transitions } = foldAll(detector, stream);
-    expect(kinds(transitions)).toEqual(['firing', 'ok']);
-    expect(transitions[0]?.atMs).toBeGreaterThan(atMs);
-  });
-
-  it('does not fire at the first low score after a reference without any', () => {
-    const quiet = foldAll(detector, steadyBuckets(0, 15 * PER_DAY, [1]));
-    const one = foldAll(detector, [bucketAt(15 * PER_DAY, [0])], { from: quiet.state });
-    expect([...quiet.transitions, ...one.transitions]).toEqual([]);
   });
 });
 

@@ -45,8 +45,6 @@ const RELEASED: readonly (readonly [string, string])[] = [
   ['0030-mute-times', 'd271caddfd7338c8b722650be626992003b22931769ccf465a242f5921a42cad'],
   ['0031-decision-hours', '54c068bafa90ee4edfa30481abc8a6aee7fc39965ece18e95ae65c2877c2dc77'],
   ['0032-run-starts-written', 'fb44e36dc1e956fe62e38acd6a5a0054ef2816215464a71868f8a47359f8846d'],
-  ['0033-judge-batches', 'fbf8137fc95f87e68b1b2ad7ed652f7c138c7c14ff85781926ad20c059a73736'],
-  ['0034-batched-sessions', '986d158f85c04ef9501ea27fa413d08225e0cf4804f102e92f2ccac2686e2cd5'],
   ['0035-decisions-by-trace', '19bcf7fed10d0ee13600099995eebb24f713dc70e1ff203c29ca91681902ac50'],
   ['0036-words-of-agents', 'c333ce226035f25e626b3de76ddebc914e5524292c82e5814fa3b7347ec93e7f'],
   ['0037-read-by-shape', 'db0f89f77ea6f9bca1819de26c2b2e326817b79de171d62013f1d53df5e302da'],
