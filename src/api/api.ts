@@ -122,7 +122,7 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
   // With tokens, no page can read the metrics, and a supervisor asks for them under any name.
   const exempt = PROBES.filter((path) => path !== '/metrics' || options.tokens.length > 0);
   const hasData = (path: string) => path === '/metrics' || path.startsWith(`${PREFIX}/`);
-  api.use(guardBrowsers({ hosts: listHosts(options), exempt, hasData }));
+  api.use(guardBrowsers({ hosts: listHosts(options), isOpen: options.tokens.length === 0, exempt, hasData }));
   api.route('/', createProbes(options));
   api.route('/', createDashboard(options.dashboard, refuseNone));
   api.use(`${PREFIX}/*`, async (c, next) =>

@@ -7,6 +7,8 @@ import { answerProblem } from './problem.ts';
 export interface BrowserGuardOptions {
   /** Names under which users reach the API, beside loopback names and IP addresses; lower case, without port. */
   readonly hosts: readonly string[];
+  /** True without tokens: everything that reaches the API may ask. */
+  readonly isOpen: boolean;
   /** Paths that are not guarded. */
   readonly exempt: readonly string[];
   /** True for a path with data, which no foreign page may load as a script or an image either. */
@@ -19,7 +21,12 @@ const READS = ['GET', 'HEAD'];
  * Refuses requests that a foreign page makes in somebody's browser: through a name that was rebound to this address, from
  * another origin, or as a form.
  */
-export function guardBrowsers({ hosts, exempt, hasData }: BrowserGuardOptions): MiddlewareHandler<ApiEnv> {
+export function guardBrowsers({
+  hosts,
+  isOpen,
+  exempt,
+  hasData,
+}: BrowserGuardOptions): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
     const { path, method } = c.req;
     if (exempt.includes(path)) {
@@ -27,7 +34,7 @@ export function guardBrowsers({ hosts, exempt, hasData }: BrowserGuardOptions): 
     }
     const { site } = c.var;
     const fault =
-      site.hosts.map((host) => findHostFault(host, hosts)).find((found) => found !== undefined) ??
+      site.hosts.map((host) => findHostFault(host, hosts, isOpen)).find((found) => found !== undefined) ??
       findOriginFault(c.req.header('origin'), site.origins) ??
       (hasData(path) ? findSiteFault(c.req.header('sec-fetch-site')) : undefined) ??
       findBodyFault(method, c.req.header('content-type'));
@@ -37,9 +44,12 @@ export function guardBrowsers({ hosts, exempt, hasData }: BrowserGuardOptions): 
   };
 }
 
-function findHostFault(host: string, hosts: readonly string[]): string | undefined {
+/** Addresses that lead to this machine, and from which browsers do not say the site of a page that asks. */
+const UNSPECIFIED = ['0.0.0.0', '[::]'];
+
+function findHostFault(host: string, hosts: readonly string[], isOpen: boolean): string | undefined {
   const name = host.replace(/:\d*$/u, '').toLowerCase();
-  const isAddress = isIP(name.replace(/^\[(.*)\]$/u, '$1')) !== 0;
+  const isAddress = isIP(name.replace(/^\[(.*)\]$/u, '$1')) !== 0 && !(isOpen && UNSPECIFIED.includes(name));
   const isLoopback = name === 'localhost' || name.endsWith('.localhost');
   return isAddress || isLoopback || hosts.includes(name)
     ? undefined

@@ -1,6 +1,6 @@
-import type { Attributes } from '../domain/trace/span.ts';
 import { parseStructure, parseValue, structureIn } from './json.ts';
 import type { SpanRole, SpanView } from './normalised-span.ts';
+import type { Attributes } from '../domain/trace/span.ts';
 
 /** Returns the first of these keys' values that is a non-empty text. */
 export function readText(attributes: Attributes, ...keys: string[]): string | undefined {
@@ -115,7 +115,35 @@ export function hasPrefix(attributes: Attributes, prefix: string): boolean {
 }
 
 /** Maps names to roles; the names of a role have blanks between. */
-export function rolesOf(names: Readonly<Partial<Record<SpanRole, string>>>): ReadonlyMap<string, SpanRole> {
-  const roles = Object.entries(names) as [SpanRole, string][];
+export function rolesOf<Role extends string = SpanRole>(
+  names: Readonly<Partial<Record<Role, string>>>,
+): ReadonlyMap<string, Role> {
+  const roles = Object.entries(names) as [Role, string][];
   return new Map(roles.flatMap(([role, list]) => list.split(' ').map((name) => [name, role] as const)));
+}
+
+const NO_IDS: ReadonlySet<string> = new Set(['', 'null', 'None', 'undefined']);
+
+/** True for an id. Emitters write a missing id as the text of their language's empty value. */
+export function isId(text: string): boolean {
+  return !NO_IDS.has(text);
+}
+
+/** True for the name of a model; some wrappers call every model `unknown`. */
+export function isModelName(text: string | undefined): text is string {
+  return text !== undefined && isId(text) && text.toLowerCase() !== 'unknown';
+}
+
+/** Returns the first value that is found in these sources, in their order. */
+export function findFirst<Source, Found>(
+  sources: readonly Source[],
+  find: (source: Source) => Found | undefined,
+): Found | undefined {
+  for (const source of sources) {
+    const found = find(source);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  return undefined;
 }

@@ -1,5 +1,5 @@
 import type { Attributes } from '../domain/trace/span.ts';
-import { readList, readText } from './attributes.ts';
+import { findFirst, readList, readText } from './attributes.ts';
 import type { SpanView } from './normalised-span.ts';
 
 /** Attributes with the output of a step or a model call as JSON. */
@@ -20,14 +20,7 @@ const REASON_IN_OUTPUT =
 /** Finds the finish reason of a model call where its convention has none: in any attribute of that name, else in its output. */
 export function findFinishReason({ span, logs }: SpanView): string | undefined {
   const sources = [span, ...span.events, ...logs].map(({ attributes }) => attributes);
-  return first(sources, reasonAmongKeys) ?? first(sources, reasonInOutput);
-}
-
-function first(
-  sources: readonly Attributes[],
-  find: (source: Attributes) => string | undefined,
-): string | undefined {
-  return sources.map(find).find((reason) => reason !== undefined);
+  return findFirst(sources, reasonAmongKeys) ?? findFirst(sources, reasonInOutput);
 }
 
 function reasonAmongKeys(source: Attributes): string | undefined {

@@ -1,8 +1,7 @@
 import { contentAdvice } from './advice/content-switches.ts';
 import { restoreContent } from './advice/moved-content.ts';
-import { readText } from './attributes.ts';
+import { isId, isModelName, readText } from './attributes.ts';
 import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
-import { isId, isModelName } from './ids.ts';
 import { STUB_MARK } from './kept-content.ts';
 import { bindResults } from './messages/bind-results.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';

@@ -1,5 +1,3 @@
-import type { LogRecord, TraceData } from '../domain/trace/span.ts';
-import { uniqueLogs, uniqueSpans } from './traces/deduplicate.ts';
 import { isMovedContent } from './advice/moved-content.ts';
 import { normaliseSpan, type Observe } from './normalise-span.ts';
 import type { NormalisedSpan } from './normalised-span.ts';
@@ -7,6 +5,15 @@ import { CONVENTIONS } from './registry.ts';
 import { addShapes } from './shape/add-shapes.ts';
 import { finish, type Steps } from './steps.ts';
 import { toConvention } from './tables/table-convention.ts';
+import { compareValues } from '../domain/compare-values.ts';
+import { canonicalJson } from '../domain/identity.ts';
+import {
+  type Attributes,
+  endUnixNano,
+  type LogRecord,
+  type Span,
+  type TraceData,
+} from '../domain/trace/span.ts';
 
 /** The spans of a trace, each once, in order of their ids, each read with its log records. */
 export interface NormalisedTrace {
@@ -29,7 +36,7 @@ export function* normaliseInSteps(data: TraceData, observe?: Observe): Steps<Nor
   const conventions = tables.length === 0 ? own : [...tables, ...own];
   const events = tables.flatMap(({ logEvents = [] }) => logEvents);
   const logs = uniqueLogs(data.logs.filter((log) => isAgentEvent(log) || events.includes(log.eventName)));
-  const logsBySpan = bySpan(logs);
+  const logsBySpan = Map.groupBy(logs, ({ spanId }) => spanId);
   const inOrder = spans.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
   const normalised: NormalisedSpan[] = [];
   for (const span of inOrder) {
@@ -54,15 +61,63 @@ function isAgentEvent(log: LogRecord): boolean {
   return log.eventName.startsWith('gen_ai.') || isMovedContent(log) || LOG_SCOPES.includes(log.scopeName);
 }
 
-function bySpan(logs: readonly LogRecord[]): Map<string, LogRecord[]> {
-  const lists = new Map<string, LogRecord[]>();
-  for (const log of logs) {
-    const list = lists.get(log.spanId);
-    if (list === undefined) {
-      lists.set(log.spanId, [log]);
-    } else {
-      list.push(log);
+/**
+ * Keeps one span per id: the one with the later end, then with more attributes, then with the greater text; never by arrival.
+ * Also returns the ids whose spans had different content.
+ */
+export function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing: Set<string> } {
+  const byId = new Map<string, Span>();
+  const differing = new Set<string>();
+  for (const span of spans) {
+    const known = byId.get(span.spanId);
+    if (known === undefined) {
+      byId.set(span.spanId, span);
+    } else if (known !== span) {
+      const order = compareSpans(span, known);
+      if (order !== 0) {
+        differing.add(span.spanId);
+      }
+      if (order > 0) {
+        byId.set(span.spanId, span);
+      }
     }
   }
-  return lists;
+  return { spans: [...byId.values()], differing };
+}
+
+function compareSpans(a: Span, b: Span): number {
+  return (
+    compareValues(endUnixNano(a), endUnixNano(b)) ||
+    a.attributes.size - b.attributes.size ||
+    compareValues(spanText(a), spanText(b))
+  );
+}
+
+function spanText(span: Span): string {
+  const [attributes, resourceAttributes] = [sorted(span.attributes), sorted(span.resourceAttributes)];
+  return canonicalJson({ ...span, attributes, resourceAttributes });
+}
+
+function logText(log: LogRecord): string {
+  const [attributes, resourceAttributes] = [sorted(log.attributes), sorted(log.resourceAttributes)];
+  return canonicalJson({ ...log, attributes, resourceAttributes });
+}
+
+function sorted(attributes: Attributes): [string, string][] {
+  return [...attributes].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/**
+ * Keeps each log record once, in order of time. Records of equal time keep their order: the messages of one model call often
+ * share a time, and nothing else shows their order.
+ */
+export function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
+  const byText = new Map<string, LogRecord>();
+  for (const log of logs) {
+    const text = logText(log);
+    if (!byText.has(text)) {
+      byText.set(text, log);
+    }
+  }
+  return [...byText.values()].sort((a, b) => Number(a.timeUnixNano - b.timeUnixNano));
 }

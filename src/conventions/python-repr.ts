@@ -6,27 +6,11 @@ const MAX_REPR_CHARS = 16 * 1024 * 1024;
 /** Name of the field that holds the class of a printed object. */
 export const REPR_TYPE = '$type';
 
-const CONSTANTS = new Map<string, unknown>([
-  ['True', true],
-  ['False', false],
-  ['None', null],
-  ['nan', null],
-  ['inf', null],
-]);
-
-const ESCAPES = new Map([
-  ['n', '\n'],
-  ['t', '\t'],
-  ['r', '\r'],
-  ['0', '\0'],
-]);
-
-const CLOSERS = new Map([
-  ['[', ']'],
-  ['(', ')'],
-  ['{', '}'],
-  ['<', '>'],
-]);
+const CONSTANTS = new Map<string, unknown>(
+  Object.entries({ True: true, False: false, None: null, nan: null, inf: null }),
+);
+const ESCAPES = new Map(Object.entries({ n: '\n', t: '\t', r: '\r', 0: '\0' }));
+const CLOSERS = new Map(Object.entries({ '[': ']', '(': ')', '{': '}', '<': '>' }));
 
 const WORD = /[A-Za-z_][\w.]*/y;
 const NUMBER = /[-+]?\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?/y;

@@ -1,40 +1,41 @@
-import { agentFramework } from './formats/agent-framework.ts';
+import {
+  agentFramework,
+  beeai,
+  crewai,
+  googleGenai,
+  latitude,
+  litellm,
+  openaiAgents,
+  openlit,
+} from './formats/additions.ts';
 import { aiSdk } from './formats/ai-sdk.ts';
+import { braintrust } from './formats/braintrust.ts';
 import { claudeCode } from './formats/claude-code.ts';
-import { crewai } from './formats/crewai.ts';
-import { otelGenai } from './formats/otel-genai.ts';
-import { otelGenaiContent } from './formats/otel-genai-content.ts';
-import { otelGenaiEvents } from './formats/otel-genai-events.ts';
-import { googleAdk } from './formats/google-adk.ts';
+import { flue } from './formats/flue.ts';
+import { geminiCli } from './formats/gemini-cli.ts';
 import { genkit } from './formats/genkit.ts';
+import { googleAdk } from './formats/google-adk.ts';
 import { haystack } from './formats/haystack.ts';
 import { koog } from './formats/koog.ts';
 import { laminar } from './formats/laminar.ts';
 import { langfuse } from './formats/langfuse.ts';
-import { latitude } from './formats/latitude.ts';
 import { langsmith } from './formats/langsmith.ts';
-import { litellm } from './formats/litellm.ts';
-import { logfire } from './formats/logfire.ts';
-import { logfireAgents } from './formats/logfire-agents.ts';
 import { livekit } from './formats/livekit.ts';
+import { logfireAgents } from './formats/logfire-agents.ts';
+import { logfire } from './formats/logfire.ts';
 import { mastra } from './formats/mastra.ts';
 import { mlflow } from './formats/mlflow.ts';
 import { openinference } from './formats/openinference.ts';
-import { openlit } from './formats/openlit.ts';
+import { otelGenaiEvents } from './formats/otel-genai-events.ts';
+import { otelGenai } from './formats/otel-genai.ts';
 import { pydanticAi } from './formats/pydantic-ai.ts';
-import { springAi } from './formats/spring-ai.ts';
-import { traceloop } from './formats/traceloop.ts';
-import { traceloopFlattened } from './formats/traceloop-flattened.ts';
-import { flue } from './formats/flue.ts';
 import { sentry } from './formats/sentry.ts';
-import { braintrust } from './formats/braintrust.ts';
-import { voltagent } from './formats/voltagent.ts';
-import { beeai } from './formats/beeai.ts';
-import { geminiCli } from './formats/gemini-cli.ts';
-import { googleGenai } from './formats/google-genai.ts';
-import { openaiAgents } from './formats/openai-agents.ts';
+import { springAi } from './formats/spring-ai.ts';
 import { agentops, anyAgent, monocle } from './formats/tabled.ts';
+import { otelGenaiContent, traceloopFlattened } from './formats/traceloop-flattened.ts';
+import { traceloop } from './formats/traceloop.ts';
 import { trulens } from './formats/trulens.ts';
+import { voltagent } from './formats/voltagent.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**

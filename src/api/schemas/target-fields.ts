@@ -11,8 +11,8 @@ export function hexId(digits: number) {
 /** Most characters of a name. */
 const MAX_NAME = 200;
 
-/** Pattern of a text without control characters and halves of surrogate pairs. */
-const NAME = String.raw`^[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]*$`;
+/** Pattern of a text that looks like what it is: without control characters, halves of surrogate pairs, and what nobody sees. */
+const NAME = String.raw`^[^\u0000-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]*$`;
 
 /** Schema of a name that a request gives to rows: of a scorer, an author, a reviewer. */
 export const Name = z
@@ -20,7 +20,7 @@ export const Name = z
   .min(1)
   .max(MAX_NAME)
   .refine((name) => new RegExp(NAME, 'u').test(name), {
-    error: 'must have no control characters and no half of a surrogate pair',
+    error: 'must have no control characters, no invisible ones and no half of a surrogate pair',
   })
   .openapi({ pattern: NAME });
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, open, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, open, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { showBytes } from '../../domain/byte-sizes.ts';
 import {
@@ -57,12 +57,20 @@ export async function makeBackup(config: Config, options: BackupOptions): Promis
 }
 
 async function makeEmptyFolder(to: string): Promise<void> {
-  const names = await mkdir(to, { recursive: true, mode: 0o700 }).then(
-    () => readdir(to),
-    (error: unknown) => {
-      throw new InvalidInputError(`--to ${to} cannot be written: ${readErrorMessage(error)}`, {}, error);
-    },
-  );
+  let names: readonly string[];
+  try {
+    await mkdir(to, { recursive: true });
+    names = await readdir(to);
+    if (names.length === 0) {
+      await chmod(to, 0o700);
+    }
+  } catch (error) {
+    throw new InvalidInputError(
+      `--to ${to} cannot be made a folder for this user alone: ${readErrorMessage(error)}; name another folder`,
+      {},
+      error,
+    );
+  }
   if (names.length > 0) {
     throw new InvalidInputError(
       `--to ${to} is not empty: name a folder that does not exist yet, or delete what a backup has left there that was killed`,

@@ -3,14 +3,14 @@ export interface ContentSwitch {
   readonly emitter: string;
   /** Names of its scopes; a name that ends with a star is a prefix. The longest match of all conventions wins. */
   readonly scopes: readonly string[];
-  /** Conventions that only this emitter uses, for spans whose scope is the application's own. */
+  /** Conventions that only this emitter uses, for spans whose scope is the application's own; by default the one that has it. */
   readonly conventions?: readonly string[];
   /** Convention that must have read a span, for scopes that another emitter uses, too. */
   readonly requires?: string;
   /** The setting, or the reason why there is none. */
   readonly setting: string;
-  /** True when content is sent by default: then a span without content had it removed. */
-  readonly sendsByDefault: boolean;
+  /** Set when content is sent by default: then a span without content had it removed. */
+  readonly sendsByDefault?: true;
   /** Source of the name of the setting: documentation, or a recording. */
   readonly source: string;
 }

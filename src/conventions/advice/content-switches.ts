@@ -1,3 +1,4 @@
+import { findFirst } from '../attributes.ts';
 import type { Span } from '../../domain/trace/span.ts';
 import type { ContentSwitch } from './content-switch.ts';
 import { CONVENTIONS } from '../registry.ts';
@@ -9,8 +10,8 @@ interface ReadSpan {
 }
 
 /** Content switches of all conventions. */
-export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(
-  ({ switches = [] }) => switches,
+export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(({ name, switches = [] }) =>
+  switches.map((one) => ({ conventions: [name], ...one })),
 );
 
 /** Writes the advice which setting makes these spans carry content; a general hint for unknown emitters. */
@@ -28,21 +29,11 @@ export function findContentSwitch(spans: readonly ReadSpan[]): ContentSwitch | u
     requires === undefined || spans.some(({ conventions }) => conventions.has(requires));
   const possible = CONTENT_SWITCHES.filter(isPossible);
   return (
-    find(scopes, (scope) => findByScope(scope, possible)) ??
-    find(spans, ({ conventions }) =>
+    findFirst(scopes, (scope) => findByScope(scope, possible)) ??
+    findFirst(spans, ({ conventions }) =>
       CONTENT_SWITCHES.find((one) => one.conventions?.some((name) => conventions.has(name))),
     )
   );
-}
-
-function find<T, R>(items: readonly T[], pick: (item: T) => R | undefined): R | undefined {
-  for (const item of items) {
-    const found = pick(item);
-    if (found !== undefined) {
-      return found;
-    }
-  }
-  return undefined;
 }
 
 /** Finds the switch with the longest matching name, so that a single scope is preferred to its family. */

@@ -9,7 +9,7 @@ import { normaliseInSteps } from '../normalise-trace.ts';
 import type { SpanFacts, SpanView } from '../normalised-span.ts';
 import { finish } from '../steps.ts';
 import { READ_BY_SHAPE } from '../shape/add-shapes.ts';
-import { readSource } from '../tables/read-source.ts';
+import { readSource } from '../tables/table-convention.ts';
 
 /** A fact of a span, as one convention states it. */
 export interface StatedFact {

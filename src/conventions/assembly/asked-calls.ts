@@ -1,8 +1,9 @@
-import type { CallPart } from '../normalised-span.ts';
+import { createCall, plainName, transferTarget } from './call-index.ts';
 import type { IsElsewhere } from './input-calls.ts';
 import { callKey } from './message-key.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
+import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
 
 /** Lists the calls with an id that these model calls requested. */
 export function listAsked(llms: readonly SpanNode[]): (CallPart & { id: string })[] {
@@ -42,4 +43,67 @@ export function findOthers(plan: RunPlan, asked: ReadonlyMap<string, RunPlan | n
     );
     return !own.has(part.type === 'tool-call' ? `${id} ${callKey(part.name, part.args)}` : id);
   };
+}
+
+/**
+ * Finds the results of the trace's transfers, by id and name of the call. Only the model of the next agent receives them, as part
+ * of the conversation, so no other run contains them.
+ */
+export function handoffResults(plans: readonly RunPlan[]): ReadonlyMap<string, ResultPart> {
+  const results = new Map<string, ResultPart>();
+  const byId = Map.groupBy(
+    plans.flatMap((plan) => listAsked(plan.llms)),
+    ({ id }) => id,
+  );
+  for (const [id, calls] of byId) {
+    if (!calls.some((call) => createCall(call).handoff)) {
+      byId.delete(id);
+    }
+  }
+  const inputs =
+    byId.size === 0 ? [] : plans.flatMap((plan) => plan.llms).map((llm) => llm.facts.input ?? []);
+  for (const input of inputs) {
+    addResults(
+      results,
+      input.flatMap((message) => message.parts),
+      byId,
+    );
+  }
+  return results;
+}
+
+/** Adds the results in one input. For an id of several calls, the call before the result tells its name. */
+function addResults(
+  results: Map<string, ResultPart>,
+  parts: readonly NormalPart[],
+  byId: ReadonlyMap<string, readonly CallPart[]>,
+): void {
+  const open = new Map<string, string[]>();
+  for (const part of parts) {
+    const id = part.type === 'tool-call' || part.type === 'tool-result' ? (part.id ?? '') : '';
+    const asked = byId.get(id);
+    if (asked !== undefined && part.type === 'tool-call') {
+      const names = open.get(id) ?? [];
+      names.push(part.name);
+      open.set(id, names);
+    } else if (asked !== undefined && part.type === 'tool-result') {
+      const name = asked.length === 1 ? asked[0]?.name : open.get(id)?.shift();
+      const key = `${id} ${name}`;
+      results.set(key, results.get(key) ?? part);
+    }
+  }
+}
+
+/**
+ * Removes the error of each transfer whose target ran. Frameworks mark a transfer as failed when the model requested several at
+ * once, although the first of them was done.
+ */
+export function clearTransferErrors(plans: readonly RunPlan[]): void {
+  const agents = new Set(plans.flatMap(({ root }) => plainName(root.facts.agent ?? '')));
+  for (const { facts, span } of plans.flatMap((plan) => plan.tools)) {
+    const target = facts.error === undefined ? undefined : transferTarget(facts.toolName ?? span.name);
+    if (target !== undefined && agents.has(plainName(target))) {
+      facts.error = undefined;
+    }
+  }
 }

@@ -1,11 +1,10 @@
-import { mapAsking } from './asked-calls.ts';
+import { clearTransferErrors, handoffResults, mapAsking } from './asked-calls.ts';
 import { buildRun } from './build-run.ts';
-import { resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
+import { parentsFirst, resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
-import { clearTransferErrors, handoffResults } from './handoff-results.ts';
-import { listIdentities } from './identities.ts';
 import { buildModelCalls, type ModelCalls } from './model-calls.ts';
 import { planRuns } from './plan-runs.ts';
+import { listIdentities } from './run-fields.ts';
 import type { BuiltRun, RunPlan } from './run-plan.ts';
 import { buildTree, findWorkflows, inheritIdentity, inheritInput, notePauses } from './span-tree.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
@@ -36,7 +35,7 @@ export function* assembleTrace(
   const plans = resolveEnvelopes(planRuns(tree.nodes));
   clearTransferErrors(plans);
   takeDelegatedFacts(plans);
-  const ordered = childrenFirst(plans);
+  const ordered = parentsFirst(plans).toReversed();
   const asked = mapAsking(plans);
   const identities = listIdentities(ordered);
   const transfers = handoffResults(plans);
@@ -67,16 +66,4 @@ function notScorableReason(evaluations: number): NotScorableReason {
     code: 'no_agent_or_llm_span',
     detail: 'no span of this trace is an agent run or a model call that a known convention describes',
   };
-}
-
-function childrenFirst(plans: readonly RunPlan[]): RunPlan[] {
-  const parentsFirst: RunPlan[] = [];
-  const stack = plans.filter((plan) => plan.parent === null);
-  for (let plan = stack.pop(); plan !== undefined; plan = stack.pop()) {
-    parentsFirst.push(plan);
-    for (const sub of plan.subs) {
-      stack.push(sub);
-    }
-  }
-  return parentsFirst.toReversed();
 }

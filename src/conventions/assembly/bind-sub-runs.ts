@@ -1,7 +1,6 @@
 import { type Call, createCall, plainName, settle } from './call-index.ts';
-import { answersItself, orderedOutput } from './own-answer.ts';
-import { type BuiltRun, firstInput, type RunPlan } from './run-plan.ts';
-import { splitInput } from './split-input.ts';
+import { answersItself, orderedOutput, questionOf } from './own-answer.ts';
+import { type BuiltRun, type RunPlan } from './run-plan.ts';
 import { type Block, finalText, readAnswer, type Transcript } from './transcript.ts';
 import { questionIn } from '../messages/free-values.ts';
 import { textIn } from '../messages/read-messages.ts';
@@ -123,10 +122,7 @@ function callWithoutSpan(transcript: Transcript, sub: BuiltRun, answer: string):
     .filter((call) => call.span === undefined && !call.handoff)
     .slice(0, MAX_SEARCHED);
   const name = plainName(sub.plan.root.facts.agent ?? '');
-  const question = splitInput(firstInput(sub.plan))
-    .turn.map((message) => textIn(message.parts))
-    .join('\n')
-    .trim();
+  const question = questionOf(sub.plan);
   return (
     open.find((call) => name !== '' && plainName(call.name).includes(name)) ??
     open.find((call) => question !== '' && JSON.stringify(call.args ?? '').includes(question)) ??

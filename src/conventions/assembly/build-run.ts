@@ -2,9 +2,16 @@ import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import { findOthers } from './asked-calls.ts';
 import { bindSubRuns } from './bind-sub-runs.ts';
 import { settle } from './call-index.ts';
-import type { Identity } from './identities.ts';
 import { orderedOutput } from './own-answer.ts';
-import { buildTimes, findError, listContext, listDocuments, listModels, memberNodes } from './run-fields.ts';
+import {
+  buildTimes,
+  findError,
+  type Identity,
+  listContext,
+  listDocuments,
+  listModels,
+  memberNodes,
+} from './run-fields.ts';
 import { readInput } from './run-input.ts';
 import { type BuiltRun, MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
 import { sumUsage } from './run-usage.ts';

@@ -84,7 +84,8 @@ function replacementFor(envelope: RunPlan, members: RunPlan[], alone: boolean): 
   return group;
 }
 
-function parentsFirst(plans: readonly RunPlan[]): RunPlan[] {
+/** Orders the plans so that each one stands before its sub-runs. */
+export function parentsFirst(plans: readonly RunPlan[]): RunPlan[] {
   const sorted: RunPlan[] = [];
   const stack = plans.filter((plan) => plan.parent === null).toReversed();
   for (let plan = stack.pop(); plan !== undefined; plan = stack.pop()) {

@@ -87,7 +87,8 @@ function takesOver(sub: RunPlan, plan: RunPlan): boolean {
   return isAfter && (asked === '' || asked.includes(questionOf(plan)));
 }
 
-function questionOf(plan: RunPlan): string {
+/** Returns the words of the user on which a run works. */
+export function questionOf(plan: RunPlan): string {
   return splitInput(firstInput(plan))
     .turn.map((message) => textIn(message.parts))
     .join('\n')

@@ -1,11 +1,12 @@
-import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
-import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
-import { endUnixNano } from '../../domain/trace/span.ts';
-import { readDocuments } from '../messages/read-documents.ts';
-import type { SpanFacts } from '../normalised-span.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import type { Block } from './transcript.ts';
+import { isId } from '../attributes.ts';
+import { readDocuments } from '../messages/read-documents.ts';
+import type { SpanFacts } from '../normalised-span.ts';
+import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
+import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
+import { endUnixNano } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Names of tools whose results may be documents. */
@@ -98,4 +99,44 @@ export function listContext(blocks: readonly Block[], documents: readonly Retrie
 
 function textOfResult(result: unknown): string {
   return typeof result === 'string' ? result : result === undefined ? '' : JSON.stringify(result);
+}
+
+export interface Identity {
+  session: string | null;
+  user: string | null;
+}
+
+/**
+ * Lists session and user of each run: from its root or the nearest span above with them, else from its own spans, else from its
+ * sub-runs, else from the resource. A sub-run has those of its top run, because frameworks give sub-agents private sessions.
+ */
+export function listIdentities(plansChildrenFirst: readonly RunPlan[]): Map<RunPlan, Identity> {
+  const own = new Map<RunPlan, Identity>();
+  for (const plan of plansChildrenFirst) {
+    own.set(plan, { session: find(plan, 'session', own), user: find(plan, 'user', own) });
+  }
+  const shared = new Map<RunPlan, Identity>();
+  for (const plan of plansChildrenFirst.toReversed()) {
+    const above = plan.parent === null ? undefined : shared.get(plan.parent);
+    const mine = own.get(plan);
+    shared.set(plan, {
+      session: above?.session ?? mine?.session ?? null,
+      user: above?.user ?? mine?.user ?? null,
+    });
+  }
+  return shared;
+}
+
+function find(plan: RunPlan, key: keyof Identity, known: ReadonlyMap<RunPlan, Identity>): string | null {
+  const above = plan.root.inherited[key];
+  if (above !== undefined) {
+    return above;
+  }
+  const member = memberNodes(plan).find((node) => node.inherited[key] !== undefined);
+  const sub = plan.subs.map((one) => known.get(one)?.[key] ?? null).find((value) => value !== null);
+  const resource = plan.root.span.resourceAttributes;
+  const inResource = [`${key}.id`, ...(key === 'user' ? ['enduser.id'] : [])]
+    .map((name) => resource.get(name) ?? '')
+    .find(isId);
+  return member?.inherited[key] ?? sub ?? inResource ?? null;
 }

@@ -22,7 +22,6 @@ export const aiSdk: Convention = {
     {
       emitter: 'Vercel AI SDK 3 to 6, and 7 with its legacy spans',
       scopes: ['ai'],
-      conventions: ['ai-sdk'],
       setting:
         'in the AI SDK set recordInputs and recordOutputs of experimental_telemetry (version 7: of telemetry) to true, or leave them out',
       sendsByDefault: true,
@@ -31,6 +30,7 @@ export const aiSdk: Convention = {
     {
       emitter: 'Vercel AI SDK 7',
       scopes: ['gen_ai'],
+      conventions: [],
       setting:
         'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true, or leave them out',
       sendsByDefault: true,

@@ -11,14 +11,13 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 /** Braintrust's tracers: input, output, metadata and metrics as one JSON value each. */
 export const braintrust: Convention = {
   name: 'braintrust',
-  detect,
+  detect: ({ span }) => hasPrefix(span.attributes, PREFIX),
   read,
   signals: { keyPrefixes: ['braintrust.'] },
   switches: [
     {
       emitter: 'Braintrust',
       scopes: ['braintrust*', '@braintrust/*'],
-      conventions: ['braintrust'],
       setting: alwaysSends('Braintrust'),
       sendsByDefault: true,
       source: 'source of braintrust’s tracers for Go and Java',
@@ -34,10 +33,6 @@ const TYPE_ROLES = rolesOf({
 });
 
 const PREFIX = 'braintrust.';
-
-function detect({ span }: SpanView): boolean {
-  return hasPrefix(span.attributes, PREFIX);
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

@@ -8,17 +8,16 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 /** Claude Code's own traces: one interaction per prompt, with its model requests and tools below it. */
 export const claudeCode: Convention = {
   name: 'claude-code',
-  detect,
+  detect: ({ span }) =>
+    span.scopeName === SCOPE || span.attributes.get('span.type')?.startsWith('claude_code.') === true,
   read,
   signals: { keyPrefixes: ['claude_code'], scopePrefixes: ['com.anthropic.claude_code'] },
   switches: [
     {
       emitter: 'Claude Code',
       scopes: ['com.anthropic.claude_code*'],
-      conventions: ['claude-code'],
       setting:
         'set OTEL_LOG_USER_PROMPTS=1, OTEL_LOG_TOOL_DETAILS=1 and OTEL_LOG_TOOL_CONTENT=1 (spans need CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1)',
-      sendsByDefault: false,
       source: 'monitoring page of Claude Code’s documentation, and Braintrust’s guide to its traces',
     },
   ],
@@ -38,10 +37,6 @@ const OUTPUT_EVENT = 'tool.output';
 /** Reads the type of a span; some versions leave the prefix out. */
 function readType({ span }: SpanView): string {
   return (span.attributes.get('span.type') ?? span.name).replace(/^claude_code\./, '');
-}
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === SCOPE || span.attributes.get('span.type')?.startsWith('claude_code.') === true;
 }
 
 function read(view: SpanView): SpanFacts {

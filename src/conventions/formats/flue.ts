@@ -12,17 +12,15 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const flue: Convention = {
   name: 'flue',
-  detect,
+  detect: ({ span }) => hasPrefix(span.attributes, 'flue.'),
   read,
   signals: { keyPrefixes: ['flue.'], scopePrefixes: ['@flue/'] },
   switches: [
     {
       emitter: 'Flue',
       scopes: ['@flue/*'],
-      conventions: ['flue'],
       setting:
         'pass sanitize: (event) => event (older versions: captureContent: true) to createOpenTelemetryObserver',
-      sendsByDefault: false,
       source: 'source of @flue/opentelemetry, an older and a newer version',
     },
   ],
@@ -35,10 +33,6 @@ const NAME_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
   ['flue.task', 'agent'],
   ['flue.tool', 'tool'],
 ];
-
-function detect({ span }: SpanView): boolean {
-  return hasPrefix(span.attributes, 'flue.');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

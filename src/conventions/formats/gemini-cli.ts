@@ -1,5 +1,5 @@
 import { readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, firstField, readFields, recordsIn } from '../json.ts';
+import { field, firstField, recordsIn } from '../json.ts';
 import { answerIn, questionIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
 import { readMessages, readSystem, answerParts } from '../messages/read-messages.ts';
@@ -9,16 +9,14 @@ import { isRecord } from '../../domain/unknown-values.ts';
 /** Gemini CLI. Its keys are OpenTelemetry's, with operations and values of its own. */
 export const geminiCli: Convention = {
   name: 'gemini-cli',
-  detect,
+  detect: ({ span }) => span.scopeName === 'gemini-cli',
   read,
   signals: { scopePrefixes: ['gemini-cli'] },
   switches: [
     {
       emitter: 'Gemini CLI',
       scopes: ['gemini-cli'],
-      conventions: ['gemini-cli'],
       setting: 'in the settings of Gemini CLI set telemetry.traces and telemetry.logPrompts to true',
-      sendsByDefault: false,
       source: 'recorded: @google/gemini-cli-core 0.61.0',
     },
   ],
@@ -33,10 +31,6 @@ const OPERATION_ROLES = rolesOf({
 
 const INPUT = 'gen_ai.input.messages';
 const OUTPUT = 'gen_ai.output.messages';
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'gemini-cli';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
@@ -60,14 +54,9 @@ function modelCallFacts(view: SpanView): SpanFacts {
   if (isRecord(output) && Object.hasOwn(output, 'embeddings')) {
     return { role: 'embedding' };
   }
-  const instructions = readValue(view, 'gen_ai.system_instructions');
   const { setting, messages } = takeSetting(readMessages(readValue(view, INPUT), 'user'));
-  const system = [...(instructions === undefined ? [] : readSystem(instructions)), ...setting];
-  return {
-    system: system.length === 0 ? undefined : system,
-    input: messages,
-    output: output === undefined ? undefined : joinPieces(output),
-  };
+  const instructions = readSystem(readValue(view, 'gen_ai.system_instructions'));
+  return { system: [...instructions, ...setting], input: messages, output: joinPieces(output) };
 }
 
 /** Begin of the text in which the CLI tells the model its surroundings, as the first words of the user. */
@@ -103,30 +92,22 @@ function joinPieces(output: unknown): NormalPart[] {
 
 function toolFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const args = field(readFields(readValue(view, INPUT)), 'args');
-  const outcome = readFields(readValue(view, OUTPUT));
-  const response = readFields(field(outcome, 'response'));
-  const status = field(outcome, 'status');
-  const isFailed = status === 'error';
-  const result = functionResponse(response);
+  const toolArgs = field(readValue(view, INPUT), 'args');
+  const outcome = readValue(view, OUTPUT);
+  const [response, status] = [field(outcome, 'response'), field(outcome, 'status')];
+  const [part] = recordsIn(field(response, 'responseParts'));
+  const isStopped = status === 'error' || status === 'cancelled';
   return {
     toolName: readText(attributes, 'gen_ai.tool.name'),
     toolCallId: readText(attributes, 'gen_ai.tool.call_id'),
-    ...(args === undefined ? {} : { toolArgs: args }),
-    ...(isFailed ? { error: { type: null, message: failure(response) ?? status } } : {}),
-    ...(status === 'cancelled' ? { halt: 'cancelled' as const } : {}),
-    ...(isFailed || status === 'cancelled' || result === undefined ? {} : { toolResult: result }),
+    toolArgs,
+    error: status === 'error' ? { type: null, message: failure(response) ?? status } : undefined,
+    halt: status === 'cancelled' ? status : undefined,
+    toolResult: isStopped ? undefined : field(field(part, 'functionResponse'), 'response'),
   };
 }
 
-function functionResponse(response: Fields): unknown {
-  const parts = field(response, 'responseParts');
-  const [part] = recordsIn(parts);
-  const held = part && field(part, 'functionResponse');
-  return field(held, 'response');
-}
-
-function failure(response: Fields): string | undefined {
+function failure(response: unknown): string | undefined {
   const error = firstField(response, 'error');
   const said = isRecord(error) ? firstField(error, 'message') : error;
   return said === undefined ? undefined : plainText(said);

@@ -14,14 +14,13 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const genkit: Convention = {
   name: 'genkit',
-  detect,
+  detect: ({ span }) => span.attributes.has('genkit:type') || span.attributes.has('genkit:metadata:subtype'),
   read,
   signals: { keyPrefixes: ['genkit:'], scopePrefixes: ['genkit'] },
   switches: [
     {
       emitter: 'Genkit',
       scopes: ['genkit-tracer'],
-      conventions: ['genkit'],
       setting: alwaysSends('Genkit'),
       sendsByDefault: true,
       source: 'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',
@@ -50,10 +49,6 @@ const PARTS: Readonly<Record<string, (content: Fields) => Fields>> = {
   }),
   media: (media) => ({ type: 'uri', mime_type: field(media, 'contentType'), uri: field(media, 'url') }),
 };
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has('genkit:type') || span.attributes.has('genkit:metadata:subtype');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

@@ -12,16 +12,14 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const googleAdk: Convention = {
   name: 'google-adk',
-  detect,
+  detect: ({ span }) => span.scopeName === 'gcp.vertex.agent',
   read,
   signals: { keyPrefixes: ['gcp.vertex.agent'], scopePrefixes: ['gcp.vertex.agent'] },
   switches: [
     {
       emitter: 'Google ADK',
       scopes: ['gcp.vertex.agent'],
-      conventions: ['google-adk'],
       setting: `in ADK 2 ${OTEL_PYTHON_CAPTURE}; in ADK 1 and ADK for Java leave ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS unset or set it to true`,
-      sendsByDefault: false,
       source: 'live test: google-adk 2.13; recorded: google-adk 1.20, adk for Java 1.8',
     },
   ],
@@ -41,10 +39,6 @@ const CONTAINER = /^(invocation|execute_node)\b/;
 
 /** Texts that ADK writes instead of a missing value. */
 const PLACEHOLDERS = new Set(['{}', 'N/A', '<not specified>', '"<not specified>"']);
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'gcp.vertex.agent';
-}
 
 function read(view: SpanView): SpanFacts {
   const { span } = view;

@@ -16,9 +16,7 @@ export const koog: Convention = {
     {
       emitter: 'Koog',
       scopes: ['ai.koog'],
-      conventions: ['koog'],
       setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
-      sendsByDefault: false,
       source: 'recorded: koog-agents 1.1.1',
     },
   ],

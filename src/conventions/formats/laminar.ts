@@ -6,14 +6,13 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 /** Laminar: traced functions with their input and output. Its model calls are `traceloop-flattened` or `otel-genai`. */
 export const laminar: Convention = {
   name: 'laminar',
-  detect,
+  detect: ({ span }) => hasPrefix(span.attributes, 'lmnr.'),
   read,
   signals: { keyPrefixes: ['lmnr.'], scopePrefixes: ['lmnr', '@lmnr-ai/'] },
   switches: [
     {
       emitter: 'Laminar',
       scopes: ['lmnr*', '@lmnr-ai/*'],
-      conventions: ['laminar'],
       setting:
         'in Laminar leave ignore_input and ignore_output of observe (JavaScript: ignoreInput, ignoreOutput) out or set them to false',
       sendsByDefault: true,
@@ -28,10 +27,6 @@ const TYPE_ROLES = rolesOf({
   evaluation: 'EVALUATOR',
   container: 'EVALUATION',
 });
-
-function detect({ span }: SpanView): boolean {
-  return hasPrefix(span.attributes, 'lmnr.');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

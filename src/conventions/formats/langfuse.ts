@@ -11,14 +11,13 @@ import { usageIn } from '../token-parts.ts';
 /** Langfuse's SDKs. An observation contains whatever the application or its wrapper passed. */
 export const langfuse: Convention = {
   name: 'langfuse',
-  detect,
+  detect: ({ span }) => span.attributes.has(TYPE) || span.scopeName === 'langfuse-sdk',
   read,
   signals: { keyPrefixes: ['langfuse.'], scopePrefixes: ['langfuse'] },
   switches: [
     {
       emitter: 'Langfuse',
       scopes: ['langfuse-sdk'],
-      conventions: ['langfuse'],
       setting:
         'in Langfuse leave capture_input and capture_output of observe (JavaScript: captureInput, captureOutput) out or set them to true, LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED likewise, and check the mask function',
       sendsByDefault: true,
@@ -41,10 +40,6 @@ const TYPE = 'langfuse.observation.type';
 const INPUT = 'langfuse.observation.input';
 const OUTPUT = 'langfuse.observation.output';
 const GRAPH_NODE = 'langfuse.observation.metadata.langgraph_node';
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has(TYPE) || span.scopeName === 'langfuse-sdk';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

@@ -11,14 +11,13 @@ import { isRecord } from '../../domain/unknown-values.ts';
 /** LangSmith's SDKs: the raw inputs and outputs of each run as one JSON text each, for anything that was traced. */
 export const langsmith: Convention = {
   name: 'langsmith',
-  detect,
+  detect: ({ span }) => span.attributes.has(KIND),
   read,
   signals: { keyPrefixes: ['langsmith.'], scopePrefixes: ['langsmith'] },
   switches: [
     {
       emitter: 'LangSmith',
       scopes: ['langsmith'],
-      conventions: ['langsmith'],
       setting:
         'leave LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS (in code: hide_inputs and hide_outputs of the client) unset or set them to false',
       sendsByDefault: true,
@@ -39,10 +38,6 @@ const KIND_ROLES = rolesOf({
 
 /** Names of chains that are an agent's work: the conversation of the Claude Agent SDK. */
 const AGENT_NAMES = new Set(['claude.conversation']);
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has(KIND);
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

@@ -11,17 +11,15 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
  */
 export const livekit: Convention = {
   name: 'livekit',
-  detect,
+  detect: ({ span }) => span.scopeName === 'livekit-agents',
   read,
   signals: { keyPrefixes: ['lk.'], scopePrefixes: ['livekit-agents'] },
   switches: [
     {
       emitter: 'LiveKit Agents',
       scopes: ['livekit-agents', '@livekit/agents*'],
-      conventions: ['livekit'],
       setting:
         'in newer versions of LiveKit Agents pass allow_pii=True to set_tracer_provider (JavaScript: setTracerProvider(provider, { allowPii: true })), and leave redaction off for the session',
-      sendsByDefault: false,
       source: 'reference of LiveKit’s agents-js telemetry; pull request 7104 of livekit/agents',
     },
   ],
@@ -33,10 +31,6 @@ const NAME_ROLES = rolesOf({
   tool: 'function_tool',
   container: 'llm_request_run',
 });
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'livekit-agents';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

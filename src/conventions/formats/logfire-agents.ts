@@ -1,19 +1,18 @@
 import { readStructure, readText } from '../attributes.ts';
 import { structureIn, parseIfText } from '../json.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
-import { transferTool } from './openai-agents.ts';
+import { transferTool } from './additions.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 
 /** Logfire's instrumentation of the OpenAI Agents SDK. Its span names are templates; the template shows the role of a span. */
 export const logfireAgents: Convention = {
   name: 'logfire-agents',
-  detect,
+  detect: ({ span }) => span.scopeName === 'logfire.openai_agents',
   read,
   switches: [
     {
       emitter: 'OpenAI Agents (Logfire)',
       scopes: ['logfire.openai_agents'],
-      conventions: ['logfire-agents'],
       setting:
         'leave OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA (in code: trace_include_sensitive_data of RunConfig) unset or set it to true',
       sendsByDefault: true,
@@ -34,10 +33,6 @@ const TEMPLATE_ROLES: readonly (readonly [start: string, role: SpanRole])[] = [
   ['Responses API', 'llm'],
   ['Chat completion', 'llm'],
 ];
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'logfire.openai_agents';
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

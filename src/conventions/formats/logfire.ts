@@ -7,14 +7,13 @@ import { isRecord } from '../../domain/unknown-values.ts';
 /** Logfire's own instrumentation of OpenAI's and Anthropic's clients: the request and the response as one JSON value each. */
 export const logfire: Convention = {
   name: 'logfire',
-  detect,
+  detect: ({ span }) => span.scopeName.startsWith('logfire') && span.attributes.has('request_data'),
   read,
   signals: { keyPrefixes: ['logfire.'], scopePrefixes: ['logfire.'] },
   switches: [
     {
       emitter: 'Logfire (OpenAI, Anthropic)',
       scopes: ['logfire*'],
-      conventions: ['logfire'],
       setting:
         'Logfire’s instrumentations of model clients always send requests and responses; what its scrubbing replaced needs logfire.configure(scrubbing=…)',
       sendsByDefault: true,
@@ -25,10 +24,6 @@ export const logfire: Convention = {
 
 /** Newer versions put the answer here, in a form of its own; with both versions on, the response stands beside it. */
 const OUTPUT = 'gen_ai.output.messages';
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName.startsWith('logfire') && span.attributes.has('request_data');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

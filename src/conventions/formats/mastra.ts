@@ -20,14 +20,13 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
  */
 export const mastra: Convention = {
   name: 'mastra',
-  detect,
+  detect: ({ span }) => span.attributes.has('mastra.span.type'),
   read,
   signals: { keyPrefixes: ['mastra.'], scopePrefixes: ['@mastra/'] },
   switches: [
     {
       emitter: 'Mastra',
       scopes: ['@mastra/*'],
-      conventions: ['mastra'],
       setting: 'in Mastra leave hideInput and hideOutput of tracingOptions out or set them to false',
       sendsByDefault: true,
       source: 'types of @mastra/core 1.71, observability',
@@ -42,10 +41,6 @@ const TYPE_ROLES = rolesOf({
   retriever: 'rag_vector_operation',
   embedding: 'rag_embedding',
 });
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has('mastra.span.type');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

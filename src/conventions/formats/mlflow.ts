@@ -12,14 +12,13 @@ import { textOrUndefined } from '../../domain/unknown-values.ts';
 /** MLflow tracing: every attribute's value is JSON, plain texts and numbers too. */
 export const mlflow: Convention = {
   name: 'mlflow',
-  detect,
+  detect: ({ span }) => span.attributes.has('mlflow.spanType'),
   read,
   signals: { keyPrefixes: ['mlflow.'], scopePrefixes: ['mlflow'] },
   switches: [
     {
       emitter: 'MLflow',
       scopes: ['mlflow*'],
-      conventions: ['mlflow'],
       setting: alwaysSends('MLflow'),
       sendsByDefault: true,
       source: 'issue 24163 of mlflow, which asks for one',
@@ -37,10 +36,6 @@ const TYPE_ROLES = rolesOf({
 });
 
 const USAGE = [['input_tokens'], ['output_tokens'], ['total_tokens']] satisfies Parameters<typeof usageIn>[1];
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has('mlflow.spanType');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

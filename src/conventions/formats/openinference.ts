@@ -1,6 +1,5 @@
-import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import { isModelName, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { flattenedMessages } from './openinference-messages.ts';
-import { isModelName } from '../ids.ts';
 import { field, type Fields, firstField, parseIfText, structureIn } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { isModelNode } from '../messages/langchain-messages.ts';
@@ -23,7 +22,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 /** OpenInference (Arize), from its own instrumentations or added to other spans by span processors. */
 export const openinference: Convention = {
   name: 'openinference',
-  detect,
+  detect: ({ span }) => span.attributes.has('openinference.span.kind'),
   read,
   signals: {
     keyPrefixes: ['openinference.', 'llm.', 'smolagents.'],
@@ -52,10 +51,6 @@ const KIND_ROLES = rolesOf({
 
 /** Prompts of a text completion, as a list of texts; others flatten them. */
 const PROMPTS = 'llm.prompts';
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has('openinference.span.kind');
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
@@ -274,7 +269,7 @@ function documentsBelow(attributes: Attributes, prefix: string): RetrievedDocume
 const HANDOFF = /^hand ?off[ _]to[ _]/i;
 
 /** Reads a tool span of OpenInference, whose input and output depend on the framework. */
-export function toolFacts({ span }: SpanView): SpanFacts {
+function toolFacts({ span }: SpanView): SpanFacts {
   const { attributes } = span;
   const name = readText(attributes, 'tool.name') ?? span.name.replace(/\.(__call__|run)$/, '');
   if (HANDOFF.test(name)) {

@@ -1,8 +1,15 @@
-import { alwaysSends, OTEL_PYTHON_CAPTURE, type ContentSwitch } from '../advice/content-switch.ts';
-import type { Attributes } from '../../domain/trace/span.ts';
-import { hasPrefix, readCount, readList, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, parseIfText, parseValue, readFields, listIn, structureIn } from '../json.ts';
-import { isModelName } from '../ids.ts';
+import { alwaysSends, type ContentSwitch, OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
+import {
+  hasPrefix,
+  isModelName,
+  readCount,
+  readList,
+  readStructure,
+  readText,
+  rolesOf,
+  findFirst,
+} from '../attributes.ts';
+import { field, listIn, parseIfText, parseValue, readFields, structureIn } from '../json.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
@@ -17,6 +24,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Key of spans whose values `openinference` reads. */
@@ -51,64 +59,65 @@ const SWITCHES: readonly ContentSwitch[] = [
       'opentelemetry.instrumentation.genai*',
       'opentelemetry.util.genai*',
     ],
+    conventions: [],
     setting: OTEL_PYTHON_CAPTURE,
-    sendsByDefault: false,
     source: 'recorded: opentelemetry-util-genai 0.4b0 to 1.3b0',
   },
   {
     emitter: 'OpenTelemetry',
     scopes: ['opentelemetry.*'],
+    conventions: [],
     setting: OTEL_PYTHON_CAPTURE,
-    sendsByDefault: false,
     source: 'recorded: opentelemetry-util-genai 0.4b0 to 1.3b0',
   },
   {
     emitter: 'OpenTelemetry (JavaScript)',
     scopes: ['@opentelemetry/*'],
+    conventions: [],
     setting: 'set captureMessageContent: true in the instrumentation’s options',
-    sendsByDefault: false,
     source: 'live test: @opentelemetry/instrumentation-openai 0.22',
   },
   {
     emitter: 'OpenTelemetry (Java): openai-java, LangChain4j',
     scopes: ['io.opentelemetry.*'],
+    conventions: [],
     setting:
       'set otel.instrumentation.genai.capture-message-content=true (of the library: setCaptureMessageContent(true)) and export logs',
-    sendsByDefault: false,
     source: 'recorded: opentelemetry-javaagent 2.33.1, opentelemetry-openai-java 2.31.1',
   },
   {
     emitter: 'Semantic Kernel',
     scopes: ['semantic_kernel*', 'Microsoft.SemanticKernel*'],
+    conventions: [],
     setting: 'set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true',
-    sendsByDefault: false,
     source: 'reference of semantic_kernel.utils.telemetry.model_diagnostics',
   },
   {
     emitter: 'Microsoft.Extensions.AI and Agent Framework (.NET)',
     scopes: ['Experimental.Microsoft.Extensions.AI*', 'Experimental.Microsoft.Agents.AI*'],
+    conventions: [],
     setting: 'set EnableSensitiveData = true on UseOpenTelemetry',
-    sendsByDefault: false,
     source: 'reference of Microsoft.Extensions.AI.OpenTelemetryChatClient',
   },
   {
     emitter: 'Azure AI (agents, projects, inference)',
     scopes: ['azure.ai.*', 'Azure.AI.*'],
+    conventions: [],
     setting:
       'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true (older versions: AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true)',
-    sendsByDefault: false,
     source: 'reference of azure.ai.projects.telemetry and of GenAITracingOptions',
   },
   {
     emitter: 'AutoGen',
     scopes: ['autogen*'],
+    conventions: [],
     setting: 'add the OpenInference instrumentation for AutoGen: its own spans never carry content',
-    sendsByDefault: false,
     source: 'recorded: autogen-agentchat, with and without it',
   },
   {
     emitter: 'Strands Agents',
     scopes: ['strands-agents*', 'strands.telemetry*'],
+    conventions: [],
     setting: alwaysSends('Strands'),
     sendsByDefault: true,
     source: 'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
@@ -121,37 +130,21 @@ const SWITCHES: readonly ContentSwitch[] = [
  */
 export const otelGenai: Convention = {
   name: 'otel-genai',
-  detect,
+  detect: ({ span, logs }) =>
+    hasPrefix(span.attributes, 'gen_ai.') ||
+    logs.some(isDetails) ||
+    span.events.some((event) => event.name === DETAILS_EVENT),
   read,
   signals: {
     keyPrefixes: ['gen_ai.'],
-    scopePrefixes: [
-      'opentelemetry.instrumentation.openai',
-      'opentelemetry.instrumentation.genai',
-      'opentelemetry.instrumentation.anthropic',
-      'opentelemetry.instrumentation.langchain',
-      'opentelemetry.util.genai',
-      '@opentelemetry/instrumentation-openai',
-      'io.opentelemetry.openai',
-      'semantic_kernel',
-      'Microsoft.SemanticKernel',
-      'Experimental.Microsoft.',
-      'autogen',
-      'azure.ai.',
-      'strands',
-    ],
+    scopePrefixes:
+      'opentelemetry.instrumentation.openai opentelemetry.instrumentation.genai opentelemetry.instrumentation.anthropic opentelemetry.instrumentation.langchain opentelemetry.util.genai @opentelemetry/instrumentation-openai io.opentelemetry.openai semantic_kernel Microsoft.SemanticKernel Experimental.Microsoft. autogen azure.ai. strands'.split(
+        ' ',
+      ),
     eventPrefixes: ['gen_ai.'],
   },
   switches: SWITCHES,
 };
-
-function detect({ span, logs }: SpanView): boolean {
-  return (
-    hasPrefix(span.attributes, 'gen_ai.') ||
-    logs.some(isDetails) ||
-    span.events.some((event) => event.name === DETAILS_EVENT)
-  );
-}
 
 function isDetails(log: { eventName: string }): boolean {
   return log.eventName === DETAILS_EVENT;
@@ -202,32 +195,14 @@ function isServedTool({ span }: SpanView): boolean {
 }
 
 /** Names of frameworks that some frameworks write in the place of the provider. */
-const FRAMEWORKS = new Set([
-  'agent_framework',
-  'autogen',
-  'gcp.vertex.agent',
-  'langchain',
-  'langgraph',
-  'microsoft.agent_framework',
-  'spring_ai',
-  'strands-agents',
-]);
+const FRAMEWORKS = new Set(
+  'agent_framework autogen gcp.vertex.agent langchain langgraph microsoft.agent_framework spring_ai strands-agents'.split(
+    ' ',
+  ),
+);
 
 function isProvider(name: string | undefined): name is string {
   return name !== undefined && !FRAMEWORKS.has(name);
-}
-
-function findFirst<T>(
-  sources: readonly Attributes[],
-  pick: (source: Attributes) => T | undefined,
-): T | undefined {
-  for (const source of sources) {
-    const value = pick(source);
-    if (value !== undefined) {
-      return value;
-    }
-  }
-  return undefined;
 }
 
 type Get = (...keys: string[]) => string | undefined;
@@ -271,24 +246,18 @@ function findSession(id: string | undefined): string | undefined {
 }
 
 /** Keys of the counts. The last of each is Semantic Kernel's of 2024. */
-const INPUT_COUNTS = [
-  'gen_ai.usage.input_tokens',
-  'gen_ai.usage.prompt_tokens',
-  'gen_ai.response.prompt_tokens',
-];
-const OUTPUT_COUNTS = [
-  'gen_ai.usage.output_tokens',
-  'gen_ai.usage.completion_tokens',
-  'gen_ai.response.completion_tokens',
-];
+const INPUT_COUNTS = ['usage.input_tokens', 'usage.prompt_tokens', 'response.prompt_tokens'];
+const OUTPUT_COUNTS = ['usage.output_tokens', 'usage.completion_tokens', 'response.completion_tokens'];
 
 function findUsage(sources: readonly Attributes[]): SpanFacts['usage'] {
-  const count = (...keys: string[]): number | undefined =>
-    findFirst(sources, (source) => readCount(source, ...keys));
+  const count = (...names: string[]): number | null => {
+    const keys = names.map((name) => `gen_ai.${name}`);
+    return findFirst(sources, (source) => readCount(source, ...keys)) ?? null;
+  };
   return {
-    inputTokens: count(...INPUT_COUNTS) ?? null,
-    outputTokens: count(...OUTPUT_COUNTS) ?? null,
-    totalTokens: count('gen_ai.usage.total_tokens') ?? null,
+    inputTokens: count(...INPUT_COUNTS),
+    outputTokens: count(...OUTPUT_COUNTS),
+    totalTokens: count('usage.total_tokens'),
   };
 }
 
@@ -309,7 +278,7 @@ function readContent(view: SpanView, sources: readonly Attributes[], role: SpanR
   const documents =
     structure('gen_ai.retrieval.documents') ?? (role === 'retriever' ? hitsIn(output) : undefined);
   return {
-    system: instructions === undefined ? undefined : readSystem(instructions),
+    system: readSystem(instructions),
     input: input === undefined ? requestIn(value('input.value')).input : readMessages(input, 'user'),
     output:
       output === undefined

@@ -7,24 +7,19 @@ import type { Convention, NormalPart, SpanFacts, SpanView } from '../normalised-
 /** Pydantic AI: its own names, the only ones in older formats; the messages are `otel-genai`'s or its events. */
 export const pydanticAi: Convention = {
   name: 'pydantic-ai',
-  detect,
+  detect: ({ span }) => span.scopeName === 'pydantic-ai',
   read,
   signals: { keyPrefixes: ['pydantic_ai.', 'all_messages_events'], scopePrefixes: ['pydantic-ai'] },
   switches: [
     {
       emitter: 'Pydantic AI',
       scopes: ['pydantic-ai'],
-      conventions: ['pydantic-ai'],
       setting: 'use InstrumentationSettings(include_content=True)',
       sendsByDefault: true,
       source: 'live test: pydantic-ai 2.68',
     },
   ],
 };
-
-function detect({ span }: SpanView): boolean {
-  return span.scopeName === 'pydantic-ai';
-}
 
 function read(view: SpanView): SpanFacts {
   const { span } = view;

@@ -8,16 +8,16 @@ import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-sp
 /** Sentry's SDKs, which put the content of `otel-genai` 1.36 from the events into attributes of their own. */
 export const sentry: Convention = {
   name: 'sentry',
-  detect,
+  detect: ({ span }) =>
+    span.attributes.get('sentry.op')?.startsWith('gen_ai.') === true ||
+    KEYS.some((key) => span.attributes.has(key)),
   read,
   switches: [
     {
       emitter: 'Sentry',
       scopes: ['@sentry/*', 'sentry*'],
-      conventions: ['sentry'],
       setting:
         'set recordInputs and recordOutputs of the integration to true (Python: include_prompts=True), or sendDefaultPii (Python: send_default_pii)',
-      sendsByDefault: false,
       source: 'Sentry’s guide to the monitoring of AI agents',
     },
   ],
@@ -36,13 +36,6 @@ const KEYS = [
   'gen_ai.tool.input',
   'gen_ai.tool.output',
 ];
-
-function detect({ span }: SpanView): boolean {
-  return (
-    span.attributes.get('sentry.op')?.startsWith('gen_ai.') === true ||
-    KEYS.some((key) => span.attributes.has(key))
-  );
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

@@ -16,17 +16,18 @@ const CLIENT_COMPLETION =
 export const springAi: Convention = {
   name: 'spring-ai',
   logScopes: [MODEL_PROMPT, MODEL_COMPLETION, CLIENT_PROMPT, CLIENT_COMPLETION],
-  detect,
+  detect: ({ span, logs }) =>
+    span.attributes.has('spring.ai.kind') ||
+    (span.scopeName === 'org.springframework.boot' && span.attributes.has('gen_ai.operation.name')) ||
+    logs.some((log) => springAi.logScopes?.includes(log.scopeName)),
   read,
   signals: { keyPrefixes: ['spring.ai.'], scopePrefixes: ['org.springframework.ai.'] },
   switches: [
     {
       emitter: 'Spring AI',
       scopes: ['org.springframework*'],
-      conventions: ['spring-ai'],
       setting:
         'set spring.ai.chat.observations.log-prompt, spring.ai.chat.observations.log-completion and spring.ai.tools.observations.include-content to true, and export logs (the OpenTelemetry appender of Logback)',
-      sendsByDefault: false,
       source: 'recorded: spring-ai 2.0.1 and 1.1.6',
     },
   ],
@@ -40,14 +41,6 @@ const KIND_ROLES = rolesOf({
 
 /** Versions of Spring Boot with Spring AI 1: there the usage of a model call after a tool call includes the calls before it. */
 const ADDS_UP = /^3\./;
-
-function detect({ span, logs }: SpanView): boolean {
-  return (
-    span.attributes.has('spring.ai.kind') ||
-    (span.scopeName === 'org.springframework.boot' && span.attributes.has('gen_ai.operation.name')) ||
-    logs.some((log) => springAi.logScopes?.includes(log.scopeName))
-  );
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;

@@ -10,7 +10,7 @@ function tabled(
   emitter: Pick<ContentSwitch, 'emitter' | 'scopes' | 'source'>,
 ): Convention {
   const setting = `${emitter.emitter} always sends content in recordings, and no setting for it is known: look for a span processor or a Collector that takes it out`;
-  const switches = [{ ...emitter, conventions: [table.name], setting, sendsByDefault: true }];
+  const switches = [{ ...emitter, setting, sendsByDefault: true as const }];
   return { ...toConvention(table), switches };
 }
 

@@ -2,58 +2,28 @@ import type { ContentSwitch } from '../advice/content-switch.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, type Fields, firstField, parseValue, parseIfText, structureIn } from '../json.ts';
+import { field, firstField, parseValue, parseIfText, structureIn, listIn, readFields } from '../json.ts';
 import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
 import { readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
+import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 const CONTENT_SETTING = 'in OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true';
 
 /** Scopes of OpenLLMetry's packages. Other packages with the same beginning are OpenTelemetry's. */
-const OPENLLMETRY_SCOPES = [
-  'agno',
-  'alephalpha',
-  'anthropic',
-  'bedrock',
-  'chromadb',
-  'cohere',
-  'crewai',
-  'google_generativeai',
-  'groq',
-  'haystack',
-  'lancedb',
-  'langchain',
-  'llamaindex',
-  'marqo',
-  'mcp',
-  'milvus',
-  'mistralai',
-  'ollama',
-  'openai',
-  'openai.v0',
-  'openai.v1',
-  'pinecone',
-  'qdrant',
-  'replicate',
-  'sagemaker',
-  'together',
-  'transformers',
-  'voyageai',
-  'watsonx',
-  'weaviate',
-  'writer',
-].map((name) => `opentelemetry.instrumentation.${name}`);
+const OPENLLMETRY_SCOPES =
+  'agno alephalpha anthropic bedrock chromadb cohere crewai google_generativeai groq haystack lancedb langchain llamaindex marqo mcp milvus mistralai ollama openai openai.v0 openai.v1 pinecone qdrant replicate sagemaker together transformers voyageai watsonx weaviate writer'
+    .split(' ')
+    .map((name) => `opentelemetry.instrumentation.${name}`);
 
 /** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenLLMetry (Python)',
     scopes: [...OPENLLMETRY_SCOPES, 'traceloop*'],
-    conventions: ['traceloop'],
     setting: CONTENT_SETTING,
     sendsByDefault: true,
     source: 'README of the opentelemetry-instrumentation-* packages of OpenLLMetry',
@@ -62,6 +32,7 @@ const SWITCHES: readonly ContentSwitch[] = [
     // OpenTelemetry's own instrumentations have the same scopes.
     emitter: 'OpenLLMetry (Python, OpenAI Agents and Vertex AI)',
     scopes: ['opentelemetry.instrumentation.openai_agents', 'opentelemetry.instrumentation.vertexai'],
+    conventions: [],
     requires: 'traceloop',
     setting: CONTENT_SETTING,
     sendsByDefault: true,
@@ -70,6 +41,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenLLMetry (JavaScript)',
     scopes: ['@traceloop/*'],
+    conventions: [],
     setting: 'leave traceContent of the instrumentation’s options out or set it to true',
     sendsByDefault: true,
     source: 'source of @traceloop/instrumentation-openai 0.27',
@@ -175,22 +147,18 @@ function outputsIn(value: unknown): unknown {
 
 function toolFacts(attributes: Attributes, kind: SpanRole | undefined): SpanFacts {
   const given = readText(attributes, 'traceloop.entity.input', 'gen_ai.tool.call.arguments');
-  const wrapped = structured(given);
-  const args = given === undefined ? undefined : argumentsIn(wrapped);
+  const wrapped = given === undefined ? undefined : readFields(structureIn(given));
   const output = readText(attributes, 'traceloop.entity.output', 'gen_ai.tool.call.result');
-  const printed = output === undefined ? undefined : readPrintedToolMessage(output);
-  const outcome = readOutcome(printed ?? openCallback(parseIfText(output)));
-  const kwargs = field(wrapped, 'kwargs');
-  const id = isRecord(kwargs) ? textOrUndefined(field(kwargs, 'tool_call_id')) : undefined;
+  const outcome = readOutcome(readPrintedToolMessage(output) ?? openCallback(parseIfText(output)));
+  const id = textOrUndefined(field(field(wrapped, 'kwargs'), 'tool_call_id'));
   return {
-    ...outcomeFacts(outcome),
+    ...calledFacts(wrapped, outcome),
     // In JavaScript the entity is a class of LangChain's; the tool's own name is on its message only.
     toolName:
       outcome.name ??
       readText(attributes, 'gen_ai.tool.name') ??
       (kind === 'tool' ? readText(attributes, 'traceloop.entity.name') : undefined),
     toolCallId: readText(attributes, 'gen_ai.tool.call.id') ?? id ?? outcome.id,
-    ...(isRecord(args) ? { toolArgs: args } : {}),
   };
 }
 
@@ -200,16 +168,11 @@ function openCallback(value: unknown): unknown {
   return isCallback ? parseIfText(field(value, 'output')) : value;
 }
 
-function structured(text: string | undefined): Fields {
-  const value = structureIn(text);
-  return isRecord(value) ? value : {};
-}
-
 /** Lists the documents of a task of LlamaIndex that retrieves: its output is a list of nodes, each as JSON text. */
 function taskDocuments(view: SpanView): RetrievedDocument[] {
   const output = readStructure(view, view.span.attributes, 'traceloop.entity.output');
-  const nodes = Array.isArray(output) ? output.map(parseIfText) : [];
-  const areNodes = nodes.every((node) => isRecord(node) && isRecord(field(node, 'node')));
+  const nodes = listIn(output).map(parseIfText);
+  const areNodes = nodes.every((node) => isRecord(field(node, 'node')));
   return areNodes ? readDocuments(nodes) : [];
 }
 

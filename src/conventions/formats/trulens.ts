@@ -9,14 +9,13 @@ import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 /** TruLens: functions of the application, whose kind is an attribute. */
 export const trulens: Convention = {
   name: 'trulens',
-  detect,
+  detect: ({ span }) => span.attributes.has(`${PREFIX}span_type`),
   read,
   signals: { keyPrefixes: ['ai.observability.'], scopes: ['trulens.otel'] },
   switches: [
     {
       emitter: 'TruLens',
       scopes: ['trulens.otel'],
-      conventions: ['trulens'],
       setting: alwaysSends('TruLens'),
       sendsByDefault: true,
       source: 'recorded by others: trulens 2.16.0',
@@ -33,10 +32,6 @@ const TYPE_ROLES = rolesOf({
   tool: 'tool mcp',
   evaluation: 'eval eval_root',
 });
-
-function detect({ span }: SpanView): boolean {
-  return span.attributes.has(`${PREFIX}span_type`);
-}
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;

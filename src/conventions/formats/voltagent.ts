@@ -16,7 +16,6 @@ export const voltagent: Convention = {
     {
       emitter: 'VoltAgent',
       scopes: ['voltagent*', '@voltagent/*'],
-      conventions: ['voltagent'],
       setting: alwaysSends('VoltAgent'),
       sendsByDefault: true,
       source: 'source of @voltagent/core, agent',

@@ -5,19 +5,10 @@ import { readMessages } from './read-messages.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Names under which a wrapper has the question or the answer. */
-const QUESTION_KEYS = [
-  'question',
-  'query',
-  'str_or_query_bundle',
-  'query_bundle',
-  'query_str',
-  'task',
-  'input',
-  'prompt',
-  'user_input',
-  'user_msg',
-  'text',
-];
+const QUESTION_KEYS =
+  'question query str_or_query_bundle query_bundle query_str task input prompt user_input user_msg text'.split(
+    ' ',
+  );
 const ANSWER_KEYS = ['answer', 'output', 'result', 'response', 'completion', 'raw', 'content', 'text'];
 
 /** Finds the question in a free-form input; undefined when it cannot be found. */

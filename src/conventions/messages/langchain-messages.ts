@@ -1,17 +1,14 @@
+import { rolesOf } from '../attributes.ts';
+import type { NormalMessage } from '../normalised-span.ts';
 import { field, type Fields, firstField } from '../json.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
-const TYPE_ROLES = new Map([
-  ['human', 'user'],
-  ['HumanMessage', 'user'],
-  ['ai', 'assistant'],
-  ['AIMessage', 'assistant'],
-  ['AIMessageChunk', 'assistant'],
-  ['system', 'system'],
-  ['SystemMessage', 'system'],
-  ['tool', 'tool'],
-  ['ToolMessage', 'tool'],
-]);
+const TYPE_ROLES = rolesOf<NormalMessage['role']>({
+  user: 'human HumanMessage',
+  assistant: 'ai AIMessage AIMessageChunk',
+  system: 'system SystemMessage',
+  tool: 'tool ToolMessage',
+});
 
 /**
  * Converts a LangChain message to the common shape (role, content, tool_calls, tool_call_id), from any of its three serialised

@@ -21,31 +21,17 @@ export const OTEL_PARTS: PartTable = {
     const content = field(part, 'content');
     return reasoningPart(isRecord(content) ? field(content, 'text') : content);
   },
-  tool_call: (part) => [
-    callPart({
-      id: field(part, 'id'),
-      name: field(part, 'name'),
-      args: firstField(part, 'arguments', 'args', 'input'),
-    }),
-  ],
+  tool_call: (part) => [callPart({ ...named(part), args: firstField(part, 'arguments', 'args', 'input') })],
   tool_call_response: (part) => {
     const result = unwrapBlock(parseIfText(firstField(part, 'response', 'result', 'content', 'output')));
     // The AI SDK says so when a person refused the call.
     const denied = field(result, 'denied') === true;
-    return [
-      resultPart({
-        id: field(part, 'id'),
-        name: field(part, 'name'),
-        result,
-        denied,
-        failed: hasFailed(part),
-      }),
-    ];
+    return [resultPart({ ...named(part), result, denied, failed: hasFailed(part) })];
   },
   server_tool_call: (part) => {
     const payload = firstField(part, 'server_tool_call', 'arguments');
     const args = isOfMcp(payload) ? (field(payload, 'arguments') ?? {}) : withoutType(payload);
-    const call = callPart({ id: field(part, 'id'), name: field(part, 'name'), args, provider: true });
+    const call = callPart({ ...named(part), args, provider: true });
     return isApproval(payload) ? [] : [call];
   },
   server_tool_call_response: (part) => {
@@ -55,18 +41,17 @@ export const OTEL_PARTS: PartTable = {
       hasFailed(part) ||
       hasFailed(payload) ||
       (isOfMcp(payload) && field(payload, 'output') === undefined && field(payload, 'error') !== undefined);
-    const outcome = {
-      id: field(part, 'id'),
-      name: field(part, 'name'),
-      result: isOfMcp(payload) ? textOfBlocks(result) : result,
-      failed,
-    };
-    return isApproval(payload) ? [] : [resultPart(outcome)];
+    const text = isOfMcp(payload) ? textOfBlocks(result) : result;
+    return isApproval(payload) ? [] : [resultPart({ ...named(part), result: text, failed })];
   },
   blob: (part) => filePart(firstField(part, 'mime_type', 'modality'), firstField(part, 'content', 'data')),
   uri: (part) => filePart(firstField(part, 'mime_type', 'modality'), field(part, 'uri')),
   compaction: (part) => [{ type: 'data', name: 'compaction', data: firstField(part, 'content') ?? null }],
 };
+
+function named(part: Fields): { id: unknown; name: unknown } {
+  return { id: field(part, 'id'), name: field(part, 'name') };
+}
 
 function isOfMcp(payload: unknown): payload is Fields {
   return field(payload, 'type') === 'mcp';

@@ -1,6 +1,6 @@
-import { field, type Fields, firstField, listIn, parseValue, parseIfText } from '../json.ts';
+import { isId } from '../attributes.ts';
+import { field, type Fields, firstField, listIn, parseIfText, parseValue } from '../json.ts';
 import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
-import { isId } from '../ids.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Reads one typed content block; returns zero or more parts. */

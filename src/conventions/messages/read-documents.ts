@@ -3,16 +3,7 @@ import { type Fields, firstField, listIn } from '../json.ts';
 import { plainText } from './part-reader.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
-const CONTENT_KEYS = [
-  'content',
-  'text',
-  'page_content',
-  'pageContent',
-  'document',
-  'body',
-  'snippet',
-  'chunk',
-];
+const CONTENT_KEYS = 'content text page_content pageContent document body snippet chunk'.split(' ');
 const ID_KEYS = ['id', '_id', 'doc_id', 'document_id', 'uri', 'url'];
 const SCORE_KEYS = ['score', 'similarity', 'relevance_score'];
 

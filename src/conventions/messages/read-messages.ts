@@ -1,3 +1,4 @@
+import { rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField } from '../json.ts';
 import { AI_SDK_PARTS, MASTRA_PARTS } from './ai-sdk-parts.ts';
 import { fromLangChain } from './langchain-messages.ts';
@@ -26,18 +27,12 @@ const PARTS = new Map<string, PartReader>(
 /** Keys of blocks without a `type`. */
 const BLOCK_KEYS = new Set([...Object.keys(BEDROCK_PARTS), ...Object.keys(GEMINI_PARTS)]);
 
-const ROLES = new Map<string, NormalMessage['role']>([
-  ['system', 'system'],
-  ['developer', 'system'],
-  ['user', 'user'],
-  ['human', 'user'],
-  ['assistant', 'assistant'],
-  ['ai', 'assistant'],
-  ['model', 'assistant'],
-  ['tool', 'tool'],
-  ['function', 'tool'],
-  ['tool-response', 'tool'],
-]);
+const ROLES = rolesOf<NormalMessage['role']>({
+  system: 'system developer',
+  user: 'user human',
+  assistant: 'assistant ai model',
+  tool: 'tool function tool-response',
+});
 
 /**
  * Reads messages of any shape that emitters use: a list of messages, an object with such a list (`messages`), a single message,

@@ -1,9 +1,9 @@
-import { isRecord } from '../../domain/unknown-values.ts';
-import { isId } from '../ids.ts';
+import { isId } from '../attributes.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { type Carrier, fieldsOf } from './carriers.ts';
 import { isEmptyText, listMessages, readCallList, roleOf } from './values.ts';
 import { type Meaning, meaningsOf, type ShapeField } from './words.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 export interface Candidate {
   readonly carrier: Carrier;
@@ -109,7 +109,7 @@ const FORMS: Readonly<Partial<Record<ShapeField, Form>>> = {
   'tool.arguments': isContent,
   'tool.result': isContent,
   system: ({ text = '' }) => /\s/.test(text),
-  error: ({ text = '' }) => text !== '' && !/^(true|false|\d+)$/.test(text),
+  error: ({ text = '' }) => text !== '' && !/^(true|false|none|null|\d+)$/i.test(text),
   calls: ({ value }) => readCallList(value).length > 0,
   documents: ({ value }) => readDocuments(value).length > 0,
   'tool.name': isName,

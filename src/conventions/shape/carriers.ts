@@ -63,10 +63,13 @@ export function listMoments({ events }: Span, logs: readonly LogRecord[], isRead
     .filter(({ eventName }) => isRead(eventName))
     .slice(0, MAX_MOMENTS)
     .map(({ eventName, scopeName, body, attributes }) => {
-      const name = eventName || scopeName.slice(scopeName.lastIndexOf('.') + 1);
-      const words = wordsOf(name);
       const text = body.replace(LABEL, '');
-      const said = text === '' ? [] : [{ source: `log:${eventName}`, words, text, value: parseSent(text) }];
+      const value = parseSent(text);
+      // A logger's name says who speaks in a list; a line of text is about the program.
+      const isList = eventName === '' && Array.isArray(value);
+      const name = isList ? scopeName.slice(scopeName.lastIndexOf('.') + 1) : eventName;
+      const words = wordsOf(name);
+      const said = text === '' ? [] : [{ source: `log:${eventName}`, words, text, value }];
       return moment(name, [...said, ...carriersIn(attributes, `log:${eventName}/`, words, isRead)]);
     });
   return [...own, ...recorded];

@@ -171,7 +171,7 @@ class Shape {
     facts.toolCallId = this.#text('tool.callId', 'tool.callId');
     const args = this.#take('tool.arguments', 'tool.arguments', 'in');
     if (args !== undefined) {
-      facts.toolArgs = openArguments(args.value);
+      facts.toolArgs = openArguments(args.value, facts.toolName);
     }
     const result = this.#take('tool.result', 'tool.result', 'out', 'documents');
     if (result !== undefined) {
@@ -204,7 +204,7 @@ class Shape {
         this.#setResult(value);
         this.#fields['tool.result'] = source;
       } else if (message.role !== 'assistant' && facts.toolArgs === undefined && isRecord(value)) {
-        facts.toolArgs = openArguments(value);
+        facts.toolArgs = openArguments(value, facts.toolName);
         this.#fields['tool.arguments'] = source;
       }
     }

@@ -129,7 +129,10 @@ function toPart(part: unknown): unknown {
 function readPartList(value: unknown, role: 'user' | 'assistant'): NormalMessage[] | undefined {
   const items = Array.isArray(value) ? value.map(toPart) : [];
   const isList = items.every(
-    (item) => isRecord(item) && (Object.hasOwn(item, 'type') || typeof field(item, 'text') === 'string'),
+    (item) =>
+      isRecord(item) &&
+      (Object.hasOwn(item, 'type') ||
+        (Object.keys(item).length === 1 && typeof field(item, 'text') === 'string')),
   );
   const messages = isList && items.length > 0 ? readMessages([{ role, content: items }], role) : [];
   return messages.length > 0 && messages.every(({ parts }) => parts.every(({ type }) => type !== 'data'))
@@ -145,13 +148,17 @@ export function readCallList(value: unknown): NormalPart[] {
   );
 }
 
-/** Opens arguments beside the name of their tool, or alone under a name of arguments. */
-export function openArguments(value: unknown): unknown {
-  const keys = isRecord(value) ? Object.keys(value) : [];
-  const held = keys.find((key) => CALL_ARGUMENTS.includes(key)) ?? '';
-  const inner = isRecord(value) ? parseIfText(field(value, held)) : undefined;
-  const isBeside = keys.every((key) => key === held || [...CALL_IDS, ...CALL_NAMES, '_meta'].includes(key));
-  return isRecord(inner) && isBeside ? inner : argumentsIn(value);
+/** Opens arguments that stand beside the name of their tool, or alone under `arguments`. */
+export function openArguments(value: unknown, tool: string | undefined): unknown {
+  const { arguments: alone, ...more } = isRecord(value) ? value : {};
+  const isNamed = isRecord(value) && tool !== undefined && firstField(value, ...CALL_NAMES) === tool;
+  const held = isNamed
+    ? firstField(value, ...CALL_ARGUMENTS)
+    : Object.keys(more).length === 0
+      ? alone
+      : undefined;
+  const inner = parseIfText(held);
+  return isRecord(inner) ? inner : argumentsIn(value);
 }
 
 /** Opens a result that is the only field of an object. */

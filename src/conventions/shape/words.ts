@@ -182,7 +182,8 @@ const KINDS: readonly (readonly [words: RegExp, role: SpanRole])[] = [
 ];
 
 /** First words of what only prepares an agent. */
-const SETUP = /^ (create|register|load|init\w*|setup|configure|build|list) /;
+const SETUP =
+  /^ (create|register|load|init\w*|setup|configure|build|list) (agents?|assistants?|bots?|models?|workflows?|graph|chain|crew|tools?) /;
 
 /** Finds the kind in the words of a value or of a name. */
 export const kindIn = remembered((text): SpanRole | undefined => {

@@ -1,12 +1,5 @@
-import {
-  type ConventionTable,
-  parseSource,
-  type TableField,
-  type TableSource,
-} from '../../domain/trace/convention-table.ts';
-import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
-import { firstField } from '../json.ts';
+import { readText } from '../attributes.ts';
+import { field, firstField, listIn } from '../json.ts';
 import { argumentsIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
 import { fromRoleKeys, responseIn } from '../messages/payloads.ts';
@@ -14,8 +7,6 @@ import { openPrintedArguments } from '../messages/printed-items.ts';
 import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import { parseSent } from '../shape/carriers.ts';
-import { readAnswered, readAsked, splitCall, splitTurn } from '../shape/values.ts';
 import type {
   Convention,
   NormalMessage,
@@ -24,7 +15,18 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
-import { readSource } from './read-source.ts';
+import { listCarriers, parseSent } from '../shape/carriers.ts';
+import { readAnswered, readAsked, splitCall, splitTurn } from '../shape/values.ts';
+import { wordsOf } from '../shape/words.ts';
+import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
+import {
+  type ConventionTable,
+  parseSource,
+  type TableField,
+  type TableSource,
+} from '../../domain/trace/convention-table.ts';
+import type { Span } from '../../domain/trace/span.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Roles by the kinds of tables. Those of a user have the first five. */
 const ROLES = {
@@ -251,4 +253,52 @@ function textOf(value: unknown): string | undefined {
 function countOf(value: unknown): number | null {
   const count = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
   return Number.isFinite(count) && count >= 0 ? count : null;
+}
+
+/** Reads the value of a source: a text, or what its path leads to. Undefined when it is absent, null or ''. */
+export function readSource({ span, logs }: SpanView, source: TableSource): unknown {
+  const { place, event, key, path } = source;
+  const holders =
+    place === 'attribute'
+      ? [span.attributes]
+      : place === 'event'
+        ? span.events.filter(({ name }) => name === event).map(({ attributes }) => attributes)
+        : logs
+            .filter(({ eventName }) => eventName === event)
+            .map(({ attributes, body }) => (key === '' ? new Map([['', body]]) : attributes));
+  for (const holder of holders) {
+    const text = readText(holder, key);
+    const value = text === undefined ? undefined : follow(text, path);
+    if (value !== undefined && value !== null && value !== '') {
+      return value;
+    }
+  }
+  return place === 'attribute' && !span.attributes.has(key) ? follow(flattened(span, key), path) : undefined;
+}
+
+/** Puts together a list or an object of which each field is an attribute. */
+function flattened(span: Span, key: string): unknown {
+  const isBelow = (one: string) => one.startsWith(key) && /^[._[]/.test(one.slice(key.length));
+  const below = [...span.attributes.keys()].some(isBelow) ? listCarriers(span, isBelow) : [];
+  return below.find(({ text, words }) => text === undefined && words.join() === wordsOf(key).join())?.value;
+}
+
+function follow(start: unknown, path: TableSource['path']): unknown {
+  let value = start;
+  for (const [at, step] of path.entries()) {
+    value = typeof value === 'string' ? parseSent(value) : value;
+    if (step === null) {
+      const items = listIn(value);
+      const found = items
+        .map((item) => follow(item, path.slice(at + 1)))
+        .filter((item) => item !== undefined);
+      return found.length === 0 ? undefined : found;
+    }
+    value = typeof step === 'number' ? itemOf(value, step) : field(value, step);
+  }
+  return value;
+}
+
+function itemOf(value: unknown, index: number): unknown {
+  return Array.isArray(value) ? (value as unknown[])[index] : undefined;
 }

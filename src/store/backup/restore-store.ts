@@ -51,7 +51,8 @@ async function load(
   await database.outside.command(`DROP DATABASE IF EXISTS ${database.name} SYNC`);
   await database.outside.command(`CREATE DATABASE ${database.name} ENGINE = Atomic`);
   await markUnfinished(database, 'restore');
-  await migrate(database, readMigrations().slice(0, source.schema));
+  const migrations = readMigrations().filter(({ version }) => version <= source.schema);
+  await migrate(database, migrations);
   await applyRetention(database, await readDefinitions(database), source.retention);
   // A merge would remove superseded and expired rows before they are counted.
   await database.command('SYSTEM STOP MERGES');

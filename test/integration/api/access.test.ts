@@ -234,6 +234,7 @@ describe("a page in somebody's browser", () => {
     expect(await askAs('evil.example')).toBe(403);
     expect(await askAs('localhost')).toBe(200);
     expect(await askAs('[::1]')).toBe(200);
+    expect([await askAs('0.0.0.0'), await askAs('[::]')]).toEqual([403, 403]);
     await api.stop();
     api = await startTestApi({ hosts: ['scores.example'] });
     expect(await askAs('scores.example', '/api/v1/status')).toBe(200);

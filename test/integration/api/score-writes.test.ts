@@ -175,6 +175,8 @@ describe('POST /scores', () => {
     ['an unknown field', { scor: 1 }, /scor/],
     ['a scorer with NUL', { scorer: 'tone\0' }, /scorer: .*no control characters/],
     ['a scorer with half of a surrogate pair', { scorer: '\ud83d' }, /scorer: .*surrogate/],
+    ['an author with a character that nobody sees', { scoredBy: 'ann\u200b' }, /scoredBy: .*invisible/],
+    ['an author that turns the text around', { scoredBy: '\u202enna' }, /scoredBy: .*invisible/],
     ['an author with a line break', { scoredBy: 'a\nb' }, /scoredBy: .*no control characters/],
     ['a source of our own', { source: 'live' }, /source/],
   ])('refuses %s', async (_, more, expected) => {

@@ -120,3 +120,39 @@ describe('a trace that shows an agent and is not read', () => {
     expect(withText?.notUnderstood).toMatchObject([{ attributes: ['zed.blob'] }]);
   });
 });
+
+describe('a trace that only looks like an agent', () => {
+  it('gives no run for a traced function over a server and a database, beside a scope of models', () => {
+    const spans = [
+      buildSpan(
+        'a',
+        { 'http.request.method': 'POST', 'code.function': 'list_models' },
+        { name: 'POST /models' },
+      ),
+      buildSpan(
+        'b',
+        { 'code.function': 'search' },
+        { name: 'search products', parent: 'a', scope: 'shop.models' },
+      ),
+      buildSpan('c', { 'db.query.text': 'SELECT 1', 'code.lineno': '7' }, { name: 'SELECT', parent: 'b' }),
+    ];
+    expect(readTrace(buildTrace(spans)).runs).toEqual([]);
+  });
+
+  it('takes no line of a logger for an answer', () => {
+    const log = { ...buildLog('a', '', {}, 1), scopeName: 'shop.ai.ChatService', body: 'Calling the model' };
+    const span = buildSpan('a', { 'ww.model': 'm-1', 'ww.provider': 'acme', 'ww.question': 'Hi?' });
+    expect(JSON.stringify(readTrace(buildTrace([span], [log])).runs)).not.toContain('Calling');
+  });
+
+  it('leaves arguments under one name of their own as they are', () => {
+    const keys = { 'ww.tool.name': 'find', 'ww.tool.input': { params: { id: 7 } }, 'ww.tool.output': 'ok' };
+    const spans = [
+      buildSpan('a', { 'ww.kind': 'agent', 'ww.question': 'Hi?', 'ww.answer': 'Hello.' }),
+      buildSpan('b', keys, { parent: 'a' }),
+    ];
+    expect(describeRun(readTrace(buildTrace(spans)).runs, { calls: [] })).toEqual({
+      calls: ['find {"params":{"id":7}} → "ok"'],
+    });
+  });
+});

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import type * as FileSystem from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -72,6 +72,7 @@ describe('a backup of a store with rows in every table', () => {
 
   it('is refused without room on the disk, with what it needs, and leaves nothing', async () => {
     const to = `${folders.copy}-full`;
+    mkdirSync(to);
     disk.freeBytes = 100;
     const refused = await folders.run('backup', '--to', to, '--data-dir', folders.original);
 
@@ -80,6 +81,7 @@ describe('a backup of a store with rows in every table', () => {
       /no room for a backup: it needs \d+ .iB on the disk of \S+copy-full, and 1 KiB are free; free some, or enlarge the disk/u,
     );
     expect(readdirSync(to)).toEqual([]);
+    expect(statSync(to).mode & 0o077).toBe(0);
   });
 
   it('is refused for a folder with files, for one in the data directory, without a store, and for a server', async () => {
@@ -115,7 +117,7 @@ describe('a backup of a store with rows in every table', () => {
 
     expect(inside.stderr).toContain('name a folder outside of it');
     expect(taken.stderr).toContain('is not empty: name a folder that does not exist yet');
-    expect(belowFile.stderr).toContain('cannot be written: ');
+    expect(belowFile.stderr).toContain('cannot be made a folder for this user alone: ');
     expect(belowFile.stderr).not.toContain('--verbose');
     expect(nothing).toMatchObject({ code: 4 });
     expect(server).toMatchObject({ code: 78 });

@@ -103,26 +103,29 @@ functions, or questions with \`createPrompt\` and \`outputSchema\` (zod, Standar
 
 ## Evaluations
 
-\`runEvals\` scores an agent or workflow on items ([example](../README.md#use-it-as-a-library)). Its verdict is \`failed\` (a gate below 1), \`scored\` (a threshold missed) or \`passed\`.
-Scorers with several scores have thresholds by name: \`{ 'grounding-hallucination': { max: 0.1 } }\`. \`spanscore/vitest\` turns evaluations into tests:
+\`runEvals\` scores an agent (\`generate\` returns \`scoringData\`) or workflow on items: \`failed\` (a gate below 1), \`scored\` (a threshold missed) or
+\`passed\`. Scorers with several scores have thresholds by name: \`{ 'grounding-hallucination': { max: 0.1 } }\`. With Vitest:
 
 \`\`\`ts
 import { runEvals, type RunEvalsConfig } from 'spanscore/evals';
+import { checks } from 'spanscore/scorers';
 import { expectEvals, registerEvalMatchers } from 'spanscore/vitest';
 import { expect, test } from 'vitest';
 
 registerEvalMatchers();
-declare const config: RunEvalsConfig;
+declare const target: RunEvalsConfig['target'];
+const config: RunEvalsConfig = {
+  target,
+  data: [{ input: 'How warm is it?' }],
+  gates: [checks.noToolErrors()],
+  scorers: [{ scorer: checks.includes('degrees'), threshold: 0.9 }],
+};
 
 test('8 of 10 items pass', () => expectEvals(config).toPass(0.8));
-test('the answers are polite', async () => {
-  const result = await runEvals(config);
-  expect(result).toPassGates();
-  expect(result).toHaveScoreAbove('politeness', 0.9);
-});
+test('degrees', async () => expect(await runEvals(config)).toHaveScoreAbove('check-includes', 0.9));
 \`\`\`
 
-Further matchers: \`toHaveVerdict\`, \`toPassThresholds\`, \`toHaveScoreBelow\`. A group's scorer is named by path: \`agent.tone\`. Reporters read \`task.meta.mastraEval\`, \`task.meta.spanscoreEval\`.
+Matchers, too: \`toHaveVerdict\`, \`toPassGates\`, \`toPassThresholds\`, \`toHaveScoreBelow\`. A group's scorer has a path: \`agent.tone\`. Reporters read \`task.meta.mastraEval\`.
 
 ## Older metrics
 
@@ -229,7 +232,7 @@ export async function scorersPage(): Promise<string> {
 - Programs import factories from \`spanscore/scorers\`; \`model\` is \`provider/model\` or an AI SDK model.
   ${code(programsOnly)} and checks (but \`no-tool-errors\`) exist in programs only.
 - Scores go from 0 to 1, and more is better, except for ${code(falling)}.
-- A run with nothing to judge has \`notScorable\` and no score; where a judge fails, the run fails.
+- A run with nothing to judge is \`notScorable\`; where a judge fails, the run fails.
 - [How well judges judge](evidence/judges.md) has measured quality and tokens.
 
 The examples score this run:
