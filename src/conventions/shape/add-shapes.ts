@@ -9,7 +9,7 @@ import type { NormalisedSpan, SpanFacts, SpanRole } from '../normalised-span.ts'
 import { placeSteps, type Step, STEPS } from './place-steps.ts';
 import { readShape, type ShapeReading } from './read-shape.ts';
 import { isKindKey, meaningsOf, remembered, toldKind, wordsOf } from './words.ts';
-import { isFlattened, isInfrastructure } from './carriers.ts';
+import { isFlattened, isInfrastructure, isProtocol } from './carriers.ts';
 
 /** Code of the warning that names the sources of a reading by form. */
 export const READ_BY_SHAPE = 'read_by_shape';
@@ -63,9 +63,8 @@ function isPlain({ span: { attributes, events }, facts }: NormalisedSpan): boole
   }
   let isOfServer = false;
   for (const [key, value] of attributes) {
-    if (isInfrastructure(key)) {
-      isOfServer = true;
-    } else if (!isMute(key) || /^\s*[[{("]/.test(value)) {
+    isOfServer ||= isProtocol(key);
+    if (!isInfrastructure(key) && (!isMute(key) || /^\s*[[{("]/.test(value))) {
       return false;
     }
   }
@@ -87,15 +86,21 @@ function isSign({ span }: NormalisedSpan): boolean {
   if (isSignName(span.name) || isSignName(span.scopeName) || isSignName(span.serviceName)) {
     return true;
   }
+  let isAsked = false;
+  let isAnswered = false;
   for (const [key, value] of span.attributes) {
     const sign = signOf(key);
     if (sign === 'name' || (sign === 'kind' && STEPS.has(toldKind(wordsOf(key), value)))) {
       return true;
     }
+    isAsked ||= isQuestion(key);
+    isAnswered ||= isAnswer(key);
   }
-  return [/question/i, /answer/i].every((word) => [...span.attributes.keys()].some((key) => word.test(key)));
+  return isAsked && isAnswered;
 }
 
+const isQuestion = remembered((name): boolean => /question/i.test(name));
+const isAnswer = remembered((name): boolean => /answer/i.test(name));
 const isSignName = remembered((name): boolean => SIGN.test(name));
 
 /** Says whether a key is a sign by itself, or by its value. */

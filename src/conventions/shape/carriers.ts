@@ -33,9 +33,7 @@ const INFRASTRUCTURE =
 const PROTOCOL = /^(https?|db|url|net|network|server|client|peer|rpc|messaging|faas|tls|dns|aws)[._]/;
 
 /** Returns true for a key of a protocol, a database or a queue. */
-export function isProtocol(key: string): boolean {
-  return PROTOCOL.test(key);
-}
+export const isProtocol = remembered((key): boolean => PROTOCOL.test(key));
 
 /** Returns true for a key that says nothing of an agent. */
 export const isInfrastructure = remembered(

@@ -6,7 +6,7 @@ import { readSystem } from '../messages/read-messages.ts';
 import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { NormalPart, SpanFacts, SpanRole } from '../normalised-span.ts';
 import { type Candidates, collect } from './candidates.ts';
-import { type Carrier, isInfrastructure, listCarriers, listMoments, type Moment } from './carriers.ts';
+import { type Carrier, isProtocol, listCarriers, listMoments, type Moment } from './carriers.ts';
 import { spokenIn } from './spoken.ts';
 import {
   openArguments,
@@ -79,7 +79,7 @@ function findRole(span: Span, carriers: readonly Carrier[], said: Candidates): K
   if (told !== undefined || carriers.some(({ value }) => isVectors(value))) {
     return { role: told ?? 'embedding', isSure: true };
   }
-  const isUnnamed = said.size === 0 && [...span.attributes.keys()].some(isInfrastructure);
+  const isUnnamed = said.size === 0 && [...span.attributes.keys()].some(isProtocol);
   return isUnnamed ? { role: undefined, isSure: false } : roleByName(span.name, has);
 }
 
