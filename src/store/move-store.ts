@@ -41,7 +41,7 @@ export async function moveTables(
     const views = await prepare(source, target, { retention: to.retention, sourceId: options.sourceId });
     let copied = 0;
     // Tombstones first: no row of something that was deleted is without its tombstone.
-    for (const table of listDataTables().toSorted((one) => (one === 'tombstones' ? -1 : 0))) {
+    for (const table of ['tombstones', ...listDataTables().filter((one) => one !== 'tombstones')]) {
       copied += await copyTable({ source, target }, table, () => options.onProgress(table));
     }
     options.endSource();
