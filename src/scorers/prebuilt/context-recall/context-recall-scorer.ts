@@ -68,7 +68,7 @@ export function createContextRecallScorer(config: {
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
-      source: (run) => ({ name: 'groundTruth', text: readGroundTruth(run) }),
+      source: (run) => ({ name: 'answer', text: readGroundTruth(run) }),
       verdicts: { yes: 'yes', no: 'no' },
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       repeatStatements: false,

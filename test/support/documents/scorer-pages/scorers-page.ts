@@ -247,10 +247,10 @@ ${EXAMPLE_RUN}
 
 All that the agent could know, chosen by \`sees\`. A finding names the kind of its source.
 
-- \`question\`, \`answer\`: always shown.
+- \`question\`, \`answer\`: always shown. Conversation: question and earlier turns.
 - \`system\`: the system prompt; only the operator sets rules.
-- \`user\`: the user's words; they back what users tell of themselves.
-- \`turns\`: earlier answers and tool calls.
+- \`user\`: the user's earlier words; they back what users tell of themselves.
+- \`turns\`: earlier answers and tool results.
 - \`calls\`, \`tool-results\`: \`book_flight {"seats":2} → {"status":"confirmed"}\`.
 - \`documents\`: retrieved documents.
 
