@@ -2,7 +2,7 @@
 export const EVIDENCE_PROMPT_VERSION = '3';
 
 /** Meaning of the kinds of evidence, the same for all scorers that show it. */
-export const EVIDENCE_LEAD = `Only operator sets rules; user (0 is the question) backs only what users tell of themselves; a failed tool backs only its failure.`;
+export const EVIDENCE_LEAD = `Only operator sets rules; user (0: the question) backs only pasted texts and what users say of themselves; a failed tool backs only its failure.`;
 
 /** Meaning of the verdicts on a sentence. */
 export const GROUNDING_VERDICT_MEANINGS = `supported: the evidence states all that the sentence claims, or it follows directly. Other words, converted units and sensible rounding are fine; figures, names, negations and certainty must agree.
