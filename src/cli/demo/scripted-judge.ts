@@ -1,18 +1,10 @@
 import { allBegin, formatPart } from '../../domain/plural.ts';
 
-/** A question of a scorer: the JSON document between the two marker lines, and the task after them. */
-interface FencedQuestion {
-  readonly material: Record<string, unknown>;
-  readonly task: string;
-}
-
-/** Reads the user message of a scorer; undefined for any other text. */
-function readQuestion(prompt: string): FencedQuestion | undefined {
-  const [, , json = '', task = ''] = /^<<<([a-p]+)\n([^\n]*)\n\1>>>\n([\s\S]*)$/.exec(prompt.trim()) ?? [];
+/** Reads the material of a scorer's question, the JSON document between the two marker lines; undefined for any other text. */
+function readMaterial(prompt: string): Record<string, unknown> | undefined {
+  const [, , json = ''] = /^<<<([a-p]+)\n([^\n]*)\n\1>>>\n/.exec(prompt.trim()) ?? [];
   const value: unknown = json === '' ? undefined : JSON.parse(json);
-  return typeof value === 'object' && value !== null
-    ? { material: value as Record<string, unknown>, task }
-    : undefined;
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }
 
 /**
@@ -20,27 +12,25 @@ function readQuestion(prompt: string): FencedQuestion | undefined {
  * has its numbers and distinctive words. Returns undefined for any other question.
  */
 export function answerAsJudge(prompt: string): string | undefined {
-  const question = readQuestion(prompt);
-  if (question === undefined) {
+  const material = readMaterial(prompt);
+  if (material === undefined) {
     return undefined;
   }
-  const { material, task } = question;
   if (typeof material['answer'] === 'string') {
     return JSON.stringify({ claims: listClaims(material['answer']) });
   }
   const { claims, ...evidence } = material;
   if (typeof claims === 'object' && claims !== null) {
-    const yesMeansBacked = !/yes: the claim is a hallucination/.test(task);
     const context = Object.entries(evidence)
       .filter(([kind]) => kind !== 'user' && kind !== 'operator')
       .flatMap(([, texts]) => Object.values(texts as object).map(String));
     const verdicts = Object.entries(claims).map(([n, claim]) =>
-      buildVerdict({ n: Number(n), claim: String(claim) }, context, yesMeansBacked),
+      buildVerdict({ n: Number(n), claim: String(claim) }, context),
     );
     return JSON.stringify({ verdicts });
   }
   if (Array.isArray(material['findings'])) {
-    return explain(material['findings'] as Finding[], /hallucination/i.test(task) ? 'yes' : 'no');
+    return explain(material['findings'] as Finding[]);
   }
   return undefined;
 }
@@ -67,12 +57,12 @@ function listClaims(answer: string): string[] {
 /** Words that say nothing about the weather. */
 const PLAIN_WORDS = new Set(['brings', 'blows', 'needed', 'which', 'with', 'there', 'umbrella']);
 
-function buildVerdict({ n, claim }: NumberedClaim, context: readonly string[], yesMeansBacked: boolean) {
+function buildVerdict({ n, claim }: NumberedClaim, context: readonly string[]) {
   const missing = missingFrom(context.join('\n').toLowerCase(), claim);
   const backed = missing.length === 0;
   return {
     n,
-    verdict: backed === yesMeansBacked ? 'yes' : 'no',
+    verdict: backed ? 'supported' : 'contradicted',
     reason: backed ? 'The context states it.' : `The context does not hold: ${missing.join(', ')}.`,
     quote: context[0] ?? '',
   };
@@ -93,8 +83,8 @@ function missingFrom(context: string, claim: string): string[] {
   ];
 }
 
-function explain(findings: readonly Finding[], faulty: string): string {
-  const faults = findings.filter(({ verdict }) => verdict === faulty);
+function explain(findings: readonly Finding[]): string {
+  const faults = findings.filter(({ verdict }) => verdict !== 'supported');
   if (faults.length === 0) {
     return `${allBegin(findings.length, 'claim', ['stands', 'stand'])} in the context.`;
   }
