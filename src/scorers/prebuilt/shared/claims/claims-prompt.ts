@@ -1,7 +1,7 @@
 /** Raise with every change of the wording: it is part of the fingerprint of all scorers that use it. */
 export const CLAIMS_PROMPT_VERSION = '9';
 
-/** Question which claims an answer makes; the material is `{ question?, answer }`. */
+/** Question which claims an answer makes; the material is `{ earlier?, question?, answer }`. */
 export const CLAIMS_INSTRUCTIONS = `List the answer's factual claims, also in hedges, advice and headings, and what it says it did. Word each to stand alone: names for pronouns, what a "yes" affirms. Keep figures, negations, certainty and language.`;
 
 /** Beginning of the question for verdicts on claims; the material is the evidence and `claims: { 1: claim, … }`. */
