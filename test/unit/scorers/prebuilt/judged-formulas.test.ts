@@ -364,6 +364,30 @@ describe('the findings of a judge', () => {
     expect((await judge(name, options, replies))?.verdicts).toEqual(findings);
   });
 
+  it('of answer-similarity and noise-sensitivity name all that lowers the score', async () => {
+    const units = { outputUnits: ['It rains.'], groundTruthUnits: ['It is dry.'] };
+    const compared = {
+      matches: [{ n: 1, outputUnit: null, explanation: '', matchType: 'missing' }],
+      extraInOutput: ['It rains.'],
+      contradictions: [{ outputUnit: 'It rains.', groundTruthUnit: 'It is dry.', explanation: 'r' }],
+    };
+    const similarity = prebuilt.createAnswerSimilarityScorer({
+      model: scriptedModel([{ json: units }, { json: compared }]),
+      options: { reason: false },
+    });
+    expect((await similarity.run({ ...run, groundTruth: 'It is dry.' })).verdicts).toEqual([
+      { statement: 'It is dry.', verdict: 'missing' },
+      { statement: 'It rains.', verdict: 'contradicted', reason: 'r' },
+      { statement: 'It rains.', verdict: 'extra' },
+    ]);
+    const impact = { dimensions: [], majorIssues: ['wrong date'], robustnessScore: 1 };
+    const noise = prebuilt.createNoiseSensitivityScorerLLM({
+      model: scriptedModel([{ json: impact }]),
+      options: { baselineResponse: 'b', noisyQuery: 'n', reason: false },
+    });
+    expect((await noise.run(run)).verdicts).toEqual([{ statement: 'wrong date', verdict: 'major issue' }]);
+  });
+
   it('of instructions say whether operator or user gave them', async () => {
     const instructions = [
       { quote: 'The office is open from 9 to 18.', verdict: 'kept' },
