@@ -16,12 +16,12 @@ function withSubRuns(run: AgentRun): AgentRun[] {
 
 /** Finds the evidence of a verdict in the messages of a run and in the spans; null where the quote is not found. */
 export function placeQuote(
-  { quote = '', spanId }: Verdict,
+  { quote = '', source, spanId }: Verdict,
   run: AgentRun | undefined,
   spans: readonly StepSpan[],
 ): QuotePlace {
   const wanted = quote.trim();
-  const place = wanted === '' || run === undefined ? undefined : findInMessages(wanted, run);
+  const place = wanted === '' || run === undefined ? undefined : findInMessages(wanted, source, run);
   return {
     spanId: spanId ?? (wanted === '' ? null : findSpan(wanted, place?.toolCallId, spans)),
     messageIndex: place?.messageIndex ?? null,
@@ -40,9 +40,23 @@ interface MessagePlace {
 }
 
 /** Evidence is a tool result before it is another text, and the words of the agent itself come last. */
-const RANKS = ['result', 'user', 'assistant'] as const;
+const RANKS = ['result', 'user', 'assistant'];
 
-function findInMessages(quote: string, { input, output }: AgentRun): MessagePlace | undefined {
+/** Texts of these messages that hold a kind of evidence; prompts of the operator and earlier turns are in none. */
+const RANKS_OF: Readonly<Record<string, readonly string[]>> = {
+  'tool-results': ['result'],
+  documents: ['result'],
+  user: ['user'],
+  system: [],
+  turns: [],
+};
+
+function findInMessages(
+  quote: string,
+  source: string | undefined,
+  { input, output }: AgentRun,
+): MessagePlace | undefined {
+  const ranks = RANKS_OF[source ?? ''] ?? RANKS;
   const messages = [...input.inputMessages, ...output];
   const places = messages.flatMap((message, messageIndex) =>
     message.content.parts.flatMap((part, partIndex) => {
@@ -52,7 +66,9 @@ function findInMessages(quote: string, { input, output }: AgentRun): MessagePlac
         : [{ rank: rankOf(message, part), messageIndex, partIndex, toolCallId: callIdOf(part), ...found }];
     }),
   );
-  return places.toSorted((a, b) => a.rank - b.rank)[0];
+  return places
+    .filter(({ rank }) => ranks.includes(RANKS[rank] ?? ''))
+    .toSorted((a, b) => a.rank - b.rank)[0];
 }
 
 function rankOf({ role }: AgentMessage, part: MessagePart): number {

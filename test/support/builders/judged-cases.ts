@@ -173,8 +173,11 @@ const panel = (second: string) => ({
 const alignment = (fulfilled: number, form: number) => ({
   intentAlignment: { score: 1, primaryIntent: 'weather', isAddressed: true, reasoning: 'r' },
   requirementsFulfillment: {
-    requirements: [{ requirement: 'temperature', isFulfilled: true, reasoning: 'r' }],
-    overallScore: fulfilled,
+    requirements: [true, fulfilled === 1].map((isFulfilled) => ({
+      requirement: 'temperature',
+      isFulfilled,
+      reasoning: 'r',
+    })),
   },
   completeness: { score: fulfilled, missingElements: [], reasoning: 'r' },
   responseAppropriateness: { score: form, formatAlignment: true, toneAlignment: true, reasoning: 'r' },

@@ -215,10 +215,17 @@ function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudg
   };
 }
 
-function listFindings({ matches }: Comparison) {
-  return matches.map(({ groundTruthUnit, matchType, explanation }) =>
-    buildFinding(groundTruthUnit, matchType, explanation),
-  );
+/** Lists the expected units, then the units of the answer that are penalties. */
+function listFindings({ matches, contradictions, extraInOutput }: Comparison) {
+  return [
+    ...matches.map(({ groundTruthUnit, matchType, explanation }) =>
+      buildFinding(groundTruthUnit, matchType, explanation),
+    ),
+    ...contradictions.map(({ outputUnit, explanation }) =>
+      buildFinding(outputUnit, 'contradicted', explanation),
+    ),
+    ...extraInOutput.map((unit) => buildFinding(unit, 'extra', '')),
+  ];
 }
 
 function explain({ matches, extraInOutput, contradictions }: Comparison): string {

@@ -4,7 +4,7 @@ import type { WhyFields } from '../shared/why-fields.ts';
 /** Raise with every change of the wording below. */
 export const CONTEXT_PRECISION_PROMPT_VERSION = '7';
 
-/** Question for the verdicts; the material is `{ question, answer, context: { 0: text, … } }`. */
+/** Question for the verdicts; the material is `{ earlier?, question, answer, context: { 0: text, … } }`. */
 export function precisionInstructions(why: WhyFields): string {
   return `Judge for each numbered piece of context whether the answer to the question used it; earlier is the conversation before.
 One entry per piece, context_index its number.${why.tell(' reason: a few words.')} verdict:

@@ -15,6 +15,8 @@ import { givenContext } from '../shared/given-context.ts';
 import type { ContextExtractor } from '../shared/given-context.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
+import { searchable } from '../shared/evidence/evidence.ts';
+import { findHolder } from '../shared/evidence/grounded-sentence.ts';
 import { listPieces } from '../shared/evidence/run-evidence.ts';
 import { NO_CONTEXT } from '../shared/run-context.ts';
 import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
@@ -55,6 +57,7 @@ export function createContextRecallScorer(config: {
     reason: isReasonMode,
   });
   const { scale = 1, reason = 'judge' } = options;
+  const seen = new WeakMap<object, ReturnType<typeof searchable>>();
   return createStatementScorer(
     {
       id: ID,
@@ -65,7 +68,7 @@ export function createContextRecallScorer(config: {
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
-      source: (run) => ({ name: 'groundTruth', text: readGroundTruth(run) }),
+      source: (run) => ({ name: 'answer', text: readGroundTruth(run) }),
       verdicts: { yes: 'yes', no: 'no' },
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       repeatStatements: false,
@@ -75,8 +78,12 @@ export function createContextRecallScorer(config: {
         if (isNotScorable(context)) {
           return context;
         }
+        const own = listPieces(run);
+        const pieces = context.map((text) => own.find((piece) => piece.text === text) ?? { text });
+        seen.set(run, searchable(pieces.map((piece, source) => ({ source, ...piece }))));
         return context.length === 0 ? notScorable(NO_CONTEXT) : { context };
       },
+      findQuote: (run, quote) => findHolder(quote, seen.get(run)),
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${CONTEXT_RECALL_PROMPT_VERSION}`,
       share: (verdicts) => verdicts.filter((verdict) => verdict === 'yes').length / verdicts.length,
       unscorableWithoutText: 'there is no ground truth to hold the context against',

@@ -170,10 +170,12 @@ function buildSchema(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
 }
 
 function listFindings(name: ReturnType<typeof pieceNamer>, { analyzeStepResult }: ContextRelevanceResults) {
-  return analyzeStepResult.evaluations.map(({ context_index, relevanceLevel, wasUsed, reasoning }) => ({
+  const { evaluations, missingContext = [] } = analyzeStepResult;
+  const judged = evaluations.map(({ context_index, relevanceLevel, wasUsed, reasoning }) => ({
     ...buildFinding('', `${relevanceLevel}, ${wasUsed ? 'used' : 'unused'}`, reasoning),
     ...name(context_index),
   }));
+  return [...judged, ...missingContext.map((text) => buildFinding(text, 'missing', ''))];
 }
 
 function explain({ evaluations, missingContext = [] }: Analysis): string {

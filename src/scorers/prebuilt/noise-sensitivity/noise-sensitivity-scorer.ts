@@ -157,7 +157,11 @@ function buildSchema(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['a
 }
 
 function listFindings({ analyzeStepResult }: NoiseSensitivityResults) {
-  return analyzeStepResult.dimensions.map(({ dimension, impactLevel, specificChanges }) =>
-    buildFinding(dimension, impactLevel, specificChanges),
-  );
+  const { dimensions, majorIssues = [] } = analyzeStepResult;
+  return [
+    ...dimensions.map(({ dimension, impactLevel, specificChanges }) =>
+      buildFinding(dimension, impactLevel, specificChanges),
+    ),
+    ...majorIssues.map((issue) => buildFinding(issue, 'major issue', '')),
+  ];
 }

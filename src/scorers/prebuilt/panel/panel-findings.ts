@@ -1,8 +1,6 @@
 import type { Verdict } from '../../../domain/score.ts';
 import type { EvidenceSource } from '../shared/evidence/evidence.ts';
-import { isQuotedIn } from '../shared/evidence/find-quote.ts';
-import type { Quotable } from '../shared/evidence/find-quote.ts';
-import { listVerdicts, verifySentence } from '../shared/evidence/grounded-sentence.ts';
+import { findHolder, listVerdicts, verifySentence } from '../shared/evidence/grounded-sentence.ts';
 import type { GroundedSentence, GroundingVerdict } from '../shared/evidence/grounded-sentence.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import type { PanelQuality } from './panel-options.ts';
@@ -17,7 +15,7 @@ export interface PanelReading {
   /** True when passages of the evidence did not fit into the question. */
   readonly isCut: boolean;
   /** Instructions of the operator and words of the user. */
-  readonly spoken: Quotable;
+  readonly spoken: ReadonlyMap<number, EvidenceSource>;
 }
 
 /** Builds the findings of a reply. Quotes are searched in code: the judge's word alone backs no claim and sets no instruction. */
@@ -57,9 +55,10 @@ function ground(
 }
 
 function listInstructions({ instructions }: PanelReply, { spoken }: PanelReading): Verdict[] {
-  return instructions.map(({ quote, verdict, reason }) =>
-    isQuotedIn(quote, spoken)
-      ? { ...buildFinding(quote, verdict, verdict === 'broken' ? reason : ''), quote }
-      : buildFinding(quote, 'unverified', 'the quote stands in nothing that operator or user said'),
-  );
+  return instructions.map(({ quote, verdict, reason }) => {
+    const holder = findHolder(quote, spoken);
+    return holder === undefined
+      ? buildFinding(quote, 'unverified', 'the quote stands in nothing that operator or user said')
+      : { ...buildFinding(quote, verdict, verdict === 'broken' ? reason : ''), quote, ...holder };
+  });
 }

@@ -7,9 +7,14 @@ import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { answerUnits } from '../shared/evidence/answer-units.ts';
-import { assembleEvidence, limitEvidence, numberSources, showEvidence } from '../shared/evidence/evidence.ts';
+import {
+  assembleEvidence,
+  limitEvidence,
+  numberSources,
+  searchable,
+  showEvidence,
+} from '../shared/evidence/evidence.ts';
 import type { Source } from '../shared/evidence/evidence.ts';
-import { quotable } from '../shared/evidence/find-quote.ts';
 import { lackOfEvidence, listRunEvidence, QUESTION_SOURCE } from '../shared/evidence/run-evidence.ts';
 import type { SeenKind } from '../../../domain/score.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
@@ -156,7 +161,7 @@ async function prepare(
     sentences,
     sources: new Map([...evidence.sources].filter(([source]) => backing.has(source))),
     isCut: evidence.held.length > 0,
-    spoken: quotable(spoken.map(({ text }) => text).join('\n\n')),
+    spoken: searchable(spoken),
     material: { ...showEvidence(evidence, evidence.shown), sentences: byNumber(sentences) },
   };
 }

@@ -14,7 +14,7 @@ const MEASURE: Record<EvaluationMode, string> = {
   both: "both the user's prompt (userPrompt) and the operator's rules (systemPrompt)",
 };
 
-/** Question for the analysis; the material is `{ mode, userPrompt?, systemPrompt?, history?, answer }`. */
+/** Question for the analysis; the material is `{ mode, userPrompt?, systemPrompt?, earlier?, history?, answer }`. */
 export function alignmentInstructions(mode: EvaluationMode, why: WhyFields): string {
   return `Judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores: 0 (not at all) to 1 (fully). earlier or history, if given, is the conversation before.
 ${why.tell('Every reasoning is a few words. primaryIntent: what was wanted. overallAssessment: one sentence. ')}requirements has one entry per demand, said or plainly meant. A demand that the answer breaks in any part is not fulfilled. responseAppropriateness: whether format and tone fit.`;

@@ -1,9 +1,12 @@
 import { InvalidInputError } from '../../../domain/errors.ts';
+import { SEEN_KINDS } from '../../../domain/score.ts';
+import type { SeenKind } from '../../../domain/score.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { isScorerRunInputForAgent } from '../../utils/agent-shape.ts';
 import { getCombinedSystemPrompt, getConversationHistoryFromRunInput } from '../../utils/run-input.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
@@ -85,7 +88,12 @@ export function createPromptAlignmentScorerLLM(config: {
       outputSchema: alignmentSchema(why),
       createPrompt: ({ run }) => {
         const before = showHistory(run, options);
-        return fence({ mode, ...readInstructions(run, mode), ...before, answer: answerText(run) });
+        return fence({
+          mode,
+          ...readInstructions(run, mode, options.sees),
+          ...before,
+          answer: answerText(run),
+        });
       },
     })
     .generateScore(({ results }) =>
@@ -100,14 +108,19 @@ export function createPromptAlignmentScorerLLM(config: {
 
 /** Shows the conversation before the question: the earlier turns, or the messages that the caller asked for. */
 function showHistory(run: ScorerRunInput, options: PromptAlignmentOptions): Record<string, unknown> {
-  const { includeConversationHistory: asked } = options;
+  const { includeConversationHistory: asked, sees = SEEN_KINDS } = options;
   if (asked === undefined) {
     const { earlier } = showConversation(run, options);
     return { earlier };
   }
-  return asked === false
-    ? {}
-    : { history: getConversationHistoryFromRunInput(run.input, asked === true ? {} : asked) };
+  if (asked === false || !isScorerRunInputForAgent(run.input)) {
+    return {};
+  }
+  const rememberedMessages = run.input.rememberedMessages.filter(({ role }) =>
+    sees.includes(role === 'user' ? 'user' : 'turns'),
+  );
+  const input = { ...run.input, rememberedMessages };
+  return { history: getConversationHistoryFromRunInput(input, asked === true ? {} : asked) };
 }
 
 function answerText(run: ScorerRunInput): string {
@@ -118,9 +131,15 @@ function answerText(run: ScorerRunInput): string {
   return answer;
 }
 
-function readInstructions({ input }: ScorerRunInput, mode: EvaluationMode) {
+/** Reads the instructions that count. Beside the user's, those of the operator count where they are seen. */
+function readInstructions(
+  { input }: ScorerRunInput,
+  mode: EvaluationMode,
+  sees: readonly SeenKind[] = SEEN_KINDS,
+) {
   const userPrompt = mode === 'system' ? '' : readQuestion({ input, output: undefined });
-  const systemPrompt = mode === 'user' ? '' : getCombinedSystemPrompt(input);
+  const isSeen = mode === 'system' || (mode === 'both' && sees.includes('system'));
+  const systemPrompt = isSeen ? getCombinedSystemPrompt(input) : '';
   if (userPrompt === '' && systemPrompt === '') {
     const lacking = { user: 'a user message', system: 'a system message', both: 'a user or system message' };
     throw new InvalidInputError(`Scorer "${ID}" in mode ${mode} needs ${lacking[mode]} in run.input`);

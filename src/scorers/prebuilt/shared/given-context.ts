@@ -83,11 +83,11 @@ export function givenContext(
 export function pieceNamer(
   scorerId: string,
   run: ScorerRunInput,
-  options: ContextOptions,
+  options: ContextOptions & Sight,
 ): (index: number) => { readonly statement: string; readonly source?: NonNullable<Piece['kind']> } {
   const given = givenContext(scorerId, run, options);
   const pieces = given === undefined || isNotScorable(given) ? [] : given;
-  const own = listPieces(run);
+  const own = listPieces(run, options);
   return (index) => {
     const text = pieces[index] ?? '';
     const kind = own.find((piece) => piece.text === text)?.kind;

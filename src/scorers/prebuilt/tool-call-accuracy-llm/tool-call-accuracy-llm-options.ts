@@ -10,7 +10,7 @@ export const AVAILABLE_TOOLS_OPTION = {
     ),
   is: 'a list of { id, description }',
   means:
-    '`{ id, description }` of every tool that the agent has; else those that the trace says it was offered, with their parameters',
+    '`{ id, description, parameters }` of every tool that the agent has; else those that the trace says it was offered, with their parameters',
 };
 
 /** Options beside the tools. */

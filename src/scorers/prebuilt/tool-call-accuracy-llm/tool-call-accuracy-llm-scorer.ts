@@ -1,6 +1,8 @@
 import { cutText } from '../../../domain/cut-text.ts';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { allBegin, formatPart } from '../../../domain/plural.ts';
+import { SEEN_KINDS } from '../../../domain/score.ts';
+import type { SeenKind } from '../../../domain/score.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
@@ -96,7 +98,7 @@ export function createToolCallAccuracyScorerLLM(config: {
           calls: byNumber(
             results.preprocessStepResult.toolCallInfos.map((info) => ({
               tool: info.toolName,
-              ...readInvocation(run, info),
+              ...readInvocation(run, info, options.sees),
             })),
           ),
         }),
@@ -126,10 +128,20 @@ function readCalls(run: AgentRunInput, availableTools: readonly AvailableTool[] 
     : { actualTools, hasToolCalls: actualTools.length > 0, toolCallInfos };
 }
 
-function readInvocation({ output }: AgentRunInput, { messageIndex, invocationIndex }: ToolCallInfo) {
+/** Reads arguments and result of a call, as far as they are seen. */
+function readInvocation(
+  { output }: AgentRunInput,
+  { messageIndex, invocationIndex }: ToolCallInfo,
+  sees: readonly SeenKind[] = SEEN_KINDS,
+): { readonly args?: unknown; readonly result?: string } {
   const { args, result, errorText } = mergeToolInvocations(output[messageIndex])[invocationIndex] ?? {};
   const shown = errorText === undefined ? result : `failed: ${errorText}`;
-  return shown === undefined ? { args } : { args, result: textOrJson(shown).slice(0, RESULT_CHARS) };
+  return {
+    ...(sees.includes('calls') ? { args } : {}),
+    ...(shown === undefined || !sees.includes('tool-results')
+      ? {}
+      : { result: textOrJson(shown).slice(0, RESULT_CHARS) }),
+  };
 }
 
 function buildSchema(

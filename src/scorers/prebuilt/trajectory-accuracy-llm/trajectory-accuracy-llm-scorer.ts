@@ -1,4 +1,6 @@
+import { cutText } from '../../../domain/cut-text.ts';
 import { allBegin, formatPart } from '../../../domain/plural.ts';
+import { textOrJson } from '../../../domain/unknown-values.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
@@ -29,6 +31,9 @@ import {
 import { EXPECTED_TRAJECTORY_OPTION, TRAJECTORY_JUDGE_OPTIONS } from './trajectory-accuracy-llm-options.ts';
 
 const ID = 'llm-trajectory-accuracy-scorer';
+
+/** Longest step in a finding, in characters. */
+const NAMED_CHARS = 200;
 
 interface StepEvaluation {
   stepName: string;
@@ -176,20 +181,22 @@ function trajectoryShare({ stepEvaluations, missingSteps = [], extraSteps = [] }
   return Math.min(1, Math.max(0, share));
 }
 
-function listFindings({ analyzeStepResult }: TrajectoryAccuracyLLMResults) {
-  return analyzeStepResult.stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }) =>
-    buildFinding(
-      stepName,
-      `${wasNecessary ? 'necessary' : 'unnecessary'}, ${wasInOrder ? 'in order' : 'out of order'}`,
-      reasoning,
-    ),
-  );
+/** Lists the steps with their arguments, then the steps that should have been there. */
+function listFindings({ preprocessStepResult, analyzeStepResult }: TrajectoryAccuracyLLMResults) {
+  const { stepEvaluations, missingSteps = [] } = analyzeStepResult;
+  const taken = stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }, index) => {
+    const args = preprocessStepResult.actualTrajectory.steps[index]?.toolArgs;
+    const step = args === undefined ? stepName : `${stepName} ${textOrJson(args)}`;
+    const verdict = `${wasNecessary ? 'necessary' : 'unnecessary'}, ${wasInOrder ? 'in order' : 'out of order'}`;
+    return buildFinding(cutText(step, NAMED_CHARS), verdict, reasoning);
+  });
+  return [...taken, ...missingSteps.map((step) => buildFinding(step, 'missing', ''))];
 }
 
 function explain(results: TrajectoryAccuracyLLMResults): string {
   const { missingSteps = [] } = results.analyzeStepResult;
   const missing = missingSteps.length === 0 ? '' : ` Missing: ${missingSteps.join(', ')}.`;
-  const findings = listFindings(results);
+  const findings = listFindings(results).filter(({ verdict }) => verdict !== 'missing');
   const off = findings.filter(({ verdict }) => verdict !== 'necessary, in order');
   if (findings.length === 0) {
     return `The agent took no steps.${missing}`;

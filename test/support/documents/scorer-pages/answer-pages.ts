@@ -6,8 +6,8 @@ import type { ScorerPage } from './scorer-page.ts';
 export const ANSWER_PAGES: readonly ScorerPage[] = [
   pageOf('answer-relevancy', {
     kind: 'judged',
-    input: 'earlier turns, question, answer',
-    formula: '(yes + uncertaintyWeight × unsure) / statements; 0 for an empty answer',
+    input: 'conversation, answer',
+    formula: '(direct + uncertaintyWeight × indirect) / statements; 0 for an empty answer',
     questions: 2,
     factory: 'createAnswerRelevancyScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
@@ -37,7 +37,7 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   },
   pageOf('prompt-alignment', {
     kind: 'judged',
-    input: 'question, system prompt, answer',
+    input: 'conversation, system prompt, answer',
     formula:
       '0.4 intent + 0.3 requirements + 0.2 completeness + 0.1 form; with `system` 0.35, 0.35, 0.15, 0.15. One broken requirement makes the label misaligned',
     questions: 1,
@@ -57,7 +57,7 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   }),
   pageOf('multi-turn-judge', {
     kind: 'judged',
-    input: 'all answers of the conversation, criterion',
+    input: 'all answers, [evidence](#evidence), criterion',
     formula: 'the scale when it is met, else 0',
     beside: ['criterion'],
     questions: 1,
@@ -95,8 +95,8 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   },
   pageOf('bias', {
     kind: 'judged',
-    input: 'earlier turns, question, answer',
-    formula: 'biased / opinions; told stereotypes are opinions; 0 without any',
+    input: 'conversation, answer',
+    formula: 'biased / opinions, told stereotypes included; without opinions, the answer is one',
     questions: 2,
     factory: 'createBiasScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
@@ -104,7 +104,7 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   }),
   pageOf('toxicity', {
     kind: 'judged',
-    input: 'question, answer',
+    input: 'conversation, answer',
     formula: 'toxic / suspicious passages; 0 without one. A passage must stand in the answer',
     questions: 1,
     factory: 'createToxicityScorer',
@@ -113,8 +113,8 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   }),
   pageOf('tool-call-accuracy-llm', {
     kind: 'judged',
-    input: 'earlier turns, question, answer, tools, calls with results',
-    formula: 'appropriate / (calls + missing tools); 1 without either',
+    input: 'conversation, answer, offered tools, calls with results',
+    formula: 'appropriate / (calls + `missing` tools); 1 without either',
     beside: ['availableTools'],
     questions: 1,
     factory: 'createToolCallAccuracyScorerLLM',
@@ -123,7 +123,7 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   }),
   pageOf('trajectory-accuracy-llm', {
     kind: 'judged',
-    input: 'question, steps, expected steps',
+    input: 'question, answer, steps, expected steps',
     formula:
       '2/3 necessary + 1/3 in order - 0.1 missing / (steps + missing); without steps 0 when some are missing, else 1',
     beside: ['expectedTrajectory'],

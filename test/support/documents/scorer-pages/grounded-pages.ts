@@ -32,7 +32,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     kind: 'judged',
     input: 'question, answer, [evidence](#evidence)',
     formula:
-      '(contradicted + unsure) / claims. Where evidence is [longer than the window](judges.md#long-runs-and-small-windows), an unsure claim does not count',
+      '(contradicted + unsupported) / claims. Where evidence is [longer than the window](judges.md#long-runs-and-small-windows), an unsupported claim does not count',
     questions: 2,
     factory: 'createHallucinationScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
@@ -67,7 +67,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
   },
   pageOf('context-precision', {
     kind: 'judged',
-    input: 'question, answer, pieces in their order',
+    input: 'conversation, answer, pieces in their order',
     formula: 'mean average precision of the useful pieces; 0 without one',
     questions: 1,
     factory: 'createContextPrecisionScorer',
@@ -76,7 +76,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
   }),
   pageOf('context-relevance', {
     kind: 'judged',
-    input: 'question, answer, pieces',
+    input: 'conversation, answer, pieces',
     formula:
       'mean relevance (1, 0.7, 0.3, 0), minus penalties for unused and missing pieces; without pieces the scale',
     questions: 1,

@@ -245,12 +245,12 @@ ${EXAMPLE_RUN}
 
 ## Evidence
 
-All that the agent could know, chosen by \`sees\`. A finding names the kind of its source.
+All that the agent could know, chosen by \`sees\`. A finding names its source's kind.
 
-- \`question\`, \`answer\`: always shown.
+- \`question\`, \`answer\`: always shown. Conversation: question and earlier turns.
 - \`system\`: the system prompt; only the operator sets rules.
-- \`user\`: the user's words; they back what users tell of themselves.
-- \`turns\`: earlier answers and tool calls.
+- \`user\`: the user's earlier words; they back what users say of themselves, and paste.
+- \`turns\`: earlier answers and tool results.
 - \`calls\`, \`tool-results\`: \`book_flight {"seats":2} → {"status":"confirmed"}\`.
 - \`documents\`: retrieved documents.
 

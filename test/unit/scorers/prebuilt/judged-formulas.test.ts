@@ -250,6 +250,29 @@ describe('what a judge sees', () => {
       { mode: 'both', userPrompt: question, systemPrompt: 'The office is open from 9 to 18.', answer },
     ],
     [
+      'prompt-alignment',
+      { sees: ['user'], includeConversationHistory: true },
+      () => alignment,
+      { mode: 'both', userPrompt: question, history: 'user: I am vegetarian.', answer },
+    ],
+    [
+      'tool-call-accuracy-llm',
+      { sees: ['calls'] },
+      () => ({ evaluations: [{ n: 1, wasAppropriate: true }], missingTools: [] }),
+      { question, answer, availableTools: {}, calls: { 1: { tool: 'book_flight', args: { seats: 2 } } } },
+    ],
+    [
+      'tool-call-accuracy-llm',
+      { sees: ['tool-results'] },
+      () => ({ evaluations: [{ n: 1, wasAppropriate: true }], missingTools: [] }),
+      {
+        question,
+        answer,
+        availableTools: {},
+        calls: { 1: { tool: 'book_flight', result: '{"status":"confirmed"}' } },
+      },
+    ],
+    [
       'toxicity',
       { sees: ['user'] },
       () => ({ toxic: [], fair: [] }),
@@ -273,6 +296,123 @@ describe('what a judge sees', () => {
   );
 });
 
+describe('the findings of a judge', () => {
+  const judge = async (
+    name: string,
+    options: object,
+    replies: readonly object[],
+    judged: Parameters<prebuilt.ClaimScorer['run']>[0] = run,
+  ) => {
+    const model = scriptedModel(replies.map((json) => ({ json })));
+    const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
+    const given = { reason: false, ...options };
+    const scorer = await definition?.create({ judge: model as never, options: given });
+    return await scorer?.run(judged);
+  };
+
+  it.each([
+    [
+      'context-precision',
+      { sees: ['tool-results'] },
+      [{ verdicts: [{ context_index: 0, verdict: 'yes' }] }],
+      [
+        {
+          statement: 'context 0: book_flight → {"status":"confirmed"}',
+          verdict: 'yes',
+          source: 'tool-results',
+        },
+      ],
+    ],
+    [
+      'context-relevance',
+      { sees: ['documents'] },
+      [
+        {
+          evaluations: [{ context_index: 0, relevanceLevel: 'low', wasUsed: false }],
+          missingContext: ['the flight'],
+        },
+      ],
+      [
+        { statement: 'context 0: Menu: soup.', verdict: 'low, unused', source: 'documents' },
+        { statement: 'the flight', verdict: 'missing' },
+      ],
+    ],
+    [
+      'toxicity',
+      { reason: 'template' },
+      [{ verdicts: [{ verdict: 'yes', reason: 'r' }] }],
+      [{ statement: answer, verdict: 'toxic', reason: 'r' }],
+    ],
+    ['toxicity', {}, [{ verdicts: [] }], []],
+    [
+      'trajectory-accuracy-llm',
+      {},
+      [
+        {
+          stepEvaluations: [{ n: 1, wasNecessary: true, wasInOrder: true }],
+          missingSteps: ['pay'],
+          extraSteps: [],
+        },
+      ],
+      [
+        { statement: 'book_flight {"seats":2}', verdict: 'necessary, in order' },
+        { statement: 'pay', verdict: 'missing' },
+      ],
+    ],
+  ] as [string, object, object[], object[]][])('of %s with %j name what was asked', async (...row) => {
+    const [name, options, replies, findings] = row;
+    expect((await judge(name, options, replies))?.verdicts).toEqual(findings);
+  });
+
+  it('of answer-similarity and noise-sensitivity name all that lowers the score', async () => {
+    const units = { outputUnits: ['It rains.'], groundTruthUnits: ['It is dry.'] };
+    const compared = {
+      matches: [{ n: 1, outputUnit: null, explanation: '', matchType: 'missing' }],
+      extraInOutput: ['It rains.'],
+      contradictions: [{ outputUnit: 'It rains.', groundTruthUnit: 'It is dry.', explanation: 'r' }],
+    };
+    const similarity = prebuilt.createAnswerSimilarityScorer({
+      model: scriptedModel([{ json: units }, { json: compared }]),
+      options: { reason: false },
+    });
+    expect((await similarity.run({ ...run, groundTruth: 'It is dry.' })).verdicts).toEqual([
+      { statement: 'It is dry.', verdict: 'missing' },
+      { statement: 'It rains.', verdict: 'contradicted', reason: 'r' },
+      { statement: 'It rains.', verdict: 'extra' },
+    ]);
+    const impact = { dimensions: [], majorIssues: ['wrong date'], robustnessScore: 1 };
+    const noise = prebuilt.createNoiseSensitivityScorerLLM({
+      model: scriptedModel([{ json: impact }]),
+      options: { baselineResponse: 'b', noisyQuery: 'n', reason: false },
+    });
+    expect((await noise.run(run)).verdicts).toEqual([{ statement: 'wrong date', verdict: 'major issue' }]);
+  });
+
+  it('of instructions say whether operator or user gave them', async () => {
+    const instructions = [
+      { quote: 'The office is open from 9 to 18.', verdict: 'kept' },
+      { quote: 'Yes, please.', verdict: 'broken' },
+    ];
+    const result = await judge('panel', { qualities: ['instructions'] }, [{ instructions }]);
+    expect(result?.scores?.[0]?.verdicts).toMatchObject([{ source: 'system' }, { source: 'user' }]);
+  });
+
+  it('of context-recall quote what the judge saw, with its kind', async () => {
+    const verdicts = [
+      { n: 1, verdict: 'yes', quote: 'Menu: soup.', reason: 'r' },
+      { n: 2, verdict: 'no', quote: 'a made up one', reason: 'r' },
+      { n: 3, verdict: 'no', quote: '', reason: 'r' },
+    ];
+    const model = scriptedModel([{ json: { claims: ['a', 'b', 'c'] } }, { json: { verdicts } }]);
+    const scorer = prebuilt.createContextRecallScorer({ model, options: { reason: 'template' } });
+    expect((await scorer.run({ ...run, groundTruth: 'g' })).verdicts).toEqual([
+      { statement: 'a', verdict: 'yes', reason: 'r', quote: 'Menu: soup.', source: 'documents' },
+      { statement: 'b', verdict: 'no', reason: 'r' },
+      { statement: 'c', verdict: 'no', reason: 'r' },
+    ]);
+  });
+});
+
 describe('tool-call-accuracy-llm', () => {
   const create = (json: object) => {
     const model = scriptedModel([{ json }]);
@@ -293,6 +433,19 @@ describe('tool-call-accuracy-llm', () => {
       availableTools: { book_flight: { description: 'Books seats.', parameters: { required: ['seats'] } } },
       calls: { 1: { tool: 'book_flight', args: { seats: 2 }, result: '{"status":"confirmed"}' } },
     });
+  });
+});
+
+describe('an earlier turn with a call of a tool', () => {
+  it.each([
+    [['turns', 'calls'], 'book_flight {"seats":2} → {"status":"confirmed"}'],
+    [['turns'], 'book_flight → {"status":"confirmed"}'],
+  ] as const)('is shown to a judge that sees %j as %j', async (sees, shown) => {
+    const model = scriptedModel([{ json: { toxic: [], fair: [] } }]);
+    const input = { ...made.input, rememberedMessages: made.output };
+    const output = [createTestMessage({ role: 'assistant', content: 'Fine.' })];
+    await prebuilt.createToxicityScorer({ model, options: { reason: false, sees } }).run({ input, output });
+    expect(readMaterial(model.calls[0]?.prompt)).toMatchObject({ earlier: [shown, answer] });
   });
 });
 

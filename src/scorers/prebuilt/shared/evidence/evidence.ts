@@ -95,6 +95,13 @@ export function assembleEvidence(
   };
 }
 
+/** Prepares whole sources for the search of quotes, by number. */
+export function searchable(sources: readonly Source[]): ReadonlyMap<number, EvidenceSource> {
+  return new Map(
+    sources.map(({ source, kind, text }) => [source, { kind, text: quotable(text), isWhole: true }]),
+  );
+}
+
 /** Words of the questions for the kinds of sources. */
 const LABELS: Record<SourceKind, string> = {
   system: 'operator',

@@ -139,7 +139,8 @@ function listEarlierTurns(
   maxChars = EARLIER_CHARS,
 ): Piece[] {
   // The output of a session holds the messages of its earlier turns, too: their calls are shown once.
-  const shown = new Set(Array.isArray(output) ? output.map(readId) : []);
+  const shown = new Set(Array.isArray(output) ? output.flatMap(mergeToolInvocations).map(keyOf) : []);
+  const isNew = (invocation: LooseInvocation) => !shown.has(keyOf(invocation));
   const remembered: unknown = isObject(input) ? input['rememberedMessages'] : undefined;
   const pieces = (Array.isArray(remembered) ? remembered : []).flatMap((message): Piece[] => {
     const role = isObject(message) ? message['role'] : undefined;
@@ -150,9 +151,7 @@ function listEarlierTurns(
     }
     return role === 'assistant' && sees.includes('turns')
       ? [
-          ...(shown.has(readId(message))
-            ? []
-            : listMessageTools([message], ['calls', 'tool-results'], 'turns')),
+          ...listMessageTools([message], [...sees, 'tool-results'], 'turns', isNew),
           { kind: 'turns', text: getTextContentFromMastraDBMessage(message), isSpoken: true },
         ]
       : [];
@@ -188,9 +187,9 @@ function listMessageTools(
     .map((invocation) => ({ kind, text: writeInvocation(invocation, sees) }));
 }
 
-/** Reads the id of a message; a message without one is equal to itself alone. */
-function readId(message: unknown): unknown {
-  return (isObject(message) ? message['id'] : undefined) ?? message;
+/** Returns a text that is equal for the same call: ids of messages and calls alone may repeat in runs that a program made. */
+function keyOf({ toolCallId, toolName, args, result }: LooseInvocation): string {
+  return JSON.stringify([toolCallId, toolName, args, result]);
 }
 
 function hasOutcome({ state, result }: LooseInvocation): boolean {
