@@ -266,7 +266,7 @@ describe('score on files', () => {
   testLong('scores files that are larger than its memory, whatever the order of their spans', async () => {
     const folder = emptyFolder();
     const requests = readFileSync(WEATHER, 'utf8').trim().split('\n').flatMap(splitRequest);
-    const traces = 3_000;
+    const traces = 2_000;
     // Spans of a trace lie as far apart as can be: the first spans of all traces come first.
     for (const [index, request] of requests.entries()) {
       const lines = Array.from(
