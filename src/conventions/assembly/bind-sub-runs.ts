@@ -1,8 +1,8 @@
 import { type Call, createCall, plainName, settle } from './call-index.ts';
-import { answersItself, orderedOutput, questionOf } from './own-answer.ts';
-import { type BuiltRun, type RunPlan } from './run-plan.ts';
+import { answersItself, orderedOutput, questionOf } from './envelopes.ts';
+import type { BuiltRun, RunPlan } from './run-plan.ts';
 import { type Block, finalText, readAnswer, type Transcript } from './transcript.ts';
-import { questionIn } from '../messages/free-values.ts';
+import { questionIn } from '../messages/payloads.ts';
 import { textIn } from '../messages/read-messages.ts';
 
 /** Limits of the search: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */

@@ -2,7 +2,7 @@ import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import type { Block } from './transcript.ts';
 import { isId } from '../attributes.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { readDocuments } from '../messages/payloads.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import type { RetrievedDocument, TokenUsage } from '../../domain/trace/agent-run.ts';
 import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';

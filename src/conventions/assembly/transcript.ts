@@ -1,7 +1,7 @@
+import { InputCalls, type IsElsewhere, listOwnParts } from './asked-calls.ts';
 import { type Call, CallIndex, createCall, settle } from './call-index.ts';
-import { InputCalls, type IsElsewhere, listOwnParts } from './input-calls.ts';
 import type { SpanNode } from './span-tree.ts';
-import { messageKey, splitInput, type SplitInput } from './split-input.ts';
+import { messageKey, type SplitInput, splitInput } from './split-input.ts';
 import type { CallPart, NormalMessage, NormalPart } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import { canonicalJson } from '../../domain/identity.ts';

@@ -1,12 +1,12 @@
-import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { identityUnder, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
+import { readCall } from '../messages/content-parts.ts';
 import { filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
-import { readCall } from '../messages/ai-sdk-parts.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { readDocuments } from '../messages/payloads.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
+import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /**

@@ -1,9 +1,15 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { hasPrefix, readStructure, rolesOf } from '../attributes.ts';
 import { field, type Fields } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
+import {
+  answerIn,
+  argumentsIn,
+  calledFacts,
+  questionIn,
+  readOutcome,
+  requestIn,
+  responseIn,
+} from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { usageIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';

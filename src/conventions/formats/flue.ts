@@ -1,9 +1,9 @@
-import type { Attributes } from '../../domain/trace/span.ts';
 import { hasPrefix, readStructure, readText } from '../attributes.ts';
-import { field, type Fields, recordsIn, structureIn, parseIfText } from '../json.ts';
-import { answerIn, questionIn } from '../messages/free-values.ts';
+import { field, type Fields, parseIfText, recordsIn, structureIn } from '../json.ts';
+import { answerIn, questionIn } from '../messages/payloads.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, firstField, recordsIn } from '../json.ts';
-import { answerIn, questionIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
-import { readMessages, readSystem, answerParts } from '../messages/read-messages.ts';
+import { answerIn, questionIn } from '../messages/payloads.ts';
+import { answerParts, readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 

@@ -1,8 +1,7 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { type Fields, field, firstField, readFields, recordsIn, listIn, parseIfText } from '../json.ts';
-import { answerIn, questionIn } from '../messages/free-values.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { field, type Fields, firstField, listIn, parseIfText, readFields, recordsIn } from '../json.ts';
+import { answerIn, questionIn, readDocuments } from '../messages/payloads.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanError, SpanFacts, SpanView } from '../normalised-span.ts';
 import { usageIn } from '../token-parts.ts';

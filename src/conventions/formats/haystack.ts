@@ -1,10 +1,10 @@
 import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, listIn, recordsIn } from '../json.ts';
 import { plainText } from '../messages/part-reader.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { readDocuments } from '../messages/payloads.ts';
+import { parsePythonRepr, REPR_TYPE } from '../messages/printed-items.ts';
 import { answerParts, readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { parsePythonRepr, REPR_TYPE } from '../python-repr.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /**

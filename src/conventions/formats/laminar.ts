@@ -1,6 +1,5 @@
 import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
+import { answerIn, argumentsIn, calledFacts, questionIn, readOutcome } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** Laminar: traced functions with their input and output. Its model calls are `traceloop-flattened` or `otel-genai`. */

@@ -1,10 +1,16 @@
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { structureIn, countIn, readFields } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { isModelNode } from '../messages/langchain-messages.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { countIn, readFields, structureIn } from '../json.ts';
+import { isModelNode } from '../messages/common-messages.ts';
+import {
+  answerIn,
+  argumentsIn,
+  calledFacts,
+  questionIn,
+  readDocuments,
+  readOutcome,
+  toolStepFacts,
+} from '../messages/payloads.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { readOutcome, toolStepFacts, calledFacts } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { usageIn } from '../token-parts.ts';
 

@@ -1,10 +1,14 @@
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, firstField } from '../json.ts';
-import { argumentsIn } from '../messages/free-values.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readDocuments } from '../messages/read-documents.ts';
-import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
+import {
+  argumentsIn,
+  calledFacts,
+  readDocuments,
+  readOutcome,
+  requestIn,
+  responseIn,
+} from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 

@@ -1,7 +1,6 @@
-import type { Attributes } from '../../domain/trace/span.ts';
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, parseValue, recordsIn } from '../json.ts';
-import { readCall } from '../messages/ai-sdk-parts.ts';
+import { readCall } from '../messages/content-parts.ts';
 import { reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type {
@@ -12,6 +11,7 @@ import type {
   SpanRole,
   SpanView,
 } from '../normalised-span.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /**

@@ -1,10 +1,14 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { readStructure, readText, rolesOf } from '../attributes.ts';
 import { parseIfText, structureIn } from '../json.ts';
-import { argumentsIn } from '../messages/free-values.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
-import { readDocuments } from '../messages/read-documents.ts';
-import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
+import {
+  argumentsIn,
+  calledFacts,
+  readDocuments,
+  readOutcome,
+  requestIn,
+  responseIn,
+} from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { usageIn } from '../token-parts.ts';
 import { textOrUndefined } from '../../domain/unknown-values.ts';

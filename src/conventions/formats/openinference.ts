@@ -1,11 +1,17 @@
 import { isModelName, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { flattenedMessages } from './openinference-messages.ts';
 import { field, type Fields, firstField, parseIfText, structureIn } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { isModelNode } from '../messages/langchain-messages.ts';
-import { responseIn } from '../messages/payloads.ts';
+import { isModelNode } from '../messages/common-messages.ts';
+import {
+  answerIn,
+  argumentsIn,
+  outcomeFacts,
+  questionIn,
+  readOutcome,
+  responseIn,
+  toolStepFacts,
+} from '../messages/payloads.ts';
 import { openPrintedArguments, readDspyText } from '../messages/printed-items.ts';
-import { outcomeFacts, readOutcome, toolStepFacts } from '../messages/tool-outcome.ts';
 import type {
   Convention,
   NormalMessage,

@@ -1,9 +1,8 @@
 import { isMovedContent, listMoved, type MovedValue } from '../advice/moved-content.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
-import { argumentsIn } from '../messages/free-values.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
+import { argumentsIn, requestIn, responseIn } from '../messages/payloads.ts';
 import { answerParts, readMessages, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import type { LogRecord } from '../../domain/trace/span.ts';

@@ -1,5 +1,6 @@
 import { alwaysSends, type ContentSwitch, OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
 import {
+  findFirst,
   hasPrefix,
   isModelName,
   readCount,
@@ -7,15 +8,12 @@ import {
   readStructure,
   readText,
   rolesOf,
-  findFirst,
 } from '../attributes.ts';
 import { field, listIn, parseIfText, parseValue, readFields, structureIn } from '../json.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
+import { outcomeFacts, readDocuments, readOutcome, requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
-import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type {
   Convention,
   NormalMessage,

@@ -1,14 +1,19 @@
 import type { ContentSwitch } from '../advice/content-switch.ts';
+import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { field, firstField, listIn, parseIfText, parseValue, readFields, structureIn } from '../json.ts';
+import {
+  answerIn,
+  argumentsIn,
+  calledFacts,
+  questionIn,
+  readDocuments,
+  readOutcome,
+} from '../messages/payloads.ts';
+import { readPrintedToolMessage } from '../messages/printed-items.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, firstField, parseValue, parseIfText, structureIn, listIn, readFields } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { readPrintedToolMessage } from '../messages/printed-items.ts';
-import { readDocuments } from '../messages/read-documents.ts';
-import { readMessages } from '../messages/read-messages.ts';
-import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 const CONTENT_SETTING = 'in OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true';

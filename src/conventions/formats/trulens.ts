@@ -1,9 +1,7 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { type Fields, parseValue } from '../json.ts';
-import { answerIn, questionIn } from '../messages/free-values.ts';
-import { readDocuments } from '../messages/read-documents.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
+import { answerIn, outcomeFacts, questionIn, readDocuments, readOutcome } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** TruLens: functions of the application, whose kind is an attribute. */

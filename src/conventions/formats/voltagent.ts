@@ -1,7 +1,7 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { parseIfText } from '../json.ts';
-import { answerIn, questionIn } from '../messages/free-values.ts';
+import { answerIn, questionIn } from '../messages/payloads.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';

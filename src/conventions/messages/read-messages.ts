@@ -1,13 +1,17 @@
 import { rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField } from '../json.ts';
-import { AI_SDK_PARTS, MASTRA_PARTS } from './ai-sdk-parts.ts';
-import { fromLangChain } from './langchain-messages.ts';
-import { fromResponseItem } from './openai-items.ts';
-import { ANTHROPIC_PARTS, BEDROCK_PARTS, GEMINI_PARTS, OPENAI_PARTS } from './provider-parts.ts';
-import { OTEL_PARTS } from './otel-parts.ts';
-import { hasFailed, type PartReader, plainText, resultPart, textPart, isTextOnly } from './part-reader.ts';
+import { fromLangChain, fromResponseItem, isDefinition, joinCalls } from './common-messages.ts';
+import {
+  AI_SDK_PARTS,
+  ANTHROPIC_PARTS,
+  BEDROCK_PARTS,
+  GEMINI_PARTS,
+  MASTRA_PARTS,
+  OPENAI_PARTS,
+  OTEL_PARTS,
+} from './content-parts.ts';
+import { hasFailed, isTextOnly, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
 import { readPrintedItem } from './printed-items.ts';
-import { isDefinition, joinCalls } from './tool-calls.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 

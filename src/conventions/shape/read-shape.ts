@@ -1,13 +1,9 @@
-import type { LogRecord, Span } from '../../domain/trace/span.ts';
-import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 import { isAgentKey } from '../advice/not-understood.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { outcomeFacts, readDocuments, readOutcome } from '../messages/payloads.ts';
 import { readSystem } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { NormalPart, SpanFacts, SpanRole } from '../normalised-span.ts';
-import { type Candidates, collect } from './candidates.ts';
+import { type Candidates, collect, spokenIn } from './candidates.ts';
 import { type Carrier, isProtocol, listCarriers, listMoments, type Moment } from './carriers.ts';
-import { spokenIn } from './spoken.ts';
 import {
   openArguments,
   openResult,
@@ -18,6 +14,8 @@ import {
   splitTurn,
 } from './values.ts';
 import { kindIn, type ShapeField, toldKind } from './words.ts';
+import type { LogRecord, Span } from '../../domain/trace/span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** A reading of one span by the form of its values. */
 export interface ShapeReading {

@@ -1,11 +1,10 @@
-import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 import { field, type Fields, firstField, listIn, parseIfText } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { fromLangChain } from '../messages/langchain-messages.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
+import { fromLangChain } from '../messages/common-messages.ts';
+import { answerIn, argumentsIn, questionIn, requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedObject } from '../messages/printed-items.ts';
 import { answerParts, readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 const ROLE_KEYS = ['role', 'author', 'speaker', 'sender', 'from', 'type'];
 const CONTENT_KEYS = [

@@ -1,12 +1,16 @@
 import { readText } from '../attributes.ts';
 import { field as ownField, firstField, listIn } from '../json.ts';
-import { argumentsIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
-import { fromRoleKeys, responseIn } from '../messages/payloads.ts';
+import {
+  argumentsIn,
+  fromRoleKeys,
+  outcomeFacts,
+  readDocuments,
+  readOutcome,
+  responseIn,
+} from '../messages/payloads.ts';
 import { openPrintedArguments } from '../messages/printed-items.ts';
-import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type {
   Convention,
   NormalMessage,
