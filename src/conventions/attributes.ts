@@ -25,11 +25,8 @@ export function readCount(attributes: Attributes, ...keys: string[]): number | u
   return undefined;
 }
 
-/**
- * Parses the structured content of a key; a plain text stays a text, without the quotes of a JSON string. Adds a warning when
- * the value was cut off.
- */
-export function readStructure(view: SpanView, attributes: Attributes, key: string): unknown {
+/** Parses a structured value; a plain text stays a text, without JSON's quotes. Adds a warning when the value was cut off. */
+export function readStructure(view: SpanView, key: string, attributes = view.span.attributes): unknown {
   const text = readText(attributes, key);
   if (text?.endsWith(']') === true && CUT_MARK.test(text)) {
     warnOfCut(view, `${key} was cut off by its emitter, which sends the first 10,000 characters of a value`);
@@ -101,7 +98,6 @@ export function identityUnder(
   return { session: pick(SESSION_NAMES), user: pick(USER_NAMES) };
 }
 
-/** True when a key begins with this prefix. */
 export function hasPrefix(attributes: Attributes, prefix: string): boolean {
   for (const key of attributes.keys()) {
     if (key.startsWith(prefix)) {

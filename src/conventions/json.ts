@@ -52,10 +52,7 @@ export function firstField(holder: unknown, ...names: string[]): unknown {
   return undefined;
 }
 
-/**
- * Parses an attribute with structured content: an object or a list, possibly encoded several times. Undefined for any other
- * text (plain, too long, too deep).
- */
+/** Parses an object or a list, possibly encoded several times. Undefined for any other text (plain, too long, too deep). */
 export function parseStructure(text: string): ParsedJson | undefined {
   let current = text;
   for (let i = 0; i < MAX_ENCODINGS; i++) {

@@ -263,10 +263,7 @@ function isPause({ attributes }: Span['events'][number]): boolean {
   return readHalt({ type, message: attributes.get('exception.message') ?? null }) === 'waiting';
 }
 
-/**
- * Builds the error of a span. Only an error status is an error: exceptions on a span that ended well are control flow in
- * several frameworks.
- */
+/** Builds the error of a span with an error status: exceptions on a span that ended well are control flow in several frameworks. */
 function buildError(span: Span): SpanError {
   const exception = span.events.findLast((event) => event.name === 'exception');
   const attributes = exception?.attributes;

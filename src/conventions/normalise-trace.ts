@@ -61,10 +61,7 @@ function isAgentEvent(log: LogRecord): boolean {
   return log.eventName.startsWith('gen_ai.') || isMovedContent(log) || LOG_SCOPES.includes(log.scopeName);
 }
 
-/**
- * Keeps one span per id: the one with the later end, then with more attributes, then with the greater text; never by arrival.
- * Also returns the ids whose spans had different content.
- */
+/** Keeps one span per id: by end, number of attributes, then text, never by arrival. Also returns the ids with different content. */
 function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing: Set<string> } {
   const byId = new Map<string, Span>();
   const differing = new Set<string>();
@@ -107,10 +104,7 @@ function sorted(attributes: Attributes): [string, string][] {
   return [...attributes].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/**
- * Keeps each log record once, in order of time. Records of equal time keep their order: the messages of one model call often
- * share a time, and nothing else shows their order.
- */
+/** Keeps each record once, in order of time. Records of equal time stay as they came: nothing else shows the order of messages. */
 function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
   const byText = new Map<string, LogRecord>();
   for (const log of logs) {

@@ -22,7 +22,6 @@ function readPlaceholder(value: unknown): Hidden | undefined {
   return NOT_CAPTURED.test(value) ? 'not_captured' : undefined;
 }
 
-/** Reads the value of a part that may be a placeholder. */
 function readPartValue(part: NormalPart): unknown {
   if (part.type === 'text' || part.type === 'reasoning') {
     return part.text;
@@ -33,7 +32,6 @@ function readPartValue(part: NormalPart): unknown {
   return part.type === 'tool-result' ? part.result : part.data;
 }
 
-/** Lists the values of content fields that may be placeholders. */
 function readContent(facts: SpanFacts): Record<ContentField, readonly unknown[]> {
   return {
     system: facts.system ?? [],
@@ -92,10 +90,7 @@ function shownParts(parts: readonly NormalPart[]): NormalPart[] {
   });
 }
 
-/**
- * Lists fields with a placeholder for which no other convention has the content; a field that is partly visible counts as
- * hidden.
- */
+/** Lists fields with a placeholder that no other convention fills; a field that is partly visible counts as hidden. */
 export function listHiddenFields(
   facts: SpanFacts,
   found: readonly Revealed[],

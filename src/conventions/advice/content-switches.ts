@@ -9,7 +9,6 @@ interface ReadSpan {
   readonly conventions: ReadonlyMap<string, number>;
 }
 
-/** Content switches of all conventions. */
 export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(({ name, switches = [] }) =>
   [switches].flat().map((one) => ({ conventions: [name], ...one })),
 );

@@ -23,7 +23,6 @@ export interface StatedFact {
   used: boolean;
 }
 
-/** Names of facts, as in the user's conventions. */
 const NAMES = new Map<keyof SpanFacts, TableField>([
   ['toolName', 'tool.name'],
   ['toolArgs', 'tool.arguments'],
@@ -129,7 +128,6 @@ function* places(span: Span, logs: readonly LogRecord[]): Generator<[source: str
   }
 }
 
-/** Puts a name into quotes when it has one of these characters. */
 function quote(name: string, characters: RegExp): string {
   return characters.test(name) ? `"${name}"` : name;
 }

@@ -16,7 +16,6 @@ const MAX_WITH_TEXTS = 10;
 const AGENT_KEYS =
   /^(gen_ai\.|llm\.|ai\.(?!azure)|openinference\.|traceloop\.|langfuse\.|langsmith\.|mastra\.|mlflow\.span|gcp\.vertex\.agent\.|genkit:|pydantic_ai\.|crewai\.|haystack\.|koog\.|spring\.ai\.|lk\.|lmnr\.|smolagents\.|claude_code\.|agent_framework\.|braintrust\.|flue\.|voltagent\.)/;
 
-/** True for a key that only agent and model instrumentations use. */
 export function isAgentKey(key: string): boolean {
   return AGENT_KEYS.test(key);
 }
@@ -58,10 +57,7 @@ export function findNotUnderstood(normalised: readonly NormalisedSpan[]): NotUnd
 const ABOUT =
   /^(descriptions?|definitions?|schemas?|tools|functions|stacktrace|stack|config|configuration|settings|options|tags|advisors?|version|error)$/;
 
-/**
- * Finds the spans that hold the longest texts that nobody reads, in attributes, events and log records with an event name: there is
- * the content of a trace that shows an agent and cannot be scored.
- */
+/** Finds the spans with the longest texts that nobody reads: there is the content of a trace that cannot be scored. */
 export function findUnreadTexts(
   normalised: readonly NormalisedSpan[],
   logs: readonly LogRecord[],

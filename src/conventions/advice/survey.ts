@@ -97,7 +97,6 @@ export function createSurvey(): {
   };
 }
 
-/** Surveys one trace per service and scope. */
 export function surveyTrace(data: TraceData, reading: TraceReading): ScopeSurvey[] {
   const survey = createSurvey();
   survey.add(data, reading);

@@ -44,10 +44,7 @@ export function findOthers(plan: RunPlan, asked: ReadonlyMap<string, RunPlan | n
   };
 }
 
-/**
- * Finds the results of the trace's transfers, by id and name of the call. Only the model of the next agent receives them, as part
- * of the conversation, so no other run contains them.
- */
+/** Finds the results of transfers, by id and name of the call. Only the model of the next agent receives them, as conversation. */
 export function handoffResults(plans: readonly RunPlan[]): ReadonlyMap<string, ResultPart> {
   const results = new Map<string, ResultPart>();
   const byId = Map.groupBy(
@@ -93,10 +90,7 @@ function addResults(
   }
 }
 
-/**
- * Removes the error of each transfer whose target ran. Frameworks mark a transfer as failed when the model requested several at
- * once, although the first of them was done.
- */
+/** Removes the error of each transfer whose target ran: frameworks mark the first of several transfers as failed, although it was done. */
 export function clearTransferErrors(plans: readonly RunPlan[]): void {
   const agents = new Set(plans.flatMap(({ root }) => plainName(root.facts.agent ?? '')));
   for (const { facts, span } of plans.flatMap((plan) => plan.tools)) {
@@ -110,10 +104,7 @@ export function clearTransferErrors(plans: readonly RunPlan[]): void {
 /** True for a call, or for a result without a call in the input, of another run of the trace. */
 export type IsElsewhere = (part: CallPart | ResultPart) => boolean;
 
-/**
- * Reads the calls and results of one input, in their order. An id may occur more than once: then name and arguments tell the
- * calls apart, then the order does.
- */
+/** Reads the calls and results of one input. An id may occur more than once: then name and arguments tell the calls apart, then the order. */
 export class InputCalls {
   readonly #calls: CallIndex;
   /** Numbers of the calls so far, by id, and by the equal calls of the run. */
@@ -153,7 +144,6 @@ export class InputCalls {
     }
   }
 
-  /** Finds the call of the run that a part repeats. */
   find(part: CallPart): Call | undefined {
     const named = part.id === null ? [] : this.#calls.withId(part.id);
     const count = this.#count(part.id ?? '');

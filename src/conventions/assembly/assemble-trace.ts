@@ -25,9 +25,7 @@ export interface AssembledTrace extends Partial<ModelCalls> {
   readonly notScorable: NotScorableReason | null;
 }
 
-/**
- * Builds the runs of one trace in order of their start, or the reason why there is none; one run per step. Knows no convention.
- */
+/** Builds the runs of a trace in order of their start, or the reason why there is none; one run per step. Knows no convention. */
 export function* assembleTrace(
   traceId: string,
   normalised: readonly NormalisedSpan[],
@@ -153,7 +151,6 @@ function* buildModelCall(llm: SpanNode, { plan: owner, run: caller, trace }: Cal
   };
 }
 
-/** Transcribes one model call with some facts removed. */
 function transcribe(llm: SpanNode, without: Partial<SpanNode['facts']>): Steps<Transcript> {
   const node = { ...llm, facts: { ...llm.facts, ...without } };
   return buildTranscript({

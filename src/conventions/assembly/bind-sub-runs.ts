@@ -75,10 +75,7 @@ function bindLoose(transcript: Transcript, sub: BuiltRun, asked: Call | undefine
   });
 }
 
-/**
- * Replaces the question of a sub-agent by that of the call, when the sub-agent got it inside a prompt that its framework wrote
- * around it.
- */
+/** Replaces the question of a sub-agent by the call's, when the framework put it into a prompt of its own. */
 function unwrapQuestion(sub: BuiltRun, call: Call): void {
   const { input } = sub.run;
   const [message] = input.inputMessages;

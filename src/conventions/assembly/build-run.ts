@@ -78,7 +78,6 @@ interface RunParts {
   traceId: string;
 }
 
-/** Converts the parts of a run to its form for scorers. */
 export function toRun(parts: RunParts): AgentRun {
   const { plan, subs, transcript, traceId } = parts;
   const { span, facts } = plan.root;
@@ -124,10 +123,7 @@ export function toRun(parts: RunParts): AgentRun {
   };
 }
 
-/**
- * Builds the agent's name and version. Without an agent span or a tool that names the agent, the name is the one that all model
- * calls give; several names are none.
- */
+/** Builds the agent's name and version. Without an agent span, the name is the one that all model calls give; several names are none. */
 function buildAgent({ kind, root, llms }: RunPlan): Pick<AgentRun, 'agent' | 'agentVersion'> {
   const { agent, agentVersion } = kind !== 'calls' || root.role === 'tool' ? root.facts : {};
   const [named, ...more] = new Set([root, ...llms].flatMap(({ facts }) => facts.agent ?? []));
@@ -192,7 +188,6 @@ function lastCall(plan: RunPlan): SpanNode | undefined {
 /** Most messages of a question that a prompt is searched for; a question rarely has more than one. */
 const MAX_WRAPPED = 16;
 
-/** Reads question, history and system messages of the run. */
 export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): AgentInput {
   const speaker = findSpeaker(plan);
   const root = speaker.kind === 'calls' ? {} : speaker.root.facts;

@@ -70,10 +70,7 @@ export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorTe
   }
 }
 
-/**
- * True for a text that reports an error. Frameworks pass a failure to the model as text, and without a tool span there is no
- * other sign of it.
- */
+/** True for a text that reports an error: without a tool span, it is the only sign of a failure. */
 function isErrorText(result: unknown): result is string {
   return typeof result === 'string' && /^(Error|Exception|Traceback)\b[ :(]/.test(result);
 }
@@ -205,10 +202,7 @@ export class CallIndex {
     return call;
   }
 
-  /**
-   * Sets the result of the open call with this id, and with this name when several calls have the id. A result without an id goes to
-   * the first open call of its name.
-   */
+  /** Sets the result of the open call with this id, and name when several have the id; without an id, of the first open call of its name. */
   settleById(part: ResultPart): boolean {
     const named = part.id === null ? this.#byName.get(part.name ?? '') : this.#byId.get(part.id);
     const isRepeated = part.id !== null && part.name !== null && (named?.calls.length ?? 0) > 1;

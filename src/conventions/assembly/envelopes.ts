@@ -101,10 +101,7 @@ export function parentsFirst(plans: readonly RunPlan[]): RunPlan[] {
   return sorted;
 }
 
-/**
- * Gives a sub-agent without a question and an answer those of the tool call above it, when the emitter has them only there, and
- * the name in that call.
- */
+/** Gives a sub-agent without question and answer those of the tool call above it, and the name in that call. */
 export function takeDelegatedFacts(plans: readonly RunPlan[]): void {
   for (const { via, root, llms } of plans) {
     const { input, output } = root.facts;
@@ -197,7 +194,6 @@ function takesOver(sub: RunPlan, plan: RunPlan): boolean {
   return isAfter && (asked === '' || asked.includes(questionOf(plan)));
 }
 
-/** Returns the words of the user on which a run works. */
 export function questionOf(plan: RunPlan): string {
   return splitInput(firstInput(plan))
     .turn.map((message) => textIn(message.parts))
@@ -205,7 +201,6 @@ export function questionOf(plan: RunPlan): string {
     .trim();
 }
 
-/** Finds the answer of a run that is not yet built. */
 function answerOf(plan: RunPlan): string {
   const own = finalText(orderedOutput(plan.root.facts));
   const said = plan.llms.toReversed().map((llm: SpanNode) => finalText(llm.facts.output ?? []));

@@ -39,7 +39,6 @@ export function planRuns(nodes: readonly SpanNode[]): RunPlan[] {
   return plans;
 }
 
-/** Lists tool spans with a model call below them that is in no agent span. */
 function callingTools(nodes: readonly SpanNode[]): Set<SpanNode> {
   const calling = new Set<SpanNode>();
   for (const node of nodes.toReversed()) {
@@ -58,7 +57,6 @@ interface Planning {
   plans: RunPlan[];
 }
 
-/** Assigns a node to its run, and returns the position for the nodes below it. */
 function place(node: SpanNode, above: Place, planning: Planning): Place {
   const root = planning.free.roots.get(node);
   if (root !== undefined) {
@@ -200,10 +198,7 @@ export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPl
   return group.calls[low - 1]?.plan ?? group.plans[0] ?? null;
 }
 
-/**
- * Finds the run of free calls that an agent of the same tree works for, whatever spans are between the two: the last model call
- * that ended before the agent began called a tool.
- */
+/** Finds the run of free calls that an agent works for: the last model call that ended before the agent began called a tool. */
 export function callerOf(
   group: FreeGroup | undefined,
   { span: { startUnixNano } }: SpanNode,
@@ -257,7 +252,6 @@ function isToolStep({ role, children }: SpanNode): boolean {
   return role === 'container' && children.length > 0 && children.every((child) => child.role === 'tool');
 }
 
-/** Counts these calls at or below each span. */
 function countBelow(nodes: readonly SpanNode[], calls: readonly SpanNode[]): Map<SpanNode, number> {
   const counts = new Map<SpanNode, number>(calls.map((call) => [call, 1]));
   for (const node of nodes.toReversed()) {
@@ -335,10 +329,7 @@ function buildKeys(input: readonly NormalMessage[]): { keys: string[]; turn: str
   };
 }
 
-/**
- * Finds the group of calls that requested the tool call whose result is in this input: of groups that requested one id, the group
- * with this turn, else the latest.
- */
+/** Finds the group that requested the call whose result is in this input: of several with one id, the group with this turn, else the latest. */
 function findAsker(
   input: readonly NormalMessage[],
   turn: string,

@@ -49,7 +49,6 @@ export function createPlan(
   return plan;
 }
 
-/** Returns the input of a run, from its agent span or its first model call. */
 export function firstInput(plan: RunPlan): NonNullable<SpanNode['facts']['input']> {
   const own = plan.root.facts.input;
   if (own !== undefined && own.length > 0) {

@@ -147,10 +147,7 @@ function later(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-/**
- * Gives a model call without an input the input of the container around it: some emitters record the messages on the loop, not
- * on each call. Parents come before children in `nodes`.
- */
+/** Gives a model call without an input the input of the container around it: some emitters record messages on the loop only. */
 export function inheritInput(nodes: readonly SpanNode[]): void {
   const given = new Map<SpanNode, SpanNode['facts']['input']>();
   for (const node of nodes) {

@@ -142,10 +142,7 @@ export const openlit: Convention = {
 const GENAI_SCOPE = 'opentelemetry.instrumentation.google_genai';
 const PARAMETER = /^code\.function\.parameters\.(.+)\.value$/;
 
-/**
- * Tools of OpenTelemetry's instrumentation of Google's GenAI SDK before its version 1: one attribute for each parameter of the
- * function. Everything else is `otel-genai`.
- */
+/** Tools of OpenTelemetry's instrumentation of Google's GenAI SDK before version 1, one attribute a parameter. The rest is `otel-genai`. */
 export const googleGenai: Convention = {
   name: 'google-genai',
   detect: ({ span: { scopeName, attributes } }) =>

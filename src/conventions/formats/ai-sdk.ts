@@ -97,7 +97,6 @@ function read(sent: SpanView): SpanFacts {
   };
 }
 
-/** Returns the span with its keys under `ai.`, not under the name of the call. */
 function underOwnPrefix(view: SpanView): SpanView {
   const renamed = [...view.span.attributes].map(([key, value]): [string, string] => [
     key.replace(/^(aisdk\.|\w+\.(?=(prompt|response|usage)\.))/, 'ai.'),
@@ -116,10 +115,7 @@ function findUsage(view: SpanView): SpanFacts['usage'] {
   };
 }
 
-/**
- * Reads cached tokens and thoughts. The provider's metadata is their only place in version 4, and that of writes to a cache in
- * version 5.
- */
+/** Reads cached tokens and thoughts: in version 4 from the provider's metadata alone, as in version 5 the writes to a cache. */
 function ownParts({ span }: SpanView): TokenParts {
   const text = readText(span.attributes, 'ai.response.providerMetadata');
   const told = partsIn(structureIn(text));
@@ -142,12 +138,11 @@ function readTool(attributes: Attributes): SpanFacts {
 
 /** Finds the prompt: `ai.prompt` is what the caller passed, `ai.prompt.messages` is what was sent to the model. */
 function findPrompt(view: SpanView): { system?: string[] | undefined; input?: NormalMessage[] | undefined } {
-  const { attributes } = view.span;
-  const sent = readStructure(view, attributes, 'ai.prompt.messages');
+  const sent = readStructure(view, 'ai.prompt.messages');
   if (sent !== undefined) {
     return { input: readMessages(sent, 'user') };
   }
-  const prompt = readStructure(view, attributes, 'ai.prompt');
+  const prompt = readStructure(view, 'ai.prompt');
   if (!isRecord(prompt)) {
     return { input: readMessages(prompt, 'user') };
   }
@@ -161,11 +156,11 @@ function findOutput(view: SpanView): NormalPart[] {
   const { attributes } = view.span;
   const calls = attributes.has('ai.response.toolCalls') ? 'ai.response.toolCalls' : 'ai.result.toolCalls';
   return [
-    ...reasoningPart(reasoningText(readStructure(view, attributes, 'ai.response.reasoning'))),
+    ...reasoningPart(reasoningText(readStructure(view, 'ai.response.reasoning'))),
     ...textPart(readText(attributes, 'ai.response.text', 'ai.result.text')),
     ...textPart(readText(attributes, 'ai.response.object', 'ai.result.object')),
-    ...recordsIn(readStructure(view, attributes, calls)).flatMap(readCall),
-    ...recordsIn(readStructure(view, attributes, 'ai.response.files')).flatMap((file) =>
+    ...recordsIn(readStructure(view, calls)).flatMap(readCall),
+    ...recordsIn(readStructure(view, 'ai.response.files')).flatMap((file) =>
       filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
     ),
   ];
@@ -179,11 +174,11 @@ function reasoningText(value: unknown): unknown {
 
 /** Reads the documents of a rerank in their new order, when both were recorded. */
 function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
-  const documents = readStructure(view, view.span.attributes, 'ai.documents');
+  const documents = readStructure(view, 'ai.documents');
   if (!Array.isArray(documents)) {
     return undefined;
   }
-  const ranking = readStructure(view, view.span.attributes, 'ai.ranking');
+  const ranking = readStructure(view, 'ai.ranking');
   if (!Array.isArray(ranking)) {
     return readDocuments(documents.map(parseIfText));
   }

@@ -40,7 +40,7 @@ const PREFIX = 'braintrust.';
 
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
-  const value = (key: string): unknown => readStructure(view, attributes, PREFIX + key);
+  const value = (key: string): unknown => readStructure(view, PREFIX + key);
   const about = value('span_attributes');
   const type = field(about, 'type') ?? attributes.get(`${PREFIX}span_attributes.type`);
   const role = TYPE_ROLES.get(typeof type === 'string' ? type : '');

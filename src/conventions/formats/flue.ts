@@ -6,10 +6,7 @@ import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '.
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/**
- * Flue: model turns have model and usage in `otel-genai`, everything else in Flue's own keys. The name of a span shows its
- * role.
- */
+/** Flue: model and usage of turns are `otel-genai`, everything else has Flue's own keys. The name of a span shows its role. */
 export const flue: Convention = {
   name: 'flue',
   detect: ({ span }) => hasPrefix(span.attributes, 'flue.'),
@@ -51,8 +48,8 @@ function read(view: SpanView): SpanFacts {
   return {
     ...facts,
     agent: readText(attributes, facts.role === 'agent' ? 'flue.task.agent' : 'flue.workflow.name'),
-    input: questionIn(readStructure(view, attributes, asked)),
-    output: answerIn(readStructure(view, attributes, answered)),
+    input: questionIn(readStructure(view, asked)),
+    output: answerIn(readStructure(view, answered)),
   };
 }
 
@@ -70,8 +67,8 @@ function turnFacts(view: SpanView): SpanFacts {
   if (purpose !== 'agent') {
     return { role: 'container' };
   }
-  const given = readStructure(view, attributes, 'flue.turn.input');
-  const answered = messagesIn([readStructure(view, attributes, 'flue.turn.output')], 'assistant');
+  const given = readStructure(view, 'flue.turn.input');
+  const answered = messagesIn([readStructure(view, 'flue.turn.output')], 'assistant');
   return {
     role: 'llm',
     system: readSystem(textOrUndefined(field(given, 'systemPrompt'))),

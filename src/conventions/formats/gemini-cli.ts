@@ -44,7 +44,7 @@ function read(view: SpanView): SpanFacts {
 }
 
 function readValue(view: SpanView, key: string): unknown {
-  return readStructure(view, view.span.attributes, key);
+  return readStructure(view, key);
 }
 
 function modelCallFacts(view: SpanView): SpanFacts {

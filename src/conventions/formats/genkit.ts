@@ -36,7 +36,6 @@ const SUBTYPE_ROLES = rolesOf({
   container: 'flow',
 });
 
-/** Content parts of Genkit by their key, converted to `otel-genai`. */
 const PARTS: Readonly<Record<string, (content: Fields) => Fields>> = {
   toolRequest: (call) => ({ type: 'tool_call', ...named(call), arguments: field(call, 'input') }),
   toolResponse: (answer) => ({
@@ -63,15 +62,15 @@ function read(view: SpanView): SpanFacts {
     return { ...facts, ...toolFacts(view, subtype) };
   }
   if (role === 'retriever') {
-    return { ...facts, documents: readDocuments(readStructure(view, attributes, 'genkit:output')) };
+    return { ...facts, documents: readDocuments(readStructure(view, 'genkit:output')) };
   }
   return subtype === 'flow' || role === 'agent' ? { ...facts, ...flowFacts(view) } : facts;
 }
 
 function modelFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const input = readFields(readStructure(view, attributes, 'genkit:input'));
-  const output = readFields(readStructure(view, attributes, 'genkit:output'));
+  const input = readFields(readStructure(view, 'genkit:input'));
+  const output = readFields(readStructure(view, 'genkit:output'));
   const [first] = listIn(field(output, 'candidates'));
   const message = firstField(output, 'message') ?? field(first, 'message');
   const answered = firstField(output, 'raw', 'custom');
@@ -133,8 +132,8 @@ function flowFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   return {
     agent: readText(attributes, 'genkit:name'),
-    input: questionIn(readStructure(view, attributes, 'genkit:input')),
-    output: answerIn(readStructure(view, attributes, 'genkit:output')),
+    input: questionIn(readStructure(view, 'genkit:input')),
+    output: answerIn(readStructure(view, 'genkit:output')),
   };
 }
 

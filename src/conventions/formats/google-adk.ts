@@ -74,7 +74,7 @@ function findRole({ name, attributes }: SpanView['span']): SpanRole | undefined 
 
 function structure(view: SpanView, key: string): Fields | undefined {
   const isHidden = PLACEHOLDERS.has(view.span.attributes.get(key) ?? '');
-  const value = isHidden ? undefined : readStructure(view, view.span.attributes, key);
+  const value = isHidden ? undefined : readStructure(view, key);
   return isRecord(value) ? value : undefined;
 }
 
@@ -107,7 +107,7 @@ function toolFacts(attributes: Attributes): SpanFacts {
 function withoutNotes(view: SpanView): NormalMessage[] | undefined {
   const hasRelayNote = view.span.attributes.get('gen_ai.input.messages')?.includes(RELAYED_NOTE) === true;
   return hasRelayNote
-    ? ownMessages(readMessages(readStructure(view, view.span.attributes, 'gen_ai.input.messages'), 'user'))
+    ? ownMessages(readMessages(readStructure(view, 'gen_ai.input.messages'), 'user'))
     : undefined;
 }
 

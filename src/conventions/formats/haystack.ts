@@ -7,10 +7,7 @@ import { answerParts, readMessages, readSystem } from '../messages/read-messages
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/**
- * Haystack 2's own spans, and its agents under OpenInference: these have no spans below them and contain messages in Python's
- * printed form.
- */
+/** Haystack 2's own spans, and its agents under OpenInference, which have no spans below and contain messages as Python prints them. */
 export const haystack: Convention = {
   name: 'haystack',
   detect: ({ span }) => span.name.startsWith('haystack.') || span.scopeName === OPENINFERENCE_SCOPE,
@@ -46,14 +43,11 @@ function read(view: SpanView): SpanFacts {
   return span.name === 'haystack.component.run' ? componentFacts(view) : { role };
 }
 
-/**
- * Reads an agent's span. Its output is the whole conversation; the answer to this input is the part after the last user
- * message.
- */
+/** Reads an agent's span. Its output is the whole conversation; the answer to this input follows the last user message. */
 function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFacts {
   const { attributes } = view.span;
-  const given = commonMessages(field(readStructure(view, attributes, inputKey), 'messages'));
-  const all = commonMessages(field(readStructure(view, attributes, outputKey), 'messages'));
+  const given = commonMessages(field(readStructure(view, inputKey), 'messages'));
+  const all = commonMessages(field(readStructure(view, outputKey), 'messages'));
   const messages = readMessages(all, 'user');
   const asked = messages.findLastIndex((message) => message.role === 'user');
   return {
@@ -68,7 +62,7 @@ function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFa
 
 function componentFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const output = readStructure(view, attributes, 'haystack.component.output');
+  const output = readStructure(view, 'haystack.component.output');
   const type = readText(attributes, 'haystack.component.type') ?? '';
   const role = TYPE_ROLES.find(([pattern]) => pattern.test(type))?.[1] ?? 'container';
   if (role === 'llm') {
@@ -84,7 +78,7 @@ function componentFacts(view: SpanView): SpanFacts {
 
 /** Reads a generator. A chat generator has messages as input and output; a plain one has a prompt and texts. */
 function generatorFacts(view: SpanView, output: unknown): SpanFacts {
-  const input = readStructure(view, view.span.attributes, 'haystack.component.input');
+  const input = readStructure(view, 'haystack.component.input');
   const given = firstField(input, 'messages', 'prompt');
   const replies = field(output, 'replies');
   const answers = commonMessages(replies);

@@ -3,10 +3,7 @@ import { parseIfText } from '../json.ts';
 import { readSystem } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
-/**
- * Koog (JetBrains): `otel-genai` (and `traceloop-flattened` before 1.0) with differences of its own. Its scope is the name of
- * the service, so it is recognised by its keys.
- */
+/** Koog (JetBrains): `otel-genai` with differences of its own. Its scope is the name of the service, so its keys show it. */
 export const koog: Convention = {
   name: 'koog',
   detect,
@@ -37,7 +34,7 @@ function read(view: SpanView): SpanFacts {
   const isStep = attributes.has('koog.node.id') || attributes.has('koog.strategy.name');
   const facts: SpanFacts = {
     role: operation === undefined && isStep ? 'container' : undefined,
-    system: readSystem(readStructure(view, attributes, 'system_instructions')),
+    system: readSystem(readStructure(view, 'system_instructions')),
     // It writes `[stop]`, a list that is not JSON.
     finishReason: /^\[([\w-]+)\]$/.exec(attributes.get('gen_ai.response.finish_reasons') ?? '')?.[1],
   };

@@ -28,8 +28,8 @@ const TYPE_ROLES = rolesOf({
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
   const type = readText(attributes, 'lmnr.span.type');
-  const given = readStructure(view, attributes, 'lmnr.span.input');
-  const got = readStructure(view, attributes, 'lmnr.span.output');
+  const given = readStructure(view, 'lmnr.span.input');
+  const got = readStructure(view, 'lmnr.span.output');
   const isStep = given !== undefined || got !== undefined;
   // A platform key says nothing of the kind; model calls of other conventions have a type of `DEFAULT`.
   const role = TYPE_ROLES.get(type ?? '') ?? (isStep ? 'container' : undefined);

@@ -44,8 +44,8 @@ const AGENT_NAMES = new Set(['claude.conversation']);
 function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
   const role = AGENT_NAMES.has(name) ? 'agent' : (KIND_ROLES.get(attributes.get(KIND) ?? '') ?? 'container');
-  const given = readStructure(view, attributes, 'gen_ai.prompt');
-  const got = readStructure(view, attributes, 'gen_ai.completion');
+  const given = readStructure(view, 'gen_ai.prompt');
+  const got = readStructure(view, 'gen_ai.completion');
   const facts: SpanFacts = { role, ...identityUnder(attributes, ['langsmith.metadata.']) };
   if (role === 'tool') {
     return { ...facts, toolName: name, ...toolFacts(given, got) };

@@ -50,7 +50,6 @@ function read(view: SpanView): SpanFacts {
   }
 }
 
-/** Reads an attribute under its newer or its older name. */
 function content(attributes: Attributes, name: string): string | undefined {
   return readText(attributes, `lk.pii.${name}`, `lk.${name}`);
 }
@@ -70,8 +69,8 @@ function turnFacts(attributes: Attributes): SpanFacts {
 
 function modelFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const context = readStructure(view, attributes, contentKey(attributes, 'chat_ctx'));
-  const calls = readStructure(view, attributes, contentKey(attributes, 'response.function_calls'));
+  const context = readStructure(view, contentKey(attributes, 'chat_ctx'));
+  const calls = readStructure(view, contentKey(attributes, 'response.function_calls'));
   const message = {
     role: 'assistant',
     content: content(attributes, 'response.text'),

@@ -56,18 +56,13 @@ function toolFacts({ span }: SpanView): SpanFacts {
   };
 }
 
-/**
- * Reads a model call. The response contains the instructions; the events beside it, and the request of a chat completion, have
- * input and output in one list.
- */
+/** Reads a model call. The response has the instructions; the events and the request of a chat completion have input and output in one list. */
 function modelCallFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const response = readStructure(view, attributes, 'response');
+  const response = readStructure(view, 'response');
   const given =
-    readStructure(view, attributes, 'raw_input') ??
-    readStructure(view, attributes, 'input') ??
-    readStructure(view, attributes, 'request_data');
-  const output = readStructure(view, attributes, 'output');
+    readStructure(view, 'raw_input') ?? readStructure(view, 'input') ?? readStructure(view, 'request_data');
+  const output = readStructure(view, 'output');
   return {
     system: requestIn(response).system,
     input: requestIn(Array.isArray(given) ? { messages: given } : given).input,

@@ -25,8 +25,8 @@ const OUTPUT = 'gen_ai.output.messages';
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const request = readStructure(view, attributes, 'request_data');
-  const response = readStructure(view, attributes, 'response_data');
+  const request = readStructure(view, 'request_data');
+  const response = readStructure(view, 'response_data');
   const message = isRecord(response)
     ? (field(response, 'message') ?? field(response, 'combined_chunk_content'))
     : undefined;

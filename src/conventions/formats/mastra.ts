@@ -14,10 +14,7 @@ import type {
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/**
- * Mastra's OpenTelemetry exporter and bridge. They write `otel-genai`, but the span of a model call has no input and loses its
- * tool calls; the steps, generations and agents around it have both.
- */
+/** Mastra's exporter and bridge: `otel-genai`, but model calls lack input and tool calls, which the steps and agents around them have. */
 export const mastra: Convention = {
   name: 'mastra',
   detect: ({ span }) => span.attributes.has('mastra.span.type'),
@@ -53,17 +50,17 @@ function read(view: SpanView): SpanFacts {
     case 'agent_run':
       return {
         ...facts,
-        input: freshInput(readStructure(view, attributes, 'mastra.agent_run.input')),
-        output: outputParts(readStructure(view, attributes, 'mastra.agent_run.output')),
+        input: freshInput(readStructure(view, 'mastra.agent_run.input')),
+        output: outputParts(readStructure(view, 'mastra.agent_run.output')),
         outputGrouped: true,
       };
     case 'model_generation':
       return {
         ...facts,
-        input: readMessages(readStructure(view, attributes, 'mastra.model_generation.input'), 'user'),
+        input: readMessages(readStructure(view, 'mastra.model_generation.input'), 'user'),
       };
     case 'model_step':
-      return { ...facts, output: outputParts(readStructure(view, attributes, 'mastra.model_step.output')) };
+      return { ...facts, output: outputParts(readStructure(view, 'mastra.model_step.output')) };
     default:
       return facts.role === 'tool' ? { ...facts, ...subAgentAnswer(attributes) } : facts;
   }

@@ -43,8 +43,8 @@ function read(view: SpanView): SpanFacts {
   const { attributes, name } = view.span;
   const type = textIn(view, 'mlflow.spanType')?.toUpperCase() ?? '';
   const role = TYPE_ROLES.get(type) ?? 'container';
-  const given = readStructure(view, attributes, 'mlflow.spanInputs');
-  const got = readStructure(view, attributes, 'mlflow.spanOutputs');
+  const given = readStructure(view, 'mlflow.spanInputs');
+  const got = readStructure(view, 'mlflow.spanOutputs');
   const facts: SpanFacts = {
     role,
     session: textIn(view, 'mlflow.trace.session'),

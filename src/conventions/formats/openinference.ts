@@ -53,7 +53,6 @@ const KIND_ROLES = rolesOf({
   embedding: 'EMBEDDING',
 });
 
-/** Readers of the facts of a span by its role. */
 const READERS: Partial<Record<SpanRole, (view: SpanView) => SpanFacts>> = {
   llm: modelCallFacts,
   tool: toolFacts,
@@ -72,10 +71,7 @@ function read(view: SpanView): SpanFacts {
   return { ...shared, ...READERS[role ?? 'other']?.(view) };
 }
 
-/**
- * Finds the role. Some instrumentations guess the kind from the name. So a span with a tool's name is a tool, a named graph is
- * an agent, and a graph's model node with the name `agent` is no agent.
- */
+/** Finds the role: kinds are guessed from names, so a tool's name makes a tool, a named graph an agent, and a graph's model node `agent` none. */
 function findRole({ span }: SpanView): SpanRole | undefined {
   const { attributes } = span;
   const kind = attributes.get('openinference.span.kind')?.toUpperCase() ?? '';
@@ -159,7 +155,7 @@ function modelCallFacts(view: SpanView): SpanFacts {
 /** Finds the prompt of a text completion: the first of the list, or of the flattened ones. */
 function findPrompt(view: SpanView): NormalMessage[] | undefined {
   const { attributes } = view.span;
-  const prompts = readStructure(view, attributes, PROMPTS);
+  const prompts = readStructure(view, PROMPTS);
   const first: unknown = Array.isArray(prompts) ? prompts[0] : prompts;
   const text = readText(attributes, `${PROMPTS}.0.prompt.text`) ?? first;
   return typeof text === 'string' ? questionIn(text) : undefined;
@@ -170,9 +166,7 @@ function findCompletion(attributes: Attributes): NormalPart[] | undefined {
   return text === undefined ? undefined : answerIn(text);
 }
 
-/**
- * Reads the agents of the Claude Agent SDK. They have no model calls below them: texts and tool calls are on the agent's span.
- */
+/** Reads the agents of the Claude Agent SDK, which have texts and tool calls on their own span and no model calls below. */
 function transcriptFacts(view: SpanView): SpanFacts {
   if (!/claude[-_]agent[-_]sdk$/.test(view.span.scopeName)) {
     return {};
@@ -192,9 +186,7 @@ interface FreeValues {
 }
 
 function parseValues(view: SpanView): FreeValues {
-  const [input, output] = ['input.value', 'output.value'].map((key) =>
-    readStructure(view, view.span.attributes, key),
-  );
+  const [input, output] = ['input.value', 'output.value'].map((key) => readStructure(view, key));
   return { input, output };
 }
 
@@ -224,7 +216,6 @@ function stepFacts(view: SpanView): SpanFacts {
     : { ...tool, toolName: tool.toolName ?? view.span.name };
 }
 
-/** Opens the arguments of a wrapped function. */
 function openArguments(input: unknown): unknown {
   if (!isRecord(input)) {
     return input;

@@ -70,7 +70,7 @@ function listEvents(view: SpanView): MessageEvent[] {
   }));
   const onLogs = logs.map((log) => ({ name: log.eventName, body: readBody(log.attributes, log.body) }));
   const listed = LISTS.flatMap((key) => {
-    const list = readStructure(view, span.attributes, key);
+    const list = readStructure(view, key);
     return recordsIn(list).map((body) => ({
       name: textOrUndefined(field(body, 'event.name')) ?? nameByContent(body),
       body,
@@ -278,10 +278,7 @@ function readMovedBody(content: unknown, key: 'content' | 'message'): Fields {
     : { [key]: content };
 }
 
-/**
- * Puts messages of the assistant into the inputs: one whose call has its result there stands before the result, any other before
- * the question.
- */
+/** Puts the assistant's messages into the inputs: before the result of its call, else before the question. */
 function insertPast(given: readonly MessageEvent[], past: readonly MessageEvent[]): MessageEvent[] {
   const events = [...given];
   for (const event of past) {

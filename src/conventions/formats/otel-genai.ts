@@ -48,7 +48,6 @@ const OPERATION_ROLES = rolesOf({
     'agent_step plan task execute_task workflow chain model_generation model_chunk execute_event_loop_cycle execute_agent_loop_cycle',
 });
 
-/** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenTelemetry (Python)',
@@ -122,10 +121,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/**
- * OpenTelemetry GenAI semantic conventions with messages as attributes (1.37 and later): on the span or on the details event,
- * which may be a log record or a span event.
- */
+/** OpenTelemetry GenAI semantic conventions 1.37 and later: messages as attributes of the span, or of a details event (record or span event). */
 export const otelGenai: Convention = {
   name: 'otel-genai',
   detect: ({ span, logs }) =>
@@ -205,10 +201,7 @@ function isProvider(name: string | undefined): name is string {
 
 type Get = (...keys: string[]) => string | undefined;
 
-/**
- * Finds the role from the operation. Without one, a tool name, a workflow's or step's name, the id of a Strands cycle or captured
- * messages show it. A model name alone is no model call.
- */
+/** Finds the role from the operation, else from names, ids of cycles or captured messages. A model name alone is no model call. */
 function findRole(get: Get, { span }: SpanView): SpanRole | undefined {
   const operation = get('gen_ai.operation.name');
   if (get('gen_ai.tool.name') === MERGED_TOOLS) {
@@ -266,7 +259,7 @@ function hasReference(sources: readonly Attributes[]): boolean {
 
 function readContent(view: SpanView, sources: readonly Attributes[], role: SpanRole | undefined): SpanFacts {
   const structure = (key: string): unknown =>
-    findFirst(sources, (source) => readStructure(view, source, key));
+    findFirst(sources, (source) => readStructure(view, key, source));
   const isPlain = role !== 'tool' && !view.span.attributes.has(OPENINFERENCE_KIND);
   const value = (key: string): unknown => (isPlain ? structure(key) : undefined);
   // Latitude's older versions have a dot in the name.

@@ -42,7 +42,7 @@ function asksForResults(result: unknown): boolean {
 
 /** Reads the agent's whole conversation, whose part after the last question is the output; or its final result alone. */
 function readConversation(view: SpanView, answer: NormalPart[]): SpanFacts {
-  const all = readMessages(readStructure(view, view.span.attributes, 'pydantic_ai.all_messages'), 'user');
+  const all = readMessages(readStructure(view, 'pydantic_ai.all_messages'), 'user');
   const asked = all.findLastIndex((message) => message.role === 'user');
   const said = all.slice(asked + 1).flatMap((message) => message.parts);
   return { input: all.slice(0, asked + 1), output: said.length > 0 ? said : answer };

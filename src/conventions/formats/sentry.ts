@@ -37,7 +37,7 @@ const KEYS = [
 
 function read(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const text = readStructure(view, attributes, 'gen_ai.response.text');
+  const text = readStructure(view, 'gen_ai.response.text');
   const isChoices = listIn(text).every((item) => typeof item === 'string');
   const args = readText(attributes, 'gen_ai.tool.input');
   const role = findRole(view);
@@ -45,17 +45,16 @@ function read(view: SpanView): SpanFacts {
     role,
     agent: role === 'agent' ? readText(attributes, 'gen_ai.agent.name') : undefined,
     toolName: role === 'tool' ? readText(attributes, 'gen_ai.tool.name') : undefined,
-    input: readMessages(readStructure(view, attributes, 'gen_ai.request.messages'), 'user'),
+    input: readMessages(readStructure(view, 'gen_ai.request.messages'), 'user'),
     output: [
       ...textPart(Array.isArray(text) && isChoices ? text[0] : text),
-      ...readCallList(readStructure(view, attributes, 'gen_ai.response.tool_calls')),
+      ...readCallList(readStructure(view, 'gen_ai.response.tool_calls')),
     ],
     toolArgs: structureIn(args) ?? args,
     toolResult: parseIfText(readText(attributes, 'gen_ai.tool.output')),
   };
 }
 
-/** Finds the role from the name of the operation, when there is one. */
 function findRole({ span }: SpanView): SpanRole | undefined {
   const op = span.attributes.get('sentry.op');
   if (op === undefined || span.attributes.has('gen_ai.operation.name')) {

@@ -90,10 +90,7 @@ function textsIn(list: string | undefined): string[] {
   return inner.split('", "').filter((text) => text !== '' && text !== 'null');
 }
 
-/**
- * Reads the texts of a model call. User and assistant alternate and the last text is the user's, so an even number of texts
- * begins with a system text. This is a guess, and a warning says so.
- */
+/** Reads the texts of a model call: they alternate and the last is the user's, so an even number begins with a system text. A warning says so. */
 function modelTexts(view: SpanView): SpanFacts {
   const texts = textsIn(logged(view, MODEL_PROMPT));
   if (texts.length > 0) {

@@ -76,10 +76,7 @@ function callsIn(item: Fields): unknown[] {
     : [...calls, { name: field(legacy, 'name'), arguments: field(legacy, 'arguments') ?? '{}' }];
 }
 
-/**
- * Model calls with the whole prompt and the whole completion in one attribute each, on the span or on an event: OpenTelemetry
- * before 1.28, OpenLIT's older versions, LangSmith, OpenRouter.
- */
+/** Model calls with prompt and completion in one attribute each: OpenTelemetry before 1.28, older OpenLIT, LangSmith, OpenRouter. */
 export const otelGenaiContent: Convention = {
   name: 'otel-genai-content',
   detect: detectContent,
@@ -111,7 +108,7 @@ function readContent(view: SpanView): SpanFacts {
   const sources = listSources(view);
   const readValue = (key: string): unknown => {
     const source = sources.find((one) => readText(one, key) !== undefined);
-    return source === undefined ? undefined : readStructure(view, source, key);
+    return source === undefined ? undefined : readStructure(view, key, source);
   };
   const prompt = readValue(PROMPT);
   const completion = readValue(COMPLETION);

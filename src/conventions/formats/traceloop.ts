@@ -24,7 +24,6 @@ const OPENLLMETRY_SCOPES =
     .split(' ')
     .map((name) => `opentelemetry.instrumentation.${name}`);
 
-/** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenLLMetry (Python)',
@@ -112,15 +111,12 @@ function read(view: SpanView): SpanFacts {
   return {
     ...facts,
     agent: readText(attributes, 'traceloop.entity.name'),
-    input: questionIn(argumentsIn(readStructure(view, attributes, 'traceloop.entity.input'))),
-    output: answerIn(outputsIn(readStructure(view, attributes, 'traceloop.entity.output'))),
+    input: questionIn(argumentsIn(readStructure(view, 'traceloop.entity.input'))),
+    output: answerIn(outputsIn(readStructure(view, 'traceloop.entity.output'))),
   };
 }
 
-/**
- * Parses the input: LangChain's instrumentation writes the blocks of a message as JSON into its text, and OpenAI's writes the
- * whole input of its Responses API into one text. Undefined for any other input.
- */
+/** Parses an input that came as JSON text: LangChain's instrumentation writes a message's blocks so, OpenAI's the whole Responses input. */
 function openedInput(view: SpanView): NormalMessage[] | undefined {
   const { attributes, scopeName } = view.span;
   const written = attributes.get(INPUT_MESSAGES) ?? '';
@@ -128,7 +124,7 @@ function openedInput(view: SpanView): NormalMessage[] | undefined {
   if (!WRITING_SCOPES.has(scopeName) || !isWritten) {
     return undefined;
   }
-  const messages = readMessages(readStructure(view, attributes, INPUT_MESSAGES), 'user');
+  const messages = readMessages(readStructure(view, INPUT_MESSAGES), 'user');
   return messages.flatMap((message) => {
     const [part] = message.parts;
     const text = message.parts.length === 1 && part?.type === 'text' ? part.text : '';
@@ -175,13 +171,12 @@ function openCallback(value: unknown): unknown {
 
 /** Lists the documents of a task of LlamaIndex that retrieves: its output is a list of nodes, each as JSON text. */
 function taskDocuments(view: SpanView): RetrievedDocument[] {
-  const output = readStructure(view, view.span.attributes, 'traceloop.entity.output');
+  const output = readStructure(view, 'traceloop.entity.output');
   const nodes = listIn(output).map(parseIfText);
   const areNodes = nodes.every((node) => isRecord(field(node, 'node')));
   return areNodes ? readDocuments(nodes) : [];
 }
 
-/** Lists the hits of a vector database, one event each. */
 function listDocuments({ span }: SpanView): RetrievedDocument[] {
   const hits = span.events.filter((event) => event.name === RESULT_EVENT);
   return hits.flatMap(({ attributes }) => {

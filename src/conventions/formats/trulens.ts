@@ -36,12 +36,12 @@ function read(view: SpanView): SpanFacts {
   if (role === 'agent') {
     return { role, ...(type === 'record_root' ? recordFacts(view) : { agent: name }) };
   }
-  const returned = readStructure(view, attributes, `${PREFIX}call.return`);
+  const returned = readStructure(view, `${PREFIX}call.return`);
   if (role === 'llm') {
     return { role, ...generationFacts(view), output: answerIn(returned) };
   }
   if (role === 'retriever') {
-    const contexts = readStructure(view, attributes, `${PREFIX}retrieval.retrieved_contexts`);
+    const contexts = readStructure(view, `${PREFIX}retrieval.retrieved_contexts`);
     return { role, documents: readDocuments(contexts ?? returned) };
   }
   return role === 'tool'
@@ -64,7 +64,7 @@ function generationFacts(view: SpanView): SpanFacts {
 /** Reads the record of a run. Its ground truth is no output of the application. */
 function recordFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const value = (key: string): unknown => readStructure(view, attributes, `${PREFIX}record_root.${key}`);
+  const value = (key: string): unknown => readStructure(view, `${PREFIX}record_root.${key}`);
   return {
     agent: readText(attributes, `${PREFIX}app_name`),
     agentVersion: readText(attributes, `${PREFIX}app_version`),

@@ -49,7 +49,7 @@ function read(view: SpanView): SpanFacts {
   if (role === undefined) {
     return facts;
   }
-  const given = readStructure(view, attributes, 'input');
+  const given = readStructure(view, 'input');
   if (role === 'tool') {
     return {
       ...facts,
@@ -59,12 +59,12 @@ function read(view: SpanView): SpanFacts {
       toolResult: parseIfText(readText(attributes, 'output')),
     };
   }
-  const messages = readStructure(view, attributes, role === 'llm' ? 'llm.messages' : 'agent.messages');
+  const messages = readStructure(view, role === 'llm' ? 'llm.messages' : 'agent.messages');
   return {
     ...facts,
     agent: role === 'agent' ? (readText(attributes, 'entity.name') ?? name) : undefined,
     input: messages === undefined ? questionIn(given) : readMessages(messages, 'user'),
-    output: answerIn(readStructure(view, attributes, 'output')),
+    output: answerIn(readStructure(view, 'output')),
     model: readText(attributes, 'ai.model.name', 'llm.model'),
     usage: {
       inputTokens: readCount(attributes, 'usage.prompt_tokens', 'llm.usage.prompt_tokens') ?? null,

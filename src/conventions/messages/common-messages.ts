@@ -12,10 +12,7 @@ const PARTS = new Set(['tool_call', 'server_tool_call']);
 const NO_ARGUMENTS = new Set(['id', 'call_id', 'type', 'status', 'error']);
 const RESULTS = ['results', 'outputs', 'output', 'result'];
 
-/**
- * Converts an item of OpenAI's Responses API that is no message to the message with the same meaning (LiveKit's chat context
- * has the same types). Undefined for any other value.
- */
+/** Converts an item of OpenAI's Responses API that is no message (LiveKit has the same types). Undefined for any other value. */
 export function fromResponseItem(item: Fields): Fields | undefined {
   const id = firstField(item, 'call_id', 'callId', 'id');
   const type = field(item, 'type');
@@ -122,10 +119,7 @@ export function fromLangChain(value: Fields): Fields | undefined {
   };
 }
 
-/**
- * Returns true for the node of LangGraph's ready-made agent that calls the model. Its name is `agent`, which instrumentations
- * take for an agent; the agent is the graph around it.
- */
+/** True for the model's node of LangGraph's ready-made agent: it is named `agent`, but the agent is the graph around it. */
 export function isModelNode(spanName: string, node: unknown): boolean {
   return spanName === 'agent' && (node === 'agent' || node === '"agent"');
 }
@@ -193,7 +187,6 @@ function isEmpty(args: unknown): boolean {
   );
 }
 
-/** True for the definition of a tool, which some emitters put among the messages. */
 export function isDefinition(value: unknown): boolean {
   const called = field(value, 'type') === 'function' ? field(value, 'function') : undefined;
   return (

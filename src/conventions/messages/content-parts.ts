@@ -181,7 +181,6 @@ export const GEMINI_PARTS: PartTable = {
     field(part, 'thought') === true ? reasoningPart(field(part, 'text')) : textPart(field(part, 'text')),
 };
 
-/** Reads a call of the AI SDK. */
 export const readCall: PartReader = (call) => [
   callPart({
     ...calledTool(call),
@@ -210,9 +209,7 @@ function calledTool(part: Fields): { id: unknown; name: unknown } {
   return { id: field(part, 'toolCallId'), name: field(part, 'toolName') };
 }
 
-/**
- * Reads a tool result. v4 has the bare `result`; later versions put it into `output` with a type that shows success or failure.
- */
+/** Reads a tool result: v4 has the bare `result`, later versions an `output` with a type that shows success or failure. */
 function toolResult(part: Fields): ResultPart {
   const output = field(part, 'output');
   if (!isRecord(output) || typeof field(output, 'type') !== 'string') {

@@ -83,10 +83,7 @@ export function resultPart(fields: {
   };
 }
 
-/**
- * True when a result, or the block or message around it, has the mark of a failed call: `isError` of the Model Context Protocol and
- * of most formats.
- */
+/** True when a result, block or message has the mark of a failed call: `isError` of the Model Context Protocol and of most formats. */
 export function hasFailed(holder: unknown): boolean {
   const mark = firstField(holder, 'isError', 'is_error');
   return mark === true || mark === 'true';

@@ -7,10 +7,7 @@ import type { NormalMessage, NormalPart, SpanFacts } from '../normalised-span.ts
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/**
- * Reads the question from a request in the form of a provider or framework: OpenAI's two APIs, Anthropic's, Gemini's,
- * LangChain's.
- */
+/** Reads the question from a request of a provider or framework: OpenAI's two APIs, Anthropic's, Gemini's, LangChain's. */
 export function requestIn(value: unknown): { system?: string[]; input?: NormalMessage[] | undefined } {
   const keyed = fromRoleKeys(value);
   if (keyed !== undefined) {
@@ -236,7 +233,6 @@ export function readOutcome(output: unknown): ToolOutcome {
   return { value: output };
 }
 
-/** Returns an outcome as facts of a tool span. */
 export function outcomeFacts({ value, id, error }: ToolOutcome): SpanFacts {
   return {
     toolCallId: id,
@@ -275,7 +271,6 @@ function commandMessage(command: Fields): Fields | undefined {
 
 const MCP_KEYS = new Set(['content', 'isError', 'structuredContent', '_meta']);
 
-/** True for the result format of the Model Context Protocol. */
 function isContentOnly(output: Fields): boolean {
   return Object.keys(output).every((key) => MCP_KEYS.has(key));
 }

@@ -9,10 +9,7 @@ const DICTIONARY = /^\s*\{\s*'/;
 /** LangChain's message of a tool, which Python prints without its class. */
 const TOOL_MESSAGE = /^content=[^]* tool_call_id='/;
 
-/**
- * Reads an item of the Responses API that Python printed as `ResponseFunctionToolCall(name='…', …)`. Undefined for any other
- * text, and for one that cannot be parsed.
- */
+/** Reads a Responses item that Python printed as `ResponseFunctionToolCall(name='…', …)`; undefined for any other text. */
 export function readPrintedItem(text: string): Fields | undefined {
   const item = ITEM_CLASS.test(text) ? withoutClasses(parsePythonRepr(text)) : undefined;
   return isRecord(item) && typeof item['type'] === 'string' ? item : undefined;
@@ -164,7 +161,6 @@ class ReprReader {
     return this.#stack.length === 1 && root?.items.length === 1 ? root.items[0] : undefined;
   }
 
-  /** Reads one token; returns false when there is none. */
   #step(): boolean {
     const char = this.#text[this.#at] ?? '';
     const frame = this.#stack.at(-1);

@@ -75,7 +75,6 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   return loose.length === 0 ? messages : [...messages, { role: defaultRole, parts: loose }];
 }
 
-/** Reads the parts of messages of the assistant. */
 export function answerParts(value: unknown): NormalPart[] {
   return readMessages(value, 'assistant').flatMap(({ parts }) => parts);
 }
@@ -120,10 +119,7 @@ function readToolMessage(message: Fields, content: unknown, tool: string | undef
   return [{ role: 'tool', parts: [resultPart({ id, name, result, failed })] }];
 }
 
-/**
- * Finds the role by its name. A message with an unknown role is a tool's when it has the id of a call, or when its role is the
- * name of a tool that an earlier message called.
- */
+/** Finds the role. An unknown one is a tool's with the id of a call, or when it is the name of a tool that was called before. */
 function findRole(message: Fields, called: ReadonlySet<string>): NormalMessage['role'] | undefined {
   const named = field(message, 'role');
   const known = typeof named === 'string' ? ROLES.get(named.toLowerCase()) : undefined;
@@ -148,7 +144,6 @@ function addCalled(called: Set<string>, messages: readonly NormalMessage[]): voi
   }
 }
 
-/** Reads content blocks, one block, or plain text. */
 function readParts(content: unknown): NormalPart[] {
   if (Array.isArray(content)) {
     return content.flatMap((item: unknown) => (isRecord(item) ? readPart(item) : textPart(item)));
@@ -177,7 +172,6 @@ function openPrinted(part: NormalPart): NormalPart[] {
   return item === undefined ? [part] : readMessages([item], 'assistant').flatMap(({ parts }) => parts);
 }
 
-/** Keys of blocks that are the result of a call. */
 const RESULT_KEYS = ['toolResult', 'functionResponse', 'function_response'];
 
 function hasBlocks(content: unknown): boolean {

@@ -20,7 +20,6 @@ const MAX_COMPARED = 50;
 /** Longest name of a tool, an agent or a model, and longest id. */
 const MAX_NAME = 100;
 
-/** Sorts values by what they may mean. */
 export function collect(carriers: readonly Carrier[]): Candidates {
   const found = new Map<ShapeField, Candidate[]>();
   const add = (field: ShapeField, carrier: Carrier, certainty: number): void => {
@@ -93,7 +92,6 @@ const isContent: Form = ({ value, text }) =>
   !isEmptyText(text) &&
   !isSchema(value);
 
-/** True for a JSON schema, which describes arguments. */
 const isSchema = (value: unknown): boolean =>
   isRecord(value) && isRecord(value['properties']) && ('required' in value || value['type'] === 'object');
 

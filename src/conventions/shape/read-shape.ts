@@ -83,7 +83,6 @@ function findRole(span: Span, carriers: readonly Carrier[], said: Candidates): K
 
 const COUNTS = ['usage.input', 'usage.output', 'usage.total'] as const;
 
-/** Finds what a span is by its facts and its name, where no key says it. */
 function roleByName(name: string, has: Has): Kind {
   const named = HTTP_METHOD.test(name) ? undefined : kindIn(name);
   const isStep = named === 'agent' || named === 'container';
@@ -99,7 +98,6 @@ function roleByName(name: string, has: Has): Kind {
   return { role: role === 'tool' && !isUsed ? undefined : role, isSure: false };
 }
 
-/** Name of a span with the name of a tool. */
 const TOOL_NAME = /^(execute|call|invoke|run|mcp)?[ ._:-]*tool([ ._:-]?(call|use))?[ .:/-]+\S+/i;
 const HTTP_METHOD = /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)( |$)/;
 
@@ -131,7 +129,6 @@ class Shape {
     return { facts: { ...this.#facts, role }, fields: this.#fields, ambiguous: this.#ambiguous, isSure };
   }
 
-  /** Reads the facts of a span of this kind. */
   describe(role: SpanRole | undefined, moments: readonly Moment[]): void {
     const facts = this.#facts;
     facts.session = this.#text('session', 'session');
@@ -259,7 +256,6 @@ class Shape {
     this.#cutAnswer(split(given.input ?? []));
   }
 
-  /** Takes the answer from a list that has question and answer. */
   #cutAnswer({ input, output }: ReturnType<typeof splitCall>): void {
     if (this.#facts.output === undefined && input.length > 0 && output.length > 0) {
       this.#facts.input = input;
@@ -268,7 +264,6 @@ class Shape {
     }
   }
 
-  /** Adds the calls that stand beside the answer. */
   #addCalls(found: Candidates): void {
     const output = this.#facts.output ?? [];
     const source = this.#fields['output'];

@@ -124,7 +124,6 @@ function toPart(part: unknown): unknown {
       };
 }
 
-/** Reads a list of parts without a role; undefined for any other value. */
 function readPartList(value: unknown, role: 'user' | 'assistant'): NormalMessage[] | undefined {
   const items = Array.isArray(value) ? value.map(toPart) : [];
   const isList = items.every(
@@ -139,7 +138,6 @@ function readPartList(value: unknown, role: 'user' | 'assistant'): NormalMessage
     : undefined;
 }
 
-/** Reads calls that stand beside the answer. */
 export function readCallList(value: unknown): NormalPart[] {
   const list = isRecord(value) ? [value] : listIn(value);
   return readMessages([{ role: 'assistant', tool_calls: list.map(toCall) }], 'assistant').flatMap(
@@ -160,7 +158,6 @@ export function openArguments(value: unknown, tool: string | undefined): unknown
   return isRecord(inner) ? inner : argumentsIn(value);
 }
 
-/** Opens a result that is the only field of an object. */
 export function openResult(value: unknown): unknown {
   const [key = '', ...more] = isRecord(value) ? Object.keys(value) : [];
   return isRecord(value) && more.length === 0 && key === 'output'
@@ -240,10 +237,7 @@ export function readAsked(value: unknown, text: string | undefined): Asked {
     : request;
 }
 
-/**
- * Reads a list of texts without roles as turns: the last is the user's, and an even number begins with a system text. Undefined for
- * any other value.
- */
+/** Reads texts without roles as turns: the last is the user's, an even number begins with a system text. Undefined for any other value. */
 export function listTurns(value: unknown): Fields[] | undefined {
   const texts = Array.isArray(value) ? (value as unknown[]) : [];
   return texts.length < 2 || !texts.every((one) => typeof one === 'string')

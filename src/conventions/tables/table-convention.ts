@@ -241,7 +241,6 @@ function openCall(value: unknown): unknown {
   return isRecord(value) && Array.isArray(firstField(value, 'args')) ? argumentsIn(value) : value;
 }
 
-/** Parses a text; any other value stays as it is. */
 function structured(value: unknown): unknown {
   return typeof value === 'string' ? parseSent(value) : value;
 }
@@ -280,7 +279,6 @@ export function readSource({ span, logs }: SpanView, source: TableSource): unkno
   return place === 'attribute' && !span.attributes.has(key) ? follow(flattened(span, key), path) : undefined;
 }
 
-/** Puts together a list or an object of which each field is an attribute. */
 function flattened(span: Span, key: string): unknown {
   const isBelow = (one: string) => one.startsWith(key) && /^[._[]/.test(one.slice(key.length));
   const below = [...span.attributes.keys()].some(isBelow) ? listCarriers(span, isBelow) : [];

@@ -83,9 +83,7 @@ class OpenCalls {
       : undefined;
   }
 
-  /**
-   * Finds the only waiting call in the session and turn of a later call; for results whose ids differ from those of the calls.
-   */
+  /** Finds the only waiting call in the session and turn of a later call; for results whose ids differ from the calls'. */
   waitingForResults(later: Fragment): Fragment | undefined {
     return later.inFlight ? this.#waiting(later, (call) => repeats(call, later)) : undefined;
   }
@@ -98,7 +96,6 @@ class OpenCalls {
     return singleElement(waiting.filter((call) => call.endUnixNano <= later.startUnixNano && fits(call)));
   }
 
-  /** Removes a call from the waiting ones, because its results were seen. */
   settle(call: Fragment | undefined): void {
     const waiting = call === undefined ? undefined : this.#bySession.get(sessionKey(call));
     if (call !== undefined && waiting !== undefined) {
@@ -109,10 +106,7 @@ class OpenCalls {
     }
   }
 
-  /**
-   * Finds the latest call of the same conversation whose tool results a later call received, and removes it from the waiting
-   * ones.
-   */
+  /** Finds and settles the latest call of the conversation whose tool results a later call received. */
   answeredBy(later: Fragment): Fragment | undefined {
     let found: Fragment | undefined;
     for (const id of later.answeredIds) {
@@ -164,10 +158,7 @@ function sameSession(a: Fragment, b: Fragment): boolean {
   return a.session === undefined || b.session === undefined || a.session === b.session;
 }
 
-/**
- * Joins a step with the fragments that lie within its time and answer the same question, unless another step could contain
- * them.
- */
+/** Joins a step with the fragments within its time that answer the same question, unless another step could contain them. */
 function joinSteps(fragments: readonly Fragment[], groups: Groups): void {
   const outermost = new Map<string, Fragment[]>();
   const add = (key: string, step: Fragment): void => {
