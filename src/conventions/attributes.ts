@@ -62,14 +62,10 @@ function unquoted(text: string | undefined): unknown {
 /** Reads a list of strings from a JSON list, a comma-joined string, or one string. */
 export function readList(attributes: Attributes, key: string): string[] {
   const text = readText(attributes, key);
-  if (text === undefined) {
-    return [];
-  }
   const parsed = structureIn(text);
-  if (Array.isArray(parsed)) {
-    return parsed.filter((item): item is string => typeof item === 'string');
-  }
-  return text.split(',').map((item) => item.trim());
+  return Array.isArray(parsed)
+    ? parsed.filter((item): item is string => typeof item === 'string')
+    : (text?.split(',').map((item) => item.trim()) ?? []);
 }
 
 const SESSION_NAMES = ['sessionid', 'conversationid', 'threadid', 'chatid'];
@@ -98,9 +94,10 @@ export function identityUnder(
   return { session: pick(SESSION_NAMES), user: pick(USER_NAMES) };
 }
 
-export function hasPrefix(attributes: Attributes, prefix: string): boolean {
+/** True when a key has this form. Copies nothing: conventions ask for each span. */
+export function hasKey(attributes: Attributes, form: RegExp): boolean {
   for (const key of attributes.keys()) {
-    if (key.startsWith(prefix)) {
+    if (form.test(key)) {
       return true;
     }
   }

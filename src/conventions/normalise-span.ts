@@ -6,14 +6,7 @@ import { STUB_MARK } from './kept-content.ts';
 import { bindResults } from './messages/bind-results.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
 import { listToolTexts } from './messages/read-tools.ts';
-import type {
-  Convention,
-  NormalisedSpan,
-  SpanError,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from './normalised-span.ts';
+import type { Convention, NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
 import { listHiddenFields, removePlaceholders, type Revealed } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 import { nameOfTool } from './shape/read-shape.ts';
@@ -143,7 +136,7 @@ function roleByFacts({
   model,
   input,
   output,
-}: SpanFacts): SpanRole | undefined {
+}: SpanFacts): SpanFacts['role'] {
   const hasContent = input !== undefined || output !== undefined;
   if (toolName !== undefined && (toolArgs !== undefined || toolResult !== undefined)) {
     return 'tool';

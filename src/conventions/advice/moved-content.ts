@@ -1,5 +1,6 @@
 import type { Attributes, LogRecord, Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
+import { hasKey } from '../attributes.ts';
 import { field, recordsIn, structureIn } from '../json.ts';
 
 /** True for a log record with content that AWS's distribution moved from a span: its event has the name of the span's scope. */
@@ -58,10 +59,7 @@ function restoreSide(
   side: MovedSide,
   restored: Map<string, string>,
 ): MovedValue[] {
-  if (
-    attributes.has('openinference.span.kind') &&
-    [...attributes.keys()].some((key) => OPENINFERENCE.test(key))
-  ) {
+  if (attributes.has('openinference.span.kind') && hasKey(attributes, OPENINFERENCE)) {
     return restoreOpenInference(attributes, values, side, restored);
   }
   return values.filter(({ role, content }) => {

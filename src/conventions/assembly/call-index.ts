@@ -263,44 +263,38 @@ function push(queues: Map<string, Queue>, key: string, call: Call): void {
   }
 }
 
-function firstUnnamed(queue: Queue | undefined): Call | undefined {
-  if (queue === undefined) {
-    return undefined;
-  }
-  while (queue.next < queue.calls.length) {
-    const call = queue.calls[queue.next];
-    if (call?.id === null) {
+/** Moves a cursor to the first call that fits; a call before it never fits again. */
+function seek(
+  queue: Queue = { calls: [], next: 0, open: 0 },
+  cursor: 'next' | 'open',
+  fits: (call: Call | undefined) => boolean,
+): Call | undefined {
+  while (queue[cursor] < queue.calls.length) {
+    const call = queue.calls[queue[cursor]];
+    if (fits(call)) {
       return call;
     }
-    queue.next++;
+    queue[cursor]++;
   }
   return undefined;
+}
+
+function firstUnnamed(queue: Queue | undefined): Call | undefined {
+  return seek(queue, 'next', (call) => call?.id === null);
 }
 
 function settleFirst(queue: Queue | undefined, part: ResultPart): boolean {
-  if (queue === undefined) {
-    return false;
+  const call = seek(queue, 'open', (one) => one?.state === 'call' || one?.vague === true);
+  if (call !== undefined) {
+    settle(call, part);
   }
-  while (queue.open < queue.calls.length) {
-    const call = queue.calls[queue.open];
-    if (call?.state === 'call' || call?.vague === true) {
-      settle(call, part);
-      return true;
-    }
-    queue.open++;
-  }
-  return false;
+  return call !== undefined;
 }
 
 function take(queue: Queue | undefined): Call | undefined {
-  if (queue === undefined) {
-    return undefined;
+  const call = seek(queue, 'next', (one) => one?.span === undefined);
+  if (queue !== undefined) {
+    queue.next++;
   }
-  while (queue.next < queue.calls.length) {
-    const call = queue.calls[queue.next++];
-    if (call !== undefined && call.span === undefined) {
-      return call;
-    }
-  }
-  return undefined;
+  return call;
 }

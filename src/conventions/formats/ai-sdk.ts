@@ -1,7 +1,6 @@
 import { identityUnder, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
-import { readCall } from '../messages/content-parts.ts';
-import { filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { filePart, readCall, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/payloads.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';

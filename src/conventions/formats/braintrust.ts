@@ -1,15 +1,7 @@
 import { alwaysSends } from '../advice/content-switch.ts';
-import { hasPrefix, readStructure, rolesOf } from '../attributes.ts';
+import { hasKey, readStructure, rolesOf } from '../attributes.ts';
 import { field, type Fields } from '../json.ts';
-import {
-  answerIn,
-  argumentsIn,
-  calledFacts,
-  questionIn,
-  readOutcome,
-  requestIn,
-  responseIn,
-} from '../messages/payloads.ts';
+import { calledFacts, functionFacts, readOutcome, requestIn, responseIn } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { usageIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
@@ -17,16 +9,14 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 /** Braintrust's tracers: input, output, metadata and metrics as one JSON value each. */
 export const braintrust: Convention = {
   name: 'braintrust',
-  detect: ({ span }) => hasPrefix(span.attributes, PREFIX),
+  detect: ({ span }) => hasKey(span.attributes, /^braintrust\./),
   read,
   signals: { keyPrefixes: ['braintrust.'] },
-  switches: {
-    emitter: 'Braintrust',
-    scopes: ['braintrust*', '@braintrust/*'],
-    setting: alwaysSends('Braintrust'),
-    sendsByDefault: true,
-    source: 'source of braintrust’s tracers for Go and Java',
-  },
+  switches: alwaysSends(
+    'Braintrust',
+    ['braintrust*', '@braintrust/*'],
+    'source of braintrust’s tracers for Go and Java',
+  ),
 };
 
 const TYPE_ROLES = rolesOf({
@@ -64,8 +54,7 @@ function read(view: SpanView): SpanFacts {
   return {
     // Spans of other conventions say themselves what they are: the platform's keys may be on any.
     role: role ?? (given === undefined && got === undefined ? undefined : 'container'),
-    input: questionIn(argumentsIn(given)),
-    output: answerIn(got),
+    ...functionFacts(given, got),
   };
 }
 

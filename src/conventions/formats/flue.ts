@@ -1,4 +1,4 @@
-import { hasPrefix, readStructure, readText } from '../attributes.ts';
+import { hasKey, readStructure, readText } from '../attributes.ts';
 import { field, type Fields, parseIfText, recordsIn, structureIn } from '../json.ts';
 import { answerIn, questionIn } from '../messages/payloads.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
@@ -9,7 +9,7 @@ import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 /** Flue: model and usage of turns are `otel-genai`, everything else has Flue's own keys. The name of a span shows its role. */
 export const flue: Convention = {
   name: 'flue',
-  detect: ({ span }) => hasPrefix(span.attributes, 'flue.'),
+  detect: ({ span }) => hasKey(span.attributes, /^flue\./),
   read,
   signals: { keyPrefixes: ['flue.'], scopePrefixes: ['@flue/'] },
   switches: {

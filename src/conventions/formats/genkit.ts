@@ -16,13 +16,11 @@ export const genkit: Convention = {
   detect: ({ span }) => span.attributes.has('genkit:type') || span.attributes.has('genkit:metadata:subtype'),
   read,
   signals: { keyPrefixes: ['genkit:'], scopePrefixes: ['genkit'] },
-  switches: {
-    emitter: 'Genkit',
-    scopes: ['genkit-tracer'],
-    setting: alwaysSends('Genkit'),
-    sendsByDefault: true,
-    source: 'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',
-  },
+  switches: alwaysSends(
+    'Genkit',
+    ['genkit-tracer'],
+    'source of @genkit-ai/core 1.42, tracing; recorded: genkit for Go 1.4',
+  ),
 };
 
 const SUBTYPE_ROLES = rolesOf({

@@ -17,15 +17,11 @@ export const koog: Convention = {
   },
 };
 
-function detect({ span }: SpanView): boolean {
-  const { attributes } = span;
-  return (
-    span.scopeName === 'ai.koog' ||
-    attributes.has('koog.event.id') ||
-    attributes.has('koog.node.id') ||
-    attributes.has('koog.strategy.name') ||
-    attributes.get('gen_ai.provider.name') === 'koog'
-  );
+const KEYS = ['koog.event.id', 'koog.node.id', 'koog.strategy.name'];
+
+function detect({ span: { scopeName, attributes } }: SpanView): boolean {
+  const isOwn = scopeName === 'ai.koog' || KEYS.some((key) => attributes.has(key));
+  return isOwn || attributes.get('gen_ai.provider.name') === 'koog';
 }
 
 function read(view: SpanView): SpanFacts {

@@ -1,11 +1,11 @@
-import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { answerIn, argumentsIn, calledFacts, questionIn, readOutcome } from '../messages/payloads.ts';
+import { hasKey, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { calledFacts, functionFacts, readOutcome } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
 /** Laminar: traced functions with their input and output. Its model calls are `traceloop-flattened` or `otel-genai`. */
 export const laminar: Convention = {
   name: 'laminar',
-  detect: ({ span }) => hasPrefix(span.attributes, 'lmnr.'),
+  detect: ({ span }) => hasKey(span.attributes, /^lmnr\./),
   read,
   signals: { keyPrefixes: ['lmnr.'], scopePrefixes: ['lmnr', '@lmnr-ai/'] },
   switches: {
@@ -41,5 +41,5 @@ function read(view: SpanView): SpanFacts {
   if (role === 'tool') {
     return { ...facts, toolName: name, ...calledFacts(given, readOutcome(got)) };
   }
-  return role === 'llm' ? facts : { ...facts, input: questionIn(argumentsIn(given)), output: answerIn(got) };
+  return role === 'llm' ? facts : { ...facts, ...functionFacts(given, got) };
 }

@@ -2,10 +2,8 @@ import { identityUnder, readStructure, readText, rolesOf } from '../attributes.t
 import { countIn, readFields, structureIn } from '../json.ts';
 import { isModelNode } from '../messages/common-messages.ts';
 import {
-  answerIn,
-  argumentsIn,
   calledFacts,
-  questionIn,
+  functionFacts,
   readDocuments,
   readOutcome,
   toolStepFacts,
@@ -79,8 +77,7 @@ function read(view: SpanView): SpanFacts {
     ...(facts.role === 'agent'
       ? { agent: view.span.name, agentVersion: readText(attributes, 'langfuse.version') }
       : {}),
-    input: questionIn(argumentsIn(input ?? trace.input)),
-    output: answerIn(output ?? trace.output),
+    ...functionFacts(input ?? trace.input, output ?? trace.output),
   };
 }
 

@@ -1,14 +1,7 @@
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, firstField } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
-import {
-  argumentsIn,
-  calledFacts,
-  readDocuments,
-  readOutcome,
-  requestIn,
-  responseIn,
-} from '../messages/payloads.ts';
+import { calledFacts, exchangeFacts, readDocuments, readOutcome } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -57,8 +50,7 @@ function read(view: SpanView): SpanFacts {
     ...facts,
     agent: role === 'agent' ? name : readText(attributes, 'langsmith.metadata.lc_agent_name'),
     model: readText(attributes, 'gen_ai.response.model', 'langsmith.metadata.model'),
-    ...requestIn(role === 'llm' ? given : argumentsIn(given)),
-    output: responseIn(got),
+    ...exchangeFacts(role, given, got),
   };
 }
 

@@ -1,16 +1,8 @@
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, parseValue, recordsIn } from '../json.ts';
-import { readCall } from '../messages/content-parts.ts';
-import { reasoningPart, textPart } from '../messages/part-reader.ts';
+import { readCall, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
@@ -67,7 +59,7 @@ function read(view: SpanView): SpanFacts {
 }
 
 /** Finds the role. Older versions have no `model_inference`: there the generation is the model call. */
-function readRole(type: string, attributes: Attributes): SpanRole {
+function readRole(type: string, attributes: Attributes): NonNullable<SpanFacts['role']> {
   const isCall = type === 'model_generation' && attributes.has('gen_ai.output.messages');
   return isCall ? 'llm' : (TYPE_ROLES.get(type) ?? 'container');
 }

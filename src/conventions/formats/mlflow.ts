@@ -1,14 +1,7 @@
 import { alwaysSends } from '../advice/content-switch.ts';
 import { readStructure, readText, rolesOf } from '../attributes.ts';
 import { parseIfText, structureIn } from '../json.ts';
-import {
-  argumentsIn,
-  calledFacts,
-  readDocuments,
-  readOutcome,
-  requestIn,
-  responseIn,
-} from '../messages/payloads.ts';
+import { calledFacts, exchangeFacts, readDocuments, readOutcome } from '../messages/payloads.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 import { usageIn } from '../token-parts.ts';
 import { textOrUndefined } from '../../domain/unknown-values.ts';
@@ -19,13 +12,7 @@ export const mlflow: Convention = {
   detect: ({ span }) => span.attributes.has('mlflow.spanType'),
   read,
   signals: { keyPrefixes: ['mlflow.'], scopePrefixes: ['mlflow'] },
-  switches: {
-    emitter: 'MLflow',
-    scopes: ['mlflow*'],
-    setting: alwaysSends('MLflow'),
-    sendsByDefault: true,
-    source: 'issue 24163 of mlflow, which asks for one',
-  },
+  switches: alwaysSends('MLflow', ['mlflow*'], 'issue 24163 of mlflow, which asks for one'),
 };
 
 const TYPE_ROLES = rolesOf({
@@ -61,8 +48,7 @@ function read(view: SpanView): SpanFacts {
     agent: role === 'agent' ? name : undefined,
     model: textIn(view, 'mlflow.llm.model'),
     usage: usageIn(structureIn(attributes.get('mlflow.chat.tokenUsage')), USAGE),
-    ...requestIn(role === 'llm' ? given : argumentsIn(given)),
-    output: responseIn(got),
+    ...exchangeFacts(role, given, got),
   };
 }
 

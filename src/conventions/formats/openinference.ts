@@ -1,4 +1,4 @@
-import { isModelName, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import { hasKey, isModelName, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { flattenedMessages } from './openinference-messages.ts';
 import { field, type Fields, firstField, parseIfText, structureIn } from '../json.ts';
 import { isModelNode } from '../messages/common-messages.ts';
@@ -12,14 +12,7 @@ import {
   toolStepFacts,
 } from '../messages/payloads.ts';
 import { openPrintedArguments, readDspyText } from '../messages/printed-items.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { gatherList } from '../shape/carriers.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
@@ -92,15 +85,10 @@ function findRole({ span }: SpanView): SpanRole | undefined {
 
 /** True for a model call. A span of kind LLM without messages, token counts or text is only a step before one. */
 function isModelCall(attributes: Attributes): boolean {
-  if (attributes.has(PROMPTS)) {
-    return true;
-  }
-  for (const key of attributes.keys()) {
-    if (/^llm\.(input_messages|output_messages|token_count|prompts|choices)\./.test(key)) {
-      return true;
-    }
-  }
-  return false;
+  return (
+    attributes.has(PROMPTS) ||
+    hasKey(attributes, /^llm\.(input_messages|output_messages|token_count|prompts|choices)\./)
+  );
 }
 
 function readMetadata(attributes: Attributes): Fields {
@@ -161,7 +149,7 @@ function findPrompt(view: SpanView): NormalMessage[] | undefined {
   return typeof text === 'string' ? questionIn(text) : undefined;
 }
 
-function findCompletion(attributes: Attributes): NormalPart[] | undefined {
+function findCompletion(attributes: Attributes): SpanFacts['output'] {
   const text = readText(attributes, 'llm.choices.0.completion.text');
   return text === undefined ? undefined : answerIn(text);
 }
@@ -176,7 +164,7 @@ function transcriptFacts(view: SpanView): SpanFacts {
 }
 
 /** Drops the output of a failed call: it is the error text, not an answer. */
-function failedOr(view: SpanView, output: NormalPart[] | undefined): NormalPart[] | undefined {
+function failedOr(view: SpanView, output: SpanFacts['output']): SpanFacts['output'] {
   return view.span.statusCode === 'Error' ? undefined : output;
 }
 
@@ -196,7 +184,7 @@ function findValues(
   { input, output }: FreeValues = parseValues(view),
 ): {
   input: NormalMessage[] | undefined;
-  output: NormalPart[] | undefined;
+  output: SpanFacts['output'];
 } {
   return {
     input: questionIn(openArguments(input)),

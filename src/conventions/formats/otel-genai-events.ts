@@ -5,6 +5,7 @@ import { unwrapBlock } from '../messages/part-reader.ts';
 import { argumentsIn, requestIn, responseIn } from '../messages/payloads.ts';
 import { answerParts, readMessages, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
+import { splitCall } from '../shape/values.ts';
 import type { LogRecord } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
@@ -52,14 +53,11 @@ function read(view: SpanView): SpanFacts {
   }
   const facts = messageFacts(events);
   const isOneList = LISTS.some((key) => view.span.attributes.has(key)) && facts.output === undefined;
-  return isOneList && view.span.statusCode !== 'Error' ? { ...facts, ...cutAnswer(facts.input) } : facts;
-}
-
-/** Cuts a list that has the answer behind the question: the answer follows the last message of the user or of a tool. */
-function cutAnswer(messages: readonly NormalMessage[] = []): Pick<SpanFacts, 'input' | 'output'> {
-  const asked = messages.findLastIndex(({ role }) => role !== 'assistant') + 1;
-  const output = messages.slice(asked).flatMap(({ parts }) => parts);
-  return output.length === 0 ? {} : { input: messages.slice(0, asked), output };
+  // One list has the answer behind the question: it follows the last message of the user or of a tool.
+  const { input, output } = splitCall(facts.input ?? []);
+  return isOneList && view.span.statusCode !== 'Error' && output.length > 0
+    ? { ...facts, input, output }
+    : facts;
 }
 
 function listEvents(view: SpanView): MessageEvent[] {

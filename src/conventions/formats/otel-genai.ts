@@ -1,7 +1,7 @@
 import { alwaysSends, type ContentSwitch, OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
 import {
   findFirst,
-  hasPrefix,
+  hasKey,
   isModelName,
   readCount,
   readList,
@@ -14,14 +14,7 @@ import { plainText, unwrapBlock } from '../messages/part-reader.ts';
 import { outcomeFacts, readDocuments, readOutcome, requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -112,12 +105,13 @@ const SWITCHES: readonly ContentSwitch[] = [
     source: 'recorded: autogen-agentchat, with and without it',
   },
   {
+    ...alwaysSends(
+      'Strands',
+      ['strands-agents*', 'strands.telemetry*'],
+      'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
+    ),
     emitter: 'Strands Agents',
-    scopes: ['strands-agents*', 'strands.telemetry*'],
     conventions: [],
-    setting: alwaysSends('Strands'),
-    sendsByDefault: true,
-    source: 'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
   },
 ];
 
@@ -125,7 +119,7 @@ const SWITCHES: readonly ContentSwitch[] = [
 export const otelGenai: Convention = {
   name: 'otel-genai',
   detect: ({ span, logs }) =>
-    hasPrefix(span.attributes, 'gen_ai.') ||
+    hasKey(span.attributes, /^gen_ai\./) ||
     logs.some(isDetails) ||
     span.events.some((event) => event.name === DETAILS_EVENT),
   read,
@@ -289,7 +283,7 @@ function hitsIn(output: unknown): unknown {
  * Reads the output. The output messages of a model call are alternatives, of which the first counts. Those of an agent are its
  * whole transcript; some emitters put the conversation before it, which ends with a user message.
  */
-function outputParts(messages: NormalMessage[], role: SpanRole | undefined): NormalPart[] {
+function outputParts(messages: NormalMessage[], role: SpanRole | undefined): SpanFacts['output'] {
   const areChoices =
     role === 'llm' && messages.every((message) => message.parts.some((part) => part.type === 'text'));
   const lastAsked = messages.findLastIndex((message) => message.role === 'user' || message.role === 'system');

@@ -1,4 +1,4 @@
-import { readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import { hasKey, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, type Fields, listIn, structureIn } from '../json.ts';
 import { reasoningPart } from '../messages/part-reader.ts';
 import { requestIn, responseIn } from '../messages/payloads.ts';
@@ -9,24 +9,18 @@ import type { Attributes } from '../../domain/trace/span.ts';
 import { textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Model calls with one attribute per message field (`gen_ai.prompt.3.role`): older OpenLLMetry, Koog and others. */
-export const traceloopFlattened: Convention = { name: 'traceloop-flattened', detect, read };
+export const traceloopFlattened: Convention = {
+  name: 'traceloop-flattened',
+  detect: ({ span }) =>
+    hasKey(span.attributes, /^(llm\.request\.type$|gen_ai\.(prompt|completion)\.\d{1,6}\..)/),
+  read,
+};
 
 const TYPE_ROLES = rolesOf({
   llm: 'chat completion',
   embedding: 'embedding',
   retriever: 'rerank',
 });
-
-const MESSAGE_KEY = /^gen_ai\.(prompt|completion)\.\d{1,6}\..+$/;
-
-function detect({ span }: SpanView): boolean {
-  for (const key of span.attributes.keys()) {
-    if (key === 'llm.request.type' || MESSAGE_KEY.test(key)) {
-      return true;
-    }
-  }
-  return false;
-}
 
 function read({ span }: SpanView): SpanFacts {
   const { attributes } = span;

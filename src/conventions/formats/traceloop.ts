@@ -1,14 +1,7 @@
 import type { ContentSwitch } from '../advice/content-switch.ts';
-import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { hasKey, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, firstField, listIn, parseIfText, parseValue, readFields, structureIn } from '../json.ts';
-import {
-  answerIn,
-  argumentsIn,
-  calledFacts,
-  questionIn,
-  readDocuments,
-  readOutcome,
-} from '../messages/payloads.ts';
+import { calledFacts, functionFacts, readDocuments, readOutcome } from '../messages/payloads.ts';
 import { readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
@@ -80,7 +73,7 @@ function detect({ span }: SpanView): boolean {
   if (WRITING_SCOPES.has(span.scopeName)) {
     return true;
   }
-  return hasPrefix(span.attributes, 'traceloop.') || span.events.some((event) => event.name === RESULT_EVENT);
+  return hasKey(span.attributes, /^traceloop\./) || span.events.some((event) => event.name === RESULT_EVENT);
 }
 
 function read(view: SpanView): SpanFacts {
@@ -111,8 +104,10 @@ function read(view: SpanView): SpanFacts {
   return {
     ...facts,
     agent: readText(attributes, 'traceloop.entity.name'),
-    input: questionIn(argumentsIn(readStructure(view, 'traceloop.entity.input'))),
-    output: answerIn(outputsIn(readStructure(view, 'traceloop.entity.output'))),
+    ...functionFacts(
+      readStructure(view, 'traceloop.entity.input'),
+      outputsIn(readStructure(view, 'traceloop.entity.output')),
+    ),
   };
 }
 

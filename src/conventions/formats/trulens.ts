@@ -10,13 +10,7 @@ export const trulens: Convention = {
   detect: ({ span }) => span.attributes.has(`${PREFIX}span_type`),
   read,
   signals: { keyPrefixes: ['ai.observability.'], scopes: ['trulens.otel'] },
-  switches: {
-    emitter: 'TruLens',
-    scopes: ['trulens.otel'],
-    setting: alwaysSends('TruLens'),
-    sendsByDefault: true,
-    source: 'recorded by others: trulens 2.16.0',
-  },
+  switches: alwaysSends('TruLens', ['trulens.otel'], 'recorded by others: trulens 2.16.0'),
 };
 
 const PREFIX = 'ai.observability.';

@@ -12,13 +12,7 @@ export const voltagent: Convention = {
   detect,
   read,
   signals: { keyPrefixes: ['voltagent.'] },
-  switches: {
-    emitter: 'VoltAgent',
-    scopes: ['voltagent*', '@voltagent/*'],
-    setting: alwaysSends('VoltAgent'),
-    sendsByDefault: true,
-    source: 'source of @voltagent/core, agent',
-  },
+  switches: alwaysSends('VoltAgent', ['voltagent*', '@voltagent/*'], 'source of @voltagent/core, agent'),
 };
 
 const TYPE_ROLES = rolesOf({

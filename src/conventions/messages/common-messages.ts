@@ -1,7 +1,6 @@
 import { rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField, recordsIn } from '../json.ts';
-import { isApproval } from './content-parts.ts';
-import { callPart, plainText } from './part-reader.ts';
+import { callPart, isApproval, plainText } from './part-reader.ts';
 import type { CallPart, NormalMessage, NormalPart } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 

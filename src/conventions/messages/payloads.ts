@@ -124,6 +124,16 @@ export function argumentsIn(value: unknown): unknown {
   return openPrintedArguments(parseIfText(first));
 }
 
+/** Reads what a traced function was asked and what it answered. */
+export function functionFacts(given: unknown, got: unknown): SpanFacts {
+  return { input: questionIn(argumentsIn(given)), output: answerIn(got) };
+}
+
+/** Reads a request and a response; those of another role than a model's are inside the arguments of a function. */
+export function exchangeFacts(role: SpanFacts['role'], given: unknown, got: unknown): SpanFacts {
+  return { ...requestIn(role === 'llm' ? given : argumentsIn(given)), output: responseIn(got) };
+}
+
 /** Finds messages in a value: a list of messages, an object with such a list, one named text, or plain text. */
 function messagesIn(
   value: unknown,

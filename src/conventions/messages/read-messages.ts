@@ -1,35 +1,10 @@
 import { rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField } from '../json.ts';
 import { fromLangChain, fromResponseItem, isDefinition, joinCalls } from './common-messages.ts';
-import {
-  AI_SDK_PARTS,
-  ANTHROPIC_PARTS,
-  BEDROCK_PARTS,
-  GEMINI_PARTS,
-  MASTRA_PARTS,
-  OPENAI_PARTS,
-  OTEL_PARTS,
-} from './content-parts.ts';
-import { hasFailed, isTextOnly, type PartReader, plainText, resultPart, textPart } from './part-reader.ts';
+import { BLOCK_KEYS, hasFailed, isTextOnly, PARTS, plainText, resultPart, textPart } from './part-reader.ts';
 import { readPrintedItem } from './printed-items.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Blocks of every format; real emitters mix them, so all are read everywhere. */
-const PARTS = new Map<string, PartReader>(
-  [
-    OTEL_PARTS,
-    AI_SDK_PARTS,
-    OPENAI_PARTS,
-    ANTHROPIC_PARTS,
-    BEDROCK_PARTS,
-    GEMINI_PARTS,
-    MASTRA_PARTS,
-  ].flatMap((table) => Object.entries(table)),
-);
-
-/** Keys of blocks without a `type`. */
-const BLOCK_KEYS = new Set([...Object.keys(BEDROCK_PARTS), ...Object.keys(GEMINI_PARTS)]);
 
 const ROLES = rolesOf<NormalMessage['role']>({
   system: 'system developer',

@@ -1,4 +1,5 @@
 import { isAgentKey } from '../advice/not-understood.ts';
+import { listIn } from '../json.ts';
 import { outcomeFacts, readDocuments, readOutcome } from '../messages/payloads.ts';
 import { readSystem } from '../messages/read-messages.ts';
 import type { NormalPart, SpanFacts, SpanRole } from '../normalised-span.ts';
@@ -102,12 +103,8 @@ const TOOL_NAME = /^(execute|call|invoke|run|mcp)?[ ._:-]*tool([ ._:-]?(call|use
 const HTTP_METHOD = /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)( |$)/;
 
 function isVectors(value: unknown): boolean {
-  const first: unknown = Array.isArray(value) ? value[0] : undefined;
-  const numbers = Array.isArray(first)
-    ? (first as unknown[])
-    : Array.isArray(value)
-      ? (value as unknown[])
-      : [];
+  const [first] = listIn(value);
+  const numbers = listIn(Array.isArray(first) ? first : value);
   return numbers.length >= 8 && numbers.every((one) => typeof one === 'number');
 }
 

@@ -277,19 +277,24 @@ export function readAnswered(value: unknown, text: string | undefined): NormalPa
 }
 
 /** Splits a conversation behind the last message of the user; all of it is output without one. */
-export function splitTurn(messages: readonly NormalMessage[]): {
-  input: NormalMessage[];
-  output: NormalPart[];
-} {
-  const asked = messages.findLastIndex(({ role }) => role === 'user' || role === 'system') + 1;
-  return { input: messages.slice(0, asked), output: messages.slice(asked).flatMap(({ parts }) => parts) };
+export function splitTurn(messages: readonly NormalMessage[]): Conversation {
+  return splitAfter(messages, ({ role }) => role === 'user' || role === 'system');
 }
 
 /** Splits the conversation of one model call before the assistant's last messages. */
-export function splitCall(messages: readonly NormalMessage[]): {
+export function splitCall(messages: readonly NormalMessage[]): Conversation {
+  return splitAfter(messages, ({ role }) => role !== 'assistant');
+}
+
+interface Conversation {
   input: NormalMessage[];
   output: NormalPart[];
-} {
-  const asked = messages.findLastIndex(({ role }) => role !== 'assistant') + 1;
+}
+
+function splitAfter(
+  messages: readonly NormalMessage[],
+  isAsked: (message: NormalMessage) => boolean,
+): Conversation {
+  const asked = messages.findLastIndex(isAsked) + 1;
   return { input: messages.slice(0, asked), output: messages.slice(asked).flatMap(({ parts }) => parts) };
 }

@@ -1,4 +1,4 @@
-import { readText } from '../attributes.ts';
+import { hasKey, readText } from '../attributes.ts';
 import { field as ownField, firstField, listIn } from '../json.ts';
 import { plainText } from '../messages/part-reader.ts';
 import {
@@ -11,14 +11,7 @@ import {
 } from '../messages/payloads.ts';
 import { openPrintedArguments } from '../messages/printed-items.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { listCarriers, parseSent } from '../shape/carriers.ts';
 import { readAnswered, readAsked, splitCall, splitTurn } from '../shape/values.ts';
 import { wordsOf } from '../shape/words.ts';
@@ -69,7 +62,7 @@ function compile(table: ConventionTable): Convention {
     detect: ({ span }) =>
       scope?.test(span.scopeName) === true ||
       service?.test(span.serviceName) === true ||
-      (key !== undefined && [...span.attributes.keys()].some((one) => key.test(one))),
+      (key !== undefined && hasKey(span.attributes, key)),
     read: (view) => readTable(view, new Map(fields), roleOf(view, { kind, from })),
     logEvents: all.flatMap(({ place, event }) => (place === 'log' ? [event] : [])),
     signals: signalsOf(match, [
@@ -213,7 +206,7 @@ function askedIn(value: unknown): SpanFacts {
     : { input: readMessages(keyed, 'user') };
 }
 
-function responseOf(value: unknown): NormalPart[] | undefined {
+function responseOf(value: unknown): SpanFacts['output'] {
   const parsed = structured(value);
   const parts = typeof parsed === 'object' ? responseIn(parsed) : undefined;
   return parts ?? readAnswered(parsed, undefined);

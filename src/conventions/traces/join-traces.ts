@@ -264,7 +264,7 @@ function byStart(a: Fragment, b: Fragment): number {
 }
 
 function merge(head: TraceData, members: readonly Fragment[], step: Fragment | undefined): TraceData {
-  const { traceId, conventions, readByShape, without } = head;
+  const { traceId } = head;
   const parent = step?.root.spanId ?? '';
   const adopt = (span: Span): Span => {
     const isTop = span.parentSpanId === '' && span.spanId !== parent;
@@ -272,11 +272,8 @@ function merge(head: TraceData, members: readonly Fragment[], step: Fragment | u
   };
   const adoptLog = (log: LogRecord): LogRecord => ({ ...log, traceId });
   return {
-    traceId,
+    ...head,
     spans: members.flatMap(({ trace }) => trace.spans.map(adopt)),
     logs: members.flatMap(({ trace }) => trace.logs.map(adoptLog)),
-    ...(conventions === undefined ? {} : { conventions }),
-    ...(readByShape === undefined ? {} : { readByShape }),
-    ...(without === undefined ? {} : { without }),
   };
 }
