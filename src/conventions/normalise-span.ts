@@ -7,7 +7,13 @@ import { bindResults } from './messages/bind-results.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
 import { listToolTexts } from './messages/read-tools.ts';
 import type { Convention, NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
-import { listHiddenFields, removePlaceholders, type Revealed } from './placeholders.ts';
+import {
+  CONTENT_FIELDS,
+  isSaid,
+  listHiddenFields,
+  removePlaceholders,
+  type Revealed,
+} from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 import { nameOfTool } from './shape/read-shape.ts';
 import { partsAmong } from './token-parts.ts';
@@ -68,15 +74,7 @@ export function normaliseSpan(
 }
 
 /** Facts that are content, and what the span is. */
-const CONTENT_FACTS = [
-  'system',
-  'input',
-  'output',
-  'toolArgs',
-  'toolResult',
-  'documents',
-  'withheld',
-] as const;
+const CONTENT_FACTS = [...CONTENT_FIELDS, 'withheld'] as const;
 const KIND_FACTS = ['role', 'agent', 'toolName', 'stateOf'] as const;
 
 /** Returns what the user's tables say that the span is, or what it is by the facts that they give. */
@@ -93,7 +91,7 @@ function describe(given: readonly Revealed[], span: Span): SpanFacts {
     return {};
   }
   const rank = ({ facts, hidden }: Revealed): number =>
-    hidden.size > 0 || CONTENT_FACTS.some((key) => !isUnsaid(facts[key]))
+    hidden.size > 0 || CONTENT_FACTS.some((key) => isSaid(facts[key]))
       ? 0
       : facts.role === 'container'
         ? 2
@@ -128,15 +126,8 @@ function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void
 }
 
 /** Finds the role of a span for which a user's table names none: from what the span has. */
-function roleByFacts({
-  toolName,
-  toolArgs,
-  toolResult,
-  documents,
-  model,
-  input,
-  output,
-}: SpanFacts): SpanFacts['role'] {
+function roleByFacts(facts: SpanFacts): SpanFacts['role'] {
+  const { toolName, toolArgs, toolResult, documents, model, input, output } = facts;
   const hasContent = input !== undefined || output !== undefined;
   if (toolName !== undefined && (toolArgs !== undefined || toolResult !== undefined)) {
     return 'tool';
@@ -190,17 +181,12 @@ export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
     const value = source[key];
     if (key === 'usage') {
       given += fillUsage(facts, more.usage);
-    } else if (!isUnsaid(value) && isUnsaid(target[key])) {
+    } else if (isSaid(value) && !isSaid(target[key])) {
       target[key] = value;
       given++;
     }
   }
   return given;
-}
-
-/** True for a missing fact; an empty list of messages counts as missing. */
-function isUnsaid(value: unknown): boolean {
-  return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
 function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {

@@ -1,6 +1,13 @@
 import type { ContentField, Hidden, NormalPart, SpanFacts } from './normalised-span.ts';
 
-const FIELDS: readonly ContentField[] = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'];
+export const CONTENT_FIELDS: readonly ContentField[] = [
+  'system',
+  'input',
+  'output',
+  'toolArgs',
+  'toolResult',
+  'documents',
+];
 
 /** Texts that emitters and scrubbers write instead of hidden content; one emitter misspells it. */
 const REDACTED =
@@ -53,7 +60,7 @@ export interface Revealed {
 export function removePlaceholders(facts: SpanFacts): Revealed {
   const hidden = new Map<ContentField, Hidden>();
   const content = readContent(facts);
-  for (const field of FIELDS) {
+  for (const field of CONTENT_FIELDS) {
     const by = content[field].map(readPlaceholder).find((one) => one !== undefined);
     if (by !== undefined) {
       hidden.set(field, by);
@@ -96,7 +103,7 @@ export function listHiddenFields(
   found: readonly Revealed[],
 ): ReadonlyMap<ContentField, Hidden> | undefined {
   const hidden = new Map<ContentField, Hidden>();
-  for (const field of FIELDS) {
+  for (const field of CONTENT_FIELDS) {
     for (const one of found) {
       const by = one.hidden.get(field);
       if (by !== undefined && (!isSaid(facts[field]) || isSaid(one.facts[field]))) {
@@ -107,6 +114,7 @@ export function listHiddenFields(
   return hidden.size === 0 ? undefined : hidden;
 }
 
-function isSaid(value: unknown): boolean {
+/** False for a missing fact; an empty list of messages counts as missing. */
+export function isSaid(value: unknown): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }

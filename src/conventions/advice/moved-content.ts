@@ -4,11 +4,8 @@ import { hasKey } from '../attributes.ts';
 import { field, recordsIn, structureIn } from '../json.ts';
 
 /** True for a log record with content that AWS's distribution moved from a span: its event has the name of the span's scope. */
-export function isMovedContent({
-  eventName,
-  scopeName,
-}: Pick<LogRecord, 'eventName' | 'scopeName'>): boolean {
-  return eventName !== '' && eventName === scopeName;
+export function isMovedContent(log: Pick<LogRecord, 'eventName' | 'scopeName'>): boolean {
+  return log.eventName !== '' && log.eventName === log.scopeName;
 }
 
 /** A value that was moved: what an attribute had, or all attributes of an event. */

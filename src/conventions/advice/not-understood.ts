@@ -1,6 +1,7 @@
 import { compareValues } from '../../domain/compare-values.ts';
 import type { NotScorableCode, NotScorableReason, NotUnderstood } from '../../domain/trace/agent-run.ts';
 import type { LogRecord, Span } from '../../domain/trace/span.ts';
+import { CONTENT_FIELDS } from '../placeholders.ts';
 import { STUB_MARK } from '../kept-content.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import { type Carrier, listCarriers, listMoments } from '../shape/carriers.ts';
@@ -117,15 +118,13 @@ export function pointAtTexts(
   return { ...reason, detail };
 }
 
-const CONTENT = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'] as const;
-
 /** True for a span whose conventions found no content and hide none. */
 export function isWithoutContent({ span, facts }: NormalisedSpan): boolean {
   return (
     facts.withheld === undefined &&
     facts.hidden === undefined &&
     span.truncated?.includes(STUB_MARK) !== true &&
-    !CONTENT.some((key) => facts[key] !== undefined)
+    !CONTENT_FIELDS.some((key) => facts[key] !== undefined)
   );
 }
 

@@ -82,10 +82,7 @@ export interface ModelCalls {
   readonly modelCallsLeftOut: number;
 }
 
-/**
- * Builds a run for each model call of the trace, up to a limit: the messages that the model received, and its own answer. The
- * calls and results of the agent's turn so far are the end of the input, and the results are the context. One call per step.
- */
+/** Builds a run per model call, up to a limit, one a step: calls and results of the turn so far end the input, and the results are the context. */
 export function* buildModelCalls(
   built: ReadonlyMap<RunPlan, BuiltRun>,
   trace: TraceFacts,

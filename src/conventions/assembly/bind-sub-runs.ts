@@ -9,10 +9,7 @@ import { textIn } from '../messages/read-messages.ts';
 const MAX_SEARCHES = 200;
 const MAX_SEARCHED = 1_000;
 
-/**
- * Puts sub-runs into the transcript of their parent. A sub-agent is the result of one call, with or without a tool span. A member
- * of an envelope, or an agent that took over the conversation, is part of the run itself.
- */
+/** Puts sub-runs into the parent's transcript: as the result of a call, or as part of the run (members of an envelope, agents that took over). */
 export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonly BuiltRun[]): void {
   const bySpan = new Map(transcript.calls.all.map((call) => [call.span, call]));
   const answers = answersItself(plan);

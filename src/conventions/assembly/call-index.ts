@@ -255,12 +255,9 @@ export class CallIndex {
 }
 
 function push(queues: Map<string, Queue>, key: string, call: Call): void {
-  const queue = queues.get(key);
-  if (queue === undefined) {
-    queues.set(key, { calls: [call], next: 0, open: 0 });
-  } else {
-    queue.calls.push(call);
-  }
+  const queue = queues.get(key) ?? { calls: [], next: 0, open: 0 };
+  queue.calls.push(call);
+  queues.set(key, queue);
 }
 
 /** Moves a cursor to the first call that fits; a call before it never fits again. */

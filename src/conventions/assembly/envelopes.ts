@@ -29,9 +29,7 @@ export function resolveEnvelopes(plans: readonly RunPlan[]): RunPlan[] {
       continue;
     }
     const replacements = turns.map((members) => replacementFor(plan, members, turns.length === 1));
-    for (const replacement of replacements.filter(({ kind }) => kind === 'envelope')) {
-      added.push(replacement);
-    }
+    replacements.filter(({ kind }) => kind === 'envelope').forEach((one) => added.push(one));
     for (const replacement of replacements) {
       replacement.parent = plan.parent;
       replacement.via = plan.via;
@@ -120,21 +118,11 @@ export function orderedOutput(facts: SpanFacts): readonly NormalPart[] {
   if (facts.outputGrouped !== true) {
     return output;
   }
-  const rank: readonly NormalPart['type'][] = [
-    'reasoning',
-    'tool-call',
-    'tool-result',
-    'data',
-    'file',
-    'text',
-  ];
+  const rank = ['reasoning', 'tool-call', 'tool-result', 'data', 'file', 'text'] as const;
   return rank.flatMap((type) => output.filter((part) => part.type === type));
 }
 
-/**
- * True when the run's own output is its answer, so that the work of agents below it is a result. It is not when the output only
- * repeats the answer of the last of them, or when that agent took over the conversation.
- */
+/** True when the run's own output is its answer: it does not only repeat the answer of the last agent below, and that one did not take over. */
 export function answersItself(plan: RunPlan): boolean {
   const below = plan.subs.filter((sub) => sub.via === null);
   const last = below.at(-1);

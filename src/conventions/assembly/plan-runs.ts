@@ -233,12 +233,9 @@ function freeCallsByTop(nodes: readonly SpanNode[]): CallsByTop {
     const top = node.parent === null ? (bare.has(node) ? bareTops[0] : node) : topByNode.get(node.parent);
     topByNode.set(node, closed ? undefined : top);
     if (node.role === 'llm' && top !== undefined) {
-      const list = calls.get(top);
-      if (list === undefined) {
-        calls.set(top, [node]);
-      } else {
-        list.push(node);
-      }
+      const list = calls.get(top) ?? [];
+      list.push(node);
+      calls.set(top, list);
     }
   }
   for (const list of calls.values()) {

@@ -258,17 +258,15 @@ function createRepeatFinder(
 ): (part: CallPart) => Call | undefined {
   let repeats: ReadonlyMap<NormalPart, Call> | undefined;
   return (part) => {
-    repeats ??= calls.matchRepeats(messages.flatMap((message) => message.parts).filter(isCallPart));
+    repeats ??= calls.matchRepeats(
+      messages.flatMap((message) => message.parts).filter((one) => one.type === 'tool-call'),
+    );
     const call = repeats.get(part);
     if (call !== undefined && part.id !== null) {
       calls.addName(call, part.id);
     }
     return call;
   };
-}
-
-function isCallPart(part: NormalPart): part is CallPart {
-  return part.type === 'tool-call';
 }
 
 interface Restoring {

@@ -8,10 +8,7 @@ import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
-/**
- * Vercel AI SDK, versions 3 to 7. Two layouts: the `ai.*` spans (scope `ai`; v7's `LegacyOpenTelemetry` too), and v7's GenAI
- * spans (scope `gen_ai`). Of the latter, only the SDK's additions are read here; the rest is plain `otel-genai`.
- */
+/** Vercel AI SDK 3 to 7: `ai.*` spans (scope `ai`, v7's legacy too), and v7's GenAI spans (`gen_ai`), of which only the SDK's additions are read. */
 export const aiSdk: Convention = {
   name: 'ai-sdk',
   detect,

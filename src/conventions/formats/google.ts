@@ -17,10 +17,7 @@ import { usageIn } from '../token-parts.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/**
- * Google ADK in Python, Java and JavaScript: model calls as Gemini's own request and response, tools with their arguments and
- * responses. ADK 2 may use `otel-genai` instead; then this convention only removes ADK's additions to the conversation.
- */
+/** Google ADK: calls as Gemini's request and response, tools with both. ADK 2 may use `otel-genai`; then only ADK's additions are removed. */
 export const googleAdk: Convention = {
   name: 'google-adk',
   detect: ({ span }) => span.scopeName === 'gcp.vertex.agent',
@@ -171,17 +168,13 @@ function readGeminiCli(view: SpanView): SpanFacts {
   return role === 'agent' ? { ...facts, ...agentFacts(view) } : facts;
 }
 
-function readValue(view: SpanView, key: string): unknown {
-  return readStructure(view, key);
-}
-
 function modelCallFacts(view: SpanView): SpanFacts {
-  const output = readValue(view, OUTPUT);
+  const output = readStructure(view, OUTPUT);
   if (isRecord(output) && Object.hasOwn(output, 'embeddings')) {
     return { role: 'embedding' };
   }
-  const { setting, messages } = takeSetting(readMessages(readValue(view, INPUT), 'user'));
-  const instructions = readSystem(readValue(view, 'gen_ai.system_instructions'));
+  const { setting, messages } = takeSetting(readMessages(readStructure(view, INPUT), 'user'));
+  const instructions = readSystem(readStructure(view, 'gen_ai.system_instructions'));
   return { system: [...instructions, ...setting], input: messages, output: joinPieces(output) };
 }
 
@@ -218,8 +211,8 @@ function joinPieces(output: unknown): NormalPart[] {
 
 function geminiCliToolFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const toolArgs = field(readValue(view, INPUT), 'args');
-  const outcome = readValue(view, OUTPUT);
+  const toolArgs = field(readStructure(view, INPUT), 'args');
+  const outcome = readStructure(view, OUTPUT);
   const [response, status] = [field(outcome, 'response'), field(outcome, 'status')];
   const [part] = recordsIn(field(response, 'responseParts'));
   const isStopped = status === 'error' || status === 'cancelled';
@@ -241,18 +234,15 @@ function failure(response: unknown): string | undefined {
 
 /** Reads a sub-agent: its parameters, and the result that the calling model gets. */
 function agentFacts(view: SpanView): SpanFacts {
-  const output = readValue(view, OUTPUT);
+  const output = readStructure(view, OUTPUT);
   return {
     agent: readText(view.span.attributes, 'gen_ai.agent.name'),
-    input: questionIn(readValue(view, INPUT)),
+    input: questionIn(readStructure(view, INPUT)),
     output: answerIn(isRecord(output) ? plainText(firstField(output, 'llmContent')) : output),
   };
 }
 
-/**
- * Genkit (JavaScript and Go): actions with their input and output as JSON. The `generate` spans between a flow and its models
- * only group (in Go their input is the finished conversation), so none of their facts are readGenkit.
- */
+/** Genkit: actions with input and output as JSON. `generate` spans only group (Go's have the finished conversation), so they give no facts. */
 export const genkit: Convention = {
   name: 'genkit',
   detect: ({ span }) => span.attributes.has('genkit:type') || span.attributes.has('genkit:metadata:subtype'),

@@ -89,10 +89,7 @@ function generatorFacts(view: SpanView, output: unknown): SpanFacts {
   };
 }
 
-/**
- * Converts Haystack's chat messages to the common shape: from JSON (`role`, `content`), from older JSON (`_role`, `_content`),
- * or from Python's printed form (`ChatMessage(_role=…, _content=[TextContent(text=…)])`). Any other entry is left out.
- */
+/** Converts Haystack's messages: JSON (`role`), older JSON (`_role`), or Python's print (`ChatMessage(_role=…)`). Any other entry is left out. */
 function commonMessages(list: unknown): Fields[] {
   return listIn(list).flatMap((item: unknown) => {
     const message = typeof item === 'string' && item.includes('(') ? parsePythonRepr(item) : item;
@@ -141,9 +138,7 @@ function openPrinted(result: unknown): unknown {
 
 /** Reads results of tools, one entry per call, as facts of a tool span. */
 function answersIn(messages: readonly Fields[]): SpanFacts[] {
-  const blocks = messages.flatMap((message) => {
-    return recordsIn(field(message, 'content'));
-  });
+  const blocks = messages.flatMap((message) => recordsIn(field(message, 'content')));
   return blocks.flatMap((block): SpanFacts[] => {
     if (field(block, 'type') === 'tool-error') {
       const [toolCallId, toolName] = [field(block, 'toolCallId'), field(block, 'toolName')].map(

@@ -56,10 +56,7 @@ const CLIENT_PROMPT =
 const CLIENT_COMPLETION =
   'org.springframework.ai.chat.client.observation.ChatClientCompletionObservationHandler';
 
-/**
- * Spring AI 1 and 2, whose spans never contain a conversation: its texts are log records of the observation handlers, in
- * brackets and quotes but without escapes, and mostly without roles. Everything else of a model call is `otel-genai`.
- */
+/** Spring AI 1 and 2: texts are log records, in brackets and quotes without escapes, mostly without roles. The rest of a call is `otel-genai`. */
 export const springAi: Convention = {
   name: 'spring-ai',
   logScopes: [MODEL_PROMPT, MODEL_COMPLETION, CLIENT_PROMPT, CLIENT_COMPLETION],

@@ -104,7 +104,9 @@ function messageFacts(events: readonly MessageEvent[]): SpanFacts {
     }
     return role === undefined ? [] : readEventMessages(body, role);
   });
-  const choices = events.filter((event) => event.name === CHOICE).filter(isFirstChoice);
+  const choices = events.filter(
+    ({ name, body }) => name === CHOICE && Number(field(body, 'index') ?? 0) === 0,
+  );
   const output = choices.flatMap(
     ({ body, messages }) => messages?.flatMap(({ parts }) => parts) ?? choiceParts(body),
   );
@@ -119,10 +121,6 @@ function messageFacts(events: readonly MessageEvent[]): SpanFacts {
     output: output.length === 0 ? undefined : output,
     finishReason: typeof finish === 'string' ? finish : undefined,
   };
-}
-
-function isFirstChoice({ body }: MessageEvent): boolean {
-  return Number(field(body, 'index') ?? 0) === 0;
 }
 
 function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMessage[] {

@@ -147,13 +147,17 @@ function read(view: SpanView): SpanFacts {
   const get = (...keys: string[]): string | undefined =>
     findFirst(sources, (source) => readText(source, ...keys));
   const role = isServedTool(view) ? 'container' : findRole(get, view);
+  const session = get('gen_ai.conversation.id', 'gen_ai.session.id');
   const facts: SpanFacts = {
     role,
     model: ['gen_ai.response.model', 'gen_ai.request.model'].map((key) => get(key)).find(isModelName),
-    provider: ['gen_ai.provider.name', 'gen_ai.system'].map((key) => get(key)).find(isProvider),
+    provider: ['gen_ai.provider.name', 'gen_ai.system']
+      .map((key) => get(key))
+      .find((name) => name !== undefined && !FRAMEWORKS.has(name)),
     responseId: get('gen_ai.response.id'),
     finishReason: findFirst(sources, (source) => readList(source, 'gen_ai.response.finish_reasons').at(-1)),
-    session: findSession(get('gen_ai.conversation.id', 'gen_ai.session.id')),
+    // Some emitters write the response's id as the id of the conversation.
+    session: session?.startsWith('resp_') === true ? undefined : session,
     user: get('gen_ai.user.id', 'gen_ai.user'),
     usage: findUsage(sources),
     contentByReference: hasReference(sources) || undefined,
@@ -189,10 +193,6 @@ const FRAMEWORKS = new Set(
   ),
 );
 
-function isProvider(name: string | undefined): name is string {
-  return name !== undefined && !FRAMEWORKS.has(name);
-}
-
 type Get = (...keys: string[]) => string | undefined;
 
 /** Finds the role from the operation, else from names, ids of cycles or captured messages. A model name alone is no model call. */
@@ -223,11 +223,6 @@ function findRole(get: Get, { span }: SpanView): SpanRole | undefined {
     return asked !== undefined || answered !== undefined ? 'llm' : undefined;
   }
   return span.parentSpanId === '' && asked !== undefined && answered !== undefined ? 'agent' : undefined;
-}
-
-/** Finds the session; some emitters write the response's id as the id of the conversation. */
-function findSession(id: string | undefined): string | undefined {
-  return id?.startsWith('resp_') === true ? undefined : id;
 }
 
 /** Keys of the counts. The last of each is Semantic Kernel's of 2024. */
@@ -279,10 +274,7 @@ function hitsIn(output: unknown): unknown {
   return isRecord(message) ? parseIfText(field(message, 'content')) : output;
 }
 
-/**
- * Reads the output. The output messages of a model call are alternatives, of which the first counts. Those of an agent are its
- * whole transcript; some emitters put the conversation before it, which ends with a user message.
- */
+/** Reads the output: a model's messages are alternatives, the first counts; an agent's are its transcript, behind the last user message. */
 function outputParts(messages: NormalMessage[], role: SpanRole | undefined): SpanFacts['output'] {
   const areChoices =
     role === 'llm' && messages.every((message) => message.parts.some((part) => part.type === 'text'));

@@ -63,10 +63,7 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/**
- * OpenLLMetry (Traceloop): decorated workflows, agents, tasks and tools, and the spans of its LangChain instrumentation around
- * tool calls. Its model calls are `otel-genai`, or older `traceloop-flattened`.
- */
+/** OpenLLMetry: decorated workflows, agents, tasks and tools, and LangChain's tool calls. Model calls are `otel-genai` or `traceloop-flattened`. */
 export const traceloop: Convention = {
   name: 'traceloop',
   detect,

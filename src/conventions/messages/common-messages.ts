@@ -46,10 +46,7 @@ function fromBareCall(item: Fields): Fields | undefined {
     : undefined;
 }
 
-/**
- * Converts the item of a hosted tool: a call that the provider ran, with its result when the item has one. An item with a
- * `call_id` is a call that the application runs. Lists of tools and requests for an approval become messages without content.
- */
+/** Converts a hosted tool's item: the provider's call, with its result. A `call_id` means the application's; lists and approvals become empty. */
 function fromHostedItem(item: Fields, type: string): Fields | undefined {
   if (type === 'mcp_list_tools' || isApproval(item)) {
     return { role: 'assistant' };
@@ -93,10 +90,7 @@ const TYPE_ROLES = rolesOf<NormalMessage['role']>({
   tool: 'tool ToolMessage',
 });
 
-/**
- * Converts a LangChain message to the common shape (role, content, tool_calls, tool_call_id), from any of its three serialised
- * forms: `{type, data}`, `{lc, id: […, class], kwargs}`, and flat `{type, content}`. Undefined for any other value.
- */
+/** Converts a LangChain message from any of its forms: `{type, data}`, `{lc, id: […, class], kwargs}`, flat `{type, content}`; else undefined. */
 export function fromLangChain(value: Fields): Fields | undefined {
   const id = field(value, 'id');
   const className = Array.isArray(id) ? (id as unknown[]).at(-1) : undefined;

@@ -253,20 +253,20 @@ const ANTHROPIC_PARTS: PartTable = {
 /** Blocks of Bedrock's Converse (Strands, AgentCore) by their key; some emitters repeat it as `type`. */
 const BEDROCK_PARTS: PartTable = {
   toolUse: (block) => {
-    const use = inner(block, 'toolUse');
+    const use = heldUnder(block, 'toolUse');
     return [callPart({ id: field(use, 'toolUseId'), name: field(use, 'name'), args: field(use, 'input') })];
   },
   toolResult: (block) => {
-    const held = inner(block, 'toolResult');
+    const held = heldUnder(block, 'toolResult');
     const result = unwrapBlock(field(held, 'content'));
     return [resultPart({ id: field(held, 'toolUseId'), result, failed: field(held, 'status') === 'error' })];
   },
   reasoningContent: (block) => {
-    const text = firstField(inner(block, 'reasoningContent'), 'reasoningText', 'text');
+    const text = firstField(heldUnder(block, 'reasoningContent'), 'reasoningText', 'text');
     return reasoningPart(isRecord(text) ? field(text, 'text') : text);
   },
   image: (block) => {
-    const image = inner(block, 'image');
+    const image = heldUnder(block, 'image');
     const [source, format] = [field(image, 'source'), field(image, 'format')];
     const mime = typeof format === 'string' ? `image/${format}` : firstField(block, 'mediaType', 'mimeType');
     const data = isRecord(source) ? firstField(source, 'bytes', 'data') : field(block, 'image');
@@ -274,7 +274,7 @@ const BEDROCK_PARTS: PartTable = {
   },
 };
 
-function inner(block: Fields, key: string): Fields {
+function heldUnder(block: Fields, key: string): Fields {
   const value = field(block, key);
   return isRecord(value) ? value : block;
 }

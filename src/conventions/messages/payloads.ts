@@ -58,7 +58,7 @@ export function responseIn(value: unknown): NormalPart[] | undefined {
   if (!isRecord(value)) {
     return answerIn(value);
   }
-  const choice = readFirst(field(value, 'choices')) ?? readFirst(readFirst(field(value, 'generations')));
+  const choice = listIn(field(value, 'choices'))[0] ?? listIn(listIn(field(value, 'generations'))[0])[0];
   const held = isRecord(choice) ? (firstField(choice, 'message', 'text') ?? choice) : undefined;
   const items = field(value, 'output');
   const message = held ?? (Array.isArray(items) ? items : messageIn(value));
@@ -69,21 +69,11 @@ export function responseIn(value: unknown): NormalPart[] | undefined {
   return readMessages(list, 'assistant').flatMap(({ role, parts }) => (role === 'assistant' ? parts : []));
 }
 
+/** Returns the message: Gemini's response has it under `content`, Anthropic's response is the message. */
 function messageIn(value: Fields): unknown {
   const { content } = value;
-  return isRecord(content) || (Array.isArray(content) && field(value, 'role') !== undefined)
-    ? readContent(value)
-    : undefined;
-}
-
-/** Reads the message: Gemini's response has it under `content`, Anthropic's response is the message. */
-function readContent(value: Fields): unknown {
-  const content = field(value, 'content');
-  return isRecord(content) ? content : value;
-}
-
-function readFirst(list: unknown): unknown {
-  return listIn(list)[0];
+  const isWhole = Array.isArray(content) && field(value, 'role') !== undefined;
+  return isRecord(content) ? content : isWhole ? value : undefined;
 }
 
 /** Names under which a wrapper has the question or the answer. */
@@ -257,10 +247,7 @@ export function calledFacts(given: unknown, outcome: ToolOutcome): SpanFacts {
   return { toolArgs: isRecord(args) ? args : undefined, ...outcomeFacts(outcome) };
 }
 
-/**
- * Reads a step whose output is one serialised message of a tool: frameworks give such a step a general kind, yet it is the tool
- * call. Undefined for any other step; a list of messages is the output of a graph's node.
- */
+/** Reads a step whose output is one serialised tool message: it is the tool call. Undefined for others; a list is the output of a graph's node. */
 export function toolStepFacts(input: unknown, output: unknown): SpanFacts | undefined {
   const message = isRecord(output) ? fromLangChain(output) : undefined;
   if (message === undefined || field(message, 'role') !== 'tool') {

@@ -132,10 +132,7 @@ interface Frame {
   key: string | undefined;
 }
 
-/**
- * Parses Python's `repr` of a value: literals, lists, tuples, dictionaries, objects as `Name(field=value)` (the name under
- * `$type`) and enumerations as their value. Undefined for any other text. Linear, without recursion.
- */
+/** Parses Python's `repr`: literals, collections, `Name(field=value)` (name under `$type`), enumerations as values; else undefined. Linear. */
 export function parsePythonRepr(text: string): unknown {
   return text.length > MAX_REPR_CHARS ? undefined : new ReprReader(text).read();
 }

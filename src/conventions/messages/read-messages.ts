@@ -13,10 +13,7 @@ const ROLES = rolesOf<NormalMessage['role']>({
   tool: 'tool function tool-response',
 });
 
-/**
- * Reads messages of any shape that emitters use: a list of messages, an object with such a list (`messages`), a single message,
- * a list of bare parts, or plain text (with `defaultRole`). Messages without content are left out.
- */
+/** Reads any shape: a list of messages, an object with one (`messages`), one message, bare parts, or text (`defaultRole`); none without content. */
 export function readMessages(value: unknown, defaultRole: NormalMessage['role']): NormalMessage[] {
   if (isRecord(value)) {
     const inner = firstField(value, 'messages');
@@ -42,7 +39,8 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
     if (message !== undefined) {
       const read = readMessage(message, defaultRole, called);
       messages.push(...read);
-      addCalled(called, read);
+      const calls = read.flatMap(({ parts }) => parts).filter((part) => part.type === 'tool-call');
+      calls.forEach(({ name }) => called.add(name));
     } else {
       loose.push(...readParts([item]));
     }
@@ -60,7 +58,9 @@ function readMessage(
   called: ReadonlySet<string> = new Set(),
 ): NormalMessage[] {
   const role = findRole(message, called) ?? defaultRole;
-  const held = firstField(message, 'parts', 'content', 'text') ?? transcriptOf(field(message, 'audio'));
+  // OpenAI writes the words of a spoken answer beside a content that is null.
+  const spoken = field(field(message, 'audio'), 'transcript');
+  const held = firstField(message, 'parts', 'content', 'text') ?? spoken;
   const content = isRecord(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
   if (isDefinition(content)) {
     return [];
@@ -74,11 +74,6 @@ function readMessage(
   }
   const onlyResults = parts.every((part) => part.type === 'tool-result');
   return [{ role: onlyResults && role !== 'assistant' ? 'tool' : role, parts }];
-}
-
-/** Returns the words of a spoken answer, which OpenAI writes beside the content that is null. */
-function transcriptOf(audio: unknown): unknown {
-  return field(audio, 'transcript');
 }
 
 /** Reads the message of a tool whose whole content is the result. */
@@ -107,16 +102,6 @@ function findRole(message: Fields, called: ReadonlySet<string>): NormalMessage['
 function toolAsRole(message: Fields, called: ReadonlySet<string>): string | undefined {
   const role = field(message, 'role');
   return typeof role === 'string' && called.has(role) ? role : undefined;
-}
-
-function addCalled(called: Set<string>, messages: readonly NormalMessage[]): void {
-  for (const { parts } of messages) {
-    for (const part of parts) {
-      if (part.type === 'tool-call') {
-        called.add(part.name);
-      }
-    }
-  }
 }
 
 function readParts(content: unknown): NormalPart[] {

@@ -173,10 +173,7 @@ function findPrefix(key: string, attributes: Attributes): string | undefined {
 /** Path of a key below its list: a number and at most twelve names. */
 const NUMBERED_PATH = /^\.\d{1,6}\.([^.]+(?:\.[^.]+){0,12})$/;
 
-/**
- * Puts together the list of which each field is an attribute (`prefix.3.role`), in order of the numbers, which may have gaps. Of
- * each item, only keys that begin with `start` are read.
- */
+/** Puts together the list whose fields are attributes (`prefix.3.role`), in order of numbers with gaps; only keys below `start` are read. */
 export function gatherList(attributes: Attributes, prefix: string, start = ''): Fields[] {
   const group: Fields = {};
   for (const key of attributes.keys()) {

@@ -29,10 +29,7 @@ export interface ShapeReading {
   readonly isSure: boolean;
 }
 
-/**
- * Reads one span. `given` is what conventions say that it is; then their own keys are left to them, because they found no content
- * in those. `forced` is what the spans around it say that it is.
- */
+/** Reads one span. `given`: its kind for conventions, whose keys then hold no content. `forced`: its kind by the spans around it. */
 export function readShape(
   span: Span,
   logs: readonly LogRecord[],

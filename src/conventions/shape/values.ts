@@ -7,17 +7,7 @@ import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 const ROLE_KEYS = ['role', 'author', 'speaker', 'sender', 'from', 'type'];
-const CONTENT_KEYS = [
-  'content',
-  'parts',
-  'blocks',
-  'text',
-  'message',
-  'body',
-  'value',
-  'utterance',
-  'payload',
-];
+const CONTENT_KEYS = 'content parts blocks text message body value utterance payload'.split(' ');
 const CALLS_KEYS = ['tool_calls', 'toolCalls', 'function_calls', 'functionCalls', 'calls'];
 
 /** Returns true for the text of a value that is missing. */

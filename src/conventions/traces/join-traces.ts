@@ -97,12 +97,11 @@ class OpenCalls {
   }
 
   settle(call: Fragment | undefined): void {
-    const waiting = call === undefined ? undefined : this.#bySession.get(sessionKey(call));
-    if (call !== undefined && waiting !== undefined) {
-      this.#bySession.set(
-        sessionKey(call),
-        waiting.filter((one) => one !== call),
-      );
+    const key = call && sessionKey(call);
+    const waiting = key === undefined ? undefined : this.#bySession.get(key);
+    if (key !== undefined && waiting !== undefined) {
+      const left = waiting.filter((one) => one !== call);
+      this.#bySession.set(key, left);
     }
   }
 
@@ -165,8 +164,7 @@ function joinSteps(fragments: readonly Fragment[], groups: Groups): void {
     outermost.set(key, [...(outermost.get(key) ?? []).slice(1 - MAX_CANDIDATES), step]);
   };
   const enclosing = (key: string, fragment: Fragment): Fragment | undefined => {
-    const found = (outermost.get(key) ?? []).filter((step) => encloses(step, fragment));
-    return found.length === 1 ? found[0] : undefined;
+    return singleElement((outermost.get(key) ?? []).filter((step) => encloses(step, fragment)));
   };
   const steps = fragments.filter((fragment) => fragment.kind === 'step');
   const widestFirst = steps.toSorted(
