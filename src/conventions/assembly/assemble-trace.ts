@@ -1,10 +1,11 @@
 import { clearTransferErrors, handoffResults, mapAsking } from './asked-calls.ts';
+import type { BuiltRun } from './bind-sub-runs.ts';
 import { buildRun, toRun, type TraceFacts } from './build-run.ts';
 import { parentsFirst, resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
 import { planRuns } from './plan-runs.ts';
 import { listContext, listIdentities } from './run-fields.ts';
-import { type BuiltRun, createPlan, type RunPlan } from './run-plan.ts';
+import { createPlan, type RunPlan } from './run-plan.ts';
 import {
   buildTree,
   findWorkflows,

@@ -1,9 +1,18 @@
 import { type Call, createCall, plainName, settle } from './call-index.ts';
 import { answersItself, orderedOutput, questionOf } from './envelopes.ts';
-import type { BuiltRun, RunPlan } from './run-plan.ts';
+import type { RunPlan } from './run-plan.ts';
 import { type Block, finalText, readAnswer, type Transcript } from './transcript.ts';
 import { questionIn } from '../messages/payloads.ts';
 import { textIn } from '../messages/read-messages.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
+
+/** A run, with the data that its parent needs. */
+export interface BuiltRun {
+  plan: RunPlan;
+  run: AgentRun;
+  transcript: Transcript;
+  conventions: Map<string, number>;
+}
 
 /** Limits of the search: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */
 const MAX_SEARCHES = 200;

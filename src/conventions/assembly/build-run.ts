@@ -1,5 +1,5 @@
 import { findOthers } from './asked-calls.ts';
-import { bindSubRuns } from './bind-sub-runs.ts';
+import { bindSubRuns, type BuiltRun } from './bind-sub-runs.ts';
 import { settle } from './call-index.ts';
 import { orderedOutput } from './envelopes.ts';
 import {
@@ -12,7 +12,7 @@ import {
   memberNodes,
   sumUsage,
 } from './run-fields.ts';
-import { type BuiltRun, MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
+import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
 import { notScorable } from './scorability.ts';
 import type { SpanNode } from './span-tree.ts';
 import { type SplitInput, splitInput, subtract } from './split-input.ts';
