@@ -15,7 +15,6 @@ export const AGENT_SIGNALS: AgentSignals = joinSignals([
   { words: WORDS },
 ]);
 
-/** Returns the signals of every convention and of the user's own ones. */
 export function signalsWith(tables: readonly ConventionTable[] = []): AgentSignals {
   return tables.length === 0
     ? AGENT_SIGNALS

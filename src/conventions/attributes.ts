@@ -25,11 +25,8 @@ export function readCount(attributes: Attributes, ...keys: string[]): number | u
   return undefined;
 }
 
-/**
- * Parses the structured content of a key; a plain text stays a text, without the quotes of a JSON string. Adds a warning when
- * the value was cut off.
- */
-export function readStructure(view: SpanView, attributes: Attributes, key: string): unknown {
+/** Parses a structured value; a plain text stays a text, without JSON's quotes. Adds a warning when the value was cut off. */
+export function readStructure(view: SpanView, key: string, attributes = view.span.attributes): unknown {
   const text = readText(attributes, key);
   if (text?.endsWith(']') === true && CUT_MARK.test(text)) {
     warnOfCut(view, `${key} was cut off by its emitter, which sends the first 10,000 characters of a value`);
@@ -65,14 +62,10 @@ function unquoted(text: string | undefined): unknown {
 /** Reads a list of strings from a JSON list, a comma-joined string, or one string. */
 export function readList(attributes: Attributes, key: string): string[] {
   const text = readText(attributes, key);
-  if (text === undefined) {
-    return [];
-  }
   const parsed = structureIn(text);
-  if (Array.isArray(parsed)) {
-    return parsed.filter((item): item is string => typeof item === 'string');
-  }
-  return text.split(',').map((item) => item.trim());
+  return Array.isArray(parsed)
+    ? parsed.filter((item): item is string => typeof item === 'string')
+    : (text?.split(',').map((item) => item.trim()) ?? []);
 }
 
 const SESSION_NAMES = ['sessionid', 'conversationid', 'threadid', 'chatid'];
@@ -101,10 +94,10 @@ export function identityUnder(
   return { session: pick(SESSION_NAMES), user: pick(USER_NAMES) };
 }
 
-/** True when a key begins with this prefix. */
-export function hasPrefix(attributes: Attributes, prefix: string): boolean {
+/** True when a key has this form. Copies nothing: conventions ask for each span. */
+export function hasKey(attributes: Attributes, form: RegExp): boolean {
   for (const key of attributes.keys()) {
-    if (key.startsWith(prefix)) {
+    if (form.test(key)) {
       return true;
     }
   }

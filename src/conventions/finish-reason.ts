@@ -17,7 +17,6 @@ const REASON_KEY = /(^|[._])(finish|stop)_?reasons?$/i;
 const REASON_IN_OUTPUT =
   /"(?:finish_reason|finishReason|stop_reason|stopReason|done_reason)"\s*:\s*"([^"\\]{1,40})"|"incomplete_details"\s*:\s*\{\s*"reason"\s*:\s*"([^"\\]{1,40})"/g;
 
-/** Finds the finish reason of a model call where its convention has none: in any attribute of that name, else in its output. */
 export function findFinishReason({ span, logs }: SpanView): string | undefined {
   const sources = [span, ...span.events, ...logs].map(({ attributes }) => attributes);
   return findFirst(sources, reasonAmongKeys) ?? findFirst(sources, reasonInOutput);

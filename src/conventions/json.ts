@@ -52,10 +52,7 @@ export function firstField(holder: unknown, ...names: string[]): unknown {
   return undefined;
 }
 
-/**
- * Parses an attribute with structured content: an object or a list, possibly encoded several times. Undefined for any other
- * text (plain, too long, too deep).
- */
+/** Parses an object or a list, possibly encoded several times. Undefined for any other text (plain, too long, too deep). */
 export function parseStructure(text: string): ParsedJson | undefined {
   let current = text;
   for (let i = 0; i < MAX_ENCODINGS; i++) {
@@ -76,10 +73,7 @@ export function structureIn(text: unknown): unknown {
   return typeof text === 'string' ? parseStructure(text)?.value : undefined;
 }
 
-/**
- * Reads a value whose text may be JSON: tool arguments and tool results. JSON scalars, lists and objects are parsed, and a
- * string that again contains an object or a list is parsed too. Any other text stays as it is.
- */
+/** Reads JSON arguments or results: scalars, lists and objects are parsed, and a string that contains a structure again. Other text stays. */
 export function parseValue(text: string): unknown {
   let current: string = text;
   for (let i = 0; i < MAX_ENCODINGS; i++) {

@@ -10,7 +10,6 @@ export const STUB_MARK = 'Span';
 const KEPT_KEYS: ReadonlySet<string> = new Set(['session.id', 'user.id', 'enduser.id', 'error.type']);
 const KEPT_WORD = 'feedback';
 
-/** True for an attribute that stays on a stub. */
 export function isKeptKey(key: string): boolean {
   return KEPT_KEYS.has(key) || key.includes(KEPT_WORD);
 }
@@ -31,10 +30,7 @@ export function isUsefulLog(log: LogRecord, signals: AgentSignals = AGENT_SIGNAL
   );
 }
 
-/**
- * True when the content of a span may be useful: it belongs to an agent or a model call. Looks at names only, and accepts too
- * much rather than too little.
- */
+/** True when the content of a span may be useful. Looks at names only, and accepts too much rather than too little. */
 export function hasUsefulContent(span: Span, signals: AgentSignals = AGENT_SIGNALS): boolean {
   const eventNames = span.events.map((event) => event.name);
   return (

@@ -20,10 +20,7 @@ const OTHER_TYPES =
 /** Ids of session and user that newer records have beside the metadata. */
 const IDENTITIES = ['threadId', 'resourceId', 'sessionId', 'userId', 'runId'];
 
-/**
- * Converts Mastra's native records (a stored trace with its `spans`, one span, or an exporter's event with its `exportedSpan`)
- * to the OTLP request that Mastra's OpenTelemetry exporter sends for them. Undefined for any other value.
- */
+/** Converts Mastra's native records (a trace's `spans`, a span, an event's `exportedSpan`) to its exporter's OTLP. Undefined for other values. */
 export function fromMastraRecords(value: unknown): unknown {
   const listed = field(value, 'spans');
   const single = isRecord(value) ? (firstField(value, 'exportedSpan') ?? value) : undefined;

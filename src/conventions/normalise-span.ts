@@ -6,15 +6,14 @@ import { STUB_MARK } from './kept-content.ts';
 import { bindResults } from './messages/bind-results.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
 import { listToolTexts } from './messages/read-tools.ts';
-import type {
-  Convention,
-  NormalisedSpan,
-  SpanError,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from './normalised-span.ts';
-import { listHiddenFields, removePlaceholders, type Revealed } from './placeholders.ts';
+import type { Convention, NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
+import {
+  CONTENT_FIELDS,
+  isSaid,
+  listHiddenFields,
+  removePlaceholders,
+  type Revealed,
+} from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 import { nameOfTool } from './shape/read-shape.ts';
 import { partsAmong } from './token-parts.ts';
@@ -75,15 +74,7 @@ export function normaliseSpan(
 }
 
 /** Facts that are content, and what the span is. */
-const CONTENT_FACTS = [
-  'system',
-  'input',
-  'output',
-  'toolArgs',
-  'toolResult',
-  'documents',
-  'withheld',
-] as const;
+const CONTENT_FACTS = [...CONTENT_FIELDS, 'withheld'] as const;
 const KIND_FACTS = ['role', 'agent', 'toolName', 'stateOf'] as const;
 
 /** Returns what the user's tables say that the span is, or what it is by the facts that they give. */
@@ -100,7 +91,7 @@ function describe(given: readonly Revealed[], span: Span): SpanFacts {
     return {};
   }
   const rank = ({ facts, hidden }: Revealed): number =>
-    hidden.size > 0 || CONTENT_FACTS.some((key) => !isUnsaid(facts[key]))
+    hidden.size > 0 || CONTENT_FACTS.some((key) => isSaid(facts[key]))
       ? 0
       : facts.role === 'container'
         ? 2
@@ -135,15 +126,8 @@ function completeFacts(facts: SpanFacts, view: SpanView, isKnown: boolean): void
 }
 
 /** Finds the role of a span for which a user's table names none: from what the span has. */
-function roleByFacts({
-  toolName,
-  toolArgs,
-  toolResult,
-  documents,
-  model,
-  input,
-  output,
-}: SpanFacts): SpanRole | undefined {
+function roleByFacts(facts: SpanFacts): SpanFacts['role'] {
+  const { toolName, toolArgs, toolResult, documents, model, input, output } = facts;
   const hasContent = input !== undefined || output !== undefined;
   if (toolName !== undefined && (toolArgs !== undefined || toolResult !== undefined)) {
     return 'tool';
@@ -197,17 +181,12 @@ export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
     const value = source[key];
     if (key === 'usage') {
       given += fillUsage(facts, more.usage);
-    } else if (!isUnsaid(value) && isUnsaid(target[key])) {
+    } else if (isSaid(value) && !isSaid(target[key])) {
       target[key] = value;
       given++;
     }
   }
   return given;
-}
-
-/** True for a missing fact; an empty list of messages counts as missing. */
-function isUnsaid(value: unknown): boolean {
-  return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
 function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
@@ -263,10 +242,7 @@ function isPause({ attributes }: Span['events'][number]): boolean {
   return readHalt({ type, message: attributes.get('exception.message') ?? null }) === 'waiting';
 }
 
-/**
- * Builds the error of a span. Only an error status is an error: exceptions on a span that ended well are control flow in
- * several frameworks.
- */
+/** Builds the error of a span with an error status: exceptions on a span that ended well are control flow in several frameworks. */
 function buildError(span: Span): SpanError {
   const exception = span.events.findLast((event) => event.name === 'exception');
   const attributes = exception?.attributes;

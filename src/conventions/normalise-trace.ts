@@ -7,13 +7,7 @@ import { finish, type Steps } from './steps.ts';
 import { toConvention } from './tables/table-convention.ts';
 import { compareValues } from '../domain/compare-values.ts';
 import { canonicalJson } from '../domain/identity.ts';
-import {
-  type Attributes,
-  endUnixNano,
-  type LogRecord,
-  type Span,
-  type TraceData,
-} from '../domain/trace/span.ts';
+import { endUnixNano, type LogRecord, type Span, type TraceData } from '../domain/trace/span.ts';
 
 /** The spans of a trace, each once, in order of their ids, each read with its log records. */
 export interface NormalisedTrace {
@@ -61,10 +55,7 @@ function isAgentEvent(log: LogRecord): boolean {
   return log.eventName.startsWith('gen_ai.') || isMovedContent(log) || LOG_SCOPES.includes(log.scopeName);
 }
 
-/**
- * Keeps one span per id: the one with the later end, then with more attributes, then with the greater text; never by arrival.
- * Also returns the ids whose spans had different content.
- */
+/** Keeps one span per id: by end, number of attributes, then text, never by arrival. Also returns the ids with different content. */
 function uniqueSpans(spans: readonly Span[]): { spans: Span[]; differing: Set<string> } {
   const byId = new Map<string, Span>();
   const differing = new Set<string>();
@@ -89,32 +80,24 @@ function compareSpans(a: Span, b: Span): number {
   return (
     compareValues(endUnixNano(a), endUnixNano(b)) ||
     a.attributes.size - b.attributes.size ||
-    compareValues(spanText(a), spanText(b))
+    compareValues(textOf(a), textOf(b))
   );
 }
 
-function spanText(span: Span): string {
-  const [attributes, resourceAttributes] = [sorted(span.attributes), sorted(span.resourceAttributes)];
-  return canonicalJson({ ...span, attributes, resourceAttributes });
+function textOf(item: Span | LogRecord): string {
+  const [attributes, resourceAttributes] = [sorted(item.attributes), sorted(item.resourceAttributes)];
+  return canonicalJson({ ...item, attributes, resourceAttributes });
 }
 
-function logText(log: LogRecord): string {
-  const [attributes, resourceAttributes] = [sorted(log.attributes), sorted(log.resourceAttributes)];
-  return canonicalJson({ ...log, attributes, resourceAttributes });
-}
-
-function sorted(attributes: Attributes): [string, string][] {
+function sorted(attributes: Span['attributes']): [string, string][] {
   return [...attributes].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/**
- * Keeps each log record once, in order of time. Records of equal time keep their order: the messages of one model call often
- * share a time, and nothing else shows their order.
- */
+/** Keeps each record once, in order of time. Records of equal time stay as they came: nothing else shows the order of messages. */
 function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
   const byText = new Map<string, LogRecord>();
   for (const log of logs) {
-    const text = logText(log);
+    const text = textOf(log);
     if (!byText.has(text)) {
       byText.set(text, log);
     }

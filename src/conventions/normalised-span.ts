@@ -121,7 +121,7 @@ export interface SpanView {
   readonly warnings: ReadingWarning[];
 }
 
-/** One way in which spans carry agent content. Each has one file under `formats/` and one line in `registry.ts`. */
+/** One way in which spans carry agent content. Each is in a file under `formats/` and has one line in `registry.ts`. */
 export interface Convention {
   readonly name: string;
   /** Scopes of ordinary log records with content of this convention; events named `gen_ai.…` are always included. */

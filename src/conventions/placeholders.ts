@@ -1,6 +1,13 @@
 import type { ContentField, Hidden, NormalPart, SpanFacts } from './normalised-span.ts';
 
-const FIELDS: readonly ContentField[] = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'];
+export const CONTENT_FIELDS: readonly ContentField[] = [
+  'system',
+  'input',
+  'output',
+  'toolArgs',
+  'toolResult',
+  'documents',
+];
 
 /** Texts that emitters and scrubbers write instead of hidden content; one emitter misspells it. */
 const REDACTED =
@@ -22,7 +29,6 @@ function readPlaceholder(value: unknown): Hidden | undefined {
   return NOT_CAPTURED.test(value) ? 'not_captured' : undefined;
 }
 
-/** Reads the value of a part that may be a placeholder. */
 function readPartValue(part: NormalPart): unknown {
   if (part.type === 'text' || part.type === 'reasoning') {
     return part.text;
@@ -33,7 +39,6 @@ function readPartValue(part: NormalPart): unknown {
   return part.type === 'tool-result' ? part.result : part.data;
 }
 
-/** Lists the values of content fields that may be placeholders. */
 function readContent(facts: SpanFacts): Record<ContentField, readonly unknown[]> {
   return {
     system: facts.system ?? [],
@@ -55,7 +60,7 @@ export interface Revealed {
 export function removePlaceholders(facts: SpanFacts): Revealed {
   const hidden = new Map<ContentField, Hidden>();
   const content = readContent(facts);
-  for (const field of FIELDS) {
+  for (const field of CONTENT_FIELDS) {
     const by = content[field].map(readPlaceholder).find((one) => one !== undefined);
     if (by !== undefined) {
       hidden.set(field, by);
@@ -92,16 +97,13 @@ function shownParts(parts: readonly NormalPart[]): NormalPart[] {
   });
 }
 
-/**
- * Lists fields with a placeholder for which no other convention has the content; a field that is partly visible counts as
- * hidden.
- */
+/** Lists fields with a placeholder that no other convention fills; a field that is partly visible counts as hidden. */
 export function listHiddenFields(
   facts: SpanFacts,
   found: readonly Revealed[],
 ): ReadonlyMap<ContentField, Hidden> | undefined {
   const hidden = new Map<ContentField, Hidden>();
-  for (const field of FIELDS) {
+  for (const field of CONTENT_FIELDS) {
     for (const one of found) {
       const by = one.hidden.get(field);
       if (by !== undefined && (!isSaid(facts[field]) || isSaid(one.facts[field]))) {
@@ -112,6 +114,7 @@ export function listHiddenFields(
   return hidden.size === 0 ? undefined : hidden;
 }
 
-function isSaid(value: unknown): boolean {
+/** False for a missing fact; an empty list of messages counts as missing. */
+export function isSaid(value: unknown): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }

@@ -9,33 +9,20 @@ import {
   openlit,
 } from './formats/additions.ts';
 import { aiSdk } from './formats/ai-sdk.ts';
-import { braintrust } from './formats/braintrust.ts';
 import { claudeCode } from './formats/claude-code.ts';
-import { flue } from './formats/flue.ts';
-import { geminiCli } from './formats/gemini-cli.ts';
-import { genkit } from './formats/genkit.ts';
-import { googleAdk } from './formats/google-adk.ts';
+import { geminiCli, genkit, googleAdk } from './formats/google.ts';
 import { haystack } from './formats/haystack.ts';
-import { koog } from './formats/koog.ts';
-import { laminar } from './formats/laminar.ts';
+import { koog, springAi } from './formats/jvm.ts';
 import { langfuse } from './formats/langfuse.ts';
-import { langsmith } from './formats/langsmith.ts';
 import { livekit } from './formats/livekit.ts';
-import { logfireAgents } from './formats/logfire-agents.ts';
-import { logfire } from './formats/logfire.ts';
-import { mastra } from './formats/mastra.ts';
-import { mlflow } from './formats/mlflow.ts';
+import { logfire, logfireAgents, pydanticAi } from './formats/logfire.ts';
 import { openinference } from './formats/openinference.ts';
 import { otelGenaiEvents } from './formats/otel-genai-events.ts';
 import { otelGenai } from './formats/otel-genai.ts';
-import { pydanticAi } from './formats/pydantic-ai.ts';
-import { sentry } from './formats/sentry.ts';
-import { springAi } from './formats/spring-ai.ts';
+import { braintrust, laminar, langsmith, mlflow, trulens } from './formats/platforms.ts';
 import { agentops, anyAgent, monocle } from './formats/tabled.ts';
-import { otelGenaiContent, traceloopFlattened } from './formats/traceloop-flattened.ts';
-import { traceloop } from './formats/traceloop.ts';
-import { trulens } from './formats/trulens.ts';
-import { voltagent } from './formats/voltagent.ts';
+import { otelGenaiContent, traceloop, traceloopFlattened } from './formats/traceloop.ts';
+import { flue, mastra, sentry, voltagent } from './formats/typescript.ts';
 import type { Convention } from './normalised-span.ts';
 
 /**

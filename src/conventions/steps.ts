@@ -1,7 +1,6 @@
 /** Work that can pause between its steps, so that a large trace does not block its process. */
 export type Steps<T> = Generator<void, T>;
 
-/** Runs all steps at once. */
 export function finish<T>(steps: Steps<T>): T {
   let step = steps.next();
   while (step.done !== true) {
@@ -10,9 +9,7 @@ export function finish<T>(steps: Steps<T>): T {
   return step.value;
 }
 
-/**
- * Runs the steps for `sliceMs` milliseconds at a time and waits for `pause` between the slices. A step is never interrupted.
- */
+/** Runs the steps for `sliceMs` milliseconds at a time and waits for `pause` between. A step is never interrupted. */
 export async function finishInSlices<T>(
   steps: Steps<T>,
   sliceMs: number,

@@ -9,7 +9,6 @@ interface ReadSpan {
   readonly conventions: ReadonlyMap<string, number>;
 }
 
-/** Content switches of all conventions. */
 export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(({ name, switches = [] }) =>
   [switches].flat().map((one) => ({ conventions: [name], ...one })),
 );
@@ -38,19 +37,10 @@ export function findContentSwitch(spans: readonly ReadSpan[]): ContentSwitch | u
 
 /** Finds the switch with the longest matching name, so that a single scope is preferred to its family. */
 function findByScope(scope: string, switches: readonly ContentSwitch[]): ContentSwitch | undefined {
-  let found: ContentSwitch | undefined;
-  let longest = -1;
-  for (const one of switches) {
-    const length = Math.max(
-      -1,
-      ...one.scopes.filter((name) => matches(name, scope)).map((name) => name.length),
-    );
-    if (length > longest) {
-      found = one;
-      longest = length;
-    }
-  }
-  return found;
+  const found = switches.flatMap((one) =>
+    one.scopes.filter((name) => matches(name, scope)).map(({ length }) => ({ one, length })),
+  );
+  return found.toSorted((a, b) => b.length - a.length)[0]?.one;
 }
 
 function matches(name: string, scope: string): boolean {

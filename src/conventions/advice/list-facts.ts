@@ -23,7 +23,6 @@ export interface StatedFact {
   used: boolean;
 }
 
-/** Names of facts, as in the user's conventions. */
 const NAMES = new Map<keyof SpanFacts, TableField>([
   ['toolName', 'tool.name'],
   ['toolArgs', 'tool.arguments'],
@@ -112,24 +111,21 @@ function findSource({ span, logs }: SpanView, value: unknown): string | null {
 }
 
 function* places(span: Span, logs: readonly LogRecord[]): Generator<[source: string, value: string]> {
-  for (const [key, value] of span.attributes) {
-    yield [quote(key, /[\s"]/), value];
-  }
+  yield* keyed('', span.attributes);
   for (const { name, attributes } of span.events) {
-    for (const [key, value] of attributes) {
-      yield [`event:${quote(name, /[\s"/]/)}/${quote(key, /[\s"]/)}`, value];
-    }
+    yield* keyed(`event:${quote(name, /[\s"/]/)}/`, attributes);
   }
   for (const { eventName, attributes, body } of logs) {
     const event = `log:${quote(eventName, /[\s"/]/)}`;
     yield [event, body];
-    for (const [key, value] of attributes) {
-      yield [`${event}/${quote(key, /[\s"]/)}`, value];
-    }
+    yield* keyed(`${event}/`, attributes);
   }
 }
 
-/** Puts a name into quotes when it has one of these characters. */
+function keyed(start: string, attributes: Span['attributes']): [string, string][] {
+  return [...attributes].map(([key, value]) => [start + quote(key, /[\s"]/), value]);
+}
+
 function quote(name: string, characters: RegExp): string {
   return characters.test(name) ? `"${name}"` : name;
 }

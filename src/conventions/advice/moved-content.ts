@@ -1,16 +1,11 @@
 import type { Attributes, LogRecord, Span } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
+import { hasKey } from '../attributes.ts';
 import { field, recordsIn, structureIn } from '../json.ts';
 
-/**
- * True for a log record with content that AWS's distribution of OpenTelemetry moved from a span: its event has the name of its
- * scope, which is the scope of the span.
- */
-export function isMovedContent({
-  eventName,
-  scopeName,
-}: Pick<LogRecord, 'eventName' | 'scopeName'>): boolean {
-  return eventName !== '' && eventName === scopeName;
+/** True for a log record with content that AWS's distribution moved from a span: its event has the name of the span's scope. */
+export function isMovedContent(log: Pick<LogRecord, 'eventName' | 'scopeName'>): boolean {
+  return log.eventName !== '' && log.eventName === log.scopeName;
 }
 
 /** A value that was moved: what an attribute had, or all attributes of an event. */
@@ -21,7 +16,6 @@ export interface MovedValue {
 
 export type MovedSide = 'input' | 'output';
 
-/** Lists the moved values of one side. */
 export function listMoved(body: unknown, side: MovedSide): MovedValue[] {
   const held = field(body, side);
   const list = field(held, 'messages');
@@ -31,10 +25,7 @@ export function listMoved(body: unknown, side: MovedSide): MovedValue[] {
   }));
 }
 
-/**
- * Puts moved values back under the attributes that they had, where they or the span show which. The record has the values in
- * their order, without names. What cannot be put back stays in the record.
- */
+/** Puts moved values, which have no names, back under the keys that they or the span show. What cannot be put back stays in the record. */
 export function restoreContent(
   span: Span,
   logs: readonly LogRecord[],
@@ -65,10 +56,7 @@ function restoreSide(
   side: MovedSide,
   restored: Map<string, string>,
 ): MovedValue[] {
-  if (
-    attributes.has('openinference.span.kind') &&
-    [...attributes.keys()].some((key) => OPENINFERENCE.test(key))
-  ) {
+  if (attributes.has('openinference.span.kind') && hasKey(attributes, OPENINFERENCE)) {
     return restoreOpenInference(attributes, values, side, restored);
   }
   return values.filter(({ role, content }) => {
@@ -81,7 +69,6 @@ function restoreSide(
   });
 }
 
-/** Finds the attribute that had a value of this form. */
 function findKey(attributes: Attributes, role: string, content: string, side: MovedSide): string | undefined {
   const value = structureIn(content);
   if (Array.isArray(value)) {
@@ -92,10 +79,7 @@ function findKey(attributes: Attributes, role: string, content: string, side: Mo
   return isRecord(value) && attributes.has('traceloop.entity.name') ? `traceloop.entity.${side}` : undefined;
 }
 
-/**
- * Restores the content of OpenInference: the value of the span, then the texts of the messages whose roles stayed on the span.
- * A message that asks for tools has no text.
- */
+/** Restores the value of the span, then the texts of the messages whose roles stayed on it. A message that asks for tools has no text. */
 function restoreOpenInference(
   attributes: Attributes,
   values: readonly MovedValue[],

@@ -1,6 +1,7 @@
 import { compareValues } from '../../domain/compare-values.ts';
 import type { NotScorableCode, NotScorableReason, NotUnderstood } from '../../domain/trace/agent-run.ts';
-import type { LogRecord } from '../../domain/trace/span.ts';
+import type { LogRecord, Span } from '../../domain/trace/span.ts';
+import { CONTENT_FIELDS } from '../placeholders.ts';
 import { STUB_MARK } from '../kept-content.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import { type Carrier, listCarriers, listMoments } from '../shape/carriers.ts';
@@ -16,7 +17,6 @@ const MAX_WITH_TEXTS = 10;
 const AGENT_KEYS =
   /^(gen_ai\.|llm\.|ai\.(?!azure)|openinference\.|traceloop\.|langfuse\.|langsmith\.|mastra\.|mlflow\.span|gcp\.vertex\.agent\.|genkit:|pydantic_ai\.|crewai\.|haystack\.|koog\.|spring\.ai\.|lk\.|lmnr\.|smolagents\.|claude_code\.|agent_framework\.|braintrust\.|flue\.|voltagent\.)/;
 
-/** True for a key that only agent and model instrumentations use. */
 export function isAgentKey(key: string): boolean {
   return AGENT_KEYS.test(key);
 }
@@ -28,40 +28,32 @@ const QUIET_OPERATIONS = new Set(['create_agent', 'create_memory_store']);
 export function findNotUnderstood(normalised: readonly NormalisedSpan[]): NotUnderstood[] {
   const found: NotUnderstood[] = [];
   for (const { span, facts } of normalised) {
-    if (found.length >= MAX_NOT_UNDERSTOOD) {
-      break;
-    }
     const operation = span.attributes.get('gen_ai.operation.name');
-    if (facts.role !== undefined || (operation !== undefined && QUIET_OPERATIONS.has(operation))) {
-      continue;
-    }
-    const keys = [...span.attributes.keys()].filter(isAgentKey);
-    if (keys.length > 0) {
-      found.push({
-        spanId: span.spanId,
-        name: span.name,
-        service: span.serviceName,
-        scope: span.scopeName,
-        reason: `${
-          operation === undefined
-            ? 'no known convention describes what this span is'
-            : `gen_ai.operation.name "${operation}" is not a known operation`
-        }${span.truncated === undefined ? '' : `; truncated when it was stored: ${span.truncated.join(', ')}`}`,
-        attributes: keys.sort().slice(0, MAX_KEYS),
-      });
+    const isQuiet = facts.role !== undefined || (operation !== undefined && QUIET_OPERATIONS.has(operation));
+    const keys = isQuiet ? [] : [...span.attributes.keys()].filter(isAgentKey);
+    if (keys.length > 0 && found.length < MAX_NOT_UNDERSTOOD) {
+      const reason =
+        operation === undefined
+          ? 'no known convention describes what this span is'
+          : `gen_ai.operation.name "${operation}" is not a known operation`;
+      const cut =
+        span.truncated === undefined ? '' : `; truncated when it was stored: ${span.truncated.join(', ')}`;
+      found.push(notUnderstood(span, reason + cut, keys.sort()));
     }
   }
   return found;
+}
+
+function notUnderstood(span: Span, reason: string, attributes: readonly string[]): NotUnderstood {
+  const { spanId, name, serviceName: service, scopeName: scope } = span;
+  return { spanId, name, service, scope, reason, attributes: attributes.slice(0, MAX_KEYS) };
 }
 
 /** Words of names whose texts are about the agent, not of a run. */
 const ABOUT =
   /^(descriptions?|definitions?|schemas?|tools|functions|stacktrace|stack|config|configuration|settings|options|tags|advisors?|version|error)$/;
 
-/**
- * Finds the spans that hold the longest texts that nobody reads, in attributes, events and log records with an event name: there is
- * the content of a trace that shows an agent and cannot be scored.
- */
+/** Finds the spans with the longest texts that nobody reads: there is the content of a trace that cannot be scored. */
 export function findUnreadTexts(
   normalised: readonly NormalisedSpan[],
   logs: readonly LogRecord[],
@@ -82,14 +74,10 @@ export function findUnreadTexts(
     })
     .toSorted((a, b) => b.longest - a.longest)
     .slice(0, MAX_WITH_TEXTS)
-    .map(({ span, texts }) => ({
-      spanId: span.spanId,
-      name: span.name,
-      service: span.serviceName,
-      scope: span.scopeName,
-      reason: 'no convention reads the texts of this span',
-      attributes: [...new Set(texts.map(({ source }) => source))].slice(0, MAX_KEYS),
-    }));
+    .map(({ span, texts }) => {
+      const sources = [...new Set(texts.map(({ source }) => source))];
+      return notUnderstood(span, 'no convention reads the texts of this span', sources);
+    });
 }
 
 /** Joins the spans with unread texts and those of no known kind; a span that is both has its texts first. */
@@ -130,15 +118,13 @@ export function pointAtTexts(
   return { ...reason, detail };
 }
 
-const CONTENT = ['system', 'input', 'output', 'toolArgs', 'toolResult', 'documents'] as const;
-
 /** True for a span whose conventions found no content and hide none. */
 export function isWithoutContent({ span, facts }: NormalisedSpan): boolean {
   return (
     facts.withheld === undefined &&
     facts.hidden === undefined &&
     span.truncated?.includes(STUB_MARK) !== true &&
-    !CONTENT.some((key) => facts[key] !== undefined)
+    !CONTENT_FIELDS.some((key) => facts[key] !== undefined)
   );
 }
 

@@ -29,10 +29,7 @@ export interface SuggestedTable {
   readonly isWhole: boolean;
 }
 
-/**
- * Makes a table of what was read by the form of its values: for spans that no convention understands. Undefined when there is no
- * such span.
- */
+/** Makes a table of what was read by shape in spans that no convention understands. Undefined without such a span. */
 export function suggestTable(traces: readonly TraceData[], name?: string): SuggestedTable | undefined {
   const spans = traces.flatMap((data) => normaliseTrace(data).spans);
   const shaped = spans.filter(({ conventions }) => conventions.has(BY_SHAPE));
@@ -49,7 +46,6 @@ export function suggestTable(traces: readonly TraceData[], name?: string): Sugge
   return { table, isWhole };
 }
 
-/** Describes the runs of a trace without what says how they were read. */
 function describe(data: TraceData): string {
   const isHow = (key: string) => key === 'conventions' || key === 'warnings';
   return JSON.stringify(readTrace(data).runs, (key, value: unknown) => (isHow(key) ? undefined : value));

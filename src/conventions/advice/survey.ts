@@ -1,10 +1,9 @@
-import type { AgentRun, NotScorableCode, TraceReading } from '../../domain/trace/agent-run.ts';
-import type { TraceData } from '../../domain/trace/span.ts';
-import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
+import { findNotUnderstood, isAgentKey } from './not-understood.ts';
 import { normaliseTrace } from '../normalise-trace.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
-import { findNotUnderstood } from './not-understood.ts';
-import { createUnread, type UnreadAttribute, watched } from './unread-attributes.ts';
+import type { AgentRun, NotScorableCode, TraceReading } from '../../domain/trace/agent-run.ts';
+import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
+import type { Attributes, Span, TraceData } from '../../domain/trace/span.ts';
 
 /** Most emitters (service and scope) that a survey tells apart, and most kinds of spans that it lists of each. */
 const MAX_SCOPES = 200;
@@ -98,7 +97,6 @@ export function createSurvey(): {
   };
 }
 
-/** Surveys one trace per service and scope. */
 export function surveyTrace(data: TraceData, reading: TraceReading): ScopeSurvey[] {
   const survey = createSurvey();
   survey.add(data, reading);
@@ -188,4 +186,73 @@ function finished({ survey, conventions, unread }: Tally): ScopeSurvey {
 
 function bySpans(a: ScopeSurvey, b: ScopeSurvey): number {
   return b.spans - a.spans || (a.service < b.service ? -1 : 1);
+}
+
+/** Most keys that are counted separately, and most that are listed. */
+const MAX_COUNTED = 300;
+const MAX_LISTED = 30;
+
+/** A key of agents and models that no convention read, on any span. */
+export interface UnreadAttribute {
+  /** The key with stars for indexes: `llm.choices.*.finish_reason`. */
+  key: string;
+  spans: number;
+  /** Total length of its values in UTF-16 units; the longest is most likely content. */
+  chars: number;
+}
+
+/** Keys that were read from watched attributes. */
+const askedByCopy = new WeakMap<Attributes, ReadonlySet<string>>();
+
+/** Returns the trace with attributes that remember which keys were read, for `createUnread`. */
+export function watched(data: TraceData): TraceData {
+  return { ...data, spans: data.spans.map((span) => ({ ...span, attributes: watch(span.attributes) })) };
+}
+
+function watch(attributes: Attributes): Attributes {
+  const copy = new Map(attributes);
+  const asked = new Set<string>();
+  copy.get = (key) => {
+    asked.add(key);
+    return attributes.get(key);
+  };
+  copy.has = (key) => {
+    asked.add(key);
+    return attributes.has(key);
+  };
+  askedByCopy.set(copy, asked);
+  return copy;
+}
+
+/** Collects the keys that no convention read on the added spans. A key that was read on one of them counts as read. */
+export function createUnread(): { add(span: Span): void; result(): UnreadAttribute[] } {
+  const unread = new Map<string, UnreadAttribute>();
+  const read = new Set<string>();
+  return {
+    add({ attributes }) {
+      const asked = askedByCopy.get(attributes);
+      const here = new Set<UnreadAttribute>();
+      for (const [name, value] of attributes) {
+        const key = isAgentKey(name) ? name.replace(/\.\d+(?=\.|$)/g, '.*') : undefined;
+        const isNew = key !== undefined && !read.has(key) && !unread.has(key);
+        if (key === undefined || (isNew && read.size + unread.size >= MAX_COUNTED)) {
+          continue;
+        }
+        if (asked?.has(name) === true) {
+          read.add(key);
+        } else {
+          const one = unread.get(key) ?? { key, spans: 0, chars: 0 };
+          one.chars += value.length;
+          unread.set(key, one);
+          here.add(one);
+        }
+      }
+      here.forEach((one) => void one.spans++);
+    },
+    result: () =>
+      [...unread.values()]
+        .filter(({ key }) => !read.has(key))
+        .toSorted((a, b) => b.chars - a.chars || (a.key < b.key ? -1 : 1))
+        .slice(0, MAX_LISTED),
+  };
 }

@@ -1,12 +1,22 @@
 import { clearTransferErrors, handoffResults, mapAsking } from './asked-calls.ts';
-import { buildRun } from './build-run.ts';
+import type { BuiltRun } from './bind-sub-runs.ts';
+import { buildRun, toRun, type TraceFacts } from './build-run.ts';
 import { parentsFirst, resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
 import { foldDuplicates } from './fold-duplicates.ts';
-import { buildModelCalls, type ModelCalls } from './model-calls.ts';
 import { planRuns } from './plan-runs.ts';
-import { listIdentities } from './run-fields.ts';
-import type { BuiltRun, RunPlan } from './run-plan.ts';
-import { buildTree, findWorkflows, inheritIdentity, inheritInput, notePauses } from './span-tree.ts';
+import { listContext, listIdentities } from './run-fields.ts';
+import { createPlan, type RunPlan } from './run-plan.ts';
+import {
+  buildTree,
+  findWorkflows,
+  inheritIdentity,
+  inheritInput,
+  notePauses,
+  type SpanNode,
+} from './span-tree.ts';
+import { splitInput } from './split-input.ts';
+import { toMessages } from './to-messages.ts';
+import { buildTranscript, type Transcript } from './transcript.ts';
 import type { NormalisedSpan } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import type { AgentRun, NotScorableReason, ReadingOptions } from '../../domain/trace/agent-run.ts';
@@ -16,9 +26,7 @@ export interface AssembledTrace extends Partial<ModelCalls> {
   readonly notScorable: NotScorableReason | null;
 }
 
-/**
- * Builds the runs of one trace in order of their start, or the reason why there is none; one run per step. Knows no convention.
- */
+/** Builds the runs of a trace in order of their start, or the reason why there is none; one run per step. Knows no convention. */
 export function* assembleTrace(
   traceId: string,
   normalised: readonly NormalisedSpan[],
@@ -66,4 +74,88 @@ function notScorableReason(evaluations: number): NotScorableReason {
     code: 'no_agent_or_llm_span',
     detail: 'no span of this trace is an agent run or a model call that a known convention describes',
   };
+}
+
+export interface ModelCalls {
+  /** In order of time. */
+  readonly modelCalls: AgentRun[];
+  /** Number of calls beyond the limit. */
+  readonly modelCallsLeftOut: number;
+}
+
+/** Builds a run per model call, up to a limit, one a step: calls and results of the turn so far end the input, and the results are the context. */
+export function* buildModelCalls(
+  built: ReadonlyMap<RunPlan, BuiltRun>,
+  trace: TraceFacts,
+  limit: number,
+): Steps<ModelCalls> {
+  const calls = [...built]
+    .flatMap(([plan, { run }]) => plan.llms.map((llm) => ({ llm, plan, run })))
+    .sort((a, b) => a.llm.order - b.llm.order);
+  const modelCalls: AgentRun[] = [];
+  for (const { llm, plan, run } of calls.slice(0, limit)) {
+    yield;
+    modelCalls.push(yield* buildModelCall(llm, { plan, run, trace }));
+  }
+  return { modelCalls, modelCallsLeftOut: calls.length - modelCalls.length };
+}
+
+interface Caller {
+  readonly plan: RunPlan;
+  /** Run of the agent that made the call. */
+  readonly run: AgentRun;
+  readonly trace: TraceFacts;
+}
+
+function* buildModelCall(llm: SpanNode, { plan: owner, run: caller, trace }: Caller): Steps<AgentRun> {
+  const plan: RunPlan = { ...createPlan(llm, 'calls'), llms: [llm] };
+  const transcript = yield* transcribe(llm, { input: undefined });
+  const earlier = yield* transcribe(llm, { output: undefined });
+  const identity = trace.identities.get(owner) ?? { session: null, user: null };
+  const run = toRun({
+    plan,
+    subs: [],
+    transcript,
+    conventions: llm.conventions,
+    identity,
+    traceId: trace.traceId,
+  });
+  const { turn, inFlight } = splitInput(llm.facts.input);
+  const place = {
+    traceId: trace.traceId,
+    spanId: llm.span.spanId,
+    section: 'input' as const,
+    createdAt: new Date(run.startedAt),
+  };
+  const input =
+    inFlight.length === 0
+      ? run.input
+      : { ...run.input, inputMessages: toMessages([...turn, ...inFlight], place) };
+  // An answer of tool calls is whole: their results come later.
+  const isWhole =
+    run.notScorable?.code === 'run_waiting'
+      ? transcript.blocks.length > 0
+      : run.notScorable?.code === 'run_incomplete' && transcript.calls.all.length > 0;
+  const notScorable = isWhole ? null : run.notScorable;
+  return {
+    ...run,
+    target: { ...run.target, kind: 'model-call' },
+    agent: caller.agent,
+    agentVersion: caller.agentVersion,
+    input,
+    context: listContext([...earlier.blocks, ...transcript.blocks], run.documents),
+    scorable: notScorable === null,
+    notScorable,
+  };
+}
+
+function transcribe(llm: SpanNode, without: Partial<SpanNode['facts']>): Steps<Transcript> {
+  const node = { ...llm, facts: { ...llm.facts, ...without } };
+  return buildTranscript({
+    llms: [node],
+    tools: [],
+    rootOrder: llm.order,
+    agentOutput: [],
+    isElsewhere: () => false,
+  });
 }

@@ -1,18 +1,24 @@
 import { type Call, createCall, plainName, settle } from './call-index.ts';
-import { answersItself, orderedOutput, questionOf } from './own-answer.ts';
-import { type BuiltRun, type RunPlan } from './run-plan.ts';
+import { answersItself, orderedOutput, questionOf } from './envelopes.ts';
+import type { RunPlan } from './run-plan.ts';
 import { type Block, finalText, readAnswer, type Transcript } from './transcript.ts';
-import { questionIn } from '../messages/free-values.ts';
+import { questionIn } from '../messages/payloads.ts';
 import { textIn } from '../messages/read-messages.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
+
+/** A run, with the data that its parent needs. */
+export interface BuiltRun {
+  plan: RunPlan;
+  run: AgentRun;
+  transcript: Transcript;
+  conventions: Map<string, number>;
+}
 
 /** Limits of the search: sub-runs without a tool span that are matched to a call, and calls that each is compared with. */
 const MAX_SEARCHES = 200;
 const MAX_SEARCHED = 1_000;
 
-/**
- * Puts sub-runs into the transcript of their parent. A sub-agent is the result of one call, with or without a tool span. A member
- * of an envelope, or an agent that took over the conversation, is part of the run itself.
- */
+/** Puts sub-runs into the parent's transcript: as the result of a call, or as part of the run (members of an envelope, agents that took over). */
 export function bindSubRuns(plan: RunPlan, transcript: Transcript, subs: readonly BuiltRun[]): void {
   const bySpan = new Map(transcript.calls.all.map((call) => [call.span, call]));
   const answers = answersItself(plan);
@@ -75,10 +81,7 @@ function bindLoose(transcript: Transcript, sub: BuiltRun, asked: Call | undefine
   });
 }
 
-/**
- * Replaces the question of a sub-agent by that of the call, when the sub-agent got it inside a prompt that its framework wrote
- * around it.
- */
+/** Replaces the question of a sub-agent by the call's, when the framework put it into a prompt of its own. */
 function unwrapQuestion(sub: BuiltRun, call: Call): void {
   const { input } = sub.run;
   const [message] = input.inputMessages;

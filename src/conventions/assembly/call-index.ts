@@ -70,10 +70,7 @@ export function settle(call: Call, outcome: Pick<ResultPart, 'result' | 'errorTe
   }
 }
 
-/**
- * True for a text that reports an error. Frameworks pass a failure to the model as text, and without a tool span there is no
- * other sign of it.
- */
+/** True for a text that reports an error: without a tool span, it is the only sign of a failure. */
 function isErrorText(result: unknown): result is string {
   return typeof result === 'string' && /^(Error|Exception|Traceback)\b[ :(]/.test(result);
 }
@@ -205,10 +202,7 @@ export class CallIndex {
     return call;
   }
 
-  /**
-   * Sets the result of the open call with this id, and with this name when several calls have the id. A result without an id goes to
-   * the first open call of its name.
-   */
+  /** Sets the result of the open call with this id, and name when several have the id; without an id, of the first open call of its name. */
   settleById(part: ResultPart): boolean {
     const named = part.id === null ? this.#byName.get(part.name ?? '') : this.#byId.get(part.id);
     const isRepeated = part.id !== null && part.name !== null && (named?.calls.length ?? 0) > 1;
@@ -261,52 +255,43 @@ export class CallIndex {
 }
 
 function push(queues: Map<string, Queue>, key: string, call: Call): void {
-  const queue = queues.get(key);
-  if (queue === undefined) {
-    queues.set(key, { calls: [call], next: 0, open: 0 });
-  } else {
-    queue.calls.push(call);
+  const queue = queues.get(key) ?? { calls: [], next: 0, open: 0 };
+  queue.calls.push(call);
+  queues.set(key, queue);
+}
+
+/** Moves a cursor to the first call that fits; a call before it never fits again. */
+function seek(
+  queue: Queue = { calls: [], next: 0, open: 0 },
+  cursor: 'next' | 'open',
+  fits: (call: Call | undefined) => boolean,
+): Call | undefined {
+  while (queue[cursor] < queue.calls.length) {
+    const call = queue.calls[queue[cursor]];
+    if (fits(call)) {
+      return call;
+    }
+    queue[cursor]++;
   }
+  return undefined;
 }
 
 function firstUnnamed(queue: Queue | undefined): Call | undefined {
-  if (queue === undefined) {
-    return undefined;
-  }
-  while (queue.next < queue.calls.length) {
-    const call = queue.calls[queue.next];
-    if (call?.id === null) {
-      return call;
-    }
-    queue.next++;
-  }
-  return undefined;
+  return seek(queue, 'next', (call) => call?.id === null);
 }
 
 function settleFirst(queue: Queue | undefined, part: ResultPart): boolean {
-  if (queue === undefined) {
-    return false;
+  const call = seek(queue, 'open', (one) => one?.state === 'call' || one?.vague === true);
+  if (call !== undefined) {
+    settle(call, part);
   }
-  while (queue.open < queue.calls.length) {
-    const call = queue.calls[queue.open];
-    if (call?.state === 'call' || call?.vague === true) {
-      settle(call, part);
-      return true;
-    }
-    queue.open++;
-  }
-  return false;
+  return call !== undefined;
 }
 
 function take(queue: Queue | undefined): Call | undefined {
-  if (queue === undefined) {
-    return undefined;
+  const call = seek(queue, 'next', (one) => one?.span === undefined);
+  if (queue !== undefined) {
+    queue.next++;
   }
-  while (queue.next < queue.calls.length) {
-    const call = queue.calls[queue.next++];
-    if (call !== undefined && call.span === undefined) {
-      return call;
-    }
-  }
-  return undefined;
+  return call;
 }

@@ -17,12 +17,11 @@ export function foldDuplicates(nodes: readonly SpanNode[]): void {
   for (const node of nodes) {
     const parent = node.parent ?? undefined;
     const enclosing = parent === undefined ? undefined : enclosingCall.get(parent);
+    const isFoldable = node.role === 'tool' || node.role === 'agent';
     if (node.role === 'llm') {
       foldModelCall(node, enclosing, { byResponse, texts });
-    } else if (parent !== undefined && (node.role === 'tool' || node.role === 'agent')) {
-      if (parent.role === node.role && isSameThing(parent, node, texts)) {
-        mergeCopy(parent, node);
-      }
+    } else if (isFoldable && parent?.role === node.role && isSameThing(parent, node, texts)) {
+      mergeCopy(parent, node);
     }
     enclosingCall.set(node, enclosingCallFor(node, enclosing));
   }

@@ -2,7 +2,7 @@ import type { RunPlan } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
 import type { Block } from './transcript.ts';
 import { isId } from '../attributes.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { readDocuments } from '../messages/payloads.ts';
 import type { SpanFacts } from '../normalised-span.ts';
 import type { RetrievedDocument, TokenUsage } from '../../domain/trace/agent-run.ts';
 import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
@@ -107,10 +107,7 @@ export interface Identity {
   user: string | null;
 }
 
-/**
- * Lists session and user of each run: from its root or the nearest span above with them, else from its own spans, else from its
- * sub-runs, else from the resource. A sub-run has those of its top run, because frameworks give sub-agents private sessions.
- */
+/** Lists session and user: of root or above, own spans, sub-runs, resource; a sub-run has its top run's, as sub-agents get private sessions. */
 export function listIdentities(plansChildrenFirst: readonly RunPlan[]): Map<RunPlan, Identity> {
   const own = new Map<RunPlan, Identity>();
   for (const plan of plansChildrenFirst) {
@@ -161,19 +158,12 @@ export function sumUsage({ llms, root, kind }: RunPlan): TokenUsage {
   return isTold || kind === 'envelope' ? sum : sumCalls([root]);
 }
 
-/**
- * Sums the usage of calls with one meaning: the input contains what was read from a cache and written to it, the output contains
- * the thoughts. An emitter that counts cached tokens beside the input does so in all its calls.
- */
+/** Sums usage with one meaning: input contains the cache, output the thoughts. An emitter counts cached tokens beside the input always or never. */
 function sumCalls(nodes: readonly SpanNode[]): TokenUsage {
   const beside = new Set(nodes.filter(isBeside).map(({ span }) => span.scopeName));
   return nodes
-    .map((node) => includeParts(readCounts(node), beside.has(node.span.scopeName)))
+    .map((node) => includeParts({ ...NO_USAGE, ...node.facts.usage }, beside.has(node.span.scopeName)))
     .reduce(addUsage, NO_USAGE);
-}
-
-function readCounts({ facts }: SpanNode): TokenUsage {
-  return { ...NO_USAGE, ...facts.usage };
 }
 
 function countCached({ cachedInputTokens, cacheWriteTokens }: TokenUsage): number {
@@ -182,7 +172,7 @@ function countCached({ cachedInputTokens, cacheWriteTokens }: TokenUsage): numbe
 
 /** True when the cached tokens cannot be a part of the input: there are more of them, or only with them the total is right. */
 function isBeside(node: SpanNode): boolean {
-  const usage = readCounts(node);
+  const usage = { ...NO_USAGE, ...node.facts.usage };
   const { inputTokens, outputTokens, totalTokens, reasoningTokens } = usage;
   const cached = countCached(usage);
   if (inputTokens === null || cached === 0) {

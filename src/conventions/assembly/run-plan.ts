@@ -1,6 +1,4 @@
 import type { SpanNode } from './span-tree.ts';
-import type { Transcript } from './transcript.ts';
-import type { AgentRun } from '../../domain/trace/agent-run.ts';
 
 /** Deepest nesting of agents; a deeper agent is read as part of the agent at this depth. */
 export const MAX_AGENT_DEPTH = 16;
@@ -49,19 +47,10 @@ export function createPlan(
   return plan;
 }
 
-/** Returns the input of a run, from its agent span or its first model call. */
 export function firstInput(plan: RunPlan): NonNullable<SpanNode['facts']['input']> {
   const own = plan.root.facts.input;
   if (own !== undefined && own.length > 0) {
     return own;
   }
   return plan.llms.find((llm) => llm.facts.input !== undefined)?.facts.input ?? [];
-}
-
-/** A run, with the data that its parent needs. */
-export interface BuiltRun {
-  plan: RunPlan;
-  run: AgentRun;
-  transcript: Transcript;
-  conventions: Map<string, number>;
 }

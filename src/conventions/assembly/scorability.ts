@@ -33,7 +33,6 @@ export function notScorable(plan: RunPlan, transcript: Transcript): NotScorableR
   return unfinished(plan, transcript);
 }
 
-/** Finds how content is hidden, in one field or in any. */
 function findHidden(nodes: readonly SpanNode[], field?: ContentField): Hidden | undefined {
   const kinds = nodes.flatMap(({ facts: { hidden } }) =>
     field === undefined ? [...(hidden?.values() ?? [])] : (hidden?.get(field) ?? []),
@@ -105,10 +104,7 @@ function waits(why: string): NotScorableReason {
   return { code: 'run_waiting', detail };
 }
 
-/**
- * Finds the stop after which the run has not gone on: of its agent, its last model call, a tool of the last step, or a step that ended
- * after all model calls.
- */
+/** Finds the stop after which the run has not gone on: of its agent, its last call, a tool of the last step, or a step after all calls. */
 function findHalt(plan: RunPlan, { blocks }: Transcript): Halt | undefined {
   const last = plan.llms.at(-1);
   const own = plan.kind === 'agent' ? plan.root.facts.halt : undefined;
@@ -125,7 +121,6 @@ function findHalt(plan: RunPlan, { blocks }: Transcript): Halt | undefined {
   return halts.includes('waiting') ? 'waiting' : halts.find((halt) => halt !== undefined);
 }
 
-/** True for a model call that ended by itself. */
 function isWhole({ facts }: SpanNode): boolean {
   const { halt, error, finishReason = '' } = facts;
   return (halt ?? error) === undefined && finishReason !== '' && !isCutFinish(finishReason);
@@ -154,10 +149,7 @@ function openCalls(block: Block | undefined): Call[] {
   );
 }
 
-/**
- * True for a call whose result the agent needs: no answer, no transfer, none of the provider, and no tool has run for it. A called
- * agent without an answer waits, too.
- */
+/** True for a call whose result the agent needs and no tool has run for. A called agent without an answer waits, too. */
 function isAwaited({ name, handoff, asked, span }: Call, agents: ReadonlySet<SpanNode | null>): boolean {
   const isOwn = !ANSWER_TOOLS.has(name) && !handoff && asked.providerExecuted !== true;
   return isOwn && (span === undefined || agents.has(span));

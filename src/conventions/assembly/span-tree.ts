@@ -29,10 +29,7 @@ export interface SpanTree {
   readonly evaluations: number;
 }
 
-/**
- * Builds the tree without recursion, in linear time except for the sort. A span with a missing parent becomes a root, a cycle
- * of parents is cut at its earliest span, and subtrees of judges are left out.
- */
+/** Builds the tree, linear but for the sort. A missing parent makes a root, cycles are cut at their earliest span, judges' subtrees left out. */
 export function buildTree(normalised: readonly NormalisedSpan[]): SpanTree {
   const sorted = [...normalised].sort((a, b) => comparePlace(a.span, b.span));
   const byId = new Map(sorted.map((item) => [item.span.spanId, item]));
@@ -147,10 +144,7 @@ function later(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-/**
- * Gives a model call without an input the input of the container around it: some emitters record the messages on the loop, not
- * on each call. Parents come before children in `nodes`.
- */
+/** Gives a model call without an input the input of the container around it: some emitters record messages on the loop only. */
 export function inheritInput(nodes: readonly SpanNode[]): void {
   const given = new Map<SpanNode, SpanNode['facts']['input']>();
   for (const node of nodes) {
@@ -164,10 +158,7 @@ export function inheritInput(nodes: readonly SpanNode[]): void {
   }
 }
 
-/**
- * Marks workflows: a container with an input or an output that runs several agents is their envelope (a crew, a team, a graph
- * of agents). A container without input and output of its own (a session) only groups independent runs.
- */
+/** Marks workflows: containers with input or output around several agents (crews, graphs). One without them (a session) only groups runs. */
 export function findWorkflows(nodes: readonly SpanNode[]): void {
   const agents = countAgents(nodes);
   const inside = new Set<SpanNode>();

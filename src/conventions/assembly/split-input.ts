@@ -11,10 +11,7 @@ export interface SplitInput {
   readonly inFlight: readonly NormalMessage[];
 }
 
-/**
- * Splits an input. The turn is the last block of user messages. The messages after it belong to the turn only when the last one
- * is a tool result, from which the model continues. A list whose last message is from the assistant is all history.
- */
+/** Splits an input. What follows the last block of user messages belongs to the turn when it ends with a tool result, else to the history. */
 export function splitInput(messages: readonly NormalMessage[] = []): SplitInput {
   const split = splits.get(messages) ?? splitMessages(messages);
   splits.set(messages, split);

@@ -1,10 +1,5 @@
 import { hashValue } from '../../domain/identity.ts';
-import type {
-  AgentMessage,
-  MessageContent,
-  MessagePart,
-  ToolInvocation,
-} from '../../domain/trace/messages.ts';
+import type { AgentMessage, MessagePart, ToolInvocation } from '../../domain/trace/messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { type Call, CallIndex, createCall } from './call-index.ts';
 import type { Block, Entry } from './transcript.ts';
@@ -82,7 +77,7 @@ function messageId(place: MessagePlace, index: number): string {
   return hashValue([place.traceId, place.spanId, place.section, index]);
 }
 
-function buildContent(parts: MessagePart[]): MessageContent {
+function buildContent(parts: MessagePart[]): AgentMessage['content'] {
   const text = joinFinalText(parts);
   const invocations = parts.flatMap((part) =>
     isInvocation(part) && part.toolInvocation.state !== 'output-error' ? [part.toolInvocation] : [],

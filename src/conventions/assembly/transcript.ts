@@ -1,7 +1,7 @@
+import { InputCalls, type IsElsewhere, listOwnParts } from './asked-calls.ts';
 import { type Call, CallIndex, createCall, settle } from './call-index.ts';
-import { InputCalls, type IsElsewhere, listOwnParts } from './input-calls.ts';
 import type { SpanNode } from './span-tree.ts';
-import { messageKey, splitInput, type SplitInput } from './split-input.ts';
+import { messageKey, type SplitInput, splitInput } from './split-input.ts';
 import type { CallPart, NormalMessage, NormalPart } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import { canonicalJson } from '../../domain/identity.ts';
@@ -38,10 +38,7 @@ export interface TranscriptSources {
   isElsewhere: IsElsewhere;
 }
 
-/**
- * Builds the output of the run in order: the model's texts and tool calls, with the result of each call. One model call per
- * step.
- */
+/** Builds the output of the run in order: texts and tool calls, with the result of each call. One model call per step. */
 export function* buildTranscript(sources: TranscriptSources): Steps<Transcript> {
   const transcript: Transcript = { blocks: [], calls: new CallIndex(), blockByCall: new Map() };
   const inputs = sources.llms.map((llm) => splitInput(llm.facts.input));
@@ -76,10 +73,7 @@ function ownOrder({ agentOutput, tools, rootOrder }: TranscriptSources): number 
   return isAnswer ? Math.max(rootOrder, (tools.at(-1)?.order ?? 0) + 0.25) : rootOrder;
 }
 
-/**
- * Lists the model calls that count. A failed or stopped call that was retried does not; the last call counts in any case, as it
- * may have given part of the answer.
- */
+/** Lists the model calls that count: not a failed or stopped one that was retried. The last may have given part of the answer. */
 function answering(llms: readonly SpanNode[]): readonly SpanNode[] {
   return llms.filter(
     ({ facts }, index) => (facts.error ?? facts.halt) === undefined || index === llms.length - 1,
@@ -126,10 +120,7 @@ function listParts(messages: SplitInput['inFlight']): NormalPart[] {
   return messages.flatMap((message) => message.parts);
 }
 
-/**
- * Adds each tool span to the call that requested it; a span without such a call is a call of its own. A tool that stopped may have
- * run again later: then the later span counts.
- */
+/** Adds each tool span to the call that requested it, else as a call of its own. Of a tool that stopped and ran again, the later span counts. */
 function addTools(transcript: Transcript, tools: readonly SpanNode[]): void {
   const [ran, stopped] = [false, true].map((isStopped) =>
     tools.filter(({ facts }) => (facts.halt !== undefined) === isStopped),
@@ -191,10 +182,7 @@ function settleFromSpan(call: Call): void {
   }
 }
 
-/**
- * True when the tool ran with all arguments that the model gave and more (ids that the framework adds), or when the model's
- * arguments are unknown.
- */
+/** True when the tool ran with all arguments of the model and more (ids that the framework adds), or when the model's are unknown. */
 function isWider(ran: unknown, asked: unknown): boolean {
   if (!isRecord(ran) || !isRecord(asked)) {
     return asked === null || asked === undefined;
@@ -204,10 +192,7 @@ function isWider(ran: unknown, asked: unknown): boolean {
   return Object.keys(ran).length > Object.keys(asked).length && Object.entries(asked).every(isSame);
 }
 
-/**
- * Recovers data from later inputs, which repeat earlier parts: results without a tool span, and calls and reasoning that are
- * missing in the outputs.
- */
+/** Recovers from later inputs, which repeat earlier parts: results without a tool span, and calls and reasoning that the outputs lack. */
 function* recoverFromInputs(
   transcript: Transcript,
   sources: TranscriptSources,
@@ -273,17 +258,15 @@ function createRepeatFinder(
 ): (part: CallPart) => Call | undefined {
   let repeats: ReadonlyMap<NormalPart, Call> | undefined;
   return (part) => {
-    repeats ??= calls.matchRepeats(messages.flatMap((message) => message.parts).filter(isCallPart));
+    repeats ??= calls.matchRepeats(
+      messages.flatMap((message) => message.parts).filter((one) => one.type === 'tool-call'),
+    );
     const call = repeats.get(part);
     if (call !== undefined && part.id !== null) {
       calls.addName(call, part.id);
     }
     return call;
   };
-}
-
-function isCallPart(part: NormalPart): part is CallPart {
-  return part.type === 'tool-call';
 }
 
 interface Restoring {
@@ -352,7 +335,6 @@ export function finalText(parts: readonly NormalPart[]): string {
     .join('');
 }
 
-/** Returns the text of the last block with a text: the answer so far. */
 export function readAnswer(transcript: Transcript): string {
   for (const block of transcript.blocks.toReversed()) {
     const text = finalText(

@@ -5,10 +5,7 @@ import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/**
- * Microsoft Agent Framework's workflow span, which has a name only, and .NET's span around the tools of a call, which sums the
- * usage of the calls below it. Everything else is `otel-genai`.
- */
+/** Agent Framework's workflow span, a name only, and .NET's span around a call's tools, which sums usage below. The rest is `otel-genai`. */
 export const agentFramework: Convention = {
   name: 'agent-framework',
   detect: ({ span }) =>
@@ -30,10 +27,7 @@ export const agentFramework: Convention = {
 const AGENTS_SCOPE = 'opentelemetry.instrumentation.openai_agents';
 const HANDOFF = 'agent_handoff';
 
-/**
- * OpenTelemetry's own instrumentation of the OpenAI Agents SDK: the SDK's tasks and turns, and its transfers. Everything else is
- * `otel-genai`. OpenLLMetry's instrumentation has the same scope, with keys of its own.
- */
+/** OpenTelemetry's OpenAI Agents: tasks, turns, transfers; the rest is `otel-genai`. OpenLLMetry has the same scope with keys of its own. */
 export const openaiAgents: Convention = {
   name: 'openai-agents',
   detect: ({ span: { scopeName, attributes } }) =>
@@ -95,10 +89,7 @@ export const latitude: Convention = {
   },
 };
 
-/**
- * LiteLLM's SDK and proxy, whose model calls are `otel-genai` (older: `traceloop-flattened`). The raw request below each call
- * repeats it in another form, and the proxy's own work (authentication, its database) is no part of a run.
- */
+/** LiteLLM, whose calls are `otel-genai` (older: `traceloop-flattened`). The raw request repeats a call; the proxy's own work is no run. */
 export const litellm: Convention = {
   name: 'litellm',
   detect: ({ span }) => span.scopeName === 'litellm',
@@ -142,10 +133,7 @@ export const openlit: Convention = {
 const GENAI_SCOPE = 'opentelemetry.instrumentation.google_genai';
 const PARAMETER = /^code\.function\.parameters\.(.+)\.value$/;
 
-/**
- * Tools of OpenTelemetry's instrumentation of Google's GenAI SDK before its version 1: one attribute for each parameter of the
- * function. Everything else is `otel-genai`.
- */
+/** Tools of OpenTelemetry's instrumentation of Google's GenAI SDK before version 1, one attribute a parameter. The rest is `otel-genai`. */
 export const googleGenai: Convention = {
   name: 'google-genai',
   detect: ({ span: { scopeName, attributes } }) =>
@@ -172,10 +160,7 @@ export const googleGenai: Convention = {
   },
 };
 
-/**
- * CrewAI as OpenInference instruments it. The task of an agent is beside the input and output values, not in them. An agent
- * that gets delegated work has no span except that of the delegating tool.
- */
+/** CrewAI under OpenInference: the task is beside the values. An agent that gets delegated work has no span but the delegating tool's. */
 export const crewai: Convention = {
   name: 'crewai',
   detect: ({ span }) => span.scopeName === 'openinference.instrumentation.crewai',

@@ -1,18 +1,14 @@
-import type { Attributes } from '../../domain/trace/span.ts';
-import { readCount, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { identityUnder, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
-import { filePart, reasoningPart, textPart } from '../messages/part-reader.ts';
-import { readCall } from '../messages/ai-sdk-parts.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { filePart, readCall, reasoningPart, textPart } from '../messages/part-reader.ts';
+import { readDocuments } from '../messages/payloads.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
+import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
-/**
- * Vercel AI SDK, versions 3 to 7. Two layouts: the `ai.*` spans (scope `ai`; v7's `LegacyOpenTelemetry` too), and v7's GenAI
- * spans (scope `gen_ai`). Of the latter, only the SDK's additions are read here; the rest is plain `otel-genai`.
- */
+/** Vercel AI SDK 3 to 7: `ai.*` spans (scope `ai`, v7's legacy too), and v7's GenAI spans (`gen_ai`), of which only the SDK's additions are read. */
 export const aiSdk: Convention = {
   name: 'ai-sdk',
   detect,
@@ -97,7 +93,6 @@ function read(sent: SpanView): SpanFacts {
   };
 }
 
-/** Returns the span with its keys under `ai.`, not under the name of the call. */
 function underOwnPrefix(view: SpanView): SpanView {
   const renamed = [...view.span.attributes].map(([key, value]): [string, string] => [
     key.replace(/^(aisdk\.|\w+\.(?=(prompt|response|usage)\.))/, 'ai.'),
@@ -116,10 +111,7 @@ function findUsage(view: SpanView): SpanFacts['usage'] {
   };
 }
 
-/**
- * Reads cached tokens and thoughts. The provider's metadata is their only place in version 4, and that of writes to a cache in
- * version 5.
- */
+/** Reads cached tokens and thoughts: in version 4 from the provider's metadata alone, as in version 5 the writes to a cache. */
 function ownParts({ span }: SpanView): TokenParts {
   const text = readText(span.attributes, 'ai.response.providerMetadata');
   const told = partsIn(structureIn(text));
@@ -142,12 +134,11 @@ function readTool(attributes: Attributes): SpanFacts {
 
 /** Finds the prompt: `ai.prompt` is what the caller passed, `ai.prompt.messages` is what was sent to the model. */
 function findPrompt(view: SpanView): { system?: string[] | undefined; input?: NormalMessage[] | undefined } {
-  const { attributes } = view.span;
-  const sent = readStructure(view, attributes, 'ai.prompt.messages');
+  const sent = readStructure(view, 'ai.prompt.messages');
   if (sent !== undefined) {
     return { input: readMessages(sent, 'user') };
   }
-  const prompt = readStructure(view, attributes, 'ai.prompt');
+  const prompt = readStructure(view, 'ai.prompt');
   if (!isRecord(prompt)) {
     return { input: readMessages(prompt, 'user') };
   }
@@ -161,11 +152,11 @@ function findOutput(view: SpanView): NormalPart[] {
   const { attributes } = view.span;
   const calls = attributes.has('ai.response.toolCalls') ? 'ai.response.toolCalls' : 'ai.result.toolCalls';
   return [
-    ...reasoningPart(reasoningText(readStructure(view, attributes, 'ai.response.reasoning'))),
+    ...reasoningPart(reasoningText(readStructure(view, 'ai.response.reasoning'))),
     ...textPart(readText(attributes, 'ai.response.text', 'ai.result.text')),
     ...textPart(readText(attributes, 'ai.response.object', 'ai.result.object')),
-    ...recordsIn(readStructure(view, attributes, calls)).flatMap(readCall),
-    ...recordsIn(readStructure(view, attributes, 'ai.response.files')).flatMap((file) =>
+    ...recordsIn(readStructure(view, calls)).flatMap(readCall),
+    ...recordsIn(readStructure(view, 'ai.response.files')).flatMap((file) =>
       filePart(firstField(file, 'mediaType', 'mimeType'), firstField(file, 'data', 'base64', 'url')),
     ),
   ];
@@ -179,11 +170,11 @@ function reasoningText(value: unknown): unknown {
 
 /** Reads the documents of a rerank in their new order, when both were recorded. */
 function rerankedDocuments(view: SpanView): SpanFacts['documents'] {
-  const documents = readStructure(view, view.span.attributes, 'ai.documents');
+  const documents = readStructure(view, 'ai.documents');
   if (!Array.isArray(documents)) {
     return undefined;
   }
-  const ranking = readStructure(view, view.span.attributes, 'ai.ranking');
+  const ranking = readStructure(view, 'ai.ranking');
   if (!Array.isArray(ranking)) {
     return readDocuments(documents.map(parseIfText));
   }

@@ -1,16 +1,13 @@
 import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, listIn, recordsIn } from '../json.ts';
 import { plainText } from '../messages/part-reader.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { readDocuments } from '../messages/payloads.ts';
+import { parsePythonRepr, REPR_TYPE } from '../messages/printed-items.ts';
 import { answerParts, readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { parsePythonRepr, REPR_TYPE } from '../python-repr.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-/**
- * Haystack 2's own spans, and its agents under OpenInference: these have no spans below them and contain messages in Python's
- * printed form.
- */
+/** Haystack 2's own spans, and its agents under OpenInference, which have no spans below and contain messages as Python prints them. */
 export const haystack: Convention = {
   name: 'haystack',
   detect: ({ span }) => span.name.startsWith('haystack.') || span.scopeName === OPENINFERENCE_SCOPE,
@@ -46,14 +43,11 @@ function read(view: SpanView): SpanFacts {
   return span.name === 'haystack.component.run' ? componentFacts(view) : { role };
 }
 
-/**
- * Reads an agent's span. Its output is the whole conversation; the answer to this input is the part after the last user
- * message.
- */
+/** Reads an agent's span. Its output is the whole conversation; the answer to this input follows the last user message. */
 function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFacts {
   const { attributes } = view.span;
-  const given = commonMessages(field(readStructure(view, attributes, inputKey), 'messages'));
-  const all = commonMessages(field(readStructure(view, attributes, outputKey), 'messages'));
+  const given = commonMessages(field(readStructure(view, inputKey), 'messages'));
+  const all = commonMessages(field(readStructure(view, outputKey), 'messages'));
   const messages = readMessages(all, 'user');
   const asked = messages.findLastIndex((message) => message.role === 'user');
   return {
@@ -68,7 +62,7 @@ function agentFacts(view: SpanView, inputKey: string, outputKey: string): SpanFa
 
 function componentFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const output = readStructure(view, attributes, 'haystack.component.output');
+  const output = readStructure(view, 'haystack.component.output');
   const type = readText(attributes, 'haystack.component.type') ?? '';
   const role = TYPE_ROLES.find(([pattern]) => pattern.test(type))?.[1] ?? 'container';
   if (role === 'llm') {
@@ -84,7 +78,7 @@ function componentFacts(view: SpanView): SpanFacts {
 
 /** Reads a generator. A chat generator has messages as input and output; a plain one has a prompt and texts. */
 function generatorFacts(view: SpanView, output: unknown): SpanFacts {
-  const input = readStructure(view, view.span.attributes, 'haystack.component.input');
+  const input = readStructure(view, 'haystack.component.input');
   const given = firstField(input, 'messages', 'prompt');
   const replies = field(output, 'replies');
   const answers = commonMessages(replies);
@@ -95,10 +89,7 @@ function generatorFacts(view: SpanView, output: unknown): SpanFacts {
   };
 }
 
-/**
- * Converts Haystack's chat messages to the common shape: from JSON (`role`, `content`), from older JSON (`_role`, `_content`),
- * or from Python's printed form (`ChatMessage(_role=…, _content=[TextContent(text=…)])`). Any other entry is left out.
- */
+/** Converts Haystack's messages: JSON (`role`), older JSON (`_role`), or Python's print (`ChatMessage(_role=…)`). Any other entry is left out. */
 function commonMessages(list: unknown): Fields[] {
   return listIn(list).flatMap((item: unknown) => {
     const message = typeof item === 'string' && item.includes('(') ? parsePythonRepr(item) : item;
@@ -147,9 +138,7 @@ function openPrinted(result: unknown): unknown {
 
 /** Reads results of tools, one entry per call, as facts of a tool span. */
 function answersIn(messages: readonly Fields[]): SpanFacts[] {
-  const blocks = messages.flatMap((message) => {
-    return recordsIn(field(message, 'content'));
-  });
+  const blocks = messages.flatMap((message) => recordsIn(field(message, 'content')));
   return blocks.flatMap((block): SpanFacts[] => {
     if (field(block, 'type') === 'tool-error') {
       const [toolCallId, toolName] = [field(block, 'toolCallId'), field(block, 'toolName')].map(

@@ -1,10 +1,14 @@
 import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { structureIn, countIn, readFields } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { isModelNode } from '../messages/langchain-messages.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { countIn, readFields, structureIn } from '../json.ts';
+import { isModelNode } from '../messages/common-messages.ts';
+import {
+  calledFacts,
+  functionFacts,
+  readDocuments,
+  readOutcome,
+  toolStepFacts,
+} from '../messages/payloads.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import { readOutcome, toolStepFacts, calledFacts } from '../messages/tool-outcome.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { usageIn } from '../token-parts.ts';
 
@@ -49,8 +53,8 @@ function read(view: SpanView): SpanFacts {
     user: readText(attributes, 'user.id', 'langfuse.user.id') ?? described().user,
     error: findError(view),
   };
-  const input = readStructure(view, attributes, INPUT);
-  const output = readStructure(view, attributes, OUTPUT);
+  const input = readStructure(view, INPUT);
+  const output = readStructure(view, OUTPUT);
   if (facts.role === 'llm') {
     return { ...facts, ...generationFacts(view, input, output) };
   }
@@ -73,30 +77,23 @@ function read(view: SpanView): SpanFacts {
     ...(facts.role === 'agent'
       ? { agent: view.span.name, agentVersion: readText(attributes, 'langfuse.version') }
       : {}),
-    input: questionIn(argumentsIn(input ?? trace.input)),
-    output: answerIn(output ?? trace.output),
+    ...functionFacts(input ?? trace.input, output ?? trace.output),
   };
 }
 
-/**
- * Reads input and output that the application set on the whole trace. Some versions write them on every span; they belong to
- * the root.
- */
+/** Reads input and output of the whole trace. Some versions write them on every span; they belong to the root. */
 function traceContent(view: SpanView): { input?: unknown; output?: unknown } {
   const { attributes, parentSpanId } = view.span;
   const isRoot = parentSpanId === '' || attributes.get('langfuse.internal.is_app_root') === 'true';
   return isRoot
     ? {
-        input: readStructure(view, attributes, 'langfuse.trace.input'),
-        output: readStructure(view, attributes, 'langfuse.trace.output'),
+        input: readStructure(view, 'langfuse.trace.input'),
+        output: readStructure(view, 'langfuse.trace.output'),
       }
     : {};
 }
 
-/**
- * Finds the role. Python's SDK up to 3.3.0 calls generations spans; only a generation has a model. Later versions guess `agent`
- * from a name, also of the node of a graph that calls the model.
- */
+/** Finds the role. Up to 3.3.0, Python's generations are spans with a model; then `agent` is a guess from a name, also of a graph's model node. */
 function readRole({ span }: SpanView): SpanRole {
   const isGeneration = span.attributes.has('langfuse.observation.model.name');
   const role = TYPE_ROLES.get(span.attributes.get(TYPE)?.toLowerCase() ?? 'span') ?? 'container';

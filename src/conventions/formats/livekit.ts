@@ -5,10 +5,7 @@ import { textPart } from '../messages/part-reader.ts';
 import { readMessages, readSystem, answerParts } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
 
-/**
- * LiveKit Agents. A session is one long trace; every agent turn in it is a run. In 2026 content moved from `lk.…` to
- * `lk.pii.…`; both are read, and the `otel-genai` attributes of the newest versions too.
- */
+/** LiveKit Agents: one long trace a session, a run each agent turn. Content moved from `lk.…` to `lk.pii.…` in 2026; `otel-genai` is read, too. */
 export const livekit: Convention = {
   name: 'livekit',
   detect: ({ span }) => span.scopeName === 'livekit-agents',
@@ -50,7 +47,6 @@ function read(view: SpanView): SpanFacts {
   }
 }
 
-/** Reads an attribute under its newer or its older name. */
 function content(attributes: Attributes, name: string): string | undefined {
   return readText(attributes, `lk.pii.${name}`, `lk.${name}`);
 }
@@ -70,8 +66,8 @@ function turnFacts(attributes: Attributes): SpanFacts {
 
 function modelFacts(view: SpanView): SpanFacts {
   const { attributes } = view.span;
-  const context = readStructure(view, attributes, contentKey(attributes, 'chat_ctx'));
-  const calls = readStructure(view, attributes, contentKey(attributes, 'response.function_calls'));
+  const context = readStructure(view, contentKey(attributes, 'chat_ctx'));
+  const calls = readStructure(view, contentKey(attributes, 'response.function_calls'));
   const message = {
     role: 'assistant',
     content: content(attributes, 'response.text'),

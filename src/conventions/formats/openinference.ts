@@ -1,19 +1,27 @@
-import { isModelName, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
-import { flattenedMessages } from './openinference-messages.ts';
-import { field, type Fields, firstField, parseIfText, structureIn } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { isModelNode } from '../messages/langchain-messages.ts';
-import { responseIn } from '../messages/payloads.ts';
+import { hasKey, isModelName, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import {
+  field,
+  type Fields,
+  firstField,
+  listIn,
+  parseIfText,
+  readFields,
+  recordsIn,
+  structureIn,
+} from '../json.ts';
+import { isModelNode } from '../messages/common-messages.ts';
+import {
+  answerIn,
+  argumentsIn,
+  outcomeFacts,
+  questionIn,
+  readOutcome,
+  responseIn,
+  toolStepFacts,
+} from '../messages/payloads.ts';
 import { openPrintedArguments, readDspyText } from '../messages/printed-items.ts';
-import { outcomeFacts, readOutcome, toolStepFacts } from '../messages/tool-outcome.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { gatherList } from '../shape/carriers.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
@@ -47,7 +55,6 @@ const KIND_ROLES = rolesOf({
   embedding: 'EMBEDDING',
 });
 
-/** Readers of the facts of a span by its role. */
 const READERS: Partial<Record<SpanRole, (view: SpanView) => SpanFacts>> = {
   llm: modelCallFacts,
   tool: toolFacts,
@@ -66,10 +73,7 @@ function read(view: SpanView): SpanFacts {
   return { ...shared, ...READERS[role ?? 'other']?.(view) };
 }
 
-/**
- * Finds the role. Some instrumentations guess the kind from the name. So a span with a tool's name is a tool, a named graph is
- * an agent, and a graph's model node with the name `agent` is no agent.
- */
+/** Finds the role: kinds are guessed from names, so a tool's name makes a tool, a named graph an agent, and a graph's model node `agent` none. */
 function findRole({ span }: SpanView): SpanRole | undefined {
   const { attributes } = span;
   const kind = attributes.get('openinference.span.kind')?.toUpperCase() ?? '';
@@ -90,15 +94,10 @@ function findRole({ span }: SpanView): SpanRole | undefined {
 
 /** True for a model call. A span of kind LLM without messages, token counts or text is only a step before one. */
 function isModelCall(attributes: Attributes): boolean {
-  if (attributes.has(PROMPTS)) {
-    return true;
-  }
-  for (const key of attributes.keys()) {
-    if (/^llm\.(input_messages|output_messages|token_count|prompts|choices)\./.test(key)) {
-      return true;
-    }
-  }
-  return false;
+  return (
+    attributes.has(PROMPTS) ||
+    hasKey(attributes, /^llm\.(input_messages|output_messages|token_count|prompts|choices)\./)
+  );
 }
 
 function readMetadata(attributes: Attributes): Fields {
@@ -153,20 +152,18 @@ function modelCallFacts(view: SpanView): SpanFacts {
 /** Finds the prompt of a text completion: the first of the list, or of the flattened ones. */
 function findPrompt(view: SpanView): NormalMessage[] | undefined {
   const { attributes } = view.span;
-  const prompts = readStructure(view, attributes, PROMPTS);
+  const prompts = readStructure(view, PROMPTS);
   const first: unknown = Array.isArray(prompts) ? prompts[0] : prompts;
   const text = readText(attributes, `${PROMPTS}.0.prompt.text`) ?? first;
   return typeof text === 'string' ? questionIn(text) : undefined;
 }
 
-function findCompletion(attributes: Attributes): NormalPart[] | undefined {
+function findCompletion(attributes: Attributes): SpanFacts['output'] {
   const text = readText(attributes, 'llm.choices.0.completion.text');
   return text === undefined ? undefined : answerIn(text);
 }
 
-/**
- * Reads the agents of the Claude Agent SDK. They have no model calls below them: texts and tool calls are on the agent's span.
- */
+/** Reads the agents of the Claude Agent SDK, which have texts and tool calls on their own span and no model calls below. */
 function transcriptFacts(view: SpanView): SpanFacts {
   if (!/claude[-_]agent[-_]sdk$/.test(view.span.scopeName)) {
     return {};
@@ -176,7 +173,7 @@ function transcriptFacts(view: SpanView): SpanFacts {
 }
 
 /** Drops the output of a failed call: it is the error text, not an answer. */
-function failedOr(view: SpanView, output: NormalPart[] | undefined): NormalPart[] | undefined {
+function failedOr(view: SpanView, output: SpanFacts['output']): SpanFacts['output'] {
   return view.span.statusCode === 'Error' ? undefined : output;
 }
 
@@ -186,9 +183,7 @@ interface FreeValues {
 }
 
 function parseValues(view: SpanView): FreeValues {
-  const [input, output] = ['input.value', 'output.value'].map((key) =>
-    readStructure(view, view.span.attributes, key),
-  );
+  const [input, output] = ['input.value', 'output.value'].map((key) => readStructure(view, key));
   return { input, output };
 }
 
@@ -198,7 +193,7 @@ function findValues(
   { input, output }: FreeValues = parseValues(view),
 ): {
   input: NormalMessage[] | undefined;
-  output: NormalPart[] | undefined;
+  output: SpanFacts['output'];
 } {
   return {
     input: questionIn(openArguments(input)),
@@ -218,7 +213,6 @@ function stepFacts(view: SpanView): SpanFacts {
     : { ...tool, toolName: tool.toolName ?? view.span.name };
 }
 
-/** Opens the arguments of a wrapped function. */
 function openArguments(input: unknown): unknown {
   if (!isRecord(input)) {
     return input;
@@ -296,4 +290,101 @@ function findArgs(attributes: Attributes): Fields | undefined {
 
 function isSchema(value: Fields): boolean {
   return field(value, 'type') === 'object' || isRecord(field(value, 'properties'));
+}
+
+/**
+ * Rebuilds messages that were flattened into one attribute per field (`llm.input_messages.3.message.role`). LangChain's
+ * instrumentation flattens a message of content blocks to its role alone: such a message is taken from `whole`, the same
+ * messages in another form.
+ */
+export function flattenedMessages(
+  attributes: Attributes,
+  prefix: 'llm.input_messages' | 'llm.output_messages',
+  whole: readonly NormalMessage[] = [],
+): NormalMessage[] {
+  const messages = gatherList(attributes, prefix, 'message.').map((item) =>
+    readFields(field(item, 'message')),
+  );
+  const filled = fillHollow(messages, whole);
+  const defaultRole = prefix === 'llm.output_messages' ? 'assistant' : 'user';
+  return messages.flatMap((message) => filled.get(message) ?? toMessages(message, defaultRole));
+}
+
+/** Replaces every message that has a role and nothing else, when both forms have the same number of messages of that role. */
+function fillHollow(
+  messages: readonly Fields[],
+  whole: readonly NormalMessage[],
+): Map<Fields, NormalMessage> {
+  const filled = new Map<Fields, NormalMessage>();
+  if (!messages.some(isHollow)) {
+    return filled;
+  }
+  const wholeByRole = Map.groupBy(whole, ({ role }): string => role);
+  for (const [role, group] of Map.groupBy(messages, (message) => textOrUndefined(field(message, 'role')))) {
+    const found = wholeByRole.get(role ?? '') ?? [];
+    group.forEach((message, index) => {
+      const same = found.length === group.length && isHollow(message) ? found[index] : undefined;
+      if (same !== undefined) {
+        filled.set(message, same);
+      }
+    });
+  }
+  return filled;
+}
+
+function isHollow(message: Fields): boolean {
+  return Object.keys(message).join() === 'role';
+}
+
+function toMessages(message: Fields, defaultRole: 'assistant' | 'user'): NormalMessage[] {
+  const content = textOrUndefined(field(message, 'content'));
+  const parts = [
+    ...listIn(field(message, 'content')).map((text) => ({ type: 'text', text })),
+    ...recordsIn(field(message, 'contents')).map((block) =>
+      toPart(readFields(field(block, 'message_content'))),
+    ),
+  ];
+  const isRepeated = parts.some((part) => field(part, 'text') === content);
+  const onlyReasoning = parts.length > 0 && parts.every((part) => part.type === 'reasoning');
+  const calls = recordsIn(field(message, 'tool_calls')).map((item) => field(item, 'tool_call'));
+  const named = textOrUndefined(field(message, 'role'));
+  const role = named ?? (onlyReasoning || calls.length > 0 ? 'assistant' : defaultRole);
+  const isTool = role === 'tool' || role === 'function';
+  const legacy = {
+    name: field(message, 'function_call_name'),
+    arguments: field(message, 'function_call_arguments_json'),
+  };
+  const all = content === undefined || isRepeated ? parts : [{ type: 'text', text: content }, ...parts];
+  const asked = calls.map((call) => ({ id: field(call, 'id'), function: field(call, 'function') }));
+  return readMessages(
+    [
+      {
+        role,
+        content: isTool ? (content ?? listIn(field(message, 'function'))[0]) : all,
+        tool_calls: [...asked, { function: legacy }].filter(
+          (call) => field(call.function, 'name') !== undefined,
+        ),
+        tool_call_id: field(message, 'tool_call_id'),
+        name: isTool ? field(message, 'name') : undefined,
+      },
+    ],
+    defaultRole,
+  );
+}
+
+function toPart(block: Fields): { type: string; [name: string]: unknown } {
+  const type = textOrUndefined(field(block, 'type')) ?? 'text';
+  const uri = urlIn(block);
+  return uri === undefined
+    ? {
+        type: type === 'reasoning' || type === 'summary_text' ? 'reasoning' : 'text',
+        text: field(block, 'text'),
+      }
+    : { type: 'uri', modality: type, uri };
+}
+
+/** Finds the address of an image or a sound, which is inside of objects with its kind. */
+function urlIn(block: Fields): unknown {
+  const inner = Object.values(block).filter(isRecord);
+  return inner.map((one) => field(one, 'url') ?? urlIn(one)).find((url) => url !== undefined);
 }

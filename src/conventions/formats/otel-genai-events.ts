@@ -1,11 +1,11 @@
 import { isMovedContent, listMoved, type MovedValue } from '../advice/moved-content.ts';
 import { readStructure, readText } from '../attributes.ts';
 import { field, type Fields, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
-import { argumentsIn } from '../messages/free-values.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
+import { argumentsIn, requestIn, responseIn } from '../messages/payloads.ts';
 import { answerParts, readMessages, textIn } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
+import { splitCall } from '../shape/values.ts';
 import type { LogRecord } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
@@ -53,14 +53,11 @@ function read(view: SpanView): SpanFacts {
   }
   const facts = messageFacts(events);
   const isOneList = LISTS.some((key) => view.span.attributes.has(key)) && facts.output === undefined;
-  return isOneList && view.span.statusCode !== 'Error' ? { ...facts, ...cutAnswer(facts.input) } : facts;
-}
-
-/** Cuts a list that has the answer behind the question: the answer follows the last message of the user or of a tool. */
-function cutAnswer(messages: readonly NormalMessage[] = []): Pick<SpanFacts, 'input' | 'output'> {
-  const asked = messages.findLastIndex(({ role }) => role !== 'assistant') + 1;
-  const output = messages.slice(asked).flatMap(({ parts }) => parts);
-  return output.length === 0 ? {} : { input: messages.slice(0, asked), output };
+  // One list has the answer behind the question: it follows the last message of the user or of a tool.
+  const { input, output } = splitCall(facts.input ?? []);
+  return isOneList && view.span.statusCode !== 'Error' && output.length > 0
+    ? { ...facts, input, output }
+    : facts;
 }
 
 function listEvents(view: SpanView): MessageEvent[] {
@@ -71,7 +68,7 @@ function listEvents(view: SpanView): MessageEvent[] {
   }));
   const onLogs = logs.map((log) => ({ name: log.eventName, body: readBody(log.attributes, log.body) }));
   const listed = LISTS.flatMap((key) => {
-    const list = readStructure(view, span.attributes, key);
+    const list = readStructure(view, key);
     return recordsIn(list).map((body) => ({
       name: textOrUndefined(field(body, 'event.name')) ?? nameByContent(body),
       body,
@@ -107,7 +104,9 @@ function messageFacts(events: readonly MessageEvent[]): SpanFacts {
     }
     return role === undefined ? [] : readEventMessages(body, role);
   });
-  const choices = events.filter((event) => event.name === CHOICE).filter(isFirstChoice);
+  const choices = events.filter(
+    ({ name, body }) => name === CHOICE && Number(field(body, 'index') ?? 0) === 0,
+  );
   const output = choices.flatMap(
     ({ body, messages }) => messages?.flatMap(({ parts }) => parts) ?? choiceParts(body),
   );
@@ -122,10 +121,6 @@ function messageFacts(events: readonly MessageEvent[]): SpanFacts {
     output: output.length === 0 ? undefined : output,
     finishReason: typeof finish === 'string' ? finish : undefined,
   };
-}
-
-function isFirstChoice({ body }: MessageEvent): boolean {
-  return Number(field(body, 'index') ?? 0) === 0;
 }
 
 function readEventMessages(body: Fields, role: NormalMessage['role']): NormalMessage[] {
@@ -279,10 +274,7 @@ function readMovedBody(content: unknown, key: 'content' | 'message'): Fields {
     : { [key]: content };
 }
 
-/**
- * Puts messages of the assistant into the inputs: one whose call has its result there stands before the result, any other before
- * the question.
- */
+/** Puts the assistant's messages into the inputs: before the result of its call, else before the question. */
 function insertPast(given: readonly MessageEvent[], past: readonly MessageEvent[]): MessageEvent[] {
   const events = [...given];
   for (const event of past) {

@@ -1,29 +1,20 @@
 import { alwaysSends, type ContentSwitch, OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
 import {
-  hasPrefix,
+  findFirst,
+  hasKey,
   isModelName,
   readCount,
   readList,
   readStructure,
   readText,
   rolesOf,
-  findFirst,
 } from '../attributes.ts';
 import { field, listIn, parseIfText, parseValue, readFields, structureIn } from '../json.ts';
 import { plainText, unwrapBlock } from '../messages/part-reader.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
+import { outcomeFacts, readDocuments, readOutcome, requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
-import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
@@ -50,7 +41,6 @@ const OPERATION_ROLES = rolesOf({
     'agent_step plan task execute_task workflow chain model_generation model_chunk execute_event_loop_cycle execute_agent_loop_cycle',
 });
 
-/** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenTelemetry (Python)',
@@ -115,23 +105,21 @@ const SWITCHES: readonly ContentSwitch[] = [
     source: 'recorded: autogen-agentchat, with and without it',
   },
   {
+    ...alwaysSends(
+      'Strands',
+      ['strands-agents*', 'strands.telemetry*'],
+      'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
+    ),
     emitter: 'Strands Agents',
-    scopes: ['strands-agents*', 'strands.telemetry*'],
     conventions: [],
-    setting: alwaysSends('Strands'),
-    sendsByDefault: true,
-    source: 'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
   },
 ];
 
-/**
- * OpenTelemetry GenAI semantic conventions with messages as attributes (1.37 and later): on the span or on the details event,
- * which may be a log record or a span event.
- */
+/** OpenTelemetry GenAI semantic conventions 1.37 and later: messages as attributes of the span, or of a details event (record or span event). */
 export const otelGenai: Convention = {
   name: 'otel-genai',
   detect: ({ span, logs }) =>
-    hasPrefix(span.attributes, 'gen_ai.') ||
+    hasKey(span.attributes, /^gen_ai\./) ||
     logs.some(isDetails) ||
     span.events.some((event) => event.name === DETAILS_EVENT),
   read,
@@ -159,13 +147,17 @@ function read(view: SpanView): SpanFacts {
   const get = (...keys: string[]): string | undefined =>
     findFirst(sources, (source) => readText(source, ...keys));
   const role = isServedTool(view) ? 'container' : findRole(get, view);
+  const session = get('gen_ai.conversation.id', 'gen_ai.session.id');
   const facts: SpanFacts = {
     role,
     model: ['gen_ai.response.model', 'gen_ai.request.model'].map((key) => get(key)).find(isModelName),
-    provider: ['gen_ai.provider.name', 'gen_ai.system'].map((key) => get(key)).find(isProvider),
+    provider: ['gen_ai.provider.name', 'gen_ai.system']
+      .map((key) => get(key))
+      .find((name) => name !== undefined && !FRAMEWORKS.has(name)),
     responseId: get('gen_ai.response.id'),
     finishReason: findFirst(sources, (source) => readList(source, 'gen_ai.response.finish_reasons').at(-1)),
-    session: findSession(get('gen_ai.conversation.id', 'gen_ai.session.id')),
+    // Some emitters write the response's id as the id of the conversation.
+    session: session?.startsWith('resp_') === true ? undefined : session,
     user: get('gen_ai.user.id', 'gen_ai.user'),
     usage: findUsage(sources),
     contentByReference: hasReference(sources) || undefined,
@@ -201,16 +193,9 @@ const FRAMEWORKS = new Set(
   ),
 );
 
-function isProvider(name: string | undefined): name is string {
-  return name !== undefined && !FRAMEWORKS.has(name);
-}
-
 type Get = (...keys: string[]) => string | undefined;
 
-/**
- * Finds the role from the operation. Without one, a tool name, a workflow's or step's name, the id of a Strands cycle or captured
- * messages show it. A model name alone is no model call.
- */
+/** Finds the role from the operation, else from names, ids of cycles or captured messages. A model name alone is no model call. */
 function findRole(get: Get, { span }: SpanView): SpanRole | undefined {
   const operation = get('gen_ai.operation.name');
   if (get('gen_ai.tool.name') === MERGED_TOOLS) {
@@ -240,11 +225,6 @@ function findRole(get: Get, { span }: SpanView): SpanRole | undefined {
   return span.parentSpanId === '' && asked !== undefined && answered !== undefined ? 'agent' : undefined;
 }
 
-/** Finds the session; some emitters write the response's id as the id of the conversation. */
-function findSession(id: string | undefined): string | undefined {
-  return id?.startsWith('resp_') === true ? undefined : id;
-}
-
 /** Keys of the counts. The last of each is Semantic Kernel's of 2024. */
 const INPUT_COUNTS = ['usage.input_tokens', 'usage.prompt_tokens', 'response.prompt_tokens'];
 const OUTPUT_COUNTS = ['usage.output_tokens', 'usage.completion_tokens', 'response.completion_tokens'];
@@ -268,7 +248,7 @@ function hasReference(sources: readonly Attributes[]): boolean {
 
 function readContent(view: SpanView, sources: readonly Attributes[], role: SpanRole | undefined): SpanFacts {
   const structure = (key: string): unknown =>
-    findFirst(sources, (source) => readStructure(view, source, key));
+    findFirst(sources, (source) => readStructure(view, key, source));
   const isPlain = role !== 'tool' && !view.span.attributes.has(OPENINFERENCE_KIND);
   const value = (key: string): unknown => (isPlain ? structure(key) : undefined);
   // Latitude's older versions have a dot in the name.
@@ -294,11 +274,8 @@ function hitsIn(output: unknown): unknown {
   return isRecord(message) ? parseIfText(field(message, 'content')) : output;
 }
 
-/**
- * Reads the output. The output messages of a model call are alternatives, of which the first counts. Those of an agent are its
- * whole transcript; some emitters put the conversation before it, which ends with a user message.
- */
-function outputParts(messages: NormalMessage[], role: SpanRole | undefined): NormalPart[] {
+/** Reads the output: a model's messages are alternatives, the first counts; an agent's are its transcript, behind the last user message. */
+function outputParts(messages: NormalMessage[], role: SpanRole | undefined): SpanFacts['output'] {
   const areChoices =
     role === 'llm' && messages.every((message) => message.parts.some((part) => part.type === 'text'));
   const lastAsked = messages.findLastIndex((message) => message.role === 'user' || message.role === 'system');

@@ -47,10 +47,7 @@ const monocleTable = tabled(
   { emitter: 'Monocle', scopes: ['monocle_apptrace*'], source: 'spans of monocle_apptrace 0.5 to 0.7' },
 );
 
-/**
- * Monocle: the content of every span is in its events; the response of a failed span is its error. Its entities come in any order
- * and say what they are.
- */
+/** Monocle: content is in events; the response of a failed span is its error. Its entities come in any order and say what they are. */
 export const monocle: Convention = {
   ...monocleTable,
   read: (view) => {

@@ -1,14 +1,30 @@
 import type { ContentSwitch } from '../advice/content-switch.ts';
+import { hasKey, identityUnder, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import {
+  field,
+  type Fields,
+  firstField,
+  listIn,
+  parseIfText,
+  parseValue,
+  readFields,
+  structureIn,
+} from '../json.ts';
+import { reasoningPart } from '../messages/part-reader.ts';
+import {
+  calledFacts,
+  functionFacts,
+  readDocuments,
+  readOutcome,
+  requestIn,
+  responseIn,
+} from '../messages/payloads.ts';
+import { readPrintedToolMessage } from '../messages/printed-items.ts';
+import { readMessages } from '../messages/read-messages.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
+import { gatherList } from '../shape/carriers.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
-import { hasPrefix, identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
-import { field, firstField, parseValue, parseIfText, structureIn, listIn, readFields } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { readPrintedToolMessage } from '../messages/printed-items.ts';
-import { readDocuments } from '../messages/read-documents.ts';
-import { readMessages } from '../messages/read-messages.ts';
-import { readOutcome, calledFacts } from '../messages/tool-outcome.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 const CONTENT_SETTING = 'in OpenLLMetry leave TRACELOOP_TRACE_CONTENT unset or set it to true';
@@ -19,7 +35,6 @@ const OPENLLMETRY_SCOPES =
     .split(' ')
     .map((name) => `opentelemetry.instrumentation.${name}`);
 
-/** Settings that make its emitters send content. */
 const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenLLMetry (Python)',
@@ -48,14 +63,11 @@ const SWITCHES: readonly ContentSwitch[] = [
   },
 ];
 
-/**
- * OpenLLMetry (Traceloop): decorated workflows, agents, tasks and tools, and the spans of its LangChain instrumentation around
- * tool calls. Its model calls are `otel-genai`, or older `traceloop-flattened`.
- */
+/** OpenLLMetry: decorated workflows, agents, tasks and tools, and LangChain's tool calls. Model calls are `otel-genai` or `traceloop-flattened`. */
 export const traceloop: Convention = {
   name: 'traceloop',
   detect,
-  read,
+  read: readTraceloop,
   signals: { keyPrefixes: ['traceloop.'], scopePrefixes: ['@traceloop/', 'traceloop'] },
   switches: SWITCHES,
 };
@@ -76,10 +88,10 @@ function detect({ span }: SpanView): boolean {
   if (WRITING_SCOPES.has(span.scopeName)) {
     return true;
   }
-  return hasPrefix(span.attributes, 'traceloop.') || span.events.some((event) => event.name === RESULT_EVENT);
+  return hasKey(span.attributes, /^traceloop\./) || span.events.some((event) => event.name === RESULT_EVENT);
 }
 
-function read(view: SpanView): SpanFacts {
+function readTraceloop(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const kind = KIND_ROLES.get(attributes.get('traceloop.span.kind') ?? '');
   const operation = readText(attributes, 'gen_ai.operation.name');
@@ -107,15 +119,14 @@ function read(view: SpanView): SpanFacts {
   return {
     ...facts,
     agent: readText(attributes, 'traceloop.entity.name'),
-    input: questionIn(argumentsIn(readStructure(view, attributes, 'traceloop.entity.input'))),
-    output: answerIn(outputsIn(readStructure(view, attributes, 'traceloop.entity.output'))),
+    ...functionFacts(
+      readStructure(view, 'traceloop.entity.input'),
+      outputsIn(readStructure(view, 'traceloop.entity.output')),
+    ),
   };
 }
 
-/**
- * Parses the input: LangChain's instrumentation writes the blocks of a message as JSON into its text, and OpenAI's writes the
- * whole input of its Responses API into one text. Undefined for any other input.
- */
+/** Parses an input that came as JSON text: LangChain's instrumentation writes a message's blocks so, OpenAI's the whole Responses input. */
 function openedInput(view: SpanView): NormalMessage[] | undefined {
   const { attributes, scopeName } = view.span;
   const written = attributes.get(INPUT_MESSAGES) ?? '';
@@ -123,7 +134,7 @@ function openedInput(view: SpanView): NormalMessage[] | undefined {
   if (!WRITING_SCOPES.has(scopeName) || !isWritten) {
     return undefined;
   }
-  const messages = readMessages(readStructure(view, attributes, INPUT_MESSAGES), 'user');
+  const messages = readMessages(readStructure(view, INPUT_MESSAGES), 'user');
   return messages.flatMap((message) => {
     const [part] = message.parts;
     const text = message.parts.length === 1 && part?.type === 'text' ? part.text : '';
@@ -170,13 +181,12 @@ function openCallback(value: unknown): unknown {
 
 /** Lists the documents of a task of LlamaIndex that retrieves: its output is a list of nodes, each as JSON text. */
 function taskDocuments(view: SpanView): RetrievedDocument[] {
-  const output = readStructure(view, view.span.attributes, 'traceloop.entity.output');
+  const output = readStructure(view, 'traceloop.entity.output');
   const nodes = listIn(output).map(parseIfText);
   const areNodes = nodes.every((node) => isRecord(field(node, 'node')));
   return areNodes ? readDocuments(nodes) : [];
 }
 
-/** Lists the hits of a vector database, one event each. */
 function listDocuments({ span }: SpanView): RetrievedDocument[] {
   const hits = span.events.filter((event) => event.name === RESULT_EVENT);
   return hits.flatMap(({ attributes }) => {
@@ -185,4 +195,128 @@ function listDocuments({ span }: SpanView): RetrievedDocument[] {
     const id = readText(attributes, 'db.query.result.id') ?? null;
     return content === undefined ? [] : [{ id, content, score: Number.isFinite(score) ? score : null }];
   });
+}
+
+/** Model calls with one attribute per message field (`gen_ai.prompt.3.role`): older OpenLLMetry, Koog and others. */
+export const traceloopFlattened: Convention = {
+  name: 'traceloop-flattened',
+  detect: ({ span }) =>
+    hasKey(span.attributes, /^(llm\.request\.type$|gen_ai\.(prompt|completion)\.\d{1,6}\..)/),
+  read: readTraceloopFlattened,
+};
+
+const TYPE_ROLES = rolesOf({
+  llm: 'chat completion',
+  embedding: 'embedding',
+  retriever: 'rerank',
+});
+
+function readTraceloopFlattened({ span }: SpanView): SpanFacts {
+  const { attributes } = span;
+  const output = gatherList(attributes, 'gen_ai.completion').flatMap((item) => toMessage(item, 'assistant'));
+  const type = TYPE_ROLES.get(attributes.get('llm.request.type') ?? '');
+  return {
+    role: type ?? (output.length > 0 ? 'llm' : undefined),
+    input: gatherList(attributes, 'gen_ai.prompt').flatMap((item) => toMessage(item, 'user')),
+    output: output.flatMap((message) => message.parts),
+    finishReason: readText(attributes, 'gen_ai.completion.0.finish_reason'),
+    usage: { totalTokens: readCount(attributes, 'llm.usage.total_tokens') ?? null },
+  };
+}
+
+function toMessage(item: Fields, defaultRole: 'user' | 'assistant'): NormalMessage[] {
+  const content = textOrUndefined(field(item, 'content'));
+  const blocks = structureIn(content);
+  const asked = askedCalls(blocks);
+  const role = asked === undefined ? (field(item, 'role') ?? defaultRole) : 'assistant';
+  // An assistant that only called tools comes with the text "null".
+  const said = content === 'null' || asked !== undefined ? undefined : content;
+  const message = {
+    role,
+    content: said !== undefined && role !== 'tool' && Array.isArray(blocks) ? blocks : said,
+    tool_calls: asked ?? callsIn(item),
+    tool_call_id: field(item, 'tool_call_id'),
+  };
+  const thoughts = reasoningPart(textOrUndefined(field(item, 'reasoning')));
+  const messages = readMessages([message], defaultRole);
+  return thoughts.length === 0 ? messages : [{ role: 'assistant', parts: thoughts }, ...messages];
+}
+
+/** Finds the calls that the model requested; Koog before 1.0 has them as the content of a tool's message. */
+function askedCalls(blocks: unknown): unknown[] | undefined {
+  const calls = listIn(blocks);
+  const areCalls = calls.every(
+    (block) => field(block, 'type') === 'function' && field(block, 'function') !== undefined,
+  );
+  return areCalls && calls.length > 0 ? calls : undefined;
+}
+
+function callsIn(item: Fields): unknown[] {
+  const legacy = field(item, 'function_call');
+  const calls = listIn(field(item, 'tool_calls'));
+  return field(legacy, 'name') === undefined
+    ? calls
+    : [...calls, { name: field(legacy, 'name'), arguments: field(legacy, 'arguments') ?? '{}' }];
+}
+
+/** Model calls with prompt and completion in one attribute each: OpenTelemetry before 1.28, older OpenLIT, LangSmith, OpenRouter. */
+export const otelGenaiContent: Convention = {
+  name: 'otel-genai-content',
+  detect: detectContent,
+  read: readContent,
+};
+
+const PROMPT = 'gen_ai.prompt';
+const COMPLETION = 'gen_ai.completion';
+const EVENTS = new Set(['gen_ai.content.prompt', 'gen_ai.content.completion']);
+
+const LINE_ROLE = /^(system|user|assistant|tool): /;
+
+function listSources({ span }: SpanView): Attributes[] {
+  return [
+    span.attributes,
+    ...span.events.filter((event) => EVENTS.has(event.name)).map((event) => event.attributes),
+  ];
+}
+
+function detectContent(view: SpanView): boolean {
+  return listSources(view).some((source) => source.has(PROMPT) || source.has(COMPLETION));
+}
+
+function readContent(view: SpanView): SpanFacts {
+  const operation = view.span.attributes.get('gen_ai.operation.name');
+  if (operation === 'execute_tool') {
+    return {};
+  }
+  const sources = listSources(view);
+  const readValue = (key: string): unknown => {
+    const source = sources.find((one) => readText(one, key) !== undefined);
+    return source === undefined ? undefined : readStructure(view, key, source);
+  };
+  const prompt = readValue(PROMPT);
+  const completion = readValue(COMPLETION);
+  const lines = typeof prompt === 'string' ? fromLines(prompt) : undefined;
+  const output = responseIn(completion);
+  return {
+    role: operation === undefined && completion !== undefined ? 'llm' : undefined,
+    ...(lines === undefined ? requestIn(prompt) : { input: lines }),
+    output: view.span.statusCode === 'Error' && output?.length === 0 ? undefined : output,
+  };
+}
+
+/** Reads a conversation in the form of text, one `role: content` after the other. */
+function fromLines(text: string): NormalMessage[] | undefined {
+  if (!LINE_ROLE.test(text)) {
+    return undefined;
+  }
+  const messages: { role: NormalMessage['role']; lines: string[] }[] = [];
+  for (const line of text.split('\n')) {
+    const role = LINE_ROLE.exec(line)?.[1];
+    if (role !== undefined) {
+      messages.push({ role: role as NormalMessage['role'], lines: [line.slice(role.length + 2)] });
+    } else {
+      messages.at(-1)?.lines.push(line);
+    }
+  }
+  return messages.map(({ role, lines }) => ({ role, parts: [{ type: 'text', text: lines.join('\n') }] }));
 }

@@ -53,7 +53,11 @@ function bindBlock({ calls, results }: Block, changes: Map<NormalPart, NormalPar
   const open = new Set(calls.filter(({ id }) => id === null || !answered.has(id)));
   for (const [index, result] of results.entries()) {
     const call =
-      result.id === null ? findOpen(open, result) : asked.has(result.id) ? undefined : calls[index];
+      result.id === null
+        ? [...open].find((one) => isNamed(one, result))
+        : asked.has(result.id)
+          ? undefined
+          : calls[index];
     if (call === undefined || !open.has(call) || !isNamed(call, result)) {
       continue;
     }
@@ -64,15 +68,6 @@ function bindBlock({ calls, results }: Block, changes: Map<NormalPart, NormalPar
       changes.set(call, { ...call, id: result.id });
     }
   }
-}
-
-function findOpen(open: ReadonlySet<CallPart>, result: ResultPart): CallPart | undefined {
-  for (const call of open) {
-    if (isNamed(call, result)) {
-      return call;
-    }
-  }
-  return undefined;
 }
 
 function isNamed(call: CallPart, { name }: ResultPart): boolean {

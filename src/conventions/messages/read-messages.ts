@@ -1,31 +1,10 @@
 import { rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField } from '../json.ts';
-import { AI_SDK_PARTS, MASTRA_PARTS } from './ai-sdk-parts.ts';
-import { fromLangChain } from './langchain-messages.ts';
-import { fromResponseItem } from './openai-items.ts';
-import { ANTHROPIC_PARTS, BEDROCK_PARTS, GEMINI_PARTS, OPENAI_PARTS } from './provider-parts.ts';
-import { OTEL_PARTS } from './otel-parts.ts';
-import { hasFailed, type PartReader, plainText, resultPart, textPart, isTextOnly } from './part-reader.ts';
+import { fromLangChain, fromResponseItem, isDefinition, joinCalls } from './common-messages.ts';
+import { BLOCK_KEYS, hasFailed, isTextOnly, PARTS, plainText, resultPart, textPart } from './part-reader.ts';
 import { readPrintedItem } from './printed-items.ts';
-import { isDefinition, joinCalls } from './tool-calls.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-
-/** Blocks of every format; real emitters mix them, so all are read everywhere. */
-const PARTS = new Map<string, PartReader>(
-  [
-    OTEL_PARTS,
-    AI_SDK_PARTS,
-    OPENAI_PARTS,
-    ANTHROPIC_PARTS,
-    BEDROCK_PARTS,
-    GEMINI_PARTS,
-    MASTRA_PARTS,
-  ].flatMap((table) => Object.entries(table)),
-);
-
-/** Keys of blocks without a `type`. */
-const BLOCK_KEYS = new Set([...Object.keys(BEDROCK_PARTS), ...Object.keys(GEMINI_PARTS)]);
 
 const ROLES = rolesOf<NormalMessage['role']>({
   system: 'system developer',
@@ -34,10 +13,7 @@ const ROLES = rolesOf<NormalMessage['role']>({
   tool: 'tool function tool-response',
 });
 
-/**
- * Reads messages of any shape that emitters use: a list of messages, an object with such a list (`messages`), a single message,
- * a list of bare parts, or plain text (with `defaultRole`). Messages without content are left out.
- */
+/** Reads any shape: a list of messages, an object with one (`messages`), one message, bare parts, or text (`defaultRole`); none without content. */
 export function readMessages(value: unknown, defaultRole: NormalMessage['role']): NormalMessage[] {
   if (isRecord(value)) {
     const inner = firstField(value, 'messages');
@@ -63,7 +39,8 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
     if (message !== undefined) {
       const read = readMessage(message, defaultRole, called);
       messages.push(...read);
-      addCalled(called, read);
+      const calls = read.flatMap(({ parts }) => parts).filter((part) => part.type === 'tool-call');
+      calls.forEach(({ name }) => called.add(name));
     } else {
       loose.push(...readParts([item]));
     }
@@ -71,7 +48,6 @@ export function readMessages(value: unknown, defaultRole: NormalMessage['role'])
   return loose.length === 0 ? messages : [...messages, { role: defaultRole, parts: loose }];
 }
 
-/** Reads the parts of messages of the assistant. */
 export function answerParts(value: unknown): NormalPart[] {
   return readMessages(value, 'assistant').flatMap(({ parts }) => parts);
 }
@@ -82,7 +58,9 @@ function readMessage(
   called: ReadonlySet<string> = new Set(),
 ): NormalMessage[] {
   const role = findRole(message, called) ?? defaultRole;
-  const held = firstField(message, 'parts', 'content', 'text') ?? transcriptOf(field(message, 'audio'));
+  // OpenAI writes the words of a spoken answer beside a content that is null.
+  const spoken = field(field(message, 'audio'), 'transcript');
+  const held = firstField(message, 'parts', 'content', 'text') ?? spoken;
   const content = isRecord(held) && Array.isArray(field(held, 'parts')) ? field(held, 'parts') : held;
   if (isDefinition(content)) {
     return [];
@@ -98,11 +76,6 @@ function readMessage(
   return [{ role: onlyResults && role !== 'assistant' ? 'tool' : role, parts }];
 }
 
-/** Returns the words of a spoken answer, which OpenAI writes beside the content that is null. */
-function transcriptOf(audio: unknown): unknown {
-  return field(audio, 'transcript');
-}
-
 /** Reads the message of a tool whose whole content is the result. */
 function readToolMessage(message: Fields, content: unknown, tool: string | undefined): NormalMessage[] {
   const id = firstField(message, 'tool_call_id', 'toolCallId', 'id');
@@ -116,10 +89,7 @@ function readToolMessage(message: Fields, content: unknown, tool: string | undef
   return [{ role: 'tool', parts: [resultPart({ id, name, result, failed })] }];
 }
 
-/**
- * Finds the role by its name. A message with an unknown role is a tool's when it has the id of a call, or when its role is the
- * name of a tool that an earlier message called.
- */
+/** Finds the role. An unknown one is a tool's with the id of a call, or when it is the name of a tool that was called before. */
 function findRole(message: Fields, called: ReadonlySet<string>): NormalMessage['role'] | undefined {
   const named = field(message, 'role');
   const known = typeof named === 'string' ? ROLES.get(named.toLowerCase()) : undefined;
@@ -134,17 +104,6 @@ function toolAsRole(message: Fields, called: ReadonlySet<string>): string | unde
   return typeof role === 'string' && called.has(role) ? role : undefined;
 }
 
-function addCalled(called: Set<string>, messages: readonly NormalMessage[]): void {
-  for (const { parts } of messages) {
-    for (const part of parts) {
-      if (part.type === 'tool-call') {
-        called.add(part.name);
-      }
-    }
-  }
-}
-
-/** Reads content blocks, one block, or plain text. */
 function readParts(content: unknown): NormalPart[] {
   if (Array.isArray(content)) {
     return content.flatMap((item: unknown) => (isRecord(item) ? readPart(item) : textPart(item)));
@@ -173,7 +132,6 @@ function openPrinted(part: NormalPart): NormalPart[] {
   return item === undefined ? [part] : readMessages([item], 'assistant').flatMap(({ parts }) => parts);
 }
 
-/** Keys of blocks that are the result of a call. */
 const RESULT_KEYS = ['toolResult', 'functionResponse', 'function_response'];
 
 function hasBlocks(content: unknown): boolean {

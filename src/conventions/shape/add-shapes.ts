@@ -18,10 +18,7 @@ export const READ_BY_SHAPE = 'read_by_shape';
 const SIGN =
   /llm|gpt|genai|gen_ai|model|prompt|completion|agent|assistant|chatbot|copilot|(^|[^a-z])(ai|bot|rag|mcp)([^a-z]|$)/i;
 
-/**
- * Reads spans without content by the form of their values, in a trace that shows an agent or a model by any sign. A span that is
- * read stays as its conventions say.
- */
+/** Reads spans without content by shape, in a trace that shows an agent or a model by any sign. What conventions say stays. */
 export function addShapes(
   spans: readonly NormalisedSpan[],
   logs: readonly LogRecord[],
@@ -103,7 +100,6 @@ const isQuestion = remembered((name): boolean => /question/i.test(name));
 const isAnswer = remembered((name): boolean => /answer/i.test(name));
 const isSignName = remembered((name): boolean => SIGN.test(name));
 
-/** Says whether a key is a sign by itself, or by its value. */
 const signOf = remembered((key): 'name' | 'kind' | undefined => {
   if (isInfrastructure(key)) {
     return undefined;

@@ -32,7 +32,6 @@ const INFRASTRUCTURE =
 /** Keys of a protocol, a database or a queue: a span with one needs more than a name to be a step of an agent. */
 const PROTOCOL = /^(https?|db|url|net|network|server|client|peer|rpc|messaging|faas|tls|dns|aws)[._]/;
 
-/** Returns true for a key of a protocol, a database or a queue. */
 export const isProtocol = remembered((key): boolean => PROTOCOL.test(key));
 
 /** Returns true for a key that says nothing of an agent. */
@@ -40,12 +39,10 @@ export const isInfrastructure = remembered(
   (key): boolean => INFRASTRUCTURE.test(key) && key !== 'error.message',
 );
 
-/** Lists the values of a span. */
 export function listCarriers({ attributes }: Span, isRead: KeyFilter): Carrier[] {
   return carriersIn(attributes, '', [], isRead);
 }
 
-/** Says which keys are looked at. */
 export type KeyFilter = (key: string) => boolean;
 
 /** Name of a value before it, on a line of its own. */
@@ -84,7 +81,6 @@ function opened(carrier: Carrier): Carrier[] {
   return isRecord(carrier.value) ? [carrier, ...fieldsOf(carrier, carrier.value)] : [carrier];
 }
 
-/** Lists the fields of an object as values of their own. */
 export function fieldsOf({ source, words }: Carrier, value: Fields): Carrier[] {
   const start = source.includes(' $') ? source : `${source} $`;
   return Object.entries(value).map(([key, inner]) => ({
@@ -159,7 +155,6 @@ const BELOW =
 const NO_FIELD =
   /(^|[._])(value|text|content|messages?|tokens?|type|mime_?type|count|model|format|length|cost)$/i;
 
-/** True for a key that may be a part of a list or of an object. */
 export function isFlattened(key: string): boolean {
   return NUMBERED.test(key) || BELOW.test(key);
 }
@@ -178,10 +173,7 @@ function findPrefix(key: string, attributes: Attributes): string | undefined {
 /** Path of a key below its list: a number and at most twelve names. */
 const NUMBERED_PATH = /^\.\d{1,6}\.([^.]+(?:\.[^.]+){0,12})$/;
 
-/**
- * Puts together the list of which each field is an attribute (`prefix.3.role`), in order of the numbers, which may have gaps. Of
- * each item, only keys that begin with `start` are read.
- */
+/** Puts together the list whose fields are attributes (`prefix.3.role`), in order of numbers with gaps; only keys below `start` are read. */
 export function gatherList(attributes: Attributes, prefix: string, start = ''): Fields[] {
   const group: Fields = {};
   for (const key of attributes.keys()) {
@@ -214,7 +206,6 @@ function define(holder: Fields, name: string, value: unknown): void {
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Makes lists of the objects whose keys are numbers. */
 function toLists(value: unknown): unknown {
   if (!isRecord(value)) {
     return value;

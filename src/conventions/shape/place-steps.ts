@@ -84,7 +84,6 @@ function isShown(step: Step, hasTools: boolean): boolean {
   return isTold(step) || role === 'agent' || role === 'container' || (role === 'tool' && !hasTools);
 }
 
-/** True when more than session and user was found. */
 function isTold({ shape }: Step): boolean {
   return Object.keys(shape.fields).some((name) => name !== 'session' && name !== 'user');
 }
@@ -151,10 +150,7 @@ function roleOfLeaf(step: Step, agents: ReadonlySet<string>): SpanRole | undefin
   return !isTold(step) ? undefined : isCounted && step.path.some((id) => agents.has(id)) ? 'llm' : 'agent';
 }
 
-/**
- * Finds the root of a run: the outermost span with texts, or of a step's kind, around calls that are in no agent. An agent without a
- * name of its own inside another is a step of it, unless a tool is between.
- */
+/** Finds the root of a run: the outermost span around calls in no agent. A nameless agent in another is a step, unless a tool is between. */
 function placeStep(step: Step, agents: Set<string>, isAlone: boolean, tools: ReadonlySet<string>): void {
   const { role, inner, path } = step;
   const { spanId } = step.read.span;
@@ -181,7 +177,6 @@ function placeStep(step: Step, agents: Set<string>, isAlone: boolean, tools: Rea
   }
 }
 
-/** True when no agent is between a step and a span above it. */
 function isOwn(step: Step, spanId: string, agents: ReadonlySet<string>): boolean {
   return !step.path.slice(0, step.path.indexOf(spanId)).some((id) => agents.has(id));
 }

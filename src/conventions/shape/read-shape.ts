@@ -1,13 +1,10 @@
-import type { LogRecord, Span } from '../../domain/trace/span.ts';
-import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 import { isAgentKey } from '../advice/not-understood.ts';
-import { readDocuments } from '../messages/read-documents.ts';
+import { listIn } from '../json.ts';
+import { outcomeFacts, readDocuments, readOutcome } from '../messages/payloads.ts';
 import { readSystem } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
 import type { NormalPart, SpanFacts, SpanRole } from '../normalised-span.ts';
-import { type Candidates, collect } from './candidates.ts';
+import { type Candidates, collect, spokenIn } from './candidates.ts';
 import { type Carrier, isProtocol, listCarriers, listMoments, type Moment } from './carriers.ts';
-import { spokenIn } from './spoken.ts';
 import {
   openArguments,
   openResult,
@@ -18,6 +15,8 @@ import {
   splitTurn,
 } from './values.ts';
 import { kindIn, type ShapeField, toldKind } from './words.ts';
+import type { LogRecord, Span } from '../../domain/trace/span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** A reading of one span by the form of its values. */
 export interface ShapeReading {
@@ -30,10 +29,7 @@ export interface ShapeReading {
   readonly isSure: boolean;
 }
 
-/**
- * Reads one span. `given` is what conventions say that it is; then their own keys are left to them, because they found no content
- * in those. `forced` is what the spans around it say that it is.
- */
+/** Reads one span. `given`: its kind for conventions, whose keys then hold no content. `forced`: its kind by the spans around it. */
 export function readShape(
   span: Span,
   logs: readonly LogRecord[],
@@ -85,7 +81,6 @@ function findRole(span: Span, carriers: readonly Carrier[], said: Candidates): K
 
 const COUNTS = ['usage.input', 'usage.output', 'usage.total'] as const;
 
-/** Finds what a span is by its facts and its name, where no key says it. */
 function roleByName(name: string, has: Has): Kind {
   const named = HTTP_METHOD.test(name) ? undefined : kindIn(name);
   const isStep = named === 'agent' || named === 'container';
@@ -101,17 +96,12 @@ function roleByName(name: string, has: Has): Kind {
   return { role: role === 'tool' && !isUsed ? undefined : role, isSure: false };
 }
 
-/** Name of a span with the name of a tool. */
 const TOOL_NAME = /^(execute|call|invoke|run|mcp)?[ ._:-]*tool([ ._:-]?(call|use))?[ .:/-]+\S+/i;
 const HTTP_METHOD = /^(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)( |$)/;
 
 function isVectors(value: unknown): boolean {
-  const first: unknown = Array.isArray(value) ? value[0] : undefined;
-  const numbers = Array.isArray(first)
-    ? (first as unknown[])
-    : Array.isArray(value)
-      ? (value as unknown[])
-      : [];
+  const [first] = listIn(value);
+  const numbers = listIn(Array.isArray(first) ? first : value);
   return numbers.length >= 8 && numbers.every((one) => typeof one === 'number');
 }
 
@@ -133,7 +123,6 @@ class Shape {
     return { facts: { ...this.#facts, role }, fields: this.#fields, ambiguous: this.#ambiguous, isSure };
   }
 
-  /** Reads the facts of a span of this kind. */
   describe(role: SpanRole | undefined, moments: readonly Moment[]): void {
     const facts = this.#facts;
     facts.session = this.#text('session', 'session');
@@ -261,7 +250,6 @@ class Shape {
     this.#cutAnswer(split(given.input ?? []));
   }
 
-  /** Takes the answer from a list that has question and answer. */
   #cutAnswer({ input, output }: ReturnType<typeof splitCall>): void {
     if (this.#facts.output === undefined && input.length > 0 && output.length > 0) {
       this.#facts.input = input;
@@ -270,7 +258,6 @@ class Shape {
     }
   }
 
-  /** Adds the calls that stand beside the answer. */
   #addCalls(found: Candidates): void {
     const output = this.#facts.output ?? [];
     const source = this.#fields['output'];

@@ -1,24 +1,13 @@
-import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 import { field, type Fields, firstField, listIn, parseIfText } from '../json.ts';
-import { answerIn, argumentsIn, questionIn } from '../messages/free-values.ts';
-import { fromLangChain } from '../messages/langchain-messages.ts';
-import { requestIn, responseIn } from '../messages/payloads.ts';
+import { fromLangChain } from '../messages/common-messages.ts';
+import { answerIn, argumentsIn, questionIn, requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedObject } from '../messages/printed-items.ts';
 import { answerParts, readMessages } from '../messages/read-messages.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
+import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 const ROLE_KEYS = ['role', 'author', 'speaker', 'sender', 'from', 'type'];
-const CONTENT_KEYS = [
-  'content',
-  'parts',
-  'blocks',
-  'text',
-  'message',
-  'body',
-  'value',
-  'utterance',
-  'payload',
-];
+const CONTENT_KEYS = 'content parts blocks text message body value utterance payload'.split(' ');
 const CALLS_KEYS = ['tool_calls', 'toolCalls', 'function_calls', 'functionCalls', 'calls'];
 
 /** Returns true for the text of a value that is missing. */
@@ -125,7 +114,6 @@ function toPart(part: unknown): unknown {
       };
 }
 
-/** Reads a list of parts without a role; undefined for any other value. */
 function readPartList(value: unknown, role: 'user' | 'assistant'): NormalMessage[] | undefined {
   const items = Array.isArray(value) ? value.map(toPart) : [];
   const isList = items.every(
@@ -140,7 +128,6 @@ function readPartList(value: unknown, role: 'user' | 'assistant'): NormalMessage
     : undefined;
 }
 
-/** Reads calls that stand beside the answer. */
 export function readCallList(value: unknown): NormalPart[] {
   const list = isRecord(value) ? [value] : listIn(value);
   return readMessages([{ role: 'assistant', tool_calls: list.map(toCall) }], 'assistant').flatMap(
@@ -161,7 +148,6 @@ export function openArguments(value: unknown, tool: string | undefined): unknown
   return isRecord(inner) ? inner : argumentsIn(value);
 }
 
-/** Opens a result that is the only field of an object. */
 export function openResult(value: unknown): unknown {
   const [key = '', ...more] = isRecord(value) ? Object.keys(value) : [];
   return isRecord(value) && more.length === 0 && key === 'output'
@@ -241,10 +227,7 @@ export function readAsked(value: unknown, text: string | undefined): Asked {
     : request;
 }
 
-/**
- * Reads a list of texts without roles as turns: the last is the user's, and an even number begins with a system text. Undefined for
- * any other value.
- */
+/** Reads texts without roles as turns: the last is the user's, an even number begins with a system text. Undefined for any other value. */
 export function listTurns(value: unknown): Fields[] | undefined {
   const texts = Array.isArray(value) ? (value as unknown[]) : [];
   return texts.length < 2 || !texts.every((one) => typeof one === 'string')
@@ -284,19 +267,24 @@ export function readAnswered(value: unknown, text: string | undefined): NormalPa
 }
 
 /** Splits a conversation behind the last message of the user; all of it is output without one. */
-export function splitTurn(messages: readonly NormalMessage[]): {
-  input: NormalMessage[];
-  output: NormalPart[];
-} {
-  const asked = messages.findLastIndex(({ role }) => role === 'user' || role === 'system') + 1;
-  return { input: messages.slice(0, asked), output: messages.slice(asked).flatMap(({ parts }) => parts) };
+export function splitTurn(messages: readonly NormalMessage[]): Conversation {
+  return splitAfter(messages, ({ role }) => role === 'user' || role === 'system');
 }
 
 /** Splits the conversation of one model call before the assistant's last messages. */
-export function splitCall(messages: readonly NormalMessage[]): {
+export function splitCall(messages: readonly NormalMessage[]): Conversation {
+  return splitAfter(messages, ({ role }) => role !== 'assistant');
+}
+
+interface Conversation {
   input: NormalMessage[];
   output: NormalPart[];
-} {
-  const asked = messages.findLastIndex(({ role }) => role !== 'assistant') + 1;
+}
+
+function splitAfter(
+  messages: readonly NormalMessage[],
+  isAsked: (message: NormalMessage) => boolean,
+): Conversation {
+  const asked = messages.findLastIndex(isAsked) + 1;
   return { input: messages.slice(0, asked), output: messages.slice(asked).flatMap(({ parts }) => parts) };
 }

@@ -3,7 +3,6 @@ import type { SpanRole } from '../normalised-span.ts';
 /** Most names of which a fact is remembered; keys of spans repeat. */
 const MAX_KNOWN = 5_000;
 
-/** Makes a function remember what it found of a name. */
 export function remembered<Found>(find: (name: string) => Found): (name: string) => Found {
   const known = new Map<string, { readonly found: Found }>();
   return (name) => {
@@ -164,7 +163,6 @@ function countField(full: string): ShapeField | undefined {
 /** Longest value that says what a span is. */
 const MAX_KIND = 100;
 
-/** Keys whose value says what a span is. */
 const KIND_KEY =
   /^(?!.* (sender|recipient|mime|media|content|output|response|finish|error) ).* (type|kind|category|operation|operation name|op|step|stage|component)$/;
 
@@ -185,13 +183,11 @@ const KINDS: readonly (readonly [words: RegExp, role: SpanRole])[] = [
 const SETUP =
   /^ (create|register|load|init\w*|setup|configure|build|list) (agents?|assistants?|bots?|models?|workflows?|graph|chain|crew|tools?) /;
 
-/** Finds the kind in the words of a value or of a name. */
 export const kindIn = remembered((text): SpanRole | undefined => {
   const words = ` ${wordsOf(text).join(' ')} `;
   return SETUP.test(words) ? undefined : KINDS.find(([pattern]) => pattern.test(words))?.[1];
 });
 
-/** True for a key whose value says what a span is. */
 export function isKindKey(words: readonly string[]): boolean {
   return KIND_KEY.test(` ${words.join(' ')}`);
 }

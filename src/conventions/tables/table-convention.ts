@@ -1,20 +1,17 @@
-import { readText } from '../attributes.ts';
+import { hasKey, readText } from '../attributes.ts';
 import { field as ownField, firstField, listIn } from '../json.ts';
-import { argumentsIn } from '../messages/free-values.ts';
 import { plainText } from '../messages/part-reader.ts';
-import { fromRoleKeys, responseIn } from '../messages/payloads.ts';
+import {
+  argumentsIn,
+  fromRoleKeys,
+  outcomeFacts,
+  readDocuments,
+  readOutcome,
+  responseIn,
+} from '../messages/payloads.ts';
 import { openPrintedArguments } from '../messages/printed-items.ts';
-import { readDocuments } from '../messages/read-documents.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import { outcomeFacts, readOutcome } from '../messages/tool-outcome.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
+import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { listCarriers, parseSent } from '../shape/carriers.ts';
 import { readAnswered, readAsked, splitCall, splitTurn } from '../shape/values.ts';
 import { wordsOf } from '../shape/words.ts';
@@ -65,7 +62,7 @@ function compile(table: ConventionTable): Convention {
     detect: ({ span }) =>
       scope?.test(span.scopeName) === true ||
       service?.test(span.serviceName) === true ||
-      (key !== undefined && [...span.attributes.keys()].some((one) => key.test(one))),
+      (key !== undefined && hasKey(span.attributes, key)),
     read: (view) => readTable(view, new Map(fields), roleOf(view, { kind, from })),
     logEvents: all.flatMap(({ place, event }) => (place === 'log' ? [event] : [])),
     signals: signalsOf(match, [
@@ -209,7 +206,7 @@ function askedIn(value: unknown): SpanFacts {
     : { input: readMessages(keyed, 'user') };
 }
 
-function responseOf(value: unknown): NormalPart[] | undefined {
+function responseOf(value: unknown): SpanFacts['output'] {
   const parsed = structured(value);
   const parts = typeof parsed === 'object' ? responseIn(parsed) : undefined;
   return parts ?? readAnswered(parsed, undefined);
@@ -237,7 +234,6 @@ function openCall(value: unknown): unknown {
   return isRecord(value) && Array.isArray(firstField(value, 'args')) ? argumentsIn(value) : value;
 }
 
-/** Parses a text; any other value stays as it is. */
 function structured(value: unknown): unknown {
   return typeof value === 'string' ? parseSent(value) : value;
 }
@@ -276,7 +272,6 @@ export function readSource({ span, logs }: SpanView, source: TableSource): unkno
   return place === 'attribute' && !span.attributes.has(key) ? follow(flattened(span, key), path) : undefined;
 }
 
-/** Puts together a list or an object of which each field is an attribute. */
 function flattened(span: Span, key: string): unknown {
   const isBelow = (one: string) => one.startsWith(key) && /^[._[]/.test(one.slice(key.length));
   const below = [...span.attributes.keys()].some(isBelow) ? listCarriers(span, isBelow) : [];

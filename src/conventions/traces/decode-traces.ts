@@ -87,12 +87,9 @@ function collectRequests(value: unknown, where: string, collected: Collected): v
 }
 
 function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list === undefined) {
-    lists.set(key, [item]);
-  } else {
-    list.push(item);
-  }
+  const list = lists.get(key) ?? [];
+  list.push(item);
+  lists.set(key, list);
 }
 
 function addProblem(collected: Collected, problem: string): void {

@@ -83,9 +83,7 @@ class OpenCalls {
       : undefined;
   }
 
-  /**
-   * Finds the only waiting call in the session and turn of a later call; for results whose ids differ from those of the calls.
-   */
+  /** Finds the only waiting call in the session and turn of a later call; for results whose ids differ from the calls'. */
   waitingForResults(later: Fragment): Fragment | undefined {
     return later.inFlight ? this.#waiting(later, (call) => repeats(call, later)) : undefined;
   }
@@ -98,21 +96,16 @@ class OpenCalls {
     return singleElement(waiting.filter((call) => call.endUnixNano <= later.startUnixNano && fits(call)));
   }
 
-  /** Removes a call from the waiting ones, because its results were seen. */
   settle(call: Fragment | undefined): void {
-    const waiting = call === undefined ? undefined : this.#bySession.get(sessionKey(call));
-    if (call !== undefined && waiting !== undefined) {
-      this.#bySession.set(
-        sessionKey(call),
-        waiting.filter((one) => one !== call),
-      );
+    const key = call && sessionKey(call);
+    const waiting = key === undefined ? undefined : this.#bySession.get(key);
+    if (key !== undefined && waiting !== undefined) {
+      const left = waiting.filter((one) => one !== call);
+      this.#bySession.set(key, left);
     }
   }
 
-  /**
-   * Finds the latest call of the same conversation whose tool results a later call received, and removes it from the waiting
-   * ones.
-   */
+  /** Finds and settles the latest call of the conversation whose tool results a later call received. */
   answeredBy(later: Fragment): Fragment | undefined {
     let found: Fragment | undefined;
     for (const id of later.answeredIds) {
@@ -164,18 +157,14 @@ function sameSession(a: Fragment, b: Fragment): boolean {
   return a.session === undefined || b.session === undefined || a.session === b.session;
 }
 
-/**
- * Joins a step with the fragments that lie within its time and answer the same question, unless another step could contain
- * them.
- */
+/** Joins a step with the fragments within its time that answer the same question, unless another step could contain them. */
 function joinSteps(fragments: readonly Fragment[], groups: Groups): void {
   const outermost = new Map<string, Fragment[]>();
   const add = (key: string, step: Fragment): void => {
     outermost.set(key, [...(outermost.get(key) ?? []).slice(1 - MAX_CANDIDATES), step]);
   };
   const enclosing = (key: string, fragment: Fragment): Fragment | undefined => {
-    const found = (outermost.get(key) ?? []).filter((step) => encloses(step, fragment));
-    return found.length === 1 ? found[0] : undefined;
+    return singleElement((outermost.get(key) ?? []).filter((step) => encloses(step, fragment)));
   };
   const steps = fragments.filter((fragment) => fragment.kind === 'step');
   const widestFirst = steps.toSorted(
@@ -273,7 +262,7 @@ function byStart(a: Fragment, b: Fragment): number {
 }
 
 function merge(head: TraceData, members: readonly Fragment[], step: Fragment | undefined): TraceData {
-  const { traceId, conventions, readByShape, without } = head;
+  const { traceId } = head;
   const parent = step?.root.spanId ?? '';
   const adopt = (span: Span): Span => {
     const isTop = span.parentSpanId === '' && span.spanId !== parent;
@@ -281,11 +270,8 @@ function merge(head: TraceData, members: readonly Fragment[], step: Fragment | u
   };
   const adoptLog = (log: LogRecord): LogRecord => ({ ...log, traceId });
   return {
-    traceId,
+    ...head,
     spans: members.flatMap(({ trace }) => trace.spans.map(adopt)),
     logs: members.flatMap(({ trace }) => trace.logs.map(adoptLog)),
-    ...(conventions === undefined ? {} : { conventions }),
-    ...(readByShape === undefined ? {} : { readByShape }),
-    ...(without === undefined ? {} : { without }),
   };
 }

@@ -39,10 +39,7 @@ export function readTogether(traces: readonly TraceData[]): TraceReading[] {
 /** Most spans of a trace that is one piece of a run. */
 export const MAX_PIECE_SPANS = MAX_FRAGMENT_SPANS;
 
-/**
- * Reads the trace as a piece of a run that came as several traces; undefined when its emitter nests, or when it is no part of a
- * run.
- */
+/** Reads the trace as a piece of a run in several traces; undefined when its emitter nests, or when it is no part of a run. */
 export function readPiece(trace: TraceData): TracePiece | undefined {
   const fragment = findFragment(trace);
   return (

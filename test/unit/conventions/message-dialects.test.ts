@@ -1,7 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { answerIn, argumentsIn } from '../../../src/conventions/messages/free-values.ts';
-import { requestIn, responseIn } from '../../../src/conventions/messages/payloads.ts';
+import { answerIn, argumentsIn, requestIn, responseIn } from '../../../src/conventions/messages/payloads.ts';
 import { readMessages } from '../../../src/conventions/messages/read-messages.ts';
+import { describe, expect, it } from 'vitest';
 
 const QUESTION = { role: 'user', content: 'Where is P-204?' };
 const ASKED = { role: 'user', parts: [{ type: 'text', text: 'Where is P-204?' }] };

@@ -1,5 +1,5 @@
+import { parsePythonRepr } from '../../../src/conventions/messages/printed-items.ts';
 import { describe, expect, it } from 'vitest';
-import { parsePythonRepr } from '../../../src/conventions/python-repr.ts';
 
 describe('parsePythonRepr', () => {
   it.each([

@@ -1,11 +1,11 @@
 import { readList } from '../../../../src/conventions/attributes.ts';
 import { readTraces } from '../../../../src/conventions/index.ts';
-import { readOutcome } from '../../../../src/conventions/messages/tool-outcome.ts';
-import { normaliseSpan } from '../../../../src/conventions/normalise-span.ts';
-import { parsePythonRepr } from '../../../../src/conventions/python-repr.ts';
+import { readOutcome } from '../../../../src/conventions/messages/payloads.ts';
+import { parsePythonRepr } from '../../../../src/conventions/messages/printed-items.ts';
 import { readSystem } from '../../../../src/conventions/messages/read-messages.ts';
-import { chatMessage, buildSpan, toolCall } from '../../builders/spans.ts';
-import { answersIn, CHAT, facts, json, parts, RAIN, type Quirk } from './span-facts.ts';
+import { normaliseSpan } from '../../../../src/conventions/normalise-span.ts';
+import { buildSpan, chatMessage, toolCall } from '../../builders/spans.ts';
+import { answersIn, CHAT, facts, json, parts, type Quirk, RAIN } from './span-facts.ts';
 
 /** Quirks in the encoding of values. */
 export const encoding: readonly Quirk[] = [

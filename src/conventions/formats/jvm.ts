@@ -1,6 +1,53 @@
-import { readText, rolesOf } from '../attributes.ts';
-import { parseValue, parseIfText } from '../json.ts';
+import { readStructure, readText, rolesOf } from '../attributes.ts';
+import { parseIfText, parseValue } from '../json.ts';
+import { readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, SpanFacts, SpanView } from '../normalised-span.ts';
+
+/** Koog (JetBrains): `otel-genai` with differences of its own. Its scope is the name of the service, so its keys show it. */
+export const koog: Convention = {
+  name: 'koog',
+  detect,
+  read: readKoog,
+  signals: { keyPrefixes: ['koog.'], scopePrefixes: ['ai.koog'] },
+  switches: {
+    emitter: 'Koog',
+    scopes: ['ai.koog'],
+    setting: 'call setVerbose(true) on Koog’s OpenTelemetry feature',
+    source: 'recorded: koog-agents 1.1.1',
+  },
+};
+
+const KEYS = ['koog.event.id', 'koog.node.id', 'koog.strategy.name'];
+
+function detect({ span: { scopeName, attributes } }: SpanView): boolean {
+  const isOwn = scopeName === 'ai.koog' || KEYS.some((key) => attributes.has(key));
+  return isOwn || attributes.get('gen_ai.provider.name') === 'koog';
+}
+
+function readKoog(view: SpanView): SpanFacts {
+  const { attributes } = view.span;
+  const operation = attributes.get('gen_ai.operation.name');
+  const isStep = attributes.has('koog.node.id') || attributes.has('koog.strategy.name');
+  const facts: SpanFacts = {
+    role: operation === undefined && isStep ? 'container' : undefined,
+    system: readSystem(readStructure(view, 'system_instructions')),
+    // It writes `[stop]`, a list that is not JSON.
+    finishReason: /^\[([\w-]+)\]$/.exec(attributes.get('gen_ai.response.finish_reasons') ?? '')?.[1],
+  };
+  if (operation === 'invoke_agent') {
+    return {
+      ...facts,
+      agent: readText(attributes, 'gen_ai.agent.name', 'gen_ai.agent.id'),
+      // Both lists are the conversation before the run, and the counts are zero: neither question nor answer.
+      withheld: ['input', 'output', 'usage'],
+    };
+  }
+  const [toolArgs, toolResult] = ['input.value', 'output.value'].map((key) =>
+    parseIfText(readText(attributes, key)),
+  );
+  // Before 1.0, arguments and results of tools have names without a prefix.
+  return attributes.has('gen_ai.tool.name') ? { ...facts, toolArgs, toolResult } : facts;
+}
 
 const MODEL_PROMPT = 'org.springframework.ai.chat.observation.ChatModelPromptContentObservationHandler';
 const MODEL_COMPLETION = 'org.springframework.ai.chat.observation.ChatModelCompletionObservationHandler';
@@ -9,10 +56,7 @@ const CLIENT_PROMPT =
 const CLIENT_COMPLETION =
   'org.springframework.ai.chat.client.observation.ChatClientCompletionObservationHandler';
 
-/**
- * Spring AI 1 and 2, whose spans never contain a conversation: its texts are log records of the observation handlers, in
- * brackets and quotes but without escapes, and mostly without roles. Everything else of a model call is `otel-genai`.
- */
+/** Spring AI 1 and 2: texts are log records, in brackets and quotes without escapes, mostly without roles. The rest of a call is `otel-genai`. */
 export const springAi: Convention = {
   name: 'spring-ai',
   logScopes: [MODEL_PROMPT, MODEL_COMPLETION, CLIENT_PROMPT, CLIENT_COMPLETION],
@@ -20,7 +64,7 @@ export const springAi: Convention = {
     span.attributes.has('spring.ai.kind') ||
     (span.scopeName === 'org.springframework.boot' && span.attributes.has('gen_ai.operation.name')) ||
     logs.some((log) => springAi.logScopes?.includes(log.scopeName)),
-  read,
+  read: readSpringAi,
   signals: { keyPrefixes: ['spring.ai.'], scopePrefixes: ['org.springframework.ai.'] },
   switches: {
     emitter: 'Spring AI',
@@ -40,7 +84,7 @@ const KIND_ROLES = rolesOf({
 /** Versions of Spring Boot with Spring AI 1: there the usage of a model call after a tool call includes the calls before it. */
 const ADDS_UP = /^3\./;
 
-function read(view: SpanView): SpanFacts {
+function readSpringAi(view: SpanView): SpanFacts {
   const { attributes } = view.span;
   const kind = attributes.get('spring.ai.kind');
   if (kind === 'tool_call') {
@@ -90,10 +134,7 @@ function textsIn(list: string | undefined): string[] {
   return inner.split('", "').filter((text) => text !== '' && text !== 'null');
 }
 
-/**
- * Reads the texts of a model call. User and assistant alternate and the last text is the user's, so an even number of texts
- * begins with a system text. This is a guess, and a warning says so.
- */
+/** Reads the texts of a model call: they alternate and the last is the user's, so an even number begins with a system text. A warning says so. */
 function modelTexts(view: SpanView): SpanFacts {
   const texts = textsIn(logged(view, MODEL_PROMPT));
   if (texts.length > 0) {
