@@ -21,6 +21,8 @@ beforeAll(async () => {
   folder = new ServeFolder({
     judges: {
       default: 'local/judge',
+      // The two scorers ask the same questions: with answers that are reused, the second costs nothing.
+      reuse: false,
       providers: { local: { baseURL: judge.baseUrl, concurrency: 2 } },
       prices: { 'local/judge': { input: 10, output: 10 } },
     },
