@@ -361,8 +361,8 @@ describe.skipIf(!canEnterRoot())('the stages of the image', () => {
 
     expect(backup).toEqual([0, expect.stringContaining('/backups/one: ')]);
     expect(statSync(join(backups, 'one')).uid).toBe(USER);
-    expect(outside).toEqual([1, expect.stringContaining('--to /elsewhere/one cannot be written')]);
-    expect(restore).toEqual([0, expect.stringContaining('equal to the backup')]);
+    expect(outside).toEqual([1, expect.stringContaining('--to /elsewhere/one cannot be made a folder')]);
+    expect(restore).toEqual([0, expect.stringContaining('with all rows of the backup')]);
     const restored = startServe('full');
     await waitForHealth('full', restored);
     await waitForScores(trace, restored);
