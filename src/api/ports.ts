@@ -50,7 +50,7 @@ export interface MarkerPorts {
   compare(version: string): Promise<readonly ComparedDeploy[]>;
 }
 
-/** What handlers may use. The ports of a caller see one tenant: no handler filters by tenants. */
+/** Ports that handlers may use. The ports of a caller see one tenant: no handler filters by tenants. */
 export interface ApiPorts {
   readonly status: () => Promise<object>;
   readonly store: StorePorts;

@@ -24,7 +24,7 @@ export interface Grant {
   readonly tenant: string | undefined;
   /** All scopes of the sender, with those that `admin` implies. */
   readonly scopes: readonly Scope[];
-  /** Names in which the sender may not write: those of other tokens on the same tenant. None with the scope `admin`. */
+  /** Names in which the sender may not write: the names of other tokens on the same tenant. None with the scope `admin`. */
   readonly foreignNames: readonly string[];
 }
 

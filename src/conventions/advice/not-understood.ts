@@ -80,7 +80,7 @@ export function findUnreadTexts(
     });
 }
 
-/** Joins the spans with unread texts and those of no known kind; a span that is both has its texts first. */
+/** Joins the spans with unread texts and the spans of no known kind; a span that is both has its texts first. */
 export function joinNotUnderstood(
   unread: readonly NotUnderstood[],
   unknown: readonly NotUnderstood[],

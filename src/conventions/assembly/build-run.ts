@@ -251,7 +251,7 @@ function findSpeaker(plan: RunPlan): RunPlan {
   return speaker;
 }
 
-/** Lists the instructions of the agent, else those of its first model call; equal texts once. */
+/** Lists the instructions of the agent, else the instructions of its first model call; equal texts once. */
 function listInstructions(root: SpanFacts, call: SpanFacts): string[] {
   const own = [...(root.system ?? []), ...listSystemTexts(root.input)];
   const texts = own.length > 0 ? own : [...(call.system ?? []), ...listSystemTexts(call.input)];

@@ -99,7 +99,7 @@ export function parentsFirst(plans: readonly RunPlan[]): RunPlan[] {
   return sorted;
 }
 
-/** Gives a sub-agent without question and answer those of the tool call above it, and the name in that call. */
+/** Gives a sub-agent without question and answer the texts of the tool call above it, and the name in that call. */
 export function takeDelegatedFacts(plans: readonly RunPlan[]): void {
   for (const { via, root, llms } of plans) {
     const { input, output } = root.facts;

@@ -119,7 +119,7 @@ export function functionFacts(given: unknown, got: unknown): SpanFacts {
   return { input: questionIn(argumentsIn(given)), output: answerIn(got) };
 }
 
-/** Reads a request and a response; those of another role than a model's are inside the arguments of a function. */
+/** Reads a request and a response; for another role than a model's, they are inside the arguments of a function. */
 export function exchangeFacts(role: SpanFacts['role'], given: unknown, got: unknown): SpanFacts {
   return { ...requestIn(role === 'llm' ? given : argumentsIn(given)), output: responseIn(got) };
 }

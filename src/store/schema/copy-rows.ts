@@ -39,7 +39,7 @@ interface Plan {
 }
 
 /**
- * Makes a table of the target equal to that of the source, while nobody writes to either. A range that differs is deleted in the target and copied
+ * Makes a table of the target equal to the table of the source, while nobody writes to either. A range that differs is deleted in the target and copied
  * again, so a copy that was killed leaves nothing twice. Returns the number of copied rows.
  * @param onRange is called before each range; it may throw to end the copy
  */

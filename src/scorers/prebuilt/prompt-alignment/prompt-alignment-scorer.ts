@@ -131,7 +131,7 @@ function answerText(run: ScorerRunInput): string {
   return answer;
 }
 
-/** Reads the instructions that count. Beside the user's, those of the operator count where they are seen. */
+/** Reads the instructions that count. The operator's instructions count beside the user's where they are seen. */
 function readInstructions(
   { input }: ScorerRunInput,
   mode: EvaluationMode,

@@ -16,7 +16,7 @@ export interface AvailableTool {
   readonly parameters?: unknown;
 }
 
-/** Lists the tools that the agent had: those of the caller, else those of the run. The run's definitions add parameters. */
+/** Lists the tools that the agent had: the tools of the caller, else the tools of the run. The run's definitions add parameters. */
 export function listAvailable(
   { tools }: ScorerRunInput,
   given: readonly AvailableTool[] | undefined,

@@ -59,7 +59,7 @@ export interface ToolCallAccuracyLLMResults {
 /** Scores the share of the calls, made and missing ones, that were made and appropriate, 0 to 1; 1 where none was needed. */
 export function createToolCallAccuracyScorerLLM(config: {
   readonly model: JudgeModel;
-  /** Tools that the agent had. Default: those of the run. */
+  /** Tools that the agent had. Default: the tools of the run. */
   readonly availableTools?: readonly AvailableTool[];
   readonly options?: Sight & { readonly reason?: ReasonMode };
 }): RunnableScorer<AgentRunInput, ToolCallAccuracyLLMResults> {
