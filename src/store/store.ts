@@ -28,9 +28,7 @@ import { createJobStore } from './jobs/jobs.ts';
 import { createPurgeStore } from './purge/purge-store.ts';
 import { createTombstoneStore } from './purge/tombstones.ts';
 import { createMemberStore } from './scores/members.ts';
-import { readServerClocks } from './cluster/check-cluster.ts';
 import { applyMergeSettings } from './schema/merge-settings.ts';
-import { readMigrations } from './schema/migration-files.ts';
 import { migrate, migrationStatus } from './schema/migrate.ts';
 import { readDefinitions } from './schema/table-definitions.ts';
 import { refuseUnfinished } from './schema/unfinished-copy.ts';
@@ -114,11 +112,10 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
   } else {
     await migrateAll(database, options);
   }
-  database.watchShards();
 }
 
 async function migrateAll(database: Database, options: StoreOptions): Promise<void> {
-  for (const migration of await migrate(database, readMigrations(), options.log)) {
+  for (const migration of await migrate(database)) {
     options.log?.info('migration applied', { version: migration.version, name: migration.name });
   }
   const definitions = await readDefinitions(database);
@@ -173,7 +170,6 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     unknownWords: async () => source?.unknownWords() ?? [],
     watchSource: async () => source?.watch(),
     aheadRows: () => readAheadRows(database),
-    serverClocks: () => readServerClocks(database),
     pace: (tenant) => readStorePace(database, tenant),
     size: () => readStoreSize(database),
     limitReads: (limits) => createStore(database.limitReads(limits), foreign),

@@ -3,7 +3,6 @@ import { createDecisionAggregates } from '../../app/aggregates/count-coverage.ts
 import { logRefusals, rebuildAggregates } from '../../app/aggregates/refresh-aggregates.ts';
 import { connectStore, type StoreConnection } from '../../app/store/connect-store.ts';
 import { migrateStore, openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
-import { formatCount } from '../../domain/plural.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { MigrationStatus } from '../../store/contracts/migrations.ts';
 
@@ -53,12 +52,10 @@ async function migrate(context: CommandContext, options: MigrateOptions) {
         [
           ...applied.map(({ version, name }) => `applied ${version} ${name}`),
           `database ${after.database} has version ${after.current} ${applied.length === 0 ? 'already' : 'now'}`,
-          ...listCreated(before, after),
-          ...listGaps(after),
           ...(rebuilt === undefined ? [] : [`aggregates of ${rebuilt} hours computed anew`]),
         ].join('\n'),
     );
-    return after.cluster === undefined || after.cluster.gaps.length === 0 ? EXIT.done : EXIT.failed;
+    return EXIT.done;
   } finally {
     await connection.release();
   }
@@ -77,7 +74,6 @@ async function rebuild({ log, signal }: CommandContext, connection: StoreConnect
 }
 
 function statusJson(status: MigrationStatus, withStatements: boolean) {
-  const { cluster } = status;
   return {
     database: status.database,
     current: status.current,
@@ -86,45 +82,13 @@ function statusJson(status: MigrationStatus, withStatements: boolean) {
     pending: status.pending.map(({ version, name, statements }) =>
       withStatements ? { version, name, statements } : { version, name },
     ),
-    ...(cluster === undefined
-      ? {}
-      : { gaps: cluster.gaps, ...(withStatements ? { repairs: cluster.repairs } : {}) }),
   };
 }
 
 function showStatus(status: MigrationStatus, withStatements: boolean): string {
   const head = `database ${status.database} has version ${status.current} of ${status.known}`;
   const pending = status.pending.map(({ version, name, statements }) =>
-    withStatements ? `-- ${version} ${name}\n${joinStatements(statements)}` : `pending ${version} ${name}`,
+    withStatements ? `-- ${version} ${name}\n${statements.join(';\n\n')};` : `pending ${version} ${name}`,
   );
-  const gaps = listGaps(status).map((line) => (withStatements ? `-- ${line}` : line));
-  const repairs = withStatements ? (status.cluster?.repairs ?? []) : [];
-  return [
-    withStatements ? `-- ${head}` : head,
-    ...gaps,
-    ...(repairs.length === 0 ? [] : [joinStatements(repairs)]),
-    ...pending,
-  ].join('\n');
-}
-
-function joinStatements(statements: readonly string[]): string {
-  return `${statements.join(';\n\n')};`;
-}
-
-/** Lines about tables that servers of a cluster lack. */
-function listGaps({ cluster }: MigrationStatus): string[] {
-  const gaps = cluster?.gaps ?? [];
-  return [
-    ...gaps.map(
-      ({ server, tables }) =>
-        `server ${server} lacks ${formatCount(tables.length, 'table')}: ${tables.join(', ')}`,
-    ),
-    ...(cluster?.fault === undefined ? [] : [cluster.fault]),
-  ];
-}
-
-function listCreated(before: MigrationStatus, after: MigrationStatus): string[] {
-  return (before.cluster?.gaps ?? [])
-    .filter(({ server }) => after.cluster?.gaps.every((gap) => gap.server !== server))
-    .map(({ server, tables }) => `created ${formatCount(tables.length, 'table')} on server ${server}`);
+  return [withStatements ? `-- ${head}` : head, ...pending].join('\n');
 }

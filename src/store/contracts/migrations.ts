@@ -1,5 +1,3 @@
-import type { ClusterStatus } from './cluster-status.ts';
-
 /** One forward-only step of the schema: a file `NNNN-name.sql` in `schemas/clickhouse`. */
 export interface Migration {
   readonly version: number;
@@ -19,6 +17,4 @@ export interface MigrationStatus {
   readonly known: number;
   readonly applied: readonly { version: number; name: string; appliedAt: string }[];
   readonly pending: readonly Migration[];
-  /** Servers with these tables; undefined without a cluster. */
-  readonly cluster: ClusterStatus | undefined;
 }

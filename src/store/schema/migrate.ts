@@ -1,12 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Log } from '../../telemetry/log.ts';
 import type { Database } from '../database.ts';
-import { checkCluster, checkKind } from '../cluster/check-cluster.ts';
-import { ANSWERING, ofAllServers, onCluster, type Cluster } from '../cluster/cluster.ts';
-import { readAnsweringServers } from '../cluster/cluster-servers.ts';
-import { checkShards, recordShards, SHARDS_TABLE } from '../cluster/cluster-shards.ts';
-import { fillServers, readClusterStatus } from '../cluster/fill-servers.ts';
-import { renderStatement } from '../cluster/render-statement.ts';
+import { checkTables, renderReplicated, requireReplicated } from '../replicated.ts';
 import { readMigrations } from './migration-files.ts';
 import type { Migration, MigrationStatus } from '../contracts/migrations.ts';
 
@@ -27,60 +21,32 @@ const BOOKKEEPING = `CREATE TABLE IF NOT EXISTS schema_migrations
 ENGINE = ReplacingMergeTree
 ORDER BY Version`;
 
-/** Tables that are created before the first migration. */
-const BOOKKEEPING_OF_CLUSTER = [BOOKKEEPING, SHARDS_TABLE];
-
-/**
- * Reads the applied and pending migrations, and the tables of the servers of a cluster, without a change. Throws like `migrate` for a
- * newer or a changed database.
- */
+/** Reads the applied and pending migrations, without a change. Throws like `migrate` for a newer or a changed database. */
 export async function migrationStatus(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
 ): Promise<MigrationStatus> {
-  await checkKind(database);
-  await checkCluster(database);
-  await checkShards(database);
+  await checkTables(database);
   const { applied, ...schema } = await readSchema(database, migrations);
-  const { cluster } = database;
   return {
     database: database.name,
     ...schema,
     applied: applied.map(({ version, name, appliedAt }) => ({ version, name, appliedAt })),
-    cluster: cluster === undefined ? undefined : await readFilled(database, cluster, { applied, migrations }),
   };
 }
 
 /**
- * Migrates the database to the newest known version, and creates it when it does not exist. Creates the tables that servers of a
- * cluster lack, because they joined it later. Two processes may do this at once, because every statement can be repeated. Returns the
- * applied migrations.
- * @param log takes the fault of servers whose tables cannot be created, while the others serve; without a log, it is thrown
+ * Migrates the database to the newest known version, and creates it when it does not exist. Two processes may do this at once, because
+ * every statement can be repeated. Returns the applied migrations.
  */
 export async function migrate(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
-  log?: Log,
 ): Promise<readonly Migration[]> {
-  const { cluster } = database;
-  await checkCluster(database);
-  await checkKind(database);
-  await checkShards(database);
+  await checkTables(database);
   await createDatabase(database);
-  await createBookkeeping(database);
-  const { applied, pending } = await readSchema(database, migrations);
-  if (cluster !== undefined) {
-    await recordShards(database, cluster, applied.length === 0);
-    try {
-      await fill(database, cluster, { applied, migrations, log });
-    } catch (error) {
-      // A change of the schema needs all servers.
-      if (log === undefined || pending.length > 0) {
-        throw error;
-      }
-      log.error('servers of the cluster lack tables, and these cannot be created', { error });
-    }
-  }
+  await database.command(render(database, BOOKKEEPING));
+  const { pending } = await readSchema(database, migrations);
   for (const migration of pending) {
     for (const statement of migration.statements) {
       await database.command(statement);
@@ -90,36 +56,6 @@ export async function migrate(
     ]);
   }
   return pending;
-}
-
-/** Migrations of a database, and those that the program knows. */
-interface Schema {
-  readonly applied: readonly AppliedRow[];
-  readonly migrations: readonly Migration[];
-}
-
-async function fill(
-  database: Database,
-  cluster: Cluster,
-  { log, ...schema }: Schema & { readonly log: Log | undefined },
-): Promise<void> {
-  const status = await readFilled(database, cluster, schema);
-  if (status.gaps.length > 0) {
-    await fillServers(database, status, async () => (await readFilled(database, cluster, schema)).gaps);
-    for (const { server, tables } of status.gaps) {
-      log?.info('tables created on a server that lacked them', { server, tables });
-    }
-  }
-}
-
-/** Reads the servers with the tables of the applied migrations. Those of the others come with their statements. */
-function readFilled(database: Database, cluster: Cluster, { applied, migrations }: Schema) {
-  const versions = new Set(applied.map(({ version }) => version));
-  const done = migrations.filter(({ version }) => versions.has(version));
-  return readClusterStatus(database, cluster, [
-    ...(done.length === 0 ? [] : BOOKKEEPING_OF_CLUSTER),
-    ...done.flatMap(({ statements }) => statements),
-  ]);
 }
 
 /** Reads the applied and pending migrations. Throws for a newer or a changed database. */
@@ -141,55 +77,30 @@ async function readSchema(database: Database, migrations: readonly Migration[]) 
   }
   const pending = migrations
     .filter((migration) => !done.has(migration.version))
-    .map((migration) => ({ ...migration, statements: renderAll(database, migration.statements) }));
+    .map((migration) => ({
+      ...migration,
+      statements: migration.statements.map((each) => render(database, each)),
+    }));
   return { current, known, applied, pending };
 }
 
-/** Creates the tables of the migrations themselves. A cluster whose servers have them is not changed: a server may be away. */
-async function createBookkeeping(database: Database): Promise<void> {
-  const { cluster } = database;
-  const tables = cluster === undefined ? [BOOKKEEPING] : BOOKKEEPING_OF_CLUSTER;
-  const servers = cluster === undefined ? [] : await readAnsweringServers(database, cluster);
-  const isThere = (statement: string) =>
-    servers.length > 0 && servers.every((server) => server.tables.has(nameOf(statement)));
-  for (const statement of renderAll(
-    database,
-    tables.filter((each) => !isThere(each)),
-  )) {
-    await database.command(statement);
-  }
+/** Renders a statement for the tables of the database. */
+function render({ isReplicated }: Database, statement: string): string {
+  return isReplicated ? renderReplicated(statement) : statement;
 }
 
-function nameOf(statement: string): string {
-  return /^CREATE TABLE IF NOT EXISTS (\w+)/u.exec(statement)?.[1] ?? '';
-}
-
-/** Renders statements for the cluster of a database; without one they stay as they are. */
-function renderAll({ cluster }: Database, statements: readonly string[]): readonly string[] {
-  return cluster === undefined
-    ? statements
-    : statements.flatMap((statement) => renderStatement(statement, cluster));
-}
-
-/**
- * Checks first whether the database exists: a user of a shared server may have a database without the right to create one.
- */
+/** Checks first whether the database exists: a user of a shared server may have a database without the right to create one. */
 async function createDatabase(database: Database): Promise<void> {
-  if (!(await databaseExists(database))) {
-    await database.outside.command(
-      `CREATE DATABASE IF NOT EXISTS \`${database.name}\`${onCluster(database.cluster)} ENGINE = Atomic`,
-    );
+  if (database.isReplicated) {
+    await requireReplicated(database);
+  } else if (!(await databaseExists(database))) {
+    await database.outside.command(`CREATE DATABASE IF NOT EXISTS \`${database.name}\` ENGINE = Atomic`);
   }
 }
 
-async function databaseExists(database: Database): Promise<boolean> {
-  const [row] = await database.outside.rows<{ servers: string; databases: string }>(
-    `SELECT (SELECT count() FROM ${ofAllServers(database.cluster, 'system.one')}) AS servers,
-       (SELECT count() FROM ${ofAllServers(database.cluster, 'system.databases')} WHERE name = {name:String}) AS databases
-     ${ANSWERING}`,
-    { name: database.name },
-  );
-  return row !== undefined && row.servers === row.databases;
+async function databaseExists({ name, outside }: Database): Promise<boolean> {
+  const found = await outside.rows('SELECT name FROM system.databases WHERE name = {name:String}', { name });
+  return found.length > 0;
 }
 
 async function appliedMigrations(database: Database): Promise<AppliedRow[]> {

@@ -179,7 +179,7 @@ describe('merge settings', () => {
     const altered: string[] = [];
     await withDatabase(options, async (database) => {
       await applyMergeSettings(
-        { cluster: database.cluster, command: async (sql) => void altered.push(sql) },
+        { command: async (sql) => void altered.push(sql) },
         await readDefinitions(database),
       );
     });
