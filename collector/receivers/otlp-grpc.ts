@@ -46,7 +46,7 @@ const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
 // Own code, and no gRPC library: `@grpc/grpc-js` takes 1.1 to 1.9 times the CPU time for a call, and keeps the bytes of all unfinished
-// messages beyond any limit over the calls (`npm run bench:libraries`). It has no zstd.
+// messages beyond any limit over the calls. It has no zstd.
 
 /**
  * Starts the OTLP/gRPC receiver: unary calls in plain HTTP/2, without a gRPC library, so that size, memory and credentials
