@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path';
 import { findPrice } from '../domain/money/model-prices.ts';
-import { withAbsoluteTls, type FindFolder } from './absolute-paths.ts';
 import { crossIssues } from './checks/cross-checks.ts';
 import { stackLayers, parseLayers, formatSubject, type Layers } from './config-layers.ts';
 import type { ConfigFormat } from './config-format.ts';
@@ -10,11 +9,14 @@ import { environment } from './environment.ts';
 import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
-import type { KeyPath } from './key-path.ts';
-import { listOpenDoors } from './addresses/open-doors.ts';
+import { type KeyPath, withValueAt } from './key-path.ts';
 import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
 import type { Config, ParsedConfig } from './schema.ts';
-import type { Components } from './schema/components.ts';
+import { type Components, type ReceiverSection, listReceivers } from './schema/components.ts';
+import { isLoopbackHost, parseEndpoint } from './addresses/endpoint.ts';
+import { listEndpoints } from './addresses/listen-endpoints.ts';
+
+const FILE_KEYS = new Set(['ca', 'cert', 'key', 'clientCa']);
 
 export interface LoadConfigOptions<Loaded = Config> {
   /** Path of the file; default: SPANSCORE_CONFIG, else the file in `cwd`, else none. */
@@ -201,4 +203,55 @@ function finish(
     ...withAbsoluteTls(parsed, options.components.receivers, options.findFolder),
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judge)],
   };
+}
+
+/** Returns warnings about endpoints that a valid configuration opens to the network. */
+export function listOpenDoors(config: Config, receivers: readonly ReceiverSection[]): string[] {
+  const doors = listEndpoints(config, receivers)
+    .map(({ path, ...rest }) => ({ path: path.join('.'), ...rest }))
+    .filter(({ endpoint }) => !isLoopbackHost(parseEndpoint(endpoint).host));
+  return doors.flatMap(({ path, endpoint, tls }) => {
+    if (config.auth.tokens.length === 0) {
+      return [`${path}.endpoint: everyone who can reach ${endpoint} may send spans: set auth.tokens`];
+    }
+    return tls === undefined
+      ? [
+          `${path}: tokens sent to ${endpoint} are readable on the network: set ${path}.tls, or put a TLS proxy in front`,
+        ]
+      : [];
+  });
+}
+
+/** Returns the base folder of a relative path in a value. */
+type FindFolder = (path: KeyPath) => string;
+
+/** Parts of a configuration that name TLS files. */
+type WithTls = Pick<ParsedConfig, 'receivers' | 'api'>;
+
+/** Returns the parts with absolute paths of their TLS files. */
+function withAbsoluteTls(
+  { receivers, api }: WithTls,
+  sections: readonly ReceiverSection[],
+  findFolder: FindFolder,
+): WithTls {
+  const at = <T extends { tls?: object | undefined }>(part: T, path: KeyPath): T =>
+    part.tls === undefined ? part : { ...part, tls: absolute(part.tls, [...path, 'tls'], findFolder) };
+  const listed = listReceivers({ receivers }, sections);
+  return {
+    ...listed.reduce(
+      (whole, { path, options }) => withValueAt(whole, path, at(options, path)) as Pick<WithTls, 'receivers'>,
+      { receivers },
+    ),
+    api: at(api, ['api']),
+  };
+}
+
+function absolute(tls: object, path: KeyPath, findFolder: FindFolder): object {
+  return Object.fromEntries(
+    Object.entries(tls).map(([key, value]: [string, unknown]) =>
+      FILE_KEYS.has(key) && typeof value === 'string'
+        ? [key, resolve(findFolder([...path, key]), value)]
+        : [key, value],
+    ),
+  );
 }

@@ -2,7 +2,7 @@
  * The process of an own scorer. It loads the scorer's module at the host's `load` message, runs it, and ends when the host
  * ends.
  */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { deserialize, serialize } from 'node:v8';
@@ -16,8 +16,15 @@ import { readFault } from './guest-fault.ts';
 import { createLane } from './guest-lane.ts';
 import type { LoadMessage, RunOrder, ToGuest } from './guest-messages.ts';
 import { loadModule } from './load-module.ts';
-import { resolveOwnPackage } from './own-package.ts';
 import { endGroup, GUEST_NICE, MESSAGE_FD, UNCAUGHT, type WatchOrder } from './child-terms.ts';
+import { registerHooks } from 'node:module';
+
+const PACKAGE = 'spanscore';
+
+const isSource = import.meta.url.endsWith('.ts');
+
+/** Root of the package: source files and build output are at different depths, `src/guests/` and `dist/src/guests/`. */
+const root = new URL(isSource ? '../../' : '../../../', import.meta.url);
 
 /** Largest result that is sent to the host, bytes. */
 const MAX_RESULT_BYTES = 4 * 1024 * 1024;
@@ -166,3 +173,38 @@ readFrames(channel, {
   onMessage: (message) => onMessage(message as ToGuest),
   onGarbage: endGroup,
 });
+
+/**
+ * Resolves every import of `spanscore` in this process to the running package, even when the importing file has no copy beside
+ * it. A second copy would not know the judges of this process.
+ */
+function resolveOwnPackage(): void {
+  const entries = readEntries();
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const isOwn = specifier === PACKAGE || specifier.startsWith(`${PACKAGE}/`);
+      const url = isOwn ? entries.get(`.${specifier.slice(PACKAGE.length)}`) : undefined;
+      return url === undefined
+        ? nextResolve(specifier, context)
+        : {
+            url,
+            format: url.endsWith('.json') ? 'json' : isSource ? 'module-typescript' : 'module',
+            shortCircuit: true,
+          };
+    },
+  });
+}
+
+/** Reads the file of every entry point from the package's `exports`. */
+function readEntries(): Map<string, string> {
+  const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+    exports: Record<string, string | { default: string }>;
+  };
+  return new Map(
+    Object.entries(exports).map(([name, entry]) => {
+      const built = typeof entry === 'string' ? entry : entry.default;
+      const file = isSource ? built.replace('./dist/', './').replace(/\.js$/, '.ts') : built;
+      return [name, new URL(file, root).href];
+    }),
+  );
+}

@@ -1,17 +1,24 @@
-import { countReasons, type ReasonCounts } from './count-reasons.ts';
 import { WEEK_MS } from '../domain/durations.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import { estimateCost, type CostEstimate } from '../estimate/estimate-cost.ts';
 import type { Pace } from '../estimate/estimate-time.ts';
-import { PlannedWork } from '../estimate/planned-work.ts';
+import { PlannedWork, type SampledCell } from '../estimate/planned-work.ts';
 import { readHistory } from '../estimate/read-history.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { previewMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { JudgeUseStore } from '../store/contracts/judge-use.ts';
-import type { PreviewedTrace } from './judge-sample.ts';
-import { createSessionTargets, createTraceTargets, type PreviewTargets } from './targets.ts';
+import { type PreviewedTrace, judgeSessions, judgeTraces, type JudgeTerms } from './judge-sample.ts';
+import { readReasonCode } from '../scoring/attempt/attempt-failure.ts';
+import type { BackfillRange } from '../backfill/backfill-spec.ts';
+import { listTraces } from '../backfill/select-backfill.ts';
+import { listSessions, SESSION_PAGE } from '../backfill/select-sessions.ts';
+import { renderSessions, renderTraces, type RenderedRuns } from '../estimate/render-work.ts';
+import { lookAtSessions } from '../estimate/select-sessions.ts';
+import { lookAtTraces, type LookedTrace } from '../estimate/select-traces.ts';
+import { joinSessionKey, type SessionKey } from '../store/contracts/sessions.ts';
+import { joinTraceKey, MAX_KEYS, type TraceKey } from '../store/contracts/stores.ts';
 
 /** Begin of the names that rules have in a preview. No decision has such a name, so that former decisions of the rule do not count. */
 const PREVIEW_RULES = 'preview:';
@@ -150,4 +157,64 @@ async function estimateRange<Key>(
     targets: work.targets,
     pace: { findProvider, places: scoring.judgeStock.concurrency, tracesPerSecond: null, traces: null },
   });
+}
+
+/** Numbers by the code of a reason. */
+type ReasonCounts = Readonly<Record<string, number>>;
+
+/** Adds reasons to counts by their codes. */
+function countReasons(counts: ReasonCounts, reasons: readonly string[]): ReasonCounts {
+  return reasons.reduce<ReasonCounts>((sums, reason) => {
+    const code = readReasonCode(reason);
+    return { ...sums, [code]: (sums[code] ?? 0) + 1 };
+  }, counts);
+}
+
+/** Trace or session whose rules are selected, before its content is read. */
+interface LookedTarget<Key> extends Pick<LookedTrace, 'rules' | 'declined' | 'isArriving'> {
+  readonly key: Key;
+}
+
+/** Kind of targets of a preview: how they are listed, rendered and judged. */
+interface PreviewTargets<Key> {
+  /** Returns the same name for the same target, and for no other one. */
+  name(key: Key): string;
+  /** Lists the targets of a range. Each page is a function that looks at its targets. */
+  list(range: BackfillRange): AsyncIterable<() => Promise<readonly LookedTarget<Key>[]>>;
+  render(cells: readonly SampledCell<Key>[]): Promise<RenderedRuns>;
+  judge(keys: readonly Key[], terms: JudgeTerms): Promise<PreviewedTrace[]>;
+}
+
+/** Creates the targets of a rule on traces or their parts. */
+function createTraceTargets(scoring: Scoring, mode: ScoringMode): PreviewTargets<TraceKey> {
+  const first = { after: null, limit: MAX_KEYS };
+  return {
+    name: joinTraceKey,
+    async *list(range) {
+      for await (const { traces } of listTraces(scoring.stores.spans, range, first)) {
+        yield () => lookAtTraces(scoring, mode, traces);
+      }
+    },
+    render: (cells) => renderTraces(scoring, cells, mode),
+    judge: (keys, terms) => judgeTraces(scoring, mode, keys, terms),
+  };
+}
+
+/** Creates the targets of a rule on sessions. A session is known by the runs that were read. */
+function createSessionTargets(
+  scoring: Scoring,
+  mode: ScoringMode,
+  settings: SessionSettings,
+): PreviewTargets<SessionKey> {
+  const first = { after: null, limit: SESSION_PAGE };
+  return {
+    name: joinSessionKey,
+    async *list(range) {
+      for await (const { sessions } of listSessions(scoring.stores, range, first)) {
+        yield () => lookAtSessions(scoring, mode, { sessions, settings });
+      }
+    },
+    render: (cells) => renderSessions(scoring, cells, mode, settings),
+    judge: (keys, terms) => judgeSessions(scoring, mode, keys, { ...terms, settings }),
+  };
 }

@@ -5,8 +5,8 @@ import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
 import { decodeText } from '../../domain/text-encoding.ts';
 import type { ConfigIssue, Origin, Position } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
-import { readModuleFile } from './module-file.ts';
 import { type ParsedText, readYaml } from './yaml-text.ts';
+import { pathToFileURL } from 'node:url';
 
 /** Configuration file as read: not checked, with `${env:…}` not yet replaced. */
 export interface ConfigFile {
@@ -84,4 +84,41 @@ function buildFile(path: string, { value, faults, brokenFrom, findPosition }: Pa
       return originAt(undefined);
     },
   };
+}
+
+/** Imports a configuration module. Throws a `ConfigError` when it cannot be loaded or exports no configuration. */
+async function readModuleFile(path: string): Promise<unknown> {
+  const name = basename(path);
+  if (/\.m?ts$/.test(path) && process.features.typescript === false) {
+    throw new ConfigError(
+      `${name}: this Node (${process.version}) cannot load TypeScript: use Node 22.18 or later, or write spanscore.config.yaml`,
+    );
+  }
+  let module: { default?: unknown };
+  try {
+    module = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  } catch (cause) {
+    throw new ConfigError(
+      `${placeOfFailure(cause, path) ?? name} cannot be loaded: ${readErrorMessage(cause)}`,
+      { path },
+      cause,
+    );
+  }
+  const value = await module.default;
+  if (value === null || typeof value !== 'object') {
+    throw new ConfigError(
+      `${name} must have the configuration as its default export: export default defineConfig({ … })`,
+    );
+  }
+  return value;
+}
+
+/** Returns `name:line` of the statement that threw, or of the syntax fault, from the stack of the error. */
+function placeOfFailure(cause: unknown, path: string): string | undefined {
+  const stack = cause instanceof Error ? (cause.stack ?? '') : '';
+  const lines = [pathToFileURL(path).href, path].flatMap((name) => {
+    const [, after] = stack.split(`${name}:`);
+    return /^\d+/.exec(after ?? '') ?? [];
+  });
+  return lines[0] === undefined ? undefined : `${basename(path)}:${lines[0]}`;
 }

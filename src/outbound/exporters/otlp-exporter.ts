@@ -3,14 +3,18 @@ import { readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { outboundFetch } from '../http/proxies.ts';
 import { retryAfterMs } from '../http/retry-after.ts';
-import { createEvaluationLogs } from './evaluation-logs.ts';
-import { createEvaluationSpans } from './evaluation-spans.ts';
+import { createEvaluationSpans, scoredContext } from './evaluation-spans.ts';
 import {
   classifyFailure,
   deliveryFailed,
   type DeliveryOutcome,
   type ScoreExporter,
 } from './score-exporter.ts';
+import { SeverityNumber } from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { LoggerProvider, type LogRecordProcessor, type ReadableLogRecord } from '@opentelemetry/sdk-logs';
+import { OWN_SCOPE } from '../../domain/trace/span.ts';
+import { EVALUATION_EVENT, evaluationAttributes } from './evaluation-event.ts';
 
 /**
  * Form of an export. `span-event`: an evaluation span in the scored trace. `log`: a log record with the context of the scored
@@ -94,4 +98,42 @@ function createExporter(
   }
 
   return { name, maxBatch: MAX_BATCH, attempts, deliver: send, shutdown: () => Promise.resolve() };
+}
+
+/** Turns scores into log records through the OpenTelemetry SDK. */
+interface EvaluationLogs {
+  /** Returns one log record for each score, with the context of the scored span. */
+  of(scores: readonly Score[]): ReadableLogRecord[];
+}
+
+function createEvaluationLogs(version: string): EvaluationLogs {
+  const emitted: ReadableLogRecord[] = [];
+  const collect: LogRecordProcessor = {
+    onEmit: (record) => void emitted.push(record),
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  };
+  const provider = new LoggerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': version }),
+    processors: [collect],
+  });
+  const logger = provider.getLogger(OWN_SCOPE, version);
+
+  return {
+    of(scores) {
+      for (const score of scores) {
+        logger.emit({
+          eventName: EVALUATION_EVENT,
+          timestamp: score.scoredAt,
+          observedTimestamp: score.scoredAt,
+          severityNumber: SeverityNumber.INFO,
+          severityText: 'INFO',
+          // The attribute is for receivers that do not know the event name field yet.
+          attributes: { ...evaluationAttributes(score), 'event.name': EVALUATION_EVENT },
+          context: scoredContext(score),
+        });
+      }
+      return emitted.splice(0);
+    },
+  };
 }

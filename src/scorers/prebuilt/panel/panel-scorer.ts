@@ -1,6 +1,5 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
-import { isNotScorable, notScorable } from '../../../evals/not-scorable.ts';
-import type { NotScorable } from '../../../evals/not-scorable.ts';
+import { isNotScorable, notScorable, type NotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
@@ -13,21 +12,26 @@ import {
   numberSources,
   searchable,
   showEvidence,
+  type Source,
+  type EvidenceSource,
 } from '../shared/evidence/evidence.ts';
-import type { Source } from '../shared/evidence/evidence.ts';
 import { lackOfEvidence, listRunEvidence, QUESTION_SOURCE } from '../shared/evidence/run-evidence.ts';
-import type { SeenKind } from '../../../domain/score.ts';
+import type { SeenKind, Verdict } from '../../../domain/score.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { readAnswer } from '../shared/read-answer.ts';
-import { buildPanelFindings } from './panel-findings.ts';
-import type { PanelReading } from './panel-findings.ts';
-import { PANEL_OPTIONS, PANEL_QUALITIES } from './panel-options.ts';
-import type { PanelQuality } from './panel-options.ts';
+import { PANEL_OPTIONS, PANEL_QUALITIES, type PanelQuality } from './panel-options.ts';
 import { PANEL_PROMPT_VERSION, panelInstructions } from './panel-prompts.ts';
-import { panelSchema } from './panel-reply.ts';
-import { explainNothing, listPanelScores } from './panel-rows.ts';
-import type { PanelFindings } from './panel-rows.ts';
+import { panelSchema, type PanelReply, type SentenceEntry } from './panel-reply.ts';
+import { explainNothing, listPanelScores, type PanelFindings } from './panel-rows.ts';
+import {
+  findHolder,
+  listVerdicts,
+  verifySentence,
+  type GroundedSentence,
+  type GroundingVerdict,
+} from '../shared/evidence/grounded-sentence.ts';
+import { buildFinding } from '../shared/build-finding.ts';
 
 const ID = 'panel';
 
@@ -181,4 +185,60 @@ function isNeeded(kind: Source['kind'], judged: readonly PanelQuality[], isEvide
 
 function isOfOperator(quality: PanelQuality): boolean {
   return quality === 'instructions' || quality === 'grounding';
+}
+
+/** Content of a run that verdicts are checked against. */
+interface PanelReading {
+  readonly sentences: readonly string[];
+  /** Sources that back a sentence, by number. */
+  readonly sources: ReadonlyMap<number, EvidenceSource>;
+  /** True when passages of the evidence did not fit into the question. */
+  readonly isCut: boolean;
+  /** Instructions of the operator and words of the user. */
+  readonly spoken: ReadonlyMap<number, EvidenceSource>;
+}
+
+/** Builds the findings of a reply. Quotes are searched in code: the judge's word alone backs no claim and sets no instruction. */
+function buildPanelFindings(
+  reply: PanelReply,
+  qualities: readonly PanelQuality[],
+  reading: PanelReading,
+): PanelFindings {
+  const build = (quality: PanelQuality): Verdict[] => {
+    if (quality === 'grounding') {
+      return listVerdicts(reply.sentences.map((entry, index) => ground(entry, index, reading)));
+    }
+    return quality === 'instructions'
+      ? listInstructions(reply, reading)
+      : reply.sentences.map(({ words, reasons }, index) =>
+          buildFinding(reading.sentences[index] ?? '', words[quality] ?? '', reasons[quality] ?? ''),
+        );
+  };
+  return Object.fromEntries(qualities.map((quality) => [quality, build(quality)]));
+}
+
+/** Checks one sentence against the evidence. What only unread evidence could back stays unchecked. */
+function ground(
+  { words, quotes, reasons }: SentenceEntry,
+  index: number,
+  reading: PanelReading,
+): GroundedSentence {
+  const judged = {
+    verdict: words.grounding as GroundingVerdict,
+    quotes,
+    reason: reasons['grounding'] ?? '',
+  };
+  const checked = verifySentence(reading.sentences[index] ?? '', judged, reading.sources);
+  return reading.isCut && checked.verdict === 'unsupported'
+    ? { ...checked, verdict: 'unchecked', reason: '' }
+    : checked;
+}
+
+function listInstructions({ instructions }: PanelReply, { spoken }: PanelReading): Verdict[] {
+  return instructions.map(({ quote, verdict, reason }) => {
+    const holder = findHolder(quote, spoken);
+    return holder === undefined
+      ? buildFinding(quote, 'unverified', 'the quote stands in nothing that operator or user said')
+      : { ...buildFinding(quote, verdict, verdict === 'broken' ? reason : ''), quote, ...holder };
+  });
 }
