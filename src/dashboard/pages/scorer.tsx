@@ -9,7 +9,6 @@ import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
-import { SEGMENT_FACETS } from '../view-models/facets.ts';
 import { describeSums } from '../view-models/overview-rows.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
@@ -30,6 +29,18 @@ import {
 import { visibleText } from '../view-models/visible-text.ts';
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
+
+/** Facets by which the page of a scorer splits its scores. */
+const SEGMENT_FACETS = [
+  'agent',
+  'service',
+  'environment',
+  'model',
+  'serviceVersion',
+  'agentVersion',
+  'target',
+  'fingerprint',
+] as const;
 
 const WIDTH = 400;
 

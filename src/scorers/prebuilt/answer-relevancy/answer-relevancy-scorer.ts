@@ -10,7 +10,7 @@ import type { ReasonMode } from '../shared/reason-step.ts';
 import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { ANSWER_RELEVANCY_OPTIONS } from './answer-relevancy-options.ts';
+import { ANSWER_RELEVANCY_OPTIONS } from './answer-relevancy-definition.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */

@@ -24,7 +24,7 @@ import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
-import { CONTEXT_PRECISION_OPTIONS } from './context-precision-options.ts';
+import { CONTEXT_PRECISION_OPTIONS } from './context-precision-definition.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */

@@ -23,7 +23,7 @@ import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { CONTEXT_RELEVANCE_OPTIONS } from './context-relevance-options.ts';
+import { CONTEXT_RELEVANCE_OPTIONS } from './context-relevance-definition.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Value of each level of relevance. */

@@ -30,7 +30,7 @@ import type { Passage } from '../shared/evidence/rank-passages.ts';
 import { lackOfEvidence, listRunEvidence } from '../shared/evidence/run-evidence.ts';
 import type { SeenKind } from '../../../domain/score.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { GROUNDING_OPTIONS, GROUNDING_ROWS } from './grounding-options.ts';
+import { GROUNDING_OPTIONS, GROUNDING_ROWS } from './grounding-definition.ts';
 import {
   EVIDENCE_LEAD,
   EVIDENCE_PROMPT_VERSION,

@@ -15,7 +15,7 @@ import { FLAG, objectSchema } from '../shared/json-schema.ts';
 import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields, type WhyFields } from '../shared/why-fields.ts';
-import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './multi-turn-judge-options.ts';
+import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './multi-turn-judge-definition.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */

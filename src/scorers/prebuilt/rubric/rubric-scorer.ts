@@ -15,7 +15,7 @@ import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import { listPoints, rubricOfRun, type Rubric, type RubricCriterion } from './rubric-criteria.ts';
-import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './rubric-options.ts';
+import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './rubric-definition.ts';
 import { isObject } from '../../../domain/unknown-values.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 

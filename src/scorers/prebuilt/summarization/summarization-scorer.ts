@@ -19,7 +19,7 @@ import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { SUMMARIZATION_OPTIONS } from './summarization-options.ts';
+import { SUMMARIZATION_OPTIONS } from './summarization-definition.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */

@@ -6,7 +6,7 @@ import { composeText } from '../../utils/words.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { readOutputText } from '../shared/run-texts.ts';
-import { TONE_OPTIONS } from './tone-options.ts';
+import { TONE_OPTIONS } from './tone-definition.ts';
 
 const END = /\p{Sentence_Terminal}/u;
 

@@ -25,7 +25,7 @@ import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 import { listAvailable, showTools, type AvailableTool } from './available-tools.ts';
-import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './tool-call-accuracy-llm-options.ts';
+import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './tool-call-accuracy-llm-definition.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */

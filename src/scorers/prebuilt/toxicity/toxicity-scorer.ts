@@ -16,7 +16,7 @@ import { nameFindings } from '../shared/name-findings.ts';
 import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader, type ReplyFields } from '../shared/reply-reader.ts';
 import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { TOXICITY_OPTIONS } from './toxicity-options.ts';
+import { TOXICITY_OPTIONS } from './toxicity-definition.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 
 /** Raise with every change of the wording below. */

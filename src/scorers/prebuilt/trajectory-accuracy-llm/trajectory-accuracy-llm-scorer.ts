@@ -19,7 +19,10 @@ import { nameFindings } from '../shared/name-findings.ts';
 import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import { whyFields, type WhyFields } from '../shared/why-fields.ts';
-import { EXPECTED_TRAJECTORY_OPTION, TRAJECTORY_JUDGE_OPTIONS } from './trajectory-accuracy-llm-options.ts';
+import {
+  EXPECTED_TRAJECTORY_OPTION,
+  TRAJECTORY_JUDGE_OPTIONS,
+} from './trajectory-accuracy-llm-definition.ts';
 import { reasonInstructions } from '../shared/reason-prompt.ts';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { extractTrajectory } from '../../../evals/trajectory/extract-trajectory.ts';

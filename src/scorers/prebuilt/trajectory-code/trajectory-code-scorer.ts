@@ -16,7 +16,7 @@ import {
   type TrajectoryFindings,
   type TrajectoryWeights,
 } from './evaluate-trajectory.ts';
-import { DEFAULT_WEIGHTS, TRAJECTORY_OPTIONS } from './trajectory-code-options.ts';
+import { DEFAULT_WEIGHTS, TRAJECTORY_OPTIONS } from './trajectory-code-definition.ts';
 import { formatCount } from '../../../domain/plural.ts';
 import { nameAfter, nameTexts } from '../shared/name-findings.ts';
 
