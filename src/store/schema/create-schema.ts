@@ -17,17 +17,17 @@ const MIGRATED = 'schema_migrations';
 
 const CREATED = /^CREATE (?:TABLE|MATERIALIZED VIEW|VIEW) IF NOT EXISTS (\w+)/u;
 
-/** Reads the schema of the store, without a change. It is the first statement on a store: another schema means other tables. */
+/** Reads the schema of the store, without a change. Nothing is written to a store before: another schema means other tables. */
 export async function readSchemaStatus(
   database: Database,
   schema: Schema = readSchema(),
 ): Promise<SchemaStatus> {
+  await checkServers(database);
   const status = await compareSchema(database, schema);
   const { cluster } = database;
   if (cluster === undefined || status.state === 'foreign') {
     return { ...status, cluster: undefined };
   }
-  await checkServers(database);
   const statements = status.state === 'empty' ? [] : [SHARDS_TABLE, ...schema.statements];
   return { ...status, cluster: await readClusterStatus(database, cluster, statements) };
 }
@@ -55,9 +55,9 @@ export async function createSchema(
   log?: Log,
   schema: Schema = readSchema(),
 ): Promise<number> {
+  await checkServers(database);
   const status = await compareSchema(database, schema);
   refuseForeign(status);
-  await checkServers(database);
   if (status.state === 'empty') {
     await createDatabase(database);
   }
@@ -79,8 +79,8 @@ export async function createSchema(
 }
 
 async function checkServers(database: Database): Promise<void> {
-  await checkCluster(database);
   await checkKind(database);
+  await checkCluster(database);
   await checkShards(database);
 }
 
