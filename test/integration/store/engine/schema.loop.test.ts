@@ -4,12 +4,11 @@ import { ConfigError } from '../../../../src/domain/errors.ts';
 import { openDatabase } from '../../../../src/store/open-database.ts';
 import { applyMergeSettings } from '../../../../src/store/schema/merge-settings.ts';
 import { readDefinitions } from '../../../../src/store/schema/table-definitions.ts';
-import { migrate, migrationStatus } from '../../../../src/store/schema/migrate.ts';
-import { readMigrations } from '../../../../src/store/schema/migration-files.ts';
+import { createSchema, readSchemaStatus } from '../../../../src/store/schema/create-schema.ts';
+import { readSchema } from '../../../../src/store/schema/schema-file.ts';
 import { currentDays, listExpiries } from '../../../../src/store/schema/retention.ts';
-import { openStore, readMigrationStatus, type StoreOptions } from '../../../../src/store/store.ts';
+import { openStore, readStoreSchema, type StoreOptions } from '../../../../src/store/store.ts';
 import { testEngine, type TestEngine } from '../../../support/store/engine.ts';
-import { scoreRowAt } from '../../../support/monitors/monitor-world.ts';
 import {
   buildScore,
   newTraceId,
@@ -38,31 +37,40 @@ async function withDatabase<T>(
   }
 }
 
-describe('migrations', () => {
-  const known = readMigrations().at(-1)?.version;
+/** Names of the tables and views of a database, with the time of their last change. */
+const listTables = (options: StoreOptions) =>
+  withDatabase(options, (database) =>
+    database.outside.rows<{ name: string; changed: string }>(
+      'SELECT name, toString(metadata_modification_time) AS changed FROM system.tables WHERE database = {name:String} ORDER BY name',
+      { name: options.database },
+    ),
+  );
 
-  test('make the database, all of it, once', async () => {
+describe('the schema of a store', () => {
+  const { version: known, statements } = readSchema();
+
+  test('is made once, all of it', async () => {
     const options = storeOptions(engine);
-    expect(await readMigrationStatus(options)).toMatchObject({ current: 0, known, applied: [] });
+    expect(await readStoreSchema(options)).toMatchObject({ state: 'empty', schema: undefined, known });
+    expect(await listTables(options)).toEqual([]);
     await (await openStore(options)).close();
-    const status = await readMigrationStatus(options);
-    expect(status).toMatchObject({ current: known, known, pending: [] });
-    expect(await withDatabase(options, (database) => migrate(database))).toEqual([]);
+    expect(await readStoreSchema(options)).toMatchObject({ state: 'current', schema: known, pending: [] });
+    expect(await withDatabase(options, (database) => createSchema(database))).toBe(0);
   });
 
-  test('status of a database that is not there makes none', async () => {
+  test('is not made by a look at a database that is not there', async () => {
     const options = storeOptions(engine);
-    await readMigrationStatus(options);
+    await readStoreSchema(options);
     const databases = await withDatabase(options, (database) =>
       database.outside.rows<{ name: string }>('SELECT name FROM system.databases'),
     );
     expect(databases.map(({ name }) => name)).not.toContain(options.database);
   });
 
-  testLong('do not clash when several programs open the store at once', async () => {
+  test('is one when several programs open the store at once', async () => {
     const options = storeOptions(engine);
-    const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(options)));
-    await stores[0]?.sink.insert(spanBlock([buildSpan()]), 'one');
+    const stores = await Promise.all([openStore(options), openStore(options)]);
+    await stores[0].sink.insert(spanBlock([buildSpan()]), 'one');
     const rows = await withDatabase(options, (database) =>
       database.rows<{ rows: string }>('SELECT count() AS rows FROM trace_arrivals'),
     );
@@ -70,74 +78,71 @@ describe('migrations', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  testLong('continue where a crash left them', async () => {
+  test('is that of one of two programs with different schemas that start at once, and the other one writes nothing', async () => {
     const options = storeOptions(engine);
-    await withDatabase(options, async (database) => {
-      const [first, ...rest] = readMigrations();
-      const half = { ...first!, statements: first!.statements.slice(0, 1) };
-      await migrate(database, [half]);
-      await database.command('TRUNCATE TABLE schema_migrations');
-      expect(await migrate(database)).toHaveLength(rest.length + 1);
-    });
-  });
-
-  testLong('bring scores of before along, and note versions of agents from then on', async () => {
-    const options = storeOptions(engine);
-    await withDatabase(options, async (database) => {
-      const before = readMigrations().filter(({ version }) => version <= 10);
-      await migrate(database, before);
-      const { AgentVersion: _, ...old } = scoreRowAt(Date.now() - 2000, { serviceVersion: 'v1' });
-      await database.insertRows('scores', [old]);
-      await migrate(database);
-      await database.command(
-        'ALTER TABLE schema_migrations DELETE WHERE Version > 10 SETTINGS mutations_sync = 1',
-      );
-      expect(await migrate(database)).toHaveLength(readMigrations().length - before.length);
-      await database.insertRows('scores', [scoreRowAt(Date.now() - 1000, { agentVersion: 'a2' })]);
-      const rows = (table: string) =>
-        database.rows(
-          `SELECT ServiceVersion AS service, AgentVersion AS agent FROM ${table} ORDER BY service DESC`,
-        );
-      const both = [
-        { service: 'v1', agent: '' },
-        { service: '', agent: 'a2' },
-      ];
-      expect(await rows('scores')).toEqual(both);
-      expect(await rows('score_arrivals')).toEqual(both);
-      expect(await rows('deploy_markers')).toEqual(both);
-    });
-  });
-
-  test('refuse a database of a newer program and name both versions', async () => {
-    const options = storeOptions(engine);
-    await (await openStore(options)).close();
-    await withDatabase(options, (database) =>
-      database.insertRows('schema_migrations', [{ Version: 999, Name: 'later', Checksum: 'c' }]),
+    const other = {
+      version: 'a'.repeat(64),
+      statements: ['CREATE TABLE IF NOT EXISTS otel_traces (Other Int8) ENGINE = Memory'],
+    };
+    const outcomes = await Promise.allSettled(
+      [readSchema(), other].map((schema) =>
+        withDatabase(options, (database) => createSchema(database, undefined, schema)),
+      ),
     );
+    const { schema } = await readStoreSchema(options);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      schema === known ? 'fulfilled' : 'rejected',
+      schema === known ? 'rejected' : 'fulfilled',
+    ]);
+    expect(await listTables(options)).toHaveLength(schema === known ? statements.length + 1 : 2);
+  });
+
+  test('is completed where a kill left it', async () => {
+    const options = storeOptions(engine);
+    await withDatabase(options, async (database) => {
+      const half = { version: known, statements: statements.slice(0, 1) };
+      await createSchema(database, undefined, half);
+      expect(await readSchemaStatus(database)).toMatchObject({ state: 'incomplete', schema: known });
+      expect(await createSchema(database)).toBe(statements.length - 1);
+      expect(await readSchemaStatus(database)).toMatchObject({ state: 'current' });
+    });
+  });
+
+  test.each([
+    [
+      'another schema',
+      "CREATE VIEW schema_version AS SELECT '0123456789abcdef' AS Version",
+      /has schema 0123456789ab, .*export its scores with the version that made it, or delete it/,
+    ],
+    [
+      'numbered migrations',
+      'CREATE TABLE schema_migrations (Version UInt32) ENGINE = MergeTree ORDER BY Version',
+      /has schema without a version, .*export its scores with the version that made it, or delete it/,
+    ],
+    [
+      'tables of another program',
+      'CREATE TABLE otel_traces (TraceId String) ENGINE = MergeTree ORDER BY TraceId',
+      /otel_traces.*set store\.database to another name/,
+    ],
+  ])('refuses a store with %s before anything is written', async (_, statement, message) => {
+    const options = storeOptions(engine);
+    await withDatabase(options, async ({ outside }) => {
+      await outside.command(`CREATE DATABASE ${options.database}`);
+      await outside.command(statement.replace(/(VIEW|TABLE) /u, `$1 ${options.database}.`));
+    });
+    const before = await listTables(options);
+
     for (const opened of [options, { ...options, migrate: false }]) {
       await expect(openStore(opened)).rejects.toMatchObject({
-        code: 'store_newer',
-        message: expect.stringMatching(new RegExp(`999.*${known}`)) as string,
-        details: { current: 999, known },
+        code: 'store_foreign',
+        message: expect.stringMatching(message) as string,
       });
     }
+    expect(await readStoreSchema(options)).toMatchObject({ state: 'foreign', pending: [] });
+    expect(await listTables(options)).toEqual(before);
   });
 
-  test('refuse a database that was made by a migration of other contents', async () => {
-    const options = storeOptions(engine);
-    await (await openStore(options)).close();
-    await withDatabase(options, async (database) => {
-      const [first, ...rest] = readMigrations();
-      await expect(
-        migrationStatus(database, [{ ...first!, checksum: 'other' }, ...rest]),
-      ).rejects.toMatchObject({
-        code: 'store_rejected',
-        message: expect.stringContaining('migration 1') as string,
-      });
-    });
-  });
-
-  test('refuse a database name that is no plain name', () => {
+  test('needs a database name that is a plain name', () => {
     expect(() => openDatabase({ ...storeOptions(engine), database: 'x`; DROP' })).toThrow(ConfigError);
   });
 });
