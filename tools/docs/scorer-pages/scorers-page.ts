@@ -1,11 +1,11 @@
 import { runInNewContext } from 'node:vm';
-import type { Scorer, ScorerRunResult } from '../../../../src/evals/index.ts';
-import * as legacy from '../../../../src/scorers/legacy/index.ts';
-import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
-import * as utils from '../../../../src/scorers/utils/index.ts';
-import { JUDGED_CASES } from '../../builders/judged-cases.ts';
-import { scriptedModel } from '../../fakes/scripted-model.ts';
-import type { ScriptedModel } from '../../fakes/scripted-model.ts';
+import type { Scorer, ScorerRunResult } from '../../../src/evals/index.ts';
+import * as legacy from '../../../src/scorers/legacy/index.ts';
+import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
+import * as utils from '../../../src/scorers/utils/index.ts';
+import { JUDGED_CASES } from '../../../test/support/builders/judged-cases.ts';
+import { scriptedModel } from '../../../test/support/fakes/scripted-model.ts';
+import type { ScriptedModel } from '../../../test/support/fakes/scripted-model.ts';
 import { ANSWER_PAGES } from './answer-pages.ts';
 import { CHECK_PAGES } from './check-pages.ts';
 import { CODE_PAGES } from './code-pages.ts';

@@ -1,4 +1,4 @@
-import { PREBUILT_SCORERS } from '../../../../src/components.ts';
+import { PREBUILT_SCORERS } from '../../../src/components.ts';
 
 /** Facts of a scorer for `docs/scorers.md` that are not in its code. */
 export interface ScorerPage {

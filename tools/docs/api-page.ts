@@ -1,4 +1,4 @@
-import type { OpenApiDocument, OpenApiOperation } from '../../../src/api/openapi.ts';
+import type { OpenApiDocument, OpenApiOperation } from '../../src/api/openapi.ts';
 
 const INTRODUCTION = `# HTTP API
 

@@ -2,7 +2,7 @@ import {
   extractorOption,
   reasonOption,
   scaleOption,
-} from '../../../../src/scorers/prebuilt/shared/described-options.ts';
+} from '../../../src/scorers/prebuilt/shared/described-options.ts';
 import { pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 

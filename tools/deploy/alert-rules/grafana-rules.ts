@@ -3,7 +3,7 @@ import { nameSection, SPANSCORE_ALERTS, type SpanscoreAlert } from './spanscore-
 
 const HEADER = `# Alert rules of Grafana on spanscore itself, with the conditions of deploy/prometheus/rules/alerts.yml: use these or those, not both.
 # They need the recording rules of deploy/prometheus and the data source of provisioning/datasources. Grafana replaces \${SPANSCORE_DOCS}.
-# Made by test/support/documents/alert-rules.
+# Made by tools/deploy/alert-rules.
 `;
 
 /** Data source of provisioning/datasources. */

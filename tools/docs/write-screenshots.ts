@@ -1,11 +1,11 @@
 /** Writes the pictures of the dashboard in `docs/screenshots`, with the replies of the tests. Needs Chromium. */
 import { fileURLToPath } from 'node:url';
-import { startTestApi } from '../support/api/start-test-api.ts';
-import { buildDashboard } from '../support/dashboard/build-dashboard.ts';
-import { answerWith } from '../support/dashboard/canned-api.ts';
-import { FULL } from '../support/dashboard/canned-replies.ts';
-import { startChromium } from '../support/dashboard/chromium.ts';
-import { aTrace, TRACE } from '../support/dashboard/reply-builders.ts';
+import { startTestApi } from '../../test/support/api/start-test-api.ts';
+import { buildDashboard } from '../../test/support/dashboard/build-dashboard.ts';
+import { answerWith } from '../../test/support/dashboard/canned-api.ts';
+import { FULL } from '../../test/support/dashboard/canned-replies.ts';
+import { startChromium } from '../../test/support/dashboard/chromium.ts';
+import { aTrace, TRACE } from '../../test/support/dashboard/reply-builders.ts';
 
 const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
 

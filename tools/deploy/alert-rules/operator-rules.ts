@@ -3,10 +3,10 @@ import { parse, stringify } from 'yaml';
 import { alertGroups, type RuleGroup } from './prometheus-rules.ts';
 
 const HEADER = `# For the Prometheus operator: the recording rules and alerts of deploy/prometheus/rules. Change them there.
-# Made by test/support/documents/alert-rules, because Kustomize reads no file outside of its folder.
+# Made by tools/deploy/alert-rules, because Kustomize reads no file outside of its folder.
 `;
 
-const RECORDING_RULES = new URL('../../../../deploy/prometheus/rules/recording.yml', import.meta.url);
+const RECORDING_RULES = new URL('../../../deploy/prometheus/rules/recording.yml', import.meta.url);
 
 /** Returns deploy/kubernetes/common/prometheus-rule.yaml. */
 export function renderOperatorRules(): string {

@@ -1,26 +1,35 @@
-import { decodeTraces, readTraces } from '../../../src/conventions/index.ts';
-import { CONTENT_SWITCHES, findContentSwitch } from '../../../src/conventions/advice/content-switches.ts';
-import { normaliseTrace } from '../../../src/conventions/normalise-trace.ts';
+import { decodeTraces, readTraces } from '../../src/conventions/index.ts';
+import { CONTENT_SWITCHES, findContentSwitch } from '../../src/conventions/advice/content-switches.ts';
+import { normaliseTrace } from '../../src/conventions/normalise-trace.ts';
 import {
   DESCRIBED_EMITTERS,
   type DescribedEmitter,
   EMITTERS,
   type Emitter,
   SHAPES,
-} from '../recordings/emitters.ts';
-import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
-import { answerText, type ExpectedFacts, listFacts, invocationParts } from '../recordings/facts.ts';
-import { listExpectations, listVersions, recordedSpans } from '../recordings/recorded-spans.ts';
+} from '../../test/support/recordings/emitters.ts';
+import type { AgentRun } from '../../src/domain/trace/agent-run.ts';
+import {
+  answerText,
+  type ExpectedFacts,
+  listFacts,
+  invocationParts,
+} from '../../test/support/recordings/facts.ts';
+import {
+  listExpectations,
+  listVersions,
+  recordedSpans,
+} from '../../test/support/recordings/recorded-spans.ts';
 import {
   compareDisguised,
   listRecordedTraces,
   type ShapeFigures,
   underOtherNames,
   withoutOwnConventions,
-} from '../recordings/renamed.ts';
-import { STRANGERS } from '../recordings/strangers.ts';
-import { WRAPPERS } from '../recordings/wrappers.ts';
-import { listShapes, readShapeFiles } from '../recordings/shapes.ts';
+} from '../../test/support/recordings/renamed.ts';
+import { STRANGERS } from '../../test/support/recordings/strangers.ts';
+import { WRAPPERS } from '../../test/support/recordings/wrappers.ts';
+import { listShapes, readShapeFiles } from '../../test/support/recordings/shapes.ts';
 
 const FACTS = new Map([
   ['system', 'system text'],
@@ -109,20 +118,42 @@ read: 13 of ${Object.keys(WRAPPERS).length}, and of the later and harder ${Objec
 `;
 }
 
+/** Section about what emitters leave out, which no recording can show. */
+const UNSEEN_FACTS = [
+  '## Facts that no span contains',
+  '',
+  '- AutoGen’s own spans (scope `autogen-core`) contain no messages. Question, history and answer need the OpenInference',
+  '  instrumentation beside them.',
+  '- LangChain4j through the OpenTelemetry agent has no spans of tools, and sends the message of a failed tool as the text of its',
+  '  result. spanscore reads a failure only from a text that begins with `Error`, `Exception` or `Traceback`.',
+  '- The input of LlamaIndex’s root span is the state of its workflow, without the question. The model calls have the question.',
+  '- CrewAI’s later tasks get the results of earlier ones inside a prompt. That prompt is the question of their agents.',
+  '- AWS’s distribution of OpenTelemetry (with `AGENT_OBSERVABILITY_ENABLED=true`) moves content from spans to log records: export',
+  '  logs, too. Of the events of one name on a span (Strands has one a message) it keeps the last, so earlier words of the user are',
+  '  lost. The content of OpenInference comes without its keys: texts that do not fit the roles on the span are left out.',
+  '- Spring AI with `stream()` needs the Spring Boot property `spring.reactor.context-propagation=auto`. Without it, each tool is a',
+  '  trace of its own that nothing joins, and the client’s span stands beside the model calls.',
+  '- The Claude Agent SDK under OpenInference sends no system text. Its output tokens are those that the beginning of each reply names,',
+  '  which are too few (with Claude Code 2.1.277 and later).',
+  '- Gemini CLI sends no user. Without a terminal, each of its model calls is a trace of its own: the ids of tool calls join them.',
+  '  What it tells the model about the machine (`<session_context>`) is system text. Values above 10,000 characters are cut.',
+  '',
+  'spanscore also reads files of Mastra’s native records, in the form of its storage and its exporters, instead of OTLP requests.',
+  '',
+];
+
 /** Returns the text of `docs/conventions.md`. */
 export function conventionsDocument(): string {
-  const rows = EMITTERS.map(formatRow);
-  const details = EMITTERS.map(formatDetails);
   return [
     HEAD,
     '| Emitter | Read | Not sent | Several agents |',
     '|---|---|---|---|',
-    ...rows,
+    ...EMITTERS.map(formatRow),
     '',
     shapeSection(),
     '## How to make an emitter send its content',
     '',
-    ...details,
+    ...EMITTERS.map(formatDetails),
     '',
     '## The content setting of every emitter',
     '',
@@ -149,26 +180,7 @@ export function conventionsDocument(): string {
     'spans that other people recorded. Only a description exists, and no test, for Flue, VoltAgent, Braintrust, Sentry, OpenRouter and',
     'Semantic Kernel for .NET.',
     '',
-    '## Facts that no span contains',
-    '',
-    '- AutoGen’s own spans (scope `autogen-core`) contain no messages. Question, history and answer need the OpenInference',
-    '  instrumentation beside them.',
-    '- LangChain4j through the OpenTelemetry agent has no spans of tools, and sends the message of a failed tool as the text of its',
-    '  result. spanscore reads a failure only from a text that begins with `Error`, `Exception` or `Traceback`.',
-    '- The input of LlamaIndex’s root span is the state of its workflow, without the question. The model calls have the question.',
-    '- CrewAI’s later tasks get the results of earlier ones inside a prompt. That prompt is the question of their agents.',
-    '- AWS’s distribution of OpenTelemetry (with `AGENT_OBSERVABILITY_ENABLED=true`) moves content from spans to log records: export',
-    '  logs, too. Of the events of one name on a span (Strands has one a message) it keeps the last, so earlier words of the user are',
-    '  lost. The content of OpenInference comes without its keys: texts that do not fit the roles on the span are left out.',
-    '- Spring AI with `stream()` needs the Spring Boot property `spring.reactor.context-propagation=auto`. Without it, each tool is a',
-    '  trace of its own that nothing joins, and the client’s span stands beside the model calls.',
-    '- The Claude Agent SDK under OpenInference sends no system text. Its output tokens are those that the beginning of each reply names,',
-    '  which are too few (with Claude Code 2.1.277 and later).',
-    '- Gemini CLI sends no user. Without a terminal, each of its model calls is a trace of its own: the ids of tool calls join them.',
-    '  What it tells the model about the machine (`<session_context>`) is system text. Values above 10,000 characters are cut.',
-    '',
-    'spanscore also reads files of Mastra’s native records, in the form of its storage and its exporters, instead of OTLP requests.',
-    '',
+    ...UNSEEN_FACTS,
     '## Recorded for the shapes of other projects',
     '',
     'These recordings tell the story of one question and one tool, or one text completion (`test/fixtures/spans-thirdparty`).',

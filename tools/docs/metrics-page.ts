@@ -1,4 +1,4 @@
-import { METRICS, type MetricSpec, prometheusName } from '../../../src/telemetry/metric-catalogue.ts';
+import { METRICS, type MetricSpec, prometheusName } from '../../src/telemetry/metric-catalogue.ts';
 
 const INTRODUCTION = `# Metrics
 

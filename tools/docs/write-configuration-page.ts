@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { configurationPage } from '../support/documents/configuration-page.ts';
+import { configurationPage } from './configuration-page.ts';
 
 /** Address of the page. */
 export const CONFIGURATION_PAGE = new URL('../../docs/configuration.md', import.meta.url);

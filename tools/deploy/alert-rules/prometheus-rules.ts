@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { nameSection, SPANSCORE_ALERTS, type SpanscoreAlert } from './spanscore-alerts.ts';
 
 const HEADER = `# Alerts on spanscore itself. docs/operations.md says for each what it means and what to do. Alerts on scores are monitors: docs/alerts.md.
-# Made by test/support/documents/alert-rules, as the rules of Grafana and of the Prometheus operator are.
+# Made by tools/deploy/alert-rules, as the rules of Grafana and of the Prometheus operator are.
 `;
 
 /** Address of the pages: an external label of Prometheus, as a rule file cannot read variables. Without it, the path in this package. */

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { scorersPage } from '../support/documents/scorer-pages/scorers-page.ts';
+import { scorersPage } from './scorer-pages/scorers-page.ts';
 
 /** Address of the page. */
 export const SCORERS_PAGE = new URL('../../docs/scorers.md', import.meta.url);

@@ -1,4 +1,4 @@
-import type { Dashboard } from './dashboard.ts';
+import type { Dashboard } from '../../../tools/deploy/grafana/dashboard.ts';
 
 // Rules for queries to ClickHouse, from the documentation of Grafana's plugin and from the tests of its own dashboards.
 

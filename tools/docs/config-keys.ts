@@ -1,4 +1,4 @@
-import type { JsonSchemaNode } from '../../../src/config/json-schema.ts';
+import type { JsonSchemaNode } from '../../src/config/json-schema.ts';
 
 /** Key of a schema, as the documentation lists it. */
 export interface SchemaKey {
