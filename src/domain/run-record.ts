@@ -1,7 +1,7 @@
 import type { TargetKind } from './trace/agent-run.ts';
 
 /** Source of a run record: the content of the run, or facts from a narrow query for a run that is not read. */
-export type RunOrigin = 'content' | 'facts';
+type RunOrigin = 'content' | 'facts';
 
 /** One row of `runs`. The columns of the table have the same names in PascalCase. Times are Unix milliseconds. */
 export interface RunRecord {
