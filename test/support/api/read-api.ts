@@ -9,7 +9,7 @@ import { testStore, type TestStore } from '../store/store-rows.ts';
 import { startTestApi } from './start-test-api.ts';
 
 /** Reply of the API, read as JSON. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Record<string, unknown> & {
