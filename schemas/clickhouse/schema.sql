@@ -1043,17 +1043,6 @@ ORDER BY (Channel, EventId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS non_replicated_deduplication_window = 1000;
 
--- Which processes tell alerts.
-CREATE TABLE IF NOT EXISTS alert_members
-(
-    `Member` String,
-    `Leaving` UInt8,
-    `BeatAt` DateTime64(3, 'UTC') DEFAULT now64(3)
-)
-ENGINE = ReplacingMergeTree(BeatAt)
-ORDER BY Member
-TTL toDateTime(BeatAt) + toIntervalDay(1);
-
 -- Work of minutes or hours: repairs, erasures, histories. One current row for each job. Only the process that has the lease (the
 -- duty `job <id>`) writes a row, after the first one. `Version` rises with each lease and each write of it, so a row of a former
 -- holder never wins. Spec, Checkpoint and Report are JSON.

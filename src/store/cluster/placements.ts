@@ -36,7 +36,6 @@ const TABLES: Readonly<Record<Placement, readonly string[]>> = {
     'alert_acks',
     'alert_deliveries',
     'alert_events',
-    'alert_members',
     'alert_mutes',
     'audit',
     'cluster_shards',
