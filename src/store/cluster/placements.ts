@@ -19,7 +19,6 @@ const TABLES: Readonly<Record<Placement, readonly string[]>> = {
     'trace_starts',
     'decisions',
     'decision_arrivals',
-    'outcome_arrivals',
     'scores',
     'score_arrivals',
     'score_starts',
