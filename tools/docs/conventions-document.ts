@@ -102,7 +102,7 @@ and \`where: { readByShape: false }\` leaves these traces out of a rule.
 
 A trace that shows an agent, but has no run that can be scored, names the longest texts that nobody reads: in \`notUnderstood\` of
 \`inspect\`, and in the reason of its decisions. The reading by shape makes the reading of spans of servers and databases
-about 5 % slower, and 15 % where a model call is among them (\`npm run bench:normalise\`).
+about 5 % slower, and 15 % where a model call is among them.
 
 The test reads ${off.runs} recorded runs twice more: with every convention off that reads their recording, and with all scopes, keys and
 events under the names of an invented vendor (\`gen_ai.input.messages\` is \`zed.inputMessages\`). This share of the runs has the same facts
