@@ -40,7 +40,7 @@ export interface CallCost {
 }
 
 /** Estimate of one scorer of one rule. */
-export interface ScorerEstimate extends CallCost {
+interface ScorerEstimate extends CallCost {
   readonly rule: string;
   readonly scorer: string;
   /** `provider/model` of its calls. */

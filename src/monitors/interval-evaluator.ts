@@ -27,7 +27,7 @@ import { computeSeriesKey } from './series-key.ts';
 const WINDOW_MS = 6 * HOUR_MS;
 
 /** Time after its end at which a bucket is closed, milliseconds; longer than any insert takes. */
-export const CLOSE_AFTER_MS = 60_000;
+const CLOSE_AFTER_MS = 60_000;
 
 /** Pause between two runs that counts as none: one process hands over to the next within it, milliseconds. */
 const RUN_PAUSE_MS = 20_000;

@@ -42,7 +42,7 @@ export type Detection =
   | { readonly kind: 'coverage'; readonly minimum: number };
 
 /** Selects the series of a rule; for an absent key, each of its values is a series. */
-export interface SeriesSelector {
+interface SeriesSelector {
   readonly scorer?: string | undefined;
   readonly agent?: string | undefined;
   readonly environment?: string | undefined;

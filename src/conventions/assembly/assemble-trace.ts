@@ -96,7 +96,7 @@ function notScorableReason(evaluations: number): NotScorableReason {
   };
 }
 
-export interface ModelCalls {
+interface ModelCalls {
   /** In order of time. */
   readonly modelCalls: AgentRun[];
   /** Number of calls beyond the limit. */
@@ -104,7 +104,7 @@ export interface ModelCalls {
 }
 
 /** Builds a run per model call, up to a limit, one a step: calls and results of the turn so far end the input, and the results are the context. */
-export function* buildModelCalls(
+function* buildModelCalls(
   built: ReadonlyMap<RunPlan, BuiltRun>,
   trace: TraceFacts,
   limit: number,

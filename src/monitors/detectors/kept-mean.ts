@@ -8,7 +8,7 @@ import { isBelow } from '../../domain/limits.ts';
 /** Variance of a stream of similar scores; the other guess is the largest variance that a mean allows. */
 const CALM_VARIANCE = 0.02;
 
-export interface KeptMeanTerms {
+interface KeptMeanTerms {
   /** The mean that must be kept; above 0 and below 1. */
   readonly bound: number;
   readonly thresholds: Thresholds;
@@ -22,7 +22,7 @@ export interface KeptMeanTerms {
  * Creates the detector "the mean of these observations stays at or above a bound". It bounds false alarms like drift, without a
  * reference; `floor`, `rate`, `scorer_errors` and `coverage` use it. The variance is unknown, so it bets on two guesses of it.
  */
-export function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
+function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
   const { bound, thresholds, observe, tell } = terms;
   const guard = meanGuard({
     bounds: [bound],

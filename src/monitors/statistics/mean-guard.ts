@@ -35,7 +35,7 @@ export interface GuardTerms {
 }
 
 /** The time during which the sum of observations is below the bound: where a change began, if there was one. */
-export interface Excursion {
+interface Excursion {
   /** Start of its first bucket, Unix milliseconds. */
   readonly beganMs: number;
   /** Sum of bound minus observation. */
@@ -187,7 +187,9 @@ function weighRecovery(
   const toLine = Math.min(PART_TO_MEAN * (gap + terms.tolerance), MOST_TO_BOUND * gap);
   const line = Math.max(bound - gap, 0) + toLine;
   const rise = bound + terms.tolerance - line;
-  const recoveryStakes = STAKES.map((part) => capStake((part * rise) / (variance + (part * rise) ** 2), 1 - line));
+  const recoveryStakes = STAKES.map((part) =>
+    capStake((part * rise) / (variance + (part * rise) ** 2), 1 - line),
+  );
   return {
     gapAtAlarm,
     observed: addObserved(observed, bound, scores),

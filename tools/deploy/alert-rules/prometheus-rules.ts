@@ -25,7 +25,7 @@ export function alertGroups(): RuleGroup[] {
 }
 
 /** Returns the condition of an alert as one expression. */
-export function renderCondition({ query, fires }: SpanscoreAlert): string {
+function renderCondition({ query, fires }: SpanscoreAlert): string {
   return 'above' in fires ? `${query} > ${fires.above}` : `${query} < ${fires.below}`;
 }
 

@@ -22,7 +22,7 @@ export type Target =
   | { readonly kind: 'promql'; readonly expr: string; readonly legend: string };
 
 /** Variable of a dashboard. */
-export type Variable =
+type Variable =
   | { readonly kind: 'datasource'; readonly name: string; readonly label: string; readonly plugin: string }
   | { readonly kind: 'sql'; readonly name: string; readonly label: string; readonly sql: string };
 
@@ -36,8 +36,8 @@ export interface Dashboard {
   readonly rows: readonly { readonly title: string; readonly panels: readonly Panel[] }[];
 }
 
-export const CLICKHOUSE = { type: 'grafana-clickhouse-datasource', uid: '${datasource}' } as const;
-export const PROMETHEUS = { type: 'prometheus', uid: '${prometheus}' } as const;
+const CLICKHOUSE = { type: 'grafana-clickhouse-datasource', uid: '${datasource}' } as const;
+const PROMETHEUS = { type: 'prometheus', uid: '${prometheus}' } as const;
 
 const PAGE_WIDTH = 24;
 const PANEL_HEIGHT = 8;

@@ -143,7 +143,7 @@ function buildSchema(
 /**
  * Computes the mean, over the useful pieces, of the share of useful pieces up to and including each; 0 without useful pieces.
  */
-export function meanAveragePrecision(verdicts: readonly { readonly verdict: string }[]): number {
+function meanAveragePrecision(verdicts: readonly { readonly verdict: string }[]): number {
   let useful = 0;
   let sum = 0;
   for (const [index, { verdict }] of verdicts.entries()) {

@@ -33,7 +33,7 @@ export interface SentenceEntry {
 }
 
 /** Verdict on one demand of operator or user. */
-export interface InstructionEntry {
+interface InstructionEntry {
   readonly quote: string;
   readonly verdict: (typeof INSTRUCTION_VERDICTS)[number];
   readonly reason: string;
