@@ -46,7 +46,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** One project per kind of test; what each may do is told in ARCHITECTURE.md, "Tests". */
+/** One project per kind of test; what each may do is told in CONTRIBUTING.md, "Tests". */
 export default defineConfig({
   test: {
     // Tests with processes of their own wait about as much as they work: three files at a time, also where there are two cores.

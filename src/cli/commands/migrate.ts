@@ -3,8 +3,9 @@ import { createDecisionAggregates } from '../../app/aggregates/count-coverage.ts
 import { logRefusals, rebuildAggregates } from '../../app/aggregates/refresh-aggregates.ts';
 import { connectStore, type StoreConnection } from '../../app/store/connect-store.ts';
 import { migrateStore, openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
+import { formatCount } from '../../domain/plural.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { MigrationStatus } from '../../store/contracts/migrations.ts';
+import type { SchemaStatus } from '../../store/contracts/schema-status.ts';
 
 interface MigrateOptions {
   readonly status?: boolean;
@@ -15,11 +16,11 @@ interface MigrateOptions {
 export const registerMigrate: RegisterCommand = (program, bind) => {
   program
     .command('migrate')
-    .description('Update the tables to the schema of this version. serve also does this when it starts.')
-    .option('--status', 'only print the schema version of the database')
+    .description('Create the tables of this version. serve also does this when it starts.')
+    .option('--status', 'only print which schema the store has')
     .option('--dry-run', 'only print the SQL that would run')
     .option('--rebuild-aggregates', 'compute the numbers of the pages anew from all scores and decisions')
-    .addHelpText('before', examples(['what would change', 'spanscore migrate --dry-run']))
+    .addHelpText('before', examples(['what would be created', 'spanscore migrate --dry-run']))
     .action(bind(migrate));
 };
 
@@ -37,21 +38,21 @@ async function migrate(context: CommandContext, options: MigrateOptions) {
       await context.out.document(statusJson(before, options.dryRun === true), () =>
         showStatus(before, options.dryRun === true),
       );
-      return EXIT.done;
+      return before.state === 'foreign' ? EXIT.failed : EXIT.done;
     }
     const after = await migrateStore(connection, context.log);
     const rebuilt = options.rebuildAggregates === true ? await rebuild(context, connection) : undefined;
-    const applied = before.pending.map(({ version, name }) => ({ version, name }));
+    const created = before.pending.length;
     await context.out.document(
       {
         ...statusJson(after, false),
-        appliedNow: applied,
+        created,
         ...(rebuilt === undefined ? {} : { rebuiltHours: rebuilt }),
       },
       () =>
         [
-          ...applied.map(({ version, name }) => `applied ${version} ${name}`),
-          `database ${after.database} has version ${after.current} ${applied.length === 0 ? 'already' : 'now'}`,
+          ...(created === 0 ? [] : [`created ${formatCount(created, 'table')} and views`]),
+          describeSchema(after),
           ...(rebuilt === undefined ? [] : [`aggregates of ${rebuilt} hours computed anew`]),
         ].join('\n'),
     );
@@ -73,22 +74,28 @@ async function rebuild({ log, signal }: CommandContext, connection: StoreConnect
   }
 }
 
-function statusJson(status: MigrationStatus, withStatements: boolean) {
+function statusJson(status: SchemaStatus, withStatements: boolean) {
   return {
     database: status.database,
-    current: status.current,
+    schema: status.schema ?? null,
     known: status.known,
-    applied: status.applied,
-    pending: status.pending.map(({ version, name, statements }) =>
-      withStatements ? { version, name, statements } : { version, name },
-    ),
+    state: status.state,
+    ...(status.fault === undefined ? {} : { fault: status.fault }),
+    missing: status.pending.length,
+    ...(withStatements ? { statements: status.pending } : {}),
   };
 }
 
-function showStatus(status: MigrationStatus, withStatements: boolean): string {
-  const head = `database ${status.database} has version ${status.current} of ${status.known}`;
-  const pending = status.pending.map(({ version, name, statements }) =>
-    withStatements ? `-- ${version} ${name}\n${statements.join(';\n\n')};` : `pending ${version} ${name}`,
-  );
+function showStatus(status: SchemaStatus, withStatements: boolean): string {
+  const head = describeSchema(status);
+  const pending = withStatements && status.pending.length > 0 ? [`${status.pending.join(';\n\n')};`] : [];
   return [withStatements ? `-- ${head}` : head, ...pending].join('\n');
+}
+
+function describeSchema({ database, state, schema, known, pending, fault }: SchemaStatus): string {
+  if (fault !== undefined || state === 'empty') {
+    return fault ?? `database ${database} has no tables of spanscore; this version makes schema ${known}`;
+  }
+  const missing = pending.length === 0 ? '' : `, but lacks ${formatCount(pending.length, 'table')} of it`;
+  return `database ${database} has schema ${schema}, as this version needs${missing}`;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { renderReplicated, replicatedSettings } from '../../../src/store/replicated.ts';
-import { readMigrations } from '../../../src/store/schema/migration-files.ts';
+import { readSchema } from '../../../src/store/schema/schema-file.ts';
 
 // The engine as a replica whose Keeper is a part of its process. Nobody can fetch rows from it, so its tables are read only.
 
@@ -23,9 +23,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('the engine creates each table of the schema as a replica, and takes the settings of its statements', () => {
-  const tables = readMigrations()
-    .flatMap(({ statements }) => statements)
-    .filter((statement) => statement.startsWith('CREATE TABLE'));
+  const { statements } = readSchema();
+  const tables = statements.filter((statement) => statement.startsWith('CREATE TABLE'));
   const settings = Object.entries(replicatedSettings('INSERT INTO decisions'))
     .map(([name, value]) => `${name} = '${String(value)}'`)
     .join(', ');
@@ -36,7 +35,7 @@ test('the engine creates each table of the schema as a replica, and takes the se
     input: JSON.stringify([
       'CREATE DATABASE quality ENGINE = Atomic',
       'USE quality',
-      ...tables.map(renderReplicated),
+      ...statements.map(renderReplicated),
       `SELECT count() FROM system.replicas WHERE database = 'quality' AND zookeeper_path = '/clickhouse/tables/1/quality/' || table AND replica_name = 'a'`,
       `SELECT count() FROM decisions FINAL SETTINGS ${settings}`,
       // Its end would wait for a replica that never becomes active.

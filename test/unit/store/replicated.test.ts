@@ -8,9 +8,9 @@ import {
   requireReplicated,
   sendToReplicas,
 } from '../../../src/store/replicated.ts';
-import { readMigrations } from '../../../src/store/schema/migration-files.ts';
+import { readSchema } from '../../../src/store/schema/schema-file.ts';
 
-const STATEMENTS = readMigrations().flatMap(({ statements }) => statements);
+const STATEMENTS = readSchema().statements;
 
 const isByMajority = (table: string) =>
   'insert_quorum' in replicatedSettings(`INSERT INTO ${table} (A) SELECT 1`);
