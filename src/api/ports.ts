@@ -9,6 +9,7 @@ import type { Job } from '../store/contracts/jobs.ts';
 import type { Listed, ListPage } from '../store/contracts/lists.ts';
 import type { ReadPorts } from './lists/read-ports.ts';
 import type { AggregatePorts } from './resources/aggregates/aggregate-ports.ts';
+import type { SqlStatements } from '../store/sql/run-statement.ts';
 import type { CoverageRow, WaitingCount } from '../store/contracts/aggregates/coverage.ts';
 
 /** Conditions of a list with times. */
@@ -54,6 +55,8 @@ export interface MarkerPorts {
 export interface ApiPorts {
   readonly status: () => Promise<object>;
   readonly store: StorePorts;
+  /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
+  readonly sql?: SqlStatements | undefined;
 }
 
 /** Counts of decisions, and of targets that wait for their first one. */

@@ -9,7 +9,7 @@ import { signalsFromTheStart } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
 import { nameShards } from './cluster/name-shards.ts';
 import { guardSends, sendToCluster, sendToServer, type Send } from './cluster/send-statement.ts';
-import type { Database, StreamedRow } from './database.ts';
+import type { Database, GuestTerms, StreamedRow } from './database.ts';
 import { createShardGuard } from './cluster/shard-guard.ts';
 import {
   createDatabaseClient,
@@ -17,7 +17,7 @@ import {
   MAX_EXECUTION_TIME_S,
   type ClientOptions,
 } from './database-client.ts';
-import { toLimitedReadError, toStoreError } from './store-error.ts';
+import { toLimitedReadError, toStatementError, toStoreError } from './store-error.ts';
 import type { QueryParams } from './query-params.ts';
 
 /** Sockets for reads and small writes. Inserts of spans have their own pool, so that neither blocks the other. */
@@ -148,6 +148,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     rows: (sql, params) => readRows(reader, named(sql, params)),
     stream: (sql, params) => streamRows(reader, named(sql, params)),
     bytes: (sql, params) => readBytes(options, main.send, { sql, params }),
+    guestBytes: (sql, guest) => readGuestBytes(options, main.send, sql, guest),
     command: (sql, settings) => runCommand(main, sql, settings),
     insertRows: (table, rows, token) => insertJson(main, { table, rows, settings: inserting, token }),
     insertSelected: (statement, params) =>
@@ -239,6 +240,32 @@ async function* readBytes(
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
     throw toStoreError(error, `reading (${shortenSql(sql)})`);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Application of a client with the statement of a person. */
+const GUEST_APPLICATION = 'spanscore-sql';
+
+async function* readGuestBytes(
+  options: DatabaseOptions,
+  send: Send,
+  sql: string,
+  { settings, timeoutMs, signal }: GuestTerms,
+): AsyncGenerator<Uint8Array> {
+  const client = createDatabaseClient(options, 1, options.database, timeoutMs, GUEST_APPLICATION);
+  try {
+    const { stream } = await send(sql, (own) =>
+      client.exec({
+        query: sql,
+        clickhouse_settings: { ...LARGE, ...own, ...settings },
+        abort_signal: signal,
+      }),
+    );
+    yield* stream as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw toStatementError(error);
   } finally {
     await client.close();
   }

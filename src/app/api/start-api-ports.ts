@@ -51,5 +51,9 @@ export async function startApiPorts(
     onDemand,
     stopping: stopping.signal,
   });
-  return (caller) => ({ status: () => readStatus(reads, caller.tenant), store: find(caller) });
+  return (caller) => ({
+    status: () => readStatus(reads, caller.tenant),
+    store: find(caller),
+    sql: caller.tenant === undefined ? opened.sql : undefined,
+  });
 }
