@@ -256,6 +256,7 @@ async function* readGuestBytes(
 ): AsyncGenerator<Uint8Array> {
   const client = createDatabaseClient(options, 1, options.database, timeoutMs, GUEST_APPLICATION);
   try {
+    signal.throwIfAborted();
     const { stream } = await send(sql, (own) =>
       client.exec({
         query: sql,

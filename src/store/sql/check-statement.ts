@@ -119,7 +119,7 @@ function checkName(name: string, isTable: boolean, { functions, hidden, database
   }
   const lower = name.toLowerCase();
   if (!isTable && functions.isKnown(lower) && !functions.isSafe(lower)) {
-    refuse(`the name ${name} is that of a function that may not be used`);
+    refuse(`${name} is the name of a function that may not be used: give an alias another name`);
   }
 }
 
@@ -141,20 +141,17 @@ function checkNode(kind: string, text: string, parent: string | undefined, names
 
 /** Creates the check of statements: it returns a statement as the engine spells it, or throws a `RequestError`. */
 export function createStatementCheck(database: Database): (query: string) => Promise<string> {
-  let functions: Promise<Functions> | undefined;
+  let functions: Functions | undefined;
 
   async function readNames(): Promise<Names> {
-    functions ??= readFunctions(database);
+    functions ??= await readFunctions(database);
     const documented = readableTables();
     const [found] = await database.rows<{ tables: string[]; databases: string[] }>(
       `SELECT (SELECT groupArray(name) FROM system.tables WHERE database = currentDatabase()) AS tables,
        (SELECT groupArray(name) FROM system.databases) AS databases`,
     );
     return {
-      functions: await functions.catch((error: unknown) => {
-        functions = undefined;
-        throw error;
-      }),
+      functions,
       hidden: new Set(found?.tables.filter((name) => !documented.includes(name))),
       databases: new Set(found?.databases),
       own: database.name,
@@ -184,13 +181,15 @@ export function createStatementCheck(database: Database): (query: string) => Pro
   }
 
   return async (query) => {
-    const [names, sql] = await Promise.all([readNames(), spell(query)]);
+    const sql = await spell(query);
     // A line break in a name would be a line of the tree.
     if (!/^(?:SELECT|WITH|\()/u.test(sql) || /`[^`]*\\[^`]*`/u.test(sql)) {
       refuse('write one SELECT, with plain names');
     }
+    const lines = await readTree(sql);
+    const names = await readNames();
     const open: string[] = [];
-    for (const line of await readTree(sql)) {
+    for (const line of lines) {
       const [, indent = '', kind = line, text = ''] = NODE.exec(line) ?? [];
       open.length = indent.length;
       checkNode(kind, text, open.at(-1), names);
