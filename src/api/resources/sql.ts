@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { ForbiddenError } from '../../domain/errors.ts';
 import { NoQuery } from '../lists/filters.ts';
-import { createRouter, describeBody, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeBody, PROBLEMS, secureRoute, tenantStore } from '../router.ts';
 
 const Statement = z
   .strictObject({
@@ -48,13 +48,13 @@ const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [
 /** Creates the route of SQL. */
 export function createSqlRoutes() {
   return createRouter().openapi(runStatement, async (c) => {
-    const { sql } = c.var.findPorts(c.var.caller);
+    const { sql, openWrites } = tenantStore(c.var);
     if (sql === undefined) {
       throw new ForbiddenError('SQL reads the rows of all tenants: use a token without a tenant');
     }
     const request = c.req.valid('json');
     // It changes nothing, and reads what no other route shows.
-    await readStorePorts(c.var).openWrites({ action: 'sql.run', subjects: [] });
+    await openWrites({ action: 'sql.run', subjects: [] });
     const rows = sql.run({ ...request, signal: c.req.raw.signal });
     // Its error is the whole reply.
     const first = await rows.next();

@@ -1,6 +1,6 @@
 import { RequestError } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
-import { listOwnTables } from '../schema/own-tables.ts';
+import { listOwnTables } from '../schema/schema-file.ts';
 import { toStatementError } from '../store-error.ts';
 
 /** Tables of secrets, which no statement may read. */
