@@ -30,7 +30,7 @@ export interface ScorerParts {
   readonly rows?: readonly string[];
   /** Facts of these rows, by name; a row that is absent has none before it is scored. */
   readonly rowFacts?: Readonly<Record<string, RowFacts>>;
-  /** True for a scorer that compares a run with the past of its agent, and measures what the run took. */
+  /** True for a scorer that measures what a run took, also a run that failed before its answer, beside the past of its agent. */
   readonly readsPast?: boolean;
   /** Completes "Measures …" in the documentation. */
   readonly measures: string;

@@ -1,4 +1,4 @@
-import { listOwnTables } from '../schema/own-tables.ts';
+import { listOwnTables } from '../schema/schema-file.ts';
 
 /** Tables of processes that run. They mean nothing in another store. */
 const OF_PROCESSES: ReadonlySet<string> = new Set([
