@@ -4,7 +4,6 @@ import { listOwnTables } from '../schema/schema-file.ts';
 const OF_PROCESSES: ReadonlySet<string> = new Set([
   'scorer_members',
   'duty_members',
-  'alert_members',
   'write_probe',
 ]);
 

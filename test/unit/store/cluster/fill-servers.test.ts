@@ -40,7 +40,7 @@ describe('the tables of a server of a cluster', () => {
       expect(OBJECTS).toContainEqual({ name: table, kind: 'distributed' });
       expect(OBJECTS).toContainEqual({ name: localTable(table), kind: 'rows' });
     }
-    expect(kinds.filter((kind) => kind === 'view')).toHaveLength(10);
+    expect(kinds.filter((kind) => kind === 'view')).toHaveLength(9);
   });
 
   it('are missing on a server that joined later, and those of other programs are not', () => {

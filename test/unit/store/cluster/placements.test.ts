@@ -37,7 +37,6 @@ const KEYS_ON_SHARDS: Readonly<Record<string, readonly [engine: string, key: str
   trace_starts: ['MergeTree', 'FirstStart, TraceId, Tenant'],
   decisions: ['ReplacingMergeTree', 'Tenant, TraceId, Target, TargetId, Rule, Scorer'],
   decision_arrivals: ['MergeTree', 'WrittenAt, TraceId'],
-  outcome_arrivals: ['MergeTree', 'WrittenAt, TraceId'],
   scores: ['ReplacingMergeTree', 'Tenant, Scorer, Day, ScoreId'],
   score_arrivals: ['MergeTree', 'WrittenAt, ScoreId'],
   score_starts: ['ReplacingMergeTree', 'TraceTimestamp, ScoreId'],
@@ -80,7 +79,7 @@ describe('places of tables in a cluster', () => {
       const view = /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+) TO (\w+) AS\s+SELECT/u.exec(statement);
       return view === null ? [] : [{ name: view[1] ?? '', target: view[2] ?? '' }];
     });
-    expect(views).toHaveLength(10);
+    expect(views).toHaveLength(9);
     const queries = views.flatMap(({ name, target }) => {
       const query = new RegExp(
         `^(?:CREATE MATERIALIZED VIEW IF NOT EXISTS|ALTER TABLE) ${name}\\s.*?SELECT\\s(.*)\\nFROM (\\w+)`,
