@@ -7,16 +7,14 @@ import { signalsWith } from '../conventions/agent-signals.ts';
 import type { ReadingTerms } from '../domain/trace/span.ts';
 import { signalsFromTheStart } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
-import { nameShards } from './cluster/name-shards.ts';
-import { guardSends, sendToCluster, sendToServer, type Send } from './cluster/send-statement.ts';
 import type { Database, StreamedRow } from './database.ts';
-import { createShardGuard } from './cluster/shard-guard.ts';
 import {
   createDatabaseClient,
   limitMs,
   MAX_EXECUTION_TIME_S,
   type ClientOptions,
 } from './database-client.ts';
+import { sendToReplicas, sendToServer, type Send } from './replicated.ts';
 import { toLimitedReadError, toStoreError } from './store-error.ts';
 import type { QueryParams } from './query-params.ts';
 
@@ -26,8 +24,8 @@ const MAX_INSERT_CONNECTIONS = 8;
 
 export interface DatabaseOptions extends ClientOptions {
   readonly database: string;
-  /** Name of the cluster in `system.clusters` on whose servers the tables are. */
-  readonly cluster?: string | undefined;
+  /** True for tables that several servers replicate. */
+  readonly replicated?: boolean;
   /** Settings with which every trace is read. */
   readonly reading?: ReadingTerms;
 }
@@ -99,20 +97,20 @@ function asReader(connection: Connection, options: DatabaseOptions): Reader {
   };
 }
 
-/** Name and cluster of the database, with a connection that works before the database is there. */
+/** Name and kind of the database, with a connection that works before the database is there. */
 function openOutside(options: DatabaseOptions): {
-  readonly basics: Pick<Database, 'name' | 'cluster' | 'outside'>;
+  readonly basics: Pick<Database, 'name' | 'isReplicated' | 'outside'>;
   readonly outside: Connection;
 } {
-  const { database: name, cluster } = options;
+  const { database: name, replicated = false } = options;
   const outside: Connection = {
     client: createDatabaseClient(options, 1, 'default'),
-    send: cluster === undefined ? sendToServer : sendToCluster,
+    send: replicated ? sendToReplicas : sendToServer,
   };
   const reader = asReader(outside, options);
   const basics = {
     name,
-    cluster: cluster === undefined ? undefined : { name: cluster, database: name },
+    isReplicated: replicated,
     outside: {
       rows: <Row>(sql: string, params?: QueryParams) => readRows<Row>(reader, { sql, params }),
       command: (sql: string, settings?: ClickHouseSettings) => runCommand(outside, sql, settings),
@@ -124,14 +122,10 @@ function openOutside(options: DatabaseOptions): {
 /** Opens the pools without sending a request. Throws a `ConfigError` for a database name that is no plain identifier. */
 export function openDatabase(options: DatabaseOptions): Database {
   checkName(options);
-  const isCluster = options.cluster !== undefined;
-  const named = (sql: string, params?: QueryParams) =>
-    isCluster ? nameShards(sql, params) : { sql, params };
   const { basics, outside } = openOutside(options);
-  const guard = createShardGuard(basics);
   const connect = (maxConnections: number): Connection => ({
     client: createDatabaseClient(options, maxConnections, options.database),
-    send: isCluster ? guardSends(guard) : sendToServer,
+    send: outside.send,
   });
   const main = connect(MAX_CONNECTIONS);
   const reader = asReader(main, options);
@@ -145,8 +139,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     reading,
     signals,
     agentSignals: signalsFromTheStart(signals),
-    rows: (sql, params) => readRows(reader, named(sql, params)),
-    stream: (sql, params) => streamRows(reader, named(sql, params)),
+    rows: (sql, params) => readRows(reader, { sql, params }),
+    stream: (sql, params) => streamRows(reader, { sql, params }),
     bytes: (sql, params) => readBytes(options, main.send, { sql, params }),
     command: (sql, settings) => runCommand(main, sql, settings),
     insertRows: (table, rows, token) => insertJson(main, { table, rows, settings: inserting, token }),
@@ -164,12 +158,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       const limitedReader = { ...own, settings: buildLimits(limits), toError: toLimitedReadError };
       return {
         ...database,
-        rows: (sql, params) => readRows(limitedReader, named(sql, params)),
-        stream: (sql, params) => streamRows(limitedReader, named(sql, params)),
+        rows: (sql, params) => readRows(limitedReader, { sql, params }),
+        stream: (sql, params) => streamRows(limitedReader, { sql, params }),
       };
     },
     ping: () => ping(outside.client),
-    watchShards: () => guard.start(),
     close: async () => {
       await Promise.all([main, inserter, outside, ...limited].map(({ client }) => client.close()));
     },

@@ -174,7 +174,7 @@ function storeOptions(
     username,
     password,
     database: store.database,
-    cluster: store.cluster,
+    replicated: store.replicated,
     retention,
     foreignSpans,
     reading: readingTerms(config),

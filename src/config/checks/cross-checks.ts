@@ -1,5 +1,4 @@
 import { alertIssues } from './alert-checks.ts';
-import { clusterIssues } from './cluster-checks.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
 import { durationMs } from '../duration.ts';
@@ -35,7 +34,6 @@ export function crossIssues(
     ...redactionIssues(config),
     ...timeIssues(config),
     ...foreignSpansIssues(config, receivers),
-    ...clusterIssues(config),
     ...readerIssues(config),
     ...tokenIssues(config),
     ...addressIssues(config, receivers),
@@ -200,6 +198,13 @@ function addressIssues(config: Config, receivers: readonly ReceiverSection[]): C
     issues.push({
       path: ['store', 'port'],
       message: 'belongs to the embedded engine, but store.url names a server; remove one of the two',
+      dependsOn: [['store', 'url']],
+    });
+  }
+  if (config.store.replicated && config.store.url === undefined) {
+    issues.push({
+      path: ['store', 'replicated'],
+      message: 'the embedded engine has no replicas; set store.url, or remove store.replicated',
       dependsOn: [['store', 'url']],
     });
   }

@@ -72,16 +72,12 @@ export const Store = z.strictObject({
     .regex(/^[A-Za-z_]\w*$/, { error: 'letters, digits and _ only, not beginning with a digit' })
     .default('spanscore')
     .describe('Database of all tables of spanscore. It is created when it does not exist.'),
-  cluster: z
-    .string()
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, {
-      error: 'letters, digits and _ . - only, at most 64, beginning with a letter, a digit or _',
-    })
+  replicated: z
+    .boolean()
+    .default(false)
     .describe(
-      'Name of a cluster of ClickHouse servers (system.clusters), with url: tables are replicated, and rows about traces are distributed by trace id. See docs/deploy.md.',
-    )
-    .meta({ examples: ['main'] })
-    .optional(),
+      'True for tables that several ClickHouse servers behind url replicate. Not for ClickHouse Cloud, which replicates by itself. See docs/deploy.md.',
+    ),
   port: z
     .int({ error: 'write a port, like 8123' })
     .min(1, { error: 'write a port, like 8123' })

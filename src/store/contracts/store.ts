@@ -77,13 +77,6 @@ export interface StorePace {
   readonly scoresPerSecond: number;
 }
 
-/** Clock of a server of a cluster, in whole seconds. */
-export interface ServerClock {
-  /** Host name and port. */
-  readonly server: string;
-  readonly atMs: number;
-}
-
 /** A word for the status or the kind of spans in a foreign table that is not known. */
 export interface UnknownWord {
   readonly column: string;
@@ -171,8 +164,6 @@ export interface Store {
   watchSource(): Promise<void>;
   /** Finds the tables that have rows ahead of the store's clock. */
   aheadRows(): Promise<AheadRows[]>;
-  /** Reads the clocks of all servers of a cluster at about the same moment; nothing for a single server. */
-  serverClocks(): Promise<ServerClock[]>;
   /** Reads the pace of one tenant, or of all. */
   pace(tenant?: string): Promise<StorePace>;
   /** Reads the size of the store. */
