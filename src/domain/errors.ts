@@ -11,7 +11,7 @@ export type ErrorCode =
   | 'overloaded'
   | 'store_unavailable'
   | 'store_rejected'
-  | 'store_newer'
+  | 'store_foreign'
   | 'store_missing'
   | 'store_in_use'
   | 'query_stopped'

@@ -4,14 +4,14 @@ import type { NamedScore, Scorer, ScorerMetadata } from '../evals/scorer.ts';
 import { findOptionFault, type OptionRule } from './prebuilt/shared/checked-options.ts';
 
 /** Judge and options of a scorer's entry. */
-export interface ScorerSpec {
+interface ScorerSpec {
   /** `provider/model`; '' where no judge is configured. */
   readonly judge: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** An option that a configuration can give. */
-export interface DefinedOption extends OptionRule {
+interface DefinedOption extends OptionRule {
   /** Meaning and default, for the documentation. */
   readonly means: string;
   /** Present where a rule cannot do without the option: what it is to hold. */

@@ -5,7 +5,7 @@ import { listDataTables } from './backup/backup-tables.ts';
 import type { Database } from './database.ts';
 import { openDatabase, type DatabaseOptions } from './open-database.ts';
 import { copyTable } from './schema/copy-rows.ts';
-import { migrate, migrationStatus } from './schema/migrate.ts';
+import { createSchema, readSchemaStatus, refuseForeign } from './schema/create-schema.ts';
 import { applyRetention } from './schema/retention.ts';
 import { readDefinitions } from './schema/table-definitions.ts';
 import { hasTables, markFinished, markUnfinished, readUnfinished } from './schema/unfinished-copy.ts';
@@ -62,10 +62,11 @@ async function prepare(
   target: Database,
   { retention, sourceId }: Pick<StoreOptions, 'retention'> & Pick<MoveOptions, 'sourceId'>,
 ): Promise<string[]> {
-  const { current, known } = await migrationStatus(source);
-  if (current !== known) {
+  const status = await readSchemaStatus(source);
+  refuseForeign(status);
+  if (status.state !== 'current') {
     throw new InvalidInputError(
-      `the store has schema version ${current}, but this version of spanscore needs ${known}: run spanscore migrate, and then move`,
+      'the store lacks tables of this version: run spanscore migrate, and then move',
     );
   }
   const [here, there] = await Promise.all([readNow(source), readNow(target)]);
@@ -84,7 +85,7 @@ async function prepare(
     await target.outside.command(`CREATE DATABASE IF NOT EXISTS ${target.name} ENGINE = Atomic`);
     await markUnfinished(target, mark);
   }
-  await migrate(target);
+  await createSchema(target);
   await applyRetention(target, await readDefinitions(target), retention);
   const views = await source.rows<{ name: string }>(
     "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'",

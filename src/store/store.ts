@@ -1,6 +1,6 @@
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { MigrationStatus } from './contracts/migrations.ts';
+import type { SchemaStatus } from './contracts/schema-status.ts';
 import type { Store } from './contracts/store.ts';
 import { readAheadRows } from './schema/ahead-rows.ts';
 import { readStorePace } from './schema/store-pace.ts';
@@ -30,8 +30,7 @@ import { createTombstoneStore } from './purge/tombstones.ts';
 import { createMemberStore } from './scores/members.ts';
 import { readServerClocks } from './cluster/check-cluster.ts';
 import { applyMergeSettings } from './schema/merge-settings.ts';
-import { readMigrations } from './schema/migration-files.ts';
-import { migrate, migrationStatus } from './schema/migrate.ts';
+import { createSchema, readSchemaStatus, refuseForeign } from './schema/create-schema.ts';
 import { readDefinitions } from './schema/table-definitions.ts';
 import { refuseUnfinished } from './schema/unfinished-copy.ts';
 import { createMonitorView } from './monitors/monitor-view.ts';
@@ -70,8 +69,8 @@ export interface StoreOptions extends DatabaseOptions {
 }
 
 /**
- * Opens the store: migrates the schema to the version of this program and sets the retention, unless disabled. Throws
- * `store_newer` for a database of a newer program, and a `StoreUnavailableError` when the server is not reachable.
+ * Opens the store: creates the tables that it lacks and sets the retention, unless disabled. Throws `store_foreign` for a store that was
+ * made with another schema, before anything is written, and a `StoreUnavailableError` when the server is not reachable.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const database = openDatabase(options);
@@ -94,32 +93,33 @@ async function loadSignals(database: Database, options: StoreOptions): Promise<v
   }
 }
 
-/** Reads the migrations that `openStore` would apply or has applied. Changes nothing and creates no database. */
-export async function readMigrationStatus(options: DatabaseOptions): Promise<MigrationStatus> {
+/** Compares the schema of the store with that of this program. Changes nothing and creates no database. */
+export async function readStoreSchema(options: DatabaseOptions): Promise<SchemaStatus> {
   const database = openDatabase(options);
   try {
+    const status = await readSchemaStatus(database);
     await refuseUnfinished(database);
-    return await migrationStatus(database);
+    return status;
   } finally {
     await database.close();
   }
 }
 
 async function prepare(database: Database, options: StoreOptions): Promise<void> {
+  refuseForeign(await readSchemaStatus(database));
   if (options.unfinished !== true) {
     await refuseUnfinished(database);
   }
-  if (options.migrate === false) {
-    await migrationStatus(database);
-  } else {
-    await migrateAll(database, options);
+  if (options.migrate !== false) {
+    await setUp(database, options);
   }
   database.watchShards();
 }
 
-async function migrateAll(database: Database, options: StoreOptions): Promise<void> {
-  for (const migration of await migrate(database, readMigrations(), options.log)) {
-    options.log?.info('migration applied', { version: migration.version, name: migration.name });
+async function setUp(database: Database, options: StoreOptions): Promise<void> {
+  const created = await createSchema(database, options.log);
+  if (created > 0) {
+    options.log?.info('tables created', { created });
   }
   const definitions = await readDefinitions(database);
   await applyRetention(database, definitions, options.retention, options.log);

@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { listExpiries } from '../../src/store/schema/retention.ts';
 import { buildPurgeTables, isKept } from '../../src/store/purge/purge-tables.ts';
@@ -6,10 +6,7 @@ import { buildPurgeTables, isKept } from '../../src/store/purge/purge-tables.ts'
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 const page = read('docs/data.md');
-const schema = globSync('schemas/clickhouse/*.sql', { cwd: root })
-  .toSorted()
-  .map((path) => read(path))
-  .join('\n');
+const schema = read('schemas/clickhouse/schema.sql');
 
 /** The days of each table as the page states them; null where rows never expire. */
 function statedDays(): Map<string, number | null> {

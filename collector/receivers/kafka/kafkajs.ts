@@ -7,14 +7,14 @@ import { AppError, readErrorMessage } from '../../../src/domain/errors.ts';
 import type { Log } from '../../../src/telemetry/log.ts';
 import { decompressLz4 } from './lz4.ts';
 import { listPoisonRecords } from './poison-records.ts';
-import { KNOWN_HEADERS } from './record-headers.ts';
 import { decompressSnappy } from './snappy.ts';
+import { KNOWN_HEADERS } from './take-batch.ts';
 
 // The only file that imports kafkajs. It holds the workarounds for kafkajs 2.2.4, which package.json pins exactly:
 //   pauseIdleQueues  an idle connection sets a thousand timers a second
 //   skipHeaders      20,000 headers of one record take seven minutes of the event loop
 //   installCodecs    a batch that cannot be decompressed ends the consumer; lz4, snappy and zstd are missing; no limit of bytes
-// ARCHITECTURE.md, "Dependencies", says what to check before another version.
+// CONTRIBUTING.md, "Libraries with an exact version", says what to check before another version.
 
 export type { Admin, Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 

@@ -18,7 +18,8 @@ const manifestSchema = z.object({
   format: z.literal(1),
   /** Version of the program. */
   spanscore: z.string(),
-  schema: z.int().positive(),
+  /** Version of the schema. */
+  schema: z.string(),
   database: z.string().regex(/^[A-Za-z_]\w*$/u),
   startedAt: z.iso.datetime(),
   bytes: z.number(),

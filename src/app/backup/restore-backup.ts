@@ -41,7 +41,7 @@ export async function restoreBackup(config: Config, options: RestoreOptions): Pr
     const { openRestoreStore } = await import('../../store/backup/restore-store.ts');
     const target = openRestoreStore(connection.options);
     try {
-      await target.refuseUsed();
+      await target.refuseUsed(manifest);
       await bringKey(config, from);
       await withLink(config.store, from, (folder) =>
         target.load({ ...manifest, folder }, (table) => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, NotFoundError, rejectAborted, StoreRejectedError } from '../../domain/errors.ts';
-import type { MigrationStatus } from '../../store/contracts/migrations.ts';
+import type { SchemaStatus } from '../../store/contracts/schema-status.ts';
+import { formatCount } from '../../domain/plural.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { StoreOptions } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -8,8 +9,7 @@ import type { ConnectOptions, StoreConnection } from './connect-store.ts';
 
 /**
  * Opens the store for a command. With `existing`, throws `NotFoundError` for a database without our tables. Creates tables
- * only in a new database. `migrate` and `serve` upgrade an older schema. The retention of existing tables stays too: a
- * command with another configuration must not shorten it.
+ * only in a new database. The retention of existing tables stays: a command with another configuration must not shorten it.
  */
 export async function openConnectedStore(
   connection: StoreConnection,
@@ -18,17 +18,17 @@ export async function openConnectedStore(
 ): Promise<Store> {
   const { openStore } = await import('../../store/store.ts');
   const status = await readSchemaStatus(connection);
-  if (existing && status.current === 0) {
+  if (existing && status.state === 'empty') {
     throw new NotFoundError(
       `database "${status.database}" of the ${connection.kind} at ${connection.options.url} has no tables of spanscore: start spanscore serve, or set store.database`,
     );
   }
-  if (status.current > 0 && status.current < status.known) {
+  if (status.state === 'incomplete') {
     throw new StoreRejectedError(
-      `database "${status.database}" has schema version ${status.current}, but this version of spanscore needs ${status.known}: run spanscore migrate`,
+      `database "${status.database}" lacks ${formatCount(status.pending.length, 'table')} of this version: run spanscore migrate`,
     );
   }
-  return openStore({ ...connection.options, migrate: status.current === 0, log });
+  return openStore({ ...connection.options, migrate: status.state === 'empty', log });
 }
 
 /** Opens the store of a running `serve`. Does not change its schema or its retention. */
@@ -39,18 +39,18 @@ export async function openServedStore(
   return openStore({ ...address, retention: { spansDays: 1, scoresDays: 1 }, migrate: false });
 }
 
-/** Reads which migrations the database has and which it lacks. Changes nothing and creates no database. */
-export async function readSchemaStatus({ options }: StoreConnection): Promise<MigrationStatus> {
-  const { readMigrationStatus } = await import('../../store/store.ts');
-  return readMigrationStatus(options);
+/** Compares the schema of the store with that of this program. Changes nothing and creates no database. */
+export async function readSchemaStatus({ options }: StoreConnection): Promise<SchemaStatus> {
+  const { readStoreSchema } = await import('../../store/store.ts');
+  return readStoreSchema(options);
 }
 
-/** Applies every pending migration. Returns the status afterwards. */
-export async function migrateStore({ options }: StoreConnection, log: Log): Promise<MigrationStatus> {
-  const { openStore, readMigrationStatus } = await import('../../store/store.ts');
+/** Creates the tables that the store lacks. Returns the status afterwards. */
+export async function migrateStore({ options }: StoreConnection, log: Log): Promise<SchemaStatus> {
+  const { openStore, readStoreSchema } = await import('../../store/store.ts');
   const store = await openStore({ ...options, log });
   await store.close();
-  return readMigrationStatus(options);
+  return readStoreSchema(options);
 }
 
 /** Time that our own engine may take to restart while the store is opened, milliseconds. */
@@ -58,8 +58,8 @@ const REOPEN_WITHIN_MS = 30_000;
 const REOPEN_EVERY_MS = 500;
 
 /**
- * Opens the store of `serve`, with its migrations. The supervisor restarts an embedded engine that ends meanwhile, so
- * opening is retried for 30 s: every statement of a migration can be repeated. Throws at once when a server of `store.url`
+ * Opens the store of `serve`, and creates its tables. The supervisor restarts an embedded engine that ends meanwhile, so
+ * opening is retried for 30 s: every statement of the schema can be repeated. Throws at once when a server of `store.url`
  * does not answer.
  */
 export async function openOwnStore(

@@ -90,11 +90,11 @@ function hasStore(serve: ServeFile | undefined): serve is StoringServe {
   return serve !== undefined && serve.clickhouse !== null;
 }
 
-/** Returns the reason why a store cannot be used; undefined when it answers. A slow or newer store can be used. */
+/** Returns the reason why a store cannot be used; undefined when it answers, whatever its schema. A slow store can be used. */
 async function findFault({ clickhouse }: StoringServe): Promise<unknown> {
-  const { readMigrationStatus } = await import('../../store/store.ts');
+  const { readStoreSchema } = await import('../../store/store.ts');
   try {
-    await readMigrationStatus(clickhouse);
+    await readStoreSchema(clickhouse);
     return undefined;
   } catch (error) {
     return isGone(error) ? error : undefined;
@@ -102,10 +102,10 @@ async function findFault({ clickhouse }: StoringServe): Promise<unknown> {
 }
 
 /**
- * True when no process listens, or the listener does not know the password. A slow or newer store is still the same store.
+ * True when no process listens, or the listener does not know the password. A slow store is still the same store.
  */
 function isGone(error: unknown): boolean {
-  return isRefused(error) || (error instanceof AppError && !error.retryable && error.code !== 'store_newer');
+  return isRefused(error) || (error instanceof AppError && !error.retryable);
 }
 
 function isRefused(error: unknown): boolean {

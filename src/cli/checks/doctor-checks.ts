@@ -99,14 +99,17 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
   try {
     connection = await connectStore(config, deps.log, { command: 'doctor', existing: true });
     const status = await readSchemaStatus(connection);
-    const behind = status.current < status.known ? '; spanscore serve or spanscore migrate updates it' : '';
+    if (status.fault !== undefined) {
+      return [{ check: 'store', status: 'failed', detail: status.fault, fix: 'read the message' }];
+    }
+    const isComplete = status.state === 'current';
     const found: CheckResult = {
       check: 'store',
       status: 'ok',
-      detail: `${connection.kind}, database ${status.database} has schema version ${status.current} of ${status.known}${behind}`,
+      detail: `${connection.kind}, database ${status.database} has ${isComplete ? 'all tables' : 'not all tables; spanscore serve or spanscore migrate creates them'}`,
     };
     const servers = status.cluster === undefined ? [] : [checkServers(status.cluster)];
-    if (status.current < status.known) {
+    if (!isComplete) {
       return [found, ...servers];
     }
     const store = await openConnectedStore(connection, deps.log);

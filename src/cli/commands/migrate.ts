@@ -5,7 +5,7 @@ import { connectStore, type StoreConnection } from '../../app/store/connect-stor
 import { migrateStore, openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { MigrationStatus } from '../../store/contracts/migrations.ts';
+import type { SchemaStatus } from '../../store/contracts/schema-status.ts';
 
 interface MigrateOptions {
   readonly status?: boolean;
@@ -16,11 +16,11 @@ interface MigrateOptions {
 export const registerMigrate: RegisterCommand = (program, bind) => {
   program
     .command('migrate')
-    .description('Update the tables to the schema of this version. serve also does this when it starts.')
-    .option('--status', 'only print the schema version of the database')
+    .description('Create the tables of this version. serve also does this when it starts.')
+    .option('--status', 'only print which schema the store has')
     .option('--dry-run', 'only print the SQL that would run')
     .option('--rebuild-aggregates', 'compute the numbers of the pages anew from all scores and decisions')
-    .addHelpText('before', examples(['what would change', 'spanscore migrate --dry-run']))
+    .addHelpText('before', examples(['what would be created', 'spanscore migrate --dry-run']))
     .action(bind(migrate));
 };
 
@@ -38,21 +38,21 @@ async function migrate(context: CommandContext, options: MigrateOptions) {
       await context.out.document(statusJson(before, options.dryRun === true), () =>
         showStatus(before, options.dryRun === true),
       );
-      return EXIT.done;
+      return before.state === 'foreign' ? EXIT.failed : EXIT.done;
     }
     const after = await migrateStore(connection, context.log);
     const rebuilt = options.rebuildAggregates === true ? await rebuild(context, connection) : undefined;
-    const applied = before.pending.map(({ version, name }) => ({ version, name }));
+    const created = before.pending.length;
     await context.out.document(
       {
         ...statusJson(after, false),
-        appliedNow: applied,
+        created,
         ...(rebuilt === undefined ? {} : { rebuiltHours: rebuilt }),
       },
       () =>
         [
-          ...applied.map(({ version, name }) => `applied ${version} ${name}`),
-          `database ${after.database} has version ${after.current} ${applied.length === 0 ? 'already' : 'now'}`,
+          ...(created === 0 ? [] : [`created ${formatCount(created, 'table')} and views`]),
+          describeSchema(after),
           ...listCreated(before, after),
           ...listGaps(after),
           ...(rebuilt === undefined ? [] : [`aggregates of ${rebuilt} hours computed anew`]),
@@ -76,27 +76,25 @@ async function rebuild({ log, signal }: CommandContext, connection: StoreConnect
   }
 }
 
-function statusJson(status: MigrationStatus, withStatements: boolean) {
+function statusJson(status: SchemaStatus, withStatements: boolean) {
   const { cluster } = status;
   return {
     database: status.database,
-    current: status.current,
+    schema: status.schema ?? null,
     known: status.known,
-    applied: status.applied,
-    pending: status.pending.map(({ version, name, statements }) =>
-      withStatements ? { version, name, statements } : { version, name },
-    ),
+    state: status.state,
+    ...(status.fault === undefined ? {} : { fault: status.fault }),
+    missing: status.pending.length,
+    ...(withStatements ? { statements: status.pending } : {}),
     ...(cluster === undefined
       ? {}
       : { gaps: cluster.gaps, ...(withStatements ? { repairs: cluster.repairs } : {}) }),
   };
 }
 
-function showStatus(status: MigrationStatus, withStatements: boolean): string {
-  const head = `database ${status.database} has version ${status.current} of ${status.known}`;
-  const pending = status.pending.map(({ version, name, statements }) =>
-    withStatements ? `-- ${version} ${name}\n${joinStatements(statements)}` : `pending ${version} ${name}`,
-  );
+function showStatus(status: SchemaStatus, withStatements: boolean): string {
+  const head = describeSchema(status);
+  const pending = withStatements && status.pending.length > 0 ? [joinStatements(status.pending)] : [];
   const gaps = listGaps(status).map((line) => (withStatements ? `-- ${line}` : line));
   const repairs = withStatements ? (status.cluster?.repairs ?? []) : [];
   return [
@@ -107,12 +105,20 @@ function showStatus(status: MigrationStatus, withStatements: boolean): string {
   ].join('\n');
 }
 
+function describeSchema({ database, state, schema, known, pending, fault }: SchemaStatus): string {
+  if (fault !== undefined || state === 'empty') {
+    return fault ?? `database ${database} has no tables of spanscore; this version makes schema ${known}`;
+  }
+  const missing = pending.length === 0 ? '' : `, but lacks ${formatCount(pending.length, 'table')} of it`;
+  return `database ${database} has schema ${schema}, as this version needs${missing}`;
+}
+
 function joinStatements(statements: readonly string[]): string {
   return `${statements.join(';\n\n')};`;
 }
 
 /** Lines about tables that servers of a cluster lack. */
-function listGaps({ cluster }: MigrationStatus): string[] {
+function listGaps({ cluster }: SchemaStatus): string[] {
   const gaps = cluster?.gaps ?? [];
   return [
     ...gaps.map(
@@ -123,7 +129,7 @@ function listGaps({ cluster }: MigrationStatus): string[] {
   ];
 }
 
-function listCreated(before: MigrationStatus, after: MigrationStatus): string[] {
+function listCreated(before: SchemaStatus, after: SchemaStatus): string[] {
   return (before.cluster?.gaps ?? [])
     .filter(({ server }) => after.cluster?.gaps.every((gap) => gap.server !== server))
     .map(({ server, tables }) => `created ${formatCount(tables.length, 'table')} on server ${server}`);

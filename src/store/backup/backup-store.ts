@@ -2,7 +2,7 @@ import { HOUR_MS, SECOND_MS } from '../../domain/durations.ts';
 import { sleep } from '../../domain/waits.ts';
 import type { Database } from '../database.ts';
 import { openDatabase, type DatabaseOptions } from '../open-database.ts';
-import { migrationStatus } from '../schema/migrate.ts';
+import { readSchemaStatus, refuseForeign } from '../schema/create-schema.ts';
 import { readClock } from '../spans/arrivals.ts';
 import { listDataTables, orderTables } from './backup-tables.ts';
 
@@ -19,14 +19,15 @@ export function openBackupStore(options: DatabaseOptions) {
   return {
     /** Reads what a backup says about its store: the clock in Unix milliseconds, and the bytes of the tables on disk. */
     survey: async () => {
-      const { current } = await migrationStatus(database);
+      const status = await readSchemaStatus(database);
+      refuseForeign(status);
       const [size] = await database.rows<{ bytes: string }>(
         `SELECT sum(bytes_on_disk) AS bytes FROM system.parts
          WHERE database = currentDatabase() AND active AND table IN {tables:Array(String)}`,
         { tables: listDataTables() },
       );
       const nowMs = await readClock(database);
-      return { database: database.name, schema: current, nowMs, bytes: Number(size?.bytes ?? 0) };
+      return { database: database.name, schema: status.known, nowMs, bytes: Number(size?.bytes ?? 0) };
     },
     copy: (folder: string, onTable: (table: string) => void) => copy(database, folder, onTable),
     close: () => database.close(),

@@ -1,10 +1,9 @@
-import { listOwnTables } from '../schema/own-tables.ts';
+import { listOwnTables } from '../schema/schema-file.ts';
 
 /** Tables of processes that run. They mean nothing in another store. */
 const OF_PROCESSES: ReadonlySet<string> = new Set([
   'scorer_members',
   'duty_members',
-  'alert_members',
   'write_probe',
 ]);
 

@@ -2,8 +2,8 @@ import { BACKFILL_RULES, COMMAND_RULE, WHOLE_RULE } from '../../domain/decision.
 import { InvalidInputError, StoreRejectedError } from '../../domain/errors.ts';
 import type { Database } from '../database.ts';
 import { openDatabase } from '../open-database.ts';
-import { migrate } from '../schema/migrate.ts';
-import { readMigrations } from '../schema/migration-files.ts';
+import { createSchema, shortenVersion } from '../schema/create-schema.ts';
+import { readSchema } from '../schema/schema-file.ts';
 import { applyRetention } from '../schema/retention.ts';
 import { readDefinitions } from '../schema/table-definitions.ts';
 import { hasTables, markFinished, markUnfinished, readUnfinished } from '../schema/unfinished-copy.ts';
@@ -17,7 +17,7 @@ export interface RestoreSource {
   readonly folder: string;
   /** Database from which the tables were copied. */
   readonly database: string;
-  readonly schema: number;
+  readonly schema: string;
   readonly tables: Readonly<Record<string, { readonly rows: number }>>;
 }
 
@@ -25,8 +25,14 @@ export interface RestoreSource {
 export function openRestoreStore(options: StoreOptions) {
   const database = openDatabase({ ...options, statementLimitMs: COPY_LIMIT_MS });
   return {
-    /** Throws for a database in use. */
-    refuseUsed: async () => {
+    /** Throws for a database in use, and for a backup with another schema. */
+    refuseUsed: async ({ schema }: Pick<RestoreSource, 'schema'>) => {
+      const { version } = readSchema();
+      if (schema !== version) {
+        throw new InvalidInputError(
+          `the backup has schema ${shortenVersion(schema)}, but this version of spanscore needs ${shortenVersion(version)}: restore it with the version that made it`,
+        );
+      }
       if ((await readUnfinished(database)) !== 'restore' && (await hasTables(database))) {
         throw new InvalidInputError(
           'the data directory has a store already: restore into another one with --data-dir, or move its folder away',
@@ -51,8 +57,7 @@ async function load(
   await database.outside.command(`DROP DATABASE IF EXISTS ${database.name} SYNC`);
   await database.outside.command(`CREATE DATABASE ${database.name} ENGINE = Atomic`);
   await markUnfinished(database, 'restore');
-  const migrations = readMigrations().filter(({ version }) => version <= source.schema);
-  await migrate(database, migrations);
+  await createSchema(database);
   await applyRetention(database, await readDefinitions(database), source.retention);
   // A merge would remove superseded and expired rows before they are counted.
   await database.command('SYSTEM STOP MERGES');

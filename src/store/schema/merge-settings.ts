@@ -30,7 +30,6 @@ const PARTITIONED = [
   'trace_activity',
   'trace_starts',
   'score_arrivals',
-  'outcome_arrivals',
   'decision_arrivals',
   'judge_calls',
   'spend',

@@ -1,4 +1,4 @@
-import { listOwnTables, type OwnTable } from './own-tables.ts';
+import { listOwnTables, type OwnTable } from './schema-file.ts';
 
 /** Tables of secrets, which no reader may query. */
 const SECRET: readonly string[] = ['cookie_keys'];

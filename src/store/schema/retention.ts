@@ -64,7 +64,6 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     { table: 'export_replays', from: WRITTEN, days: scores },
     { table: 'spend', from: WRITTEN, days: Math.max(scores, BUDGET_DAYS) },
     { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
-    { table: 'outcome_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'decision_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'monitor_buckets', from: WRITTEN, days: scores },
     { table: 'alert_events', from: WRITTEN, days: scores },

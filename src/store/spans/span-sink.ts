@@ -50,7 +50,7 @@ async function checkTable(database: Database, table: IngestTable): Promise<void>
   if (wrong.length > 0) {
     const columns = wrong.map(([name, type]) => `${name} ${type} (is ${types.get(name) ?? 'missing'})`);
     throw new StoreUnavailableError(
-      `the table ${table} lacks columns: ${columns.join(', ')}; run spanscore migrate`,
+      `the table ${table} lacks columns: ${columns.join(', ')}; another program changed it: bring its columns back`,
     );
   }
   try {

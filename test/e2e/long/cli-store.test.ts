@@ -173,13 +173,15 @@ describe('commands on a stored trace', () => {
 });
 
 describe('upkeep', () => {
-  it('migrate prints the version, and has nothing left to do', async () => {
+  it('migrate prints the schema, and has nothing left to do', async () => {
     const status = await cli('migrate', '--status');
     const again = await cli('migrate');
 
-    expect(status.rows).toEqual([expect.objectContaining({ database: 'spanscore', pending: [] })]);
-    expect(status.rows[0]?.['current']).toBe(status.rows[0]?.['known']);
-    expect(again.rows).toEqual([expect.objectContaining({ appliedNow: [] })]);
+    expect(status.rows).toEqual([
+      expect.objectContaining({ database: 'spanscore', state: 'current', missing: 0 }),
+    ]);
+    expect(status.rows[0]?.['schema']).toBe(status.rows[0]?.['known']);
+    expect(again.rows).toEqual([expect.objectContaining({ created: 0 })]);
   });
 
   it('doctor finds everything in order', async () => {

@@ -65,7 +65,7 @@ export async function openTestStore(engine: TestEngine, options: StoreOptions): 
 
 /** Opens the store on a database after emptying its tables, which is much faster than creating a database. */
 export async function openEmptied(options: StoreOptions): Promise<Store> {
-  await runCommand(options, `TRUNCATE TABLES FROM ${options.database} NOT LIKE 'schema_migrations'`);
+  await runCommand(options, `TRUNCATE TABLES FROM ${options.database} NOT LIKE 'schema_version'`);
   return openStore(options);
 }
 

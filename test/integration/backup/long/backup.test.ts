@@ -35,7 +35,7 @@ describe('a backup of a store with rows in every table', () => {
     await withStore(folders.original, async (_, address) => {
       for (const columns of await listTables(address)) {
         // A tombstone has a hash by the key of the directory.
-        if (!['tombstones', 'schema_migrations'].includes(columns.table)) {
+        if (columns.table !== 'tombstones') {
           await fillTable(address, columns, ROWS);
         }
       }

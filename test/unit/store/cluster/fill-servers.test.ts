@@ -9,11 +9,11 @@ import {
   listObjects,
 } from '../../../../src/store/cluster/fill-servers.ts';
 import { listPlaced, localTable } from '../../../../src/store/cluster/placements.ts';
-import { readMigrations } from '../../../../src/store/schema/migration-files.ts';
+import { readSchema } from '../../../../src/store/schema/schema-file.ts';
 
 const CLUSTER = { name: 'main', database: 'quality' };
 
-const STATEMENTS = readMigrations().flatMap(({ statements }) => statements);
+const STATEMENTS = readSchema().statements;
 
 const OBJECTS = listObjects(CLUSTER, STATEMENTS);
 
@@ -30,7 +30,7 @@ const first = (...names: string[]) =>
 const noGaps = async () => [];
 
 describe('the tables of a server of a cluster', () => {
-  it('are those of the migrations: first those with rows, then the distributed ones, then the views', () => {
+  it('are those of the schema: first those with rows, then the distributed ones, then the views', () => {
     const kinds = OBJECTS.map(({ kind }) => kind);
 
     expect([...new Set(kinds)]).toEqual(['rows', 'distributed', 'view']);
@@ -40,7 +40,7 @@ describe('the tables of a server of a cluster', () => {
       expect(OBJECTS).toContainEqual({ name: table, kind: 'distributed' });
       expect(OBJECTS).toContainEqual({ name: localTable(table), kind: 'rows' });
     }
-    expect(kinds.filter((kind) => kind === 'view')).toHaveLength(10);
+    expect(kinds.filter((kind) => kind === 'view')).toHaveLength(9);
   });
 
   it('are missing on a server that joined later, and those of other programs are not', () => {

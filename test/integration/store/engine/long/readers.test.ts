@@ -236,7 +236,7 @@ const ESCAPES: Readonly<Record<string, readonly string[]>> = {
     "SELECT 1 WHERE 'x' IN other.t",
     "SELECT * FROM not_listed UNION ALL (WITH not_listed AS (SELECT 'x' AS a) SELECT * FROM not_listed)",
     'SELECT * FROM trace_arrivals_of_spans',
-    'SELECT * FROM schema_migrations',
+    'SELECT * FROM schema_version',
     'SELECT * FROM system.processes',
     'SELECT * FROM system.users',
     'SELECT * FROM system.grants',
