@@ -1,4 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { decompressLz4 } from '../../wire/lz4-frame.ts';
 import { EngineError } from './engine-error.ts';
 
 /** All of a body, or `EngineError` when it has more than `maxBytes`. */
@@ -25,6 +26,8 @@ const DECOMPRESS = new Map<string, Decompress>([
   ['deflate', inflateSync],
   ['br', brotliDecompressSync],
   ['zstd', zstdDecompressSync],
+  // The usual compression of inserts of clickhouse-connect.
+  ['lz4', (body, { maxOutputLength }) => decompressLz4(body, maxOutputLength)],
 ]);
 
 /** A compressed body, restored; `EngineError` when it is broken or larger than `maxBytes`. */

@@ -1,9 +1,9 @@
-import { BoundedOutput } from '../../../src/wire/bounded-output.ts';
-import { InvalidInputError } from '../../../src/domain/errors.ts';
-import { readLz4Block } from '../../../src/wire/lz4-block.ts';
+import { BoundedOutput } from './bounded-output.ts';
+import { InvalidInputError } from '../domain/errors.ts';
+import { readLz4Block } from './lz4-block.ts';
 
-// The LZ4 frame format, version 1.6.1 (github.com/lz4/lz4, doc/). Checksums are skipped: they detect damage, and Kafka has
-// its own checksums.
+// The LZ4 frame format, version 1.6.1 (github.com/lz4/lz4, doc/). Checksums are skipped: they detect damage, and Kafka and TCP have
+// their own.
 
 const MAGIC = 0x184d2204;
 const HAS_DICTIONARY = 0x01;
