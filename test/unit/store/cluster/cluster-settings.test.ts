@@ -23,7 +23,7 @@ describe('settings of a statement on a cluster', () => {
     });
   });
 
-  it.each(['INSERT INTO spend', 'INSERT INTO jobs (Id) SELECT 1', '\n  INSERT INTO scorer_members'])(
+  it.each(['INSERT INTO spend', 'INSERT INTO jobs (Id) SELECT 1', '\n  INSERT INTO members'])(
     'wait for a majority of the servers that have state: %s',
     (sql) => {
       expect(clusterSettings(sql)).toMatchObject({ insert_quorum: 'auto', insert_quorum_parallel: 0 });

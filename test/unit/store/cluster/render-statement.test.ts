@@ -32,7 +32,7 @@ ENGINE = Distributed('main', 'quality', 'decisions_local', cityHash64(TraceId))`
   });
 
   it('makes all servers replicas of a table of state, which repeats rows as it did before', () => {
-    const members = `CREATE TABLE IF NOT EXISTS scorer_members
+    const members = `CREATE TABLE IF NOT EXISTS members
 (
     \`Member\` String
 )
@@ -41,11 +41,11 @@ ORDER BY Member
 TTL toDateTime(BeatAt) + toIntervalDay(1)`;
 
     expect(render(members)).toEqual([
-      `CREATE TABLE IF NOT EXISTS scorer_members ON CLUSTER \`main\`
+      `CREATE TABLE IF NOT EXISTS members ON CLUSTER \`main\`
 (
     \`Member\` String
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/spanscore/main/all/quality/scorer_members', '{shard}-{replica}', BeatAt)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/spanscore/main/all/quality/members', '{shard}-{replica}', BeatAt)
 ORDER BY Member
 TTL toDateTime(BeatAt) + toIntervalDay(1)
 SETTINGS replicated_deduplication_window = 0`,
