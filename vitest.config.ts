@@ -55,7 +55,7 @@ const ON_SHARDS = [
   'test/integration/purge/purge.loop.test.ts',
 ];
 
-/** One project per kind of test; what each may do is told in ARCHITECTURE.md, "Tests". */
+/** One project per kind of test; what each may do is told in CONTRIBUTING.md, "Tests". */
 export default defineConfig({
   test: {
     // Tests with processes of their own wait about as much as they work: three files at a time, also where there are two cores.

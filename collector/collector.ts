@@ -6,7 +6,6 @@ import type { AgentSignals } from '../src/domain/trace/agent-signals.ts';
 import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
 import type { Log } from '../src/telemetry/log.ts';
 import type { Reading } from '../src/telemetry/metrics.ts';
-import { answerWithin } from './answer-within.ts';
 import { Batcher } from './batcher.ts';
 import { BlockInserter } from './block-inserter.ts';
 import { type CollectorCount, type CountListener, createCounter } from './counts.ts';
@@ -23,6 +22,7 @@ import type {
   Receiver,
   StartReceiver,
 } from './receivers/receiver.ts';
+import { StoreUnavailableError } from '../src/domain/errors.ts';
 
 export interface CollectorOptions {
   readonly sink: SpanSink;
@@ -145,4 +145,29 @@ async function startAll(
 
 async function stopAll(receivers: ReadonlyMap<string, Receiver>): Promise<void> {
   await Promise.all([...receivers.values()].map((receiver) => receiver.stop()));
+}
+
+/**
+ * Wraps `take` for senders that give up after a while: when the store hangs, the sender gets a retryable error before it
+ * gives up. The rows stay in memory, count as waiting, and may still be stored; rows sent twice are read once.
+ */
+export function answerWithin(
+  take: TakeRequest,
+  { answerWithinMs, retryAfterMs }: Pick<CollectorLimits, 'answerWithinMs' | 'retryAfterMs'>,
+): TakeRequest {
+  // Called here, so that no closure below keeps the request in memory.
+  return (request, lease) => orTimeout(take(request, lease), answerWithinMs, retryAfterMs);
+}
+
+async function orTimeout<T>(taking: Promise<T>, answerWithinMs: number, retryAfterMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const message = `the store did not answer within ${answerWithinMs} ms; send again later`;
+    late.reject(new StoreUnavailableError(message, { retryAfterMs }));
+  }, answerWithinMs);
+  try {
+    return await Promise.race([taking, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -21,17 +21,13 @@ const COLLECTOR_COUNTS = [
 export type CollectorCount = (typeof COLLECTOR_COUNTS)[number];
 
 /** Called for each count, for example to feed metrics. `reason` is an error code, when there is one. */
-export type OnCount = (name: CollectorCount, by: number, reason?: string) => void;
+type OnCount = (name: CollectorCount, by: number, reason?: string) => void;
 
 /** Measures of a collector, taken once for each request or block, never for each span. */
 export type CollectorMeasure = 'request_ms' | 'insert_ms' | 'insert_rows' | 'insert_bytes';
 
 /** Called for each measure. */
-export type OnMeasure = (
-  name: CollectorMeasure,
-  value: number,
-  labels: Readonly<Record<string, string>>,
-) => void;
+type OnMeasure = (name: CollectorMeasure, value: number, labels: Readonly<Record<string, string>>) => void;
 
 /** Listener of counts. */
 export interface CountListener {

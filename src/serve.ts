@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createSignIns } from './app/api/audit.ts';
-import { startApiPorts, type ScorerPorts } from './app/api/start-api-ports.ts';
-import { limitYoungGeneration } from './app/api/young-generation.ts';
+import { createSignIns } from './api/writes/audit.ts';
+import { startPostedJoins } from './api/writes/start-posted-joins.ts';
+import { limitYoungGeneration } from './app/young-generation.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
 import { configureBackfillKind } from './app/jobs/backfills.ts';
 import { connectLentStore, connectOwnStore, type StoreConnection } from './app/store/connect-store.ts';
@@ -15,7 +15,7 @@ import { startAlerts } from './app/monitors/open-alerts.ts';
 import { judgeReadings } from './app/scoring/judge-readings.ts';
 import { startAggregates } from './app/aggregates/start-aggregates.ts';
 import { createPassLineFinder } from './app/scoring/scorer-scales.ts';
-import { startLabels } from './app/labels/start-labels.ts';
+import { startLabelAgreement } from './app/labels/start-label-agreement.ts';
 import { startMonitors } from './app/monitors/start-monitors.ts';
 import { configurePurgeKind, leaveOutPurged, type PurgeAwareStore } from './app/jobs/purges.ts';
 import { configureRescoreKind } from './app/jobs/rescores.ts';
@@ -31,9 +31,8 @@ import { createTurnReader } from './app/read-in-turns.ts';
 import { loadScorerKit, type ScorerKit } from './app/scoring/scorer-kit.ts';
 import { scorerReadings } from './app/scoring/scorer-readings.ts';
 import { createServeStatus, type ScorerStatus } from './app/serve-status.ts';
-import { createScoringReads } from './app/reads/scoring-reads.ts';
 import { buildAddresses, buildOtlpAddresses, type ServeAddresses } from './app/serve-addresses.ts';
-import { startServeApi, type ServeApi } from './app/start-serve-api.ts';
+import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from './app/start-serve-api.ts';
 import { startReceivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { PREBUILT_SCORERS } from './components.ts';
@@ -46,6 +45,7 @@ import { startJobRunner } from './jobs/job-runner.ts';
 import { startDuties } from './ownership/duties.ts';
 import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
 import { createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
+import { explainTrace } from './scoring/explain.ts';
 import type { RecordContext } from './scoring/record/record-context.ts';
 import type { Scoring } from './scoring/scoring.ts';
 import { startSessionLoop } from './scoring/sessions/session-loop.ts';
@@ -173,10 +173,10 @@ async function startRoles(
   const otlp = buildOtlpAddresses(config, receivers);
   const readStatus = createServeStatus({ config, roles, otlp, kind, checks, scorer: scorer?.status });
   const hasApi = roles.includes('api');
-  const findPorts = hasApi
-    ? await startApiPorts(config, readStatus, { opened, ...purgeAware, ...scorer?.forApi, started, log })
+  const findStore = hasApi
+    ? await openTenantStores(config, readStatus, { opened, ...purgeAware, ...scorer?.forApi, started, log })
     : undefined;
-  const listening = await api.open({ checks, findPorts, signIns: createSignIns(store) });
+  const listening = await api.open({ checks, findStore, signIns: createSignIns(store) });
   const addresses = buildAddresses(config, { connection, receivers, listening, hasApi });
   rejectAborted(deps.signal);
   limitYoungGeneration(roles);
@@ -226,7 +226,7 @@ async function startScorer(
   config: Config,
   { store, purged }: PurgeAwareStore,
   { started, log, metrics, api }: ServeDependencies,
-): Promise<{ parts: StartedPart[]; forApi: ScorerPorts; status: () => ScorerStatus }> {
+): Promise<{ parts: StartedPart[]; forApi: ScorerParts; status: () => ScorerStatus }> {
   api.waitFor('the scorers');
   const kit = await loadScorerKit(config, { log });
   started.push({ name: 'own scorers', stage: 'work', stop: () => kit.guests.stop() });
@@ -242,19 +242,22 @@ async function startScorer(
     isStream: true,
   });
   const duties = startDuties(store.duties);
+  const deps = { duties, log, metrics };
   started.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });
   // Before scoring begins: an exporter that is new to this store gets every score from here on.
-  started.push(...(await startExports(config, store, { duties, log, metrics })));
-  const ownership = createScorerOwnership(store.members, kit.rules, {
-    member: randomUUID(),
-    monotonicMs: () => performance.now(),
-  });
+  started.push(...(await startExports(config, store, deps)));
   const { rules } = kit;
+  const monotonicMs = () => performance.now();
+  const ownership = createScorerOwnership(store.members, rules, { member: randomUUID(), monotonicMs });
   const catchUp = configureCatchUp(config);
   const loop = createScoringLoop(scoring, { rules, ownership, catchUp });
   await loop.start();
-  const settings = sessionSettings(config);
-  const sessions = startSessionLoop(scoring, { rules, ownership, settings, catchUp });
+  const sessions = startSessionLoop(scoring, {
+    rules,
+    ownership,
+    settings: sessionSettings(config),
+    catchUp,
+  });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
   const { budget, judgeStock, judgeHealth, unpriced } = scoring;
   metrics.observe(() => scorerReadings({ loop, judgeStock, unpriced }));
@@ -267,18 +270,28 @@ async function startScorer(
     { name: 'budgets', stage: 'exporters', stop: () => budget.giveBack() },
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     startJobs(config, store, { scoring, kit, log }),
-    startAggregates(store, { duties, log }),
-    ...startLabels(store, { duties, log, metrics, findPassLine: createPassLineFinder(config, kit.rules) }),
-    startMonitors(groups, { store, duties, log, metrics }),
+    startAggregates(store, deps),
+    startPostedJoins(store, deps),
+    startLabelAgreement(store, { ...deps, findPassLine: createPassLineFinder(config, rules) }),
+    startMonitors(groups, { store, ...deps }),
     startBudgetAlerts(config.alerts, { store, watch, budget, duties, log }),
-    ...(await startAlerts(config, store, { duties, log, metrics })),
+    ...(await startAlerts(config, store, deps)),
   ];
+  const status = (): ScorerStatus => ({
+    scoring: { ...loop.status(), unpriced: unpriced.count },
+    judges: judgeHealth.states(),
+  });
+  return { parts, forApi: { kit, reads: createProcessReads(scoring, kit) }, status };
+}
+
+/** Returns what a process that scores adds to the reads of the API. */
+function createProcessReads(scoring: Scoring, { rules, judges }: ScorerKit): ScorerParts['reads'] {
   return {
-    parts,
-    forApi: { kit, reads: createScoringReads(scoring, kit) },
-    status: () => ({
-      scoring: { ...loop.status(), unpriced: unpriced.count },
-      judges: judgeHealth.states(),
+    runRules: rules,
+    explain: async (key) => (await explainTrace(scoring, key, rules)).computed,
+    judgeState: (judge, tenant) => ({
+      breaker: judges.breakerOf(judge),
+      cacheHits: scoring.reuses.count(judge, tenant),
     }),
   };
 }

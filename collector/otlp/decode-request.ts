@@ -4,7 +4,6 @@ import { decodeOtlpJson } from '../../src/wire/otlp-json.ts';
 import type { LogRecord, Span } from '../../src/domain/trace/span.ts';
 import { encodeLog, encodeSpan } from '../../src/store/contracts/rows/row-binary.ts';
 import { Cuts, cutLog, cutSpan } from './cuts.ts';
-import { countRecords } from './count-records.ts';
 import {
   type DecodedRequest,
   createRejections,
@@ -20,6 +19,13 @@ import { walkExport } from './proto-walk.ts';
 import { requireStorableTime } from './storable-time.ts';
 import { DEFAULT_DECODE, type DecodeOptions } from './row-limits.ts';
 import { collectRows, type RowPieces } from './row-pieces.ts';
+
+/** Lists of an OTLP/JSON request, from groups to records, each in its two spellings. */
+const LISTS = [
+  ['resourceSpans', 'resource_spans', 'resourceLogs', 'resource_logs'],
+  ['scopeSpans', 'scope_spans', 'scopeLogs', 'scope_logs'],
+  ['spans', 'logRecords', 'log_records'],
+] as const;
 
 export type Signal = 'traces' | 'logs';
 export type Encoding = 'protobuf' | 'json';
@@ -150,4 +156,32 @@ function logKeeper({ rows, tenant, options }: Request): (log: LogRecord) => bool
     rows.endRow(cuts.bytes);
     return true;
   };
+}
+
+/** Counts the groups, scopes and records of a parsed request. Stops above `most`. Never throws. */
+function countRecords(request: unknown, most: number): number {
+  let level: readonly unknown[] = [request];
+  let count = 0;
+  for (const names of LISTS) {
+    const next: unknown[] = [];
+    for (const item of level) {
+      for (const list of listNested(item, names)) {
+        count += list.length;
+        if (count > most) {
+          return count;
+        }
+        next.push(...list);
+      }
+    }
+    level = next;
+  }
+  return count;
+}
+
+function listNested(item: unknown, names: readonly string[]): (readonly unknown[])[] {
+  if (typeof item !== 'object' || item === null) {
+    return [];
+  }
+  const fields = item as Record<string, unknown>;
+  return names.flatMap((name) => (Array.isArray(fields[name]) ? [fields[name] as readonly unknown[]] : []));
 }

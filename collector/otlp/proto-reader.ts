@@ -16,7 +16,7 @@ const HIGH = 0x1_0000_0000;
 export class BrokenProtobufError extends InvalidInputError {}
 
 // Own code, and no protobuf library: `@bufbuild/protobuf` takes 1.7 to 3.5 times the CPU time to the same rows, and refuses a whole
-// request for one text of invalid UTF-8 (`npm run bench:libraries`).
+// request for one text of invalid UTF-8.
 
 /**
  * Cursor over protobuf bytes that creates no objects. After `readTag` the caller reads `field` and `wire`, after

@@ -4,15 +4,15 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
+  type ServerHttp2Session,
 } from 'node:http2';
 import { limitConnections } from '../../src/domain/connection-places.ts';
-import { AppError } from '../../src/domain/errors.ts';
-import { connectionLimits } from '../limits.ts';
+import { AppError, type ErrorCode } from '../../src/domain/errors.ts';
+import { connectionLimits, type CollectorLimits } from '../limits.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 import type { Signal } from '../otlp/decode-request.ts';
-import { encodeExportResponse, STATUS_CODES } from '../otlp/reply.ts';
+import { encodeExportResponse, STATUS_CODES, encodeRetryStatus } from '../otlp/reply.ts';
 import { CONTENT_ENCODINGS, decompress } from './decompress.ts';
-import { toGrpcFailure, GrpcRefusal } from './grpc-failure.ts';
 import {
   deadlineExceeded,
   GRPC_PREFIX_BYTES,
@@ -20,11 +20,34 @@ import {
   readGrpcMessage,
   writeGrpcMessage,
 } from './grpc-message.ts';
-import { closeWhenIdle } from './idle-sessions.ts';
 import { listen } from './listen.ts';
 import type { ListenOptions, OtlpReceiver, ReceiverDependencies } from './receiver.ts';
 import { readBody } from './request-body.ts';
 import { sessionStopper } from './stop-sessions.ts';
+
+/** Error of a call that gRPC itself refuses: unknown method, encoding, credentials. */
+class GrpcRefusal extends AppError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message, { code: 'input_invalid', stage: 'receive', retryable: false });
+    this.status = status;
+  }
+}
+
+const STATUS_OF_ERROR = new Map<ErrorCode, number>([
+  ['input_invalid', STATUS_CODES.invalidArgument],
+  ['store_rejected', STATUS_CODES.invalidArgument],
+  ['input_too_large', STATUS_CODES.resourceExhausted],
+  ['overloaded', STATUS_CODES.resourceExhausted],
+  ['cancelled', STATUS_CODES.deadlineExceeded],
+]);
+
+/** Longest `grpc-message`, in characters, because it travels in HTTP/2 headers. */
+const MAX_MESSAGE = 1_000;
+
+/** Time in milliseconds for the peer to close an idle connection from its side. */
+const GOODBYE_MS = 1_000;
 
 const SIGNAL_OF_METHOD = new Map<string, Signal | 'metrics'>([
   ['/opentelemetry.proto.collector.trace.v1.TraceService/Export', 'traces'],
@@ -46,7 +69,7 @@ const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
 // Own code, and no gRPC library: `@grpc/grpc-js` takes 1.1 to 1.9 times the CPU time for a call, and keeps the bytes of all unfinished
-// messages beyond any limit over the calls (`npm run bench:libraries`). It has no zstd.
+// messages beyond any limit over the calls. It has no zstd.
 
 /**
  * Starts the OTLP/gRPC receiver: unary calls in plain HTTP/2, without a gRPC library, so that size, memory and credentials
@@ -228,4 +251,69 @@ function closeAfterReply(stream: ServerHttp2Stream): void {
   stream.resume();
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS);
   stream.once('close', () => clearTimeout(timer));
+}
+
+/**
+ * Closes a connection after a time without calls, earlier when it never had one. Pings and endless headers do not keep it open. Calls
+ * under way finish first.
+ */
+function closeWhenIdle(
+  session: ServerHttp2Session,
+  limits: Pick<CollectorLimits, 'headersTimeoutMs' | 'keepAliveTimeoutMs'>,
+): void {
+  let calls = 0;
+  const wait = (ms: number): NodeJS.Timeout =>
+    setTimeout(() => {
+      session.close();
+      timer = setTimeout(() => session.destroy(), GOODBYE_MS);
+    }, ms);
+  let timer = wait(Math.min(limits.headersTimeoutMs, limits.keepAliveTimeoutMs));
+  session.on('stream', (stream) => {
+    calls++;
+    clearTimeout(timer);
+    stream.once('close', () => {
+      calls--;
+      if (calls === 0 && !session.closed) {
+        timer = wait(limits.keepAliveTimeoutMs);
+      }
+    });
+  });
+  session.once('close', () => clearTimeout(timer));
+}
+
+/** Failure of a gRPC call. */
+interface GrpcFailure {
+  readonly status: number;
+  readonly trailers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Converts an error to a gRPC status. A sender retries RESOURCE_EXHAUSTED only with a `RetryInfo`: an overload has one, a
+ * too large message has none.
+ */
+function toGrpcFailure(error: unknown, defaultRetryAfterMs: number): GrpcFailure {
+  if (!(error instanceof AppError)) {
+    return buildFailure(STATUS_CODES.internal, 'the collector failed; the reason is in the log of spanscore');
+  }
+  if (error instanceof GrpcRefusal) {
+    return buildFailure(error.status, error.message);
+  }
+  const status =
+    STATUS_OF_ERROR.get(error.code) ?? (error.retryable ? STATUS_CODES.unavailable : STATUS_CODES.internal);
+  if (!error.retryable || status === STATUS_CODES.deadlineExceeded) {
+    return buildFailure(status, error.message);
+  }
+  const details = encodeRetryStatus(status, error.message, error.retryAfterMs ?? defaultRetryAfterMs);
+  return buildFailure(status, error.message, {
+    'grpc-status-details-bin': details.toString('base64').replace(/=+$/, ''),
+  });
+}
+
+function buildFailure(
+  status: number,
+  message: string,
+  more: Readonly<Record<string, string>> = {},
+): GrpcFailure {
+  const text = encodeURIComponent(message.slice(0, MAX_MESSAGE).toWellFormed());
+  return { status, trailers: { 'grpc-status': String(status), 'grpc-message': text, ...more } };
 }

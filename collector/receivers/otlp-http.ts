@@ -1,6 +1,12 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+  type Server,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { limitConnections } from '../../src/domain/connection-places.ts';
+import { limitConnections, formatPeer } from '../../src/domain/connection-places.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { connectionLimits } from '../limits.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
@@ -11,7 +17,7 @@ import { HttpRefusal, toHttpFailure } from './http-refusal.ts';
 import { listen } from './listen.ts';
 import type { Authenticate, ListenOptions, OtlpReceiver, ReceiverDependencies } from './receiver.ts';
 import { readBody } from './request-body.ts';
-import { createStopper } from './stop-server.ts';
+import type { Socket } from 'node:net';
 
 const SIGNAL_OF_PATH = new Map<string, Signal | 'metrics'>([
   ['/v1/traces', 'traces'],
@@ -191,4 +197,46 @@ function send(request: IncomingMessage, response: ServerResponse, reply: Reply, 
   };
   const timer = setTimeout(finish, LINGER_MS);
   request.once('end', finish).once('close', finish).resume();
+}
+
+/**
+ * Watches the connections of a server. Returns a function that stops it: no new connections; connections without a request
+ * under way are closed at once (also those that never sent anything, or are in a TLS handshake); the others are closed
+ * after their reply or after the grace time.
+ */
+function createStopper(server: Server): (graceMs: number) => Promise<void> {
+  const open = new Map<string, Socket>();
+  const idle = new Set<string>();
+  server.on('connection', (socket: Socket) => {
+    const peer = formatPeer(socket);
+    open.set(peer, socket);
+    idle.add(peer);
+    socket.on('close', () => {
+      open.delete(peer);
+      idle.delete(peer);
+    });
+  });
+  server.on('request', ({ socket }, response) => {
+    const peer = formatPeer(socket);
+    idle.delete(peer);
+    response.on('close', () => {
+      if (open.has(peer)) {
+        idle.add(peer);
+      }
+    });
+  });
+  return async (graceMs) => {
+    let timer: NodeJS.Timeout | undefined;
+    const destroyAll = (peers: Iterable<string>): void => {
+      for (const peer of peers) {
+        open.get(peer)?.destroy();
+      }
+    };
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      destroyAll([...idle]);
+      timer = setTimeout(() => destroyAll([...open.keys()]), graceMs);
+    });
+    clearTimeout(timer);
+  };
 }

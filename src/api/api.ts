@@ -5,12 +5,12 @@ import { timeout } from 'hono/timeout';
 import { readPublicUrl } from '../config/addresses/public-url.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { SECOND_MS } from '../domain/durations.ts';
-import { createRequestAccess, type RequestAccessOptions } from './access/request-access.ts';
+import { createRequestAccess, type Caller, type RequestAccessOptions } from './access/request-access.ts';
 import { createRequestRate } from './access/request-rate.ts';
 import { createSiteReader, type SiteOptions } from './access/request-site.ts';
 import { createWrongTokenReport } from './access/wrong-tokens.ts';
 import { createErrorHandler } from './answer-errors.ts';
-import type { ApiEnv, Caller } from './api-env.ts';
+import type { ApiEnv } from './api-env.ts';
 import { guardBrowsers, type BrowserGuardOptions } from './browser-guard.ts';
 import { createDashboard } from './dashboard/dashboard.ts';
 import type { DashboardFiles } from './dashboard/dashboard-files.ts';
@@ -18,7 +18,6 @@ import { limitBody } from './limit-body.ts';
 import { answerUnchanged } from './lists/answer-unchanged.ts';
 import { buildDocsPage } from './docs-page.ts';
 import { buildOpenApi } from './openapi.ts';
-import type { ApiPorts } from './ports.ts';
 import { answerProblem } from './problem.ts';
 import { createProbes, type ProbeOptions } from './probes.ts';
 import { createCompareRoutes } from './resources/aggregates/compare.ts';
@@ -43,6 +42,7 @@ import { createSignInRoutes } from './resources/sign-in.ts';
 import { createStatusRoutes } from './resources/status.ts';
 import { createTraceRoutes } from './resources/traces.ts';
 import { createRouter, listFilters as listRouteFilters } from './router.ts';
+import type { TenantStore } from './tenant-store.ts';
 
 /** Longest body of a request, bytes. */
 const MAX_BODY = 1024 * 1024;
@@ -66,10 +66,10 @@ export interface ApiOptions
   /** Undefined when the dashboard was not built. */
   readonly dashboard: DashboardFiles | undefined;
   /**
-   * Returns the ports for a caller; `starting` while the process starts, `none` for a process that has only probes. The ports see
-   * the tenant of the caller only.
+   * Returns the store for a caller, which shows its tenant only; `starting` while the process starts, `none` for a process that has only
+   * probes.
    */
-  readonly findPorts: (caller: Caller) => ApiPorts | 'starting' | 'none';
+  readonly findStore: (caller: Caller) => TenantStore | 'starting' | 'none';
 }
 
 /** Creates the routes of the resources: the one list of them. */
@@ -100,7 +100,7 @@ export function createApiRoutes() {
 
 /** Creates the whole HTTP API. */
 export function createApi(options: ApiOptions): Hono<ApiEnv> {
-  const { log, requestsPerMinute, findPorts, maxRequestMs = MAX_REQUEST_MS, publicUrl } = options;
+  const { log, requestsPerMinute, findStore, maxRequestMs = MAX_REQUEST_MS, publicUrl } = options;
   const readSite = createSiteReader(options);
   const onWrongToken = createWrongTokenReport(log, options.metrics);
   const access = createRequestAccess({ ...options, onWrongToken });
@@ -108,7 +108,7 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
   const routes = createApiRoutes();
   const api = createRouter(publicUrl === undefined ? '' : readPublicUrl(publicUrl).basePath);
   const listFilters = (c: Context) => listRouteFilters(routes, c);
-  const hasNone = () => findPorts(NOBODY) === 'none';
+  const hasNone = () => findStore(NOBODY) === 'none';
   const refuseNone: MiddlewareHandler<ApiEnv> = async (c, next) => (hasNone() ? c.notFound() : next());
   api.onError(createErrorHandler(log, listFilters));
   api.use(limitUse(options));
@@ -116,7 +116,7 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
     c.set('site', readSite(c));
     c.set('access', access);
     c.set('rate', rate);
-    c.set('findPorts', (caller) => readPorts(findPorts(caller)));
+    c.set('findStore', (caller) => requireStore(findStore(caller)));
     await next();
   });
   // With tokens, no page can read the metrics, and a supervisor asks for them under any name.
@@ -126,7 +126,7 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
   api.route('/', createProbes(options));
   api.route('/', createDashboard(options.dashboard, refuseNone));
   api.use(`${PREFIX}/*`, async (c, next) =>
-    findPorts(NOBODY) === 'starting'
+    findStore(NOBODY) === 'starting'
       ? answerProblem(c, STARTING, { 'retry-after': '1' })
       : hasNone()
         ? c.notFound()
@@ -191,11 +191,11 @@ const STARTING = {
   detail: 'The process starts; GET /readyz says what it waits for.',
 };
 
-function readPorts(ports: ApiPorts | 'starting' | 'none'): ApiPorts {
-  if (typeof ports === 'string') {
+function requireStore(store: TenantStore | 'starting' | 'none'): TenantStore {
+  if (typeof store === 'string') {
     throw new NotFoundError('this process has no API: start it with the role api');
   }
-  return ports;
+  return store;
 }
 
 const PROBES = ['/healthz', '/readyz', '/metrics'];

@@ -6,8 +6,9 @@ import { z } from 'zod';
 import { checkValue } from '../config/index.ts';
 import type { Grant, Refusal, Scope } from '../config/access.ts';
 import { SECOND_MS } from '../domain/durations.ts';
-import type { ApiEnv, Caller } from './api-env.ts';
-import type { StorePorts } from './ports.ts';
+import type { Caller } from './access/request-access.ts';
+import type { ApiEnv } from './api-env.ts';
+import type { TenantStore } from './tenant-store.ts';
 import { answerProblem, describeProblem } from './problem.ts';
 
 /** Routes with their schemas. */
@@ -167,9 +168,9 @@ function limitRate(check: MiddlewareHandler<ApiEnv>): MiddlewareHandler<ApiEnv> 
     });
 }
 
-/** Returns the ports of the store for the caller. */
-export function readStorePorts({ findPorts, caller }: ApiEnv['Variables']): StorePorts {
-  return findPorts(caller).store;
+/** Returns the store that shows only the tenant of the caller. */
+export function tenantStore({ findStore, caller }: ApiEnv['Variables']): TenantStore {
+  return findStore(caller);
 }
 
 /** Describes a JSON reply. */

@@ -1,5 +1,5 @@
 import { HTTPException } from 'hono/http-exception';
-import type { Caller } from './api-env.ts';
+import type { Caller } from './access/request-access.ts';
 
 /** Throws a 403 for a token of one tenant that asks for totals over all tenants. */
 export function refuseTenant({ tenant = '' }: Caller, totals: string): void {

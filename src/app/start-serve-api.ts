@@ -1,16 +1,23 @@
 import { createApi } from '../api/api.ts';
-import type { SignIns } from '../api/access/request-access.ts';
-import type { Caller } from '../api/api-env.ts';
-import type { ApiPorts } from '../api/ports.ts';
+import type { Caller, SignIns } from '../api/access/request-access.ts';
 import { readDashboardFiles } from '../api/dashboard/dashboard-files.ts';
 import { startApiServer, type ApiServer } from '../api/server.ts';
+import { createTenantStores, type ProcessReads, type TenantStore } from '../api/tenant-store.ts';
+import { createScoringOnDemand } from '../api/writes/scoring-on-demand.ts';
 import { readServerTls } from '../config/tls-files.ts';
+import { MIB } from '../domain/byte-sizes.ts';
 import { NotFoundError, readErrorMessage } from '../domain/errors.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
+import type { WatchedTraces } from '../purge/purged-traces.ts';
+import { withoutPurged } from '../purge/without-purged.ts';
+import type { Store } from '../store/contracts/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { parseEndpoint, type Config } from './config/index.ts';
 import { dashboardFolder } from './dashboard-folder.ts';
+import type { ScorerKit } from './scoring/scorer-kit.ts';
+import type { ReadStatus } from './serve-status.ts';
+import type { StartedPart } from './stop-parts.ts';
 
 /** HTTP server of a `serve` process: probes and metrics from the beginning, further routes when all parts have started. */
 export interface ServeApi {
@@ -22,8 +29,8 @@ export interface ServeApi {
    */
   open(parts: {
     readonly checks: readonly ReadinessCheck[];
-    /** Returns the ports of a caller, which see its tenant only. Absent: the process has only probes. */
-    readonly findPorts?: ((caller: Caller) => ApiPorts) | undefined;
+    /** Returns the store of a caller, which shows its tenant only. Absent: the process has only probes. */
+    readonly findStore?: ((caller: Caller) => TenantStore) | undefined;
     /** Sign-ins of browsers. Absent: nobody can sign in. */
     readonly signIns?: SignIns | undefined;
   }): Promise<ApiServer['address'] | null>;
@@ -45,7 +52,7 @@ export async function startServeApi(
   let checks: readonly ReadinessCheck[] = [
     { name: 'start', check: () => Promise.reject(new Error(`the start waits for ${awaited}`)) },
   ];
-  let findPorts: (caller: Caller) => ApiPorts | 'starting' | 'none' = () => 'starting';
+  let findStore: (caller: Caller) => TenantStore | 'starting' | 'none' = () => 'starting';
   let signIns = NO_SIGN_INS;
   const tls = readServerTls(config.api.tls, 'api.tls');
   const app = createApi({
@@ -59,7 +66,7 @@ export async function startServeApi(
     dashboard: hasApi ? readDashboardFiles(dashboardFolder()) : undefined,
     checks: () => checks,
     metrics,
-    findPorts: (caller) => findPorts(caller),
+    findStore: (caller) => findStore(caller),
     log,
   });
   const listen = () => startApiServer({ ...parseEndpoint(config.api.endpoint), tls, fetch: app.fetch, log });
@@ -74,7 +81,7 @@ export async function startServeApi(
     },
     async open(parts) {
       checks = parts.checks;
-      findPorts = parts.findPorts ?? (() => 'none');
+      findStore = parts.findStore ?? (() => 'none');
       signIns = parts.signIns ?? NO_SIGN_INS;
       try {
         api ??= await listen();
@@ -95,3 +102,50 @@ const NO_SIGN_INS: SignIns = {
     Promise.reject(new NotFoundError('nobody can sign in to a process without a store: send a bearer token')),
   hasEnded: async () => true,
 };
+
+/** Limits of each query of a request: it ends before the request does. */
+const QUERY_LIMITS = { maxSeconds: 20, maxBytes: 1024 * MIB };
+
+/** Additions to the API of a process that scores. */
+export interface ScorerParts {
+  readonly kit: ScorerKit;
+  readonly reads: ProcessReads;
+}
+
+export interface ApiStoreDeps extends Partial<ScorerParts> {
+  /** Store that shows purged traces, too. */
+  readonly opened: Store;
+  /** The same store without purged traces. */
+  readonly store: Store;
+  readonly purged: WatchedTraces;
+  /** Parts of the process that it stops. */
+  readonly started: StartedPart[];
+  readonly log: Log;
+}
+
+/**
+ * Opens the stores of the API's callers: with limits, connections of their own, and without purged traces. Throws a `ConfigError` for
+ * monitors that cannot be used.
+ */
+export async function openTenantStores(
+  config: Config,
+  readStatus: ReadStatus,
+  { opened, store, purged, kit, reads, started, log }: ApiStoreDeps,
+): Promise<(caller: Caller) => TenantStore> {
+  const onDemand = createScoringOnDemand({ config, store, purged, kit, log });
+  const stopping = new AbortController();
+  started.push(
+    { name: 'scoring on demand', stage: 'exporters', stop: () => onDemand.stop() },
+    { name: 'event streams', stage: 'address', stop: async () => stopping.abort() },
+  );
+  return createTenantStores({
+    ...reads,
+    config,
+    store,
+    reads: withoutPurged(opened.limitReads(QUERY_LIMITS), purged),
+    purged,
+    onDemand,
+    stopping: stopping.signal,
+    readStatus,
+  });
+}

@@ -17,6 +17,7 @@ import {
   readBackfillReport,
   sumReasons,
   type BackfillReport,
+  type PairCounts,
 } from './backfill-report.ts';
 import {
   computeBackfillId,
@@ -28,9 +29,6 @@ import {
 } from './backfill-spec.ts';
 import { Progress, readCheckpoint, type Checkpoint, type PageTimes } from './checkpoint.ts';
 import { CostCap } from './cost-cap.ts';
-import { choosePageSize } from './page-size.ts';
-import type { OpenPage, PagesTerms, PageUnderWay } from './pages.ts';
-import { ProgressRate } from './progress-rate.ts';
 import { countPairs, RETRY_WAITS_MS, scorePage } from './score-page.ts';
 import {
   countTargets,
@@ -40,8 +38,40 @@ import {
   type SelectedTargets,
 } from './select-backfill.ts';
 import { selectSessions, SESSION_PAGE } from './select-sessions.ts';
-import { shareStock } from './share-stock.ts';
 import { createSessionTargets, createTraceTargets, type BackfillTargets } from './targets.ts';
+import type { JudgeStock } from '../scoring/attempt/judge-stock.ts';
+
+/** Time over which the speed is measured, milliseconds. */
+const WINDOW_MS = 30_000;
+
+/** Speed of a count that grows. */
+class ProgressRate {
+  readonly #monotonicMs: () => number;
+  readonly #samples: { readonly atMs: number; readonly count: number }[] = [];
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Returns the growth a second since half a minute ago; null before the count has grown. */
+  measure(count: number): number | null {
+    const atMs = this.#monotonicMs();
+    this.#samples.push({ atMs, count });
+    while (atMs - (this.#samples[1]?.atMs ?? atMs) > WINDOW_MS) {
+      this.#samples.shift();
+    }
+    const [first] = this.#samples;
+    const elapsedMs = atMs - (first?.atMs ?? atMs);
+    const growth = count - (first?.count ?? count);
+    return elapsedMs <= 0 || growth <= 0 ? null : (growth * SECOND_MS) / elapsedMs;
+  }
+}
+
+/**
+ * Most traces of a page by its slowest scorer: one that asks a judge, one of the user's own, one that runs here. A page begins anew after an
+ * interruption, and its traces are in memory.
+ */
+const PAGE = { judged: 100, own: 500, quick: MAX_KEYS };
 
 /** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
 const PAGES_AT_ONCE = 2;
@@ -361,4 +391,53 @@ export class BackfillRun {
     const part = passed === 0 ? 1 : counts.matched / passed;
     return phase === 'traces' ? Math.max(0, Math.round(listed * part) * pairs - done) : 0;
   }
+}
+
+/**
+ * Returns a stock that uses a part of the places of another one, at least one of them. The other places stay free for live scoring.
+ * @param share above 0 and at most 1
+ */
+export function shareStock(stock: JudgeStock, share: number): JudgeStock {
+  const queue = new PQueue({ concurrency: Math.max(1, Math.floor(stock.concurrency * share)) });
+  return { ...stock, run: (end, call) => queue.add(() => stock.run(end, call)) };
+}
+
+/** Returns the most traces of a page of these rules. */
+function choosePageSize(rules: readonly PreparedRule[]): number {
+  const scorers = rules.flatMap((rule) => rule.scorers);
+  if (scorers.some(({ isJudged }) => isJudged)) {
+    return PAGE.judged;
+  }
+  return scorers.some(({ guest }) => guest !== undefined) ? PAGE.own : PAGE.quick;
+}
+
+type PageCounts = Pick<BackfillReport, 'matched' | 'sessions'>;
+
+/** Terms of the pages of one kind of targets. */
+interface PagesTerms<Page> {
+  /** Pages that are scored at the same time. */
+  readonly atOnce: number;
+  readonly describe: (page: Page) => {
+    readonly counted: PageCounts;
+    /** Number of traces that were listed for the page. */
+    readonly listed: number;
+    /** Place after the page. */
+    readonly place: Partial<Checkpoint>;
+  };
+}
+
+/** Counts of a page that is not done. */
+interface OpenPage {
+  counts: BackfillReport;
+}
+
+/** Page whose targets are being scored. */
+interface PageUnderWay {
+  readonly settle: Promise<PairCounts>;
+  readonly open: OpenPage;
+  readonly counted: PageCounts;
+  readonly times: PageTimes;
+  /** Number of traces that were listed for it. */
+  readonly listed: number;
+  readonly place: Partial<Checkpoint>;
 }

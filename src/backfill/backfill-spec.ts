@@ -28,7 +28,7 @@ export interface BackfillRule {
 }
 
 /** Limits of a backfill; null: no limit of its own. */
-export interface BackfillLimits {
+interface BackfillLimits {
   /** Traces a second. */
   readonly tracesPerSecond: number | null;
   /** Most money for judges, USD. */

@@ -22,7 +22,7 @@ export interface BackfillContext {
 }
 
 /** Numbers of traces that are left to live scoring, by reason. */
-export interface LeftToLive {
+interface LeftToLive {
   /** Traces that may still get spans. */
   readonly arriving: number;
   /** Traces that a live rule has yet to decide with a scorer of this backfill. */

@@ -1,4 +1,4 @@
-import type { AuditedWrite } from '../api/access/write-ports.ts';
+import type { AuditedWrite } from '../api/writes/audit.ts';
 import type { CommandContext } from './command.ts';
 
 /**
@@ -11,7 +11,7 @@ export async function auditCommand(
   command: string,
   { tenant = '', ...write }: AuditedWrite & { readonly tenant?: string | undefined },
 ): Promise<void> {
-  const { createWriteRecorder } = await import('../app/api/audit.ts');
+  const { createWriteRecorder } = await import('../api/writes/audit.ts');
   const { loadPurgeKey } = await import('../app/jobs/purges.ts');
   const { config, store } = await context.openApp();
   const record = createWriteRecorder(store.audit, loadPurgeKey(config.store));

@@ -35,7 +35,7 @@ export interface Refusal {
 }
 
 /** Access of a request. */
-export type Access = Grant | Refusal;
+type Access = Grant | Refusal;
 
 /** Checks the value of the `Authorization` header of a request. */
 export type CheckAccess = (authorization: string | undefined, scope: Scope) => Access;

@@ -1,8 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { findPrice } from '../domain/money/model-prices.ts';
-import { withAbsoluteTls, type FindFolder } from './absolute-paths.ts';
 import { crossIssues } from './checks/cross-checks.ts';
-import { stackLayers, parseLayers, formatSubject, type Layers } from './config-layers.ts';
 import type { ConfigFormat } from './config-format.ts';
 import { missingKeys, openJudges, uselessLimits, uselessOptions } from './checks/judge-checks.ts';
 import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
@@ -10,11 +8,18 @@ import { environment } from './environment.ts';
 import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
 import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
-import type { KeyPath } from './key-path.ts';
-import { listOpenDoors } from './addresses/open-doors.ts';
-import { environmentOverrides, flagOverrides, judgeOverride } from './overrides.ts';
+import { type KeyPath, withValueAt, showPath, valueAt } from './key-path.ts';
+import { environmentOverrides, flagOverrides, judgeOverride, type Override } from './overrides.ts';
 import type { Config, ParsedConfig } from './schema.ts';
-import type { Components } from './schema/components.ts';
+import { type Components, type ReceiverSection, listReceivers } from './schema/components.ts';
+import { isLoopbackHost, parseEndpoint } from './addresses/endpoint.ts';
+import { listEndpoints } from './addresses/listen-endpoints.ts';
+import type { z } from 'zod';
+import { nearest } from '../domain/nearest.ts';
+import { resolveReferences } from './environment-references.ts';
+import { PARSE_TERMS } from './faults/schema-issues.ts';
+
+const FILE_KEYS = new Set(['ca', 'cert', 'key', 'clientCa']);
 
 export interface LoadConfigOptions<Loaded = Config> {
   /** Path of the file; default: SPANSCORE_CONFIG, else the file in `cwd`, else none. */
@@ -201,4 +206,167 @@ function finish(
     ...withAbsoluteTls(parsed, options.components.receivers, options.findFolder),
     rules: parsed.rules ?? [defaultRule(options.scorers, options.judge)],
   };
+}
+
+/** Returns warnings about endpoints that a valid configuration opens to the network. */
+export function listOpenDoors(config: Config, receivers: readonly ReceiverSection[]): string[] {
+  const doors = listEndpoints(config, receivers)
+    .map(({ path, ...rest }) => ({ path: path.join('.'), ...rest }))
+    .filter(({ endpoint }) => !isLoopbackHost(parseEndpoint(endpoint).host));
+  return doors.flatMap(({ path, endpoint, tls }) => {
+    if (config.auth.tokens.length === 0) {
+      return [`${path}.endpoint: everyone who can reach ${endpoint} may send spans: set auth.tokens`];
+    }
+    return tls === undefined
+      ? [
+          `${path}: tokens sent to ${endpoint} are readable on the network: set ${path}.tls, or put a TLS proxy in front`,
+        ]
+      : [];
+  });
+}
+
+/** Returns the base folder of a relative path in a value. */
+type FindFolder = (path: KeyPath) => string;
+
+/** Parts of a configuration that name TLS files. */
+type WithTls = Pick<ParsedConfig, 'receivers' | 'api'>;
+
+/** Returns the parts with absolute paths of their TLS files. */
+function withAbsoluteTls(
+  { receivers, api }: WithTls,
+  sections: readonly ReceiverSection[],
+  findFolder: FindFolder,
+): WithTls {
+  const at = <T extends { tls?: object | undefined }>(part: T, path: KeyPath): T =>
+    part.tls === undefined ? part : { ...part, tls: absolute(part.tls, [...path, 'tls'], findFolder) };
+  const listed = listReceivers({ receivers }, sections);
+  return {
+    ...listed.reduce(
+      (whole, { path, options }) => withValueAt(whole, path, at(options, path)) as Pick<WithTls, 'receivers'>,
+      { receivers },
+    ),
+    api: at(api, ['api']),
+  };
+}
+
+function absolute(tls: object, path: KeyPath, findFolder: FindFolder): object {
+  return Object.fromEntries(
+    Object.entries(tls).map(([key, value]: [string, unknown]) =>
+      FILE_KEYS.has(key) && typeof value === 'string'
+        ? [key, resolve(findFolder([...path, key]), value)]
+        : [key, value],
+    ),
+  );
+}
+
+/** The unchecked configuration: the file, overridden by variables and flags. */
+interface Layers {
+  readonly value: unknown;
+  /** Paths of texts that came from variables or flags; such a text may stand for a number. */
+  readonly textual: ReadonlySet<string>;
+  /** Issues of references to unset variables, and of flags that set nothing. */
+  readonly issues: readonly ConfigIssue[];
+  /** Paths without a value, because a reference could not be replaced. */
+  readonly unusable: readonly KeyPath[];
+  readonly findOrigin: (path: KeyPath) => Origin;
+  /** Like `findOrigin`; for a missing key, returns the place of its group. */
+  readonly buildPlace: (path: KeyPath) => Origin;
+}
+
+/** Environment of the program, and the paths of the values that it can set. */
+interface Outside {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly settable: readonly string[][];
+}
+
+/** Applies variables and flags to a file. */
+function stackLayers(
+  file: ConfigFile | undefined,
+  overrides: readonly Override[],
+  { variables, settable }: Outside,
+): Layers {
+  const resolved = resolveReferences(file?.value ?? {}, (name) => variables[name] || undefined);
+  const findOrigin = (path: KeyPath): Origin => {
+    const override = overrides.findLast((entry) => showPath(entry.path) === showPath(path));
+    if (override !== undefined) {
+      return { kind: override.where.startsWith('--') ? 'flag' : 'environment', where: override.where };
+    }
+    const isInFile = file !== undefined && (valueAt(file.value, path) !== undefined || path.length === 0);
+    return isInFile
+      ? throughVariable(file.findOrigin(path), resolved.touched.get(JSON.stringify(path)))
+      : { kind: 'default', where: '' };
+  };
+  const known = overrides.filter((entry) => unknownOverride(entry, settable).length === 0);
+  const value = known.reduce((whole, entry) => withValueAt(whole, entry.path, entry.value), resolved.value);
+  const textual = new Set([...resolved.touched.keys(), ...known.map((entry) => JSON.stringify(entry.path))]);
+  const isOverridden = ({ path }: ConfigIssue) =>
+    known.some((entry) => showPath(entry.path) === showPath(path));
+  const unresolved = resolved.issues.filter((issue) => !isOverridden(issue));
+  return {
+    value,
+    textual,
+    issues: [...unresolved, ...overrides.flatMap((entry) => unknownOverride(entry, settable))],
+    unusable: unresolved.map(({ path }) => path),
+    findOrigin,
+    buildPlace: (path) => {
+      const origin = findOrigin(path);
+      return origin.where === '' && file !== undefined ? file.findOrigin(path) : origin;
+    },
+  };
+}
+
+/** Returns the origin of a value that the file took from a variable. */
+function throughVariable(origin: Origin, variable: string | undefined): Origin {
+  const suffix = variable === undefined ? '' : ` (${variable})`;
+  return { ...origin, where: `${origin.where}${suffix}`, place: `${origin.place ?? origin.where}${suffix}` };
+}
+
+function unknownOverride(entry: Override, settable: readonly string[][]): ConfigIssue[] {
+  const paths = settable.map((path) => path.join('.'));
+  const key = entry.path.join('.');
+  if (paths.includes(key)) {
+    return [];
+  }
+  const meant = nearest(key, paths);
+  return [
+    {
+      path: entry.path,
+      message: `names no key that a variable or flag can set${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      origin: { kind: 'flag', where: entry.where },
+    },
+  ];
+}
+
+/** Converts texts of variables and flags to numbers or booleans where the schema wants them, then checks everything. */
+function parseLayers(
+  { value, textual, unusable }: Layers,
+  { schema, jsonSchema }: ConfigFormat,
+): LenientParse<ParsedConfig> {
+  const first = schema.safeParse(value, PARSE_TERMS);
+  const issues = first.success ? [] : first.error.issues;
+  const typed = issues.reduce<unknown>((whole, issue) => convertType(whole, issue, textual), value);
+  return parseLeniently(typed, { schema, jsonSchema: jsonSchema() }, unusable);
+}
+
+function convertType(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<string>): unknown {
+  const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));
+  if (
+    issue.code !== 'invalid_type' ||
+    typeof issue.input !== 'string' ||
+    !textual.has(JSON.stringify(path))
+  ) {
+    return value;
+  }
+  if (issue.expected === 'number' && issue.input.trim() !== '' && Number.isFinite(Number(issue.input))) {
+    return withValueAt(value, path, Number(issue.input));
+  }
+  if (issue.expected === 'boolean' && ['true', 'false'].includes(issue.input)) {
+    return withValueAt(value, path, issue.input === 'true');
+  }
+  return value;
+}
+
+/** Returns the subject of messages: the path of the file, or `the configuration` without a file. */
+function formatSubject(file: ConfigFile | undefined): string {
+  return file?.path ?? 'the configuration';
 }

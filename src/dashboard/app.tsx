@@ -1,5 +1,5 @@
 import type { FunctionComponent } from 'preact';
-import { useState } from 'preact/hooks';
+import { useState, useEffect, useRef } from 'preact/hooks';
 import type { PagePath } from '../api/dashboard/page-paths.ts';
 import { isHelpOpen } from './keyboard.ts';
 import { Alerts } from './pages/alerts.tsx';
@@ -8,7 +8,6 @@ import { Compare } from './pages/compare.tsx';
 import { Coverage } from './pages/coverage.tsx';
 import { Judges } from './pages/judges.tsx';
 import { Labels } from './pages/labels.tsx';
-import { NoPage } from './pages/no-page.tsx';
 import { Overview } from './pages/overview.tsx';
 import { Rules } from './pages/rules.tsx';
 import { Scorer } from './pages/scorer.tsx';
@@ -18,12 +17,13 @@ import { Status } from './pages/status.tsx';
 import { Trace } from './pages/trace.tsx';
 import { Traces } from './pages/traces.tsx';
 import { Welcome } from './pages/welcome.tsx';
-import { Account } from './parts/account.tsx';
-import { Shortcuts } from './parts/shortcuts.tsx';
 import { path, place } from './router.ts';
 import { isSignedOut } from './session.ts';
 import { theme, THEMES } from './theme.ts';
-import { MENU } from './view-models/shortcuts.ts';
+import { MENU, SHORTCUTS } from './view-models/shortcuts.ts';
+import { Page } from './parts/page.tsx';
+import { read, write } from './client.ts';
+import { useResource } from './resource.ts';
 
 /** The page of each path. */
 const PAGES: Readonly<Record<PagePath, FunctionComponent>> = {
@@ -119,4 +119,70 @@ function Header() {
 
 function isCurrent(target: string, current: string): boolean {
   return target === '/' ? current === '/' : current === target || current.startsWith(`${target}/`);
+}
+
+/** Page of an address without a page. */
+function NoPage() {
+  return (
+    <Page title="No such page">
+      <p>
+        There is no page at this address. Go to the <a href="/">overview</a>.
+      </p>
+    </Page>
+  );
+}
+
+/** Name of the token that the reader has signed in with, and the way out. */
+function Account() {
+  const session = useResource('session', (signal) => read('/session', { signal }));
+  if (isSignedOut.value || session.kind !== 'ready' || session.data.proof !== 'cookie') {
+    return null;
+  }
+  const { token, tenant } = session.data;
+  const signOut = async (): Promise<void> => {
+    await write('DELETE /session', undefined);
+    isSignedOut.value = true;
+  };
+  return (
+    <span class="account">
+      <span>
+        {token}
+        {tenant !== null && tenant !== '' && `, tenant ${tenant}`}
+      </span>{' '}
+      <button type="button" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </span>
+  );
+}
+
+/** List of all shortcuts, as a dialog. */
+function Shortcuts() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isOpen = isHelpOpen.value;
+  useEffect(() => {
+    if (isOpen) {
+      dialog.current?.showModal();
+    }
+  }, [isOpen]);
+  return (
+    <dialog ref={dialog} aria-labelledby="shortcuts-title" onClose={() => (isHelpOpen.value = false)}>
+      <h2 id="shortcuts-title">Keyboard shortcuts</h2>
+      <dl class="keys">
+        {SHORTCUTS.map(([keys, does]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(' ').map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button type="submit">Close</button>
+      </form>
+    </dialog>
+  );
 }

@@ -4,7 +4,7 @@ import { isSignedOut, signIns } from './session.ts';
 import { classifyProblem, type Problem } from './view-models/problem.ts';
 
 /** Data of a page, or the reason why there is none. */
-export type ResourceState<T> =
+type ResourceState<T> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'problem'; readonly problem: Problem }
   | { readonly kind: 'ready'; readonly data: T };

@@ -1,4 +1,5 @@
-import type { TargetKind } from './trace/agent-run.ts';
+import { column, optional, wordOf, type RowOf, type Table } from './table.ts';
+import { TARGET_KINDS } from './trace/agent-run.ts';
 
 /**
  * Statuses of a decision: `scored` · `filtered` · `sampled_out` · `not_applicable` (final until new spans arrive) · `deferred`
@@ -28,43 +29,53 @@ export function isLiveRule(rule: string): boolean {
   return !rule.startsWith(BACKFILL_RULES) && rule !== COMMAND_RULE;
 }
 
-/** Sampling stratum of a score; detectors read `uniform` only. */
-export type Stratum = 'uniform' | 'priority' | 'backfill' | 'none';
+/** Sampling strata of a score; detectors read `uniform` only. */
+export const STRATA = ['uniform', 'priority', 'backfill', 'none'] as const;
+export type Stratum = (typeof STRATA)[number];
+
+/** Meaning of the column `Target` of scores and decisions. */
+export const TARGET_MEANING = 'Kind of the thing that the score is about.';
+
+/** Definition of `decisions`. */
+export const DECISIONS = {
+  name: 'decisions',
+  columns: {
+    tenant: column('LowCardinality(String)'),
+    traceId: column('String'),
+    target: wordOf(TARGET_KINDS, TARGET_MEANING),
+    targetId: column('String'),
+    rule: column('LowCardinality(String)'),
+    scorer: column('LowCardinality(String)', '`*` for a decision on the whole rule.'),
+    fingerprint: column('LowCardinality(String)'),
+    /** Agent and environment of the run; present where a scorer was tried on the run. */
+    agent: optional(column('LowCardinality(String)')),
+    environment: optional(column('LowCardinality(String)')),
+    readByShape: optional(
+      column('Bool'),
+      'True when the run was read by the form of its values; absent otherwise.',
+    ),
+    status: wordOf(DECISION_STATUSES),
+    reason: column('String', 'A stable code, optionally followed by `: ` and a sentence.'),
+    attempts: column('UInt32'),
+    nextAttemptAt: column("Nullable(DateTime64(3, 'UTC'))"),
+    inclusionProbability: column('Float64'),
+    weight: column('Nullable(Float64)'),
+    stratum: wordOf(STRATA),
+    revision: column('UInt32'),
+    /** Time of the last arrival that this decision covers. */
+    evidenceUntil: column("DateTime64(3, 'UTC')"),
+    evidenceHash: column('String'),
+    costUsd: column('Nullable(Float64)'),
+    decidedAt: column("DateTime64(3, 'UTC')"),
+  },
+  ofStore: { Version: 'UInt64', WrittenAt: "DateTime64(3, 'UTC')" },
+} satisfies Table;
 
 /**
- * The current decision for one (tenant, trace, target, rule, scorer): why the target was scored, or why not. Times are Unix
- * milliseconds; null means no time. `version` = evidenceUntil × 1024 + min(attempts, 1023): it depends on the evidence, never
- * on a clock.
+ * The current decision for one (tenant, trace, target, rule, scorer): why the target was scored, or why not. `version` = evidenceUntil ×
+ * 1024 + min(attempts, 1023): it depends on the evidence, never on a clock.
  */
-export interface Decision {
-  tenant: string;
-  traceId: string;
-  target: TargetKind;
-  targetId: string;
-  rule: string;
-  /** The name used in the rule, or `*` for a decision on the whole rule. */
-  scorer: string;
-  fingerprint: string;
-  /** Agent and environment of the run; present where a scorer was tried on the run. */
-  agent?: string;
-  environment?: string;
-  /** True when the run was read by the form of its values; absent otherwise. */
-  readByShape?: boolean;
-  status: DecisionStatus;
-  /** A stable code, optionally followed by `: ` and a sentence. */
-  reason: string;
-  attempts: number;
-  nextAttemptAt: number | null;
-  inclusionProbability: number;
-  weight: number | null;
-  stratum: Stratum;
-  revision: number;
-  /** Time of the last arrival that this decision covers, Unix milliseconds. */
-  evidenceUntil: number;
-  evidenceHash: string;
-  costUsd: number | null;
-  decidedAt: number;
-}
+export type Decision = RowOf<typeof DECISIONS>;
 
 /** Code of the reason of a decision that a budget holds back, and of one that it held back for too long. */
 export const HELD_BACK = 'budget_exhausted';

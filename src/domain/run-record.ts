@@ -1,52 +1,58 @@
-import type { TargetKind } from './trace/agent-run.ts';
+import { column, wordOf, type RowOf, type Table } from './table.ts';
+import { TARGET_KINDS } from './trace/agent-run.ts';
 
-/** Source of a run record: the content of the run, or facts from a narrow query for a run that is not read. */
-export type RunOrigin = 'content' | 'facts';
+/** Definition of `runs`. */
+export const RUNS = {
+  name: 'runs',
+  columns: {
+    tenant: column('LowCardinality(String)'),
+    /** '' for a session. */
+    traceId: column('String'),
+    /** Root span of the run; '' for a session, and for a run that was not read. */
+    spanId: column('String'),
+    target: wordOf(TARGET_KINDS),
+    targetId: column('String'),
+    sessionId: column('String'),
+    userId: column('String'),
+    serviceName: column('LowCardinality(String)'),
+    serviceVersion: column('LowCardinality(String)'),
+    agent: column('LowCardinality(String)'),
+    agentVersion: column('LowCardinality(String)'),
+    environment: column('LowCardinality(String)'),
+    /** Models that answered; the most used model comes first. */
+    models: column('Array(LowCardinality(String))'),
+    /** Token counts of the whole run. A count that the emitter did not send is null, as in a run that was not read. */
+    inputTokens: column('Nullable(UInt64)'),
+    outputTokens: column('Nullable(UInt64)'),
+    totalTokens: column('Nullable(UInt64)'),
+    reasoningTokens: column('Nullable(UInt64)'),
+    cachedInputTokens: column('Nullable(UInt64)'),
+    /** Cost of the run's own model calls, USD; null when a count or the price is unknown, or when several models answered. */
+    costUsd: column('Nullable(Float64)'),
+    startedAt: column("DateTime64(3, 'UTC')"),
+    durationMs: column('Float64'),
+    /** '' for a run that was not read. */
+    status: wordOf(['ok', 'error', '']),
+    errorType: column('LowCardinality(String)'),
+    /** Tool calls of the run, without those of its sub-agents; null for a run that was not read. */
+    toolCalls: column('Nullable(UInt32)'),
+    toolErrors: column('Nullable(UInt32)'),
+    /** Turns of a session; 1 for another run; null for a run that was not read. */
+    turns: column('Nullable(UInt32)'),
+    /** Code of the reason why the run cannot be scored; '' for a run that can, or that was not read. */
+    notScorable: column('LowCardinality(String)'),
+    /** The content of the run, or facts from a narrow query for a run that is not read. */
+    readFrom: wordOf(['content', 'facts']),
+    completeness: wordOf(['partial', 'complete']),
+    /** Time of the last arrival covered; the version of the row is built from it. */
+    evidenceUntil: column("DateTime64(3, 'UTC')"),
+    isDeleted: column('UInt8'),
+  },
+  ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
+} satisfies Table;
 
-/** One row of `runs`. The columns of the table have the same names in PascalCase. Times are Unix milliseconds. */
-export interface RunRecord {
-  tenant: string;
-  /** '' for a session. */
-  traceId: string;
-  /** Root span of the run; '' for a session, and for a run that was not read. */
-  spanId: string;
-  target: TargetKind;
-  targetId: string;
-  sessionId: string;
-  userId: string;
-  serviceName: string;
-  serviceVersion: string;
-  agent: string;
-  agentVersion: string;
-  environment: string;
-  /** Models that answered; the most used model comes first. */
-  models: readonly string[];
-  /** Token counts of the whole run. A count that the emitter did not send is null, as in a run that was not read. */
-  inputTokens: number | null;
-  outputTokens: number | null;
-  totalTokens: number | null;
-  reasoningTokens: number | null;
-  cachedInputTokens: number | null;
-  /** Cost of the run's own model calls, USD; null when a count or the price is unknown, or when several models answered. */
-  costUsd: number | null;
-  startedAt: number;
-  durationMs: number;
-  /** '' for a run that was not read. */
-  status: 'ok' | 'error' | '';
-  errorType: string;
-  /** Tool calls of the run, without those of its sub-agents; null for a run that was not read. */
-  toolCalls: number | null;
-  toolErrors: number | null;
-  /** Turns of a session; 1 for another run; null for a run that was not read. */
-  turns: number | null;
-  /** Code of the reason why the run cannot be scored; '' for a run that can, or that was not read. */
-  notScorable: string;
-  readFrom: RunOrigin;
-  completeness: 'partial' | 'complete';
-  /** Time of the last arrival covered; the version of the row is built from it. */
-  evidenceUntil: number;
-  isDeleted: boolean;
-}
+/** One row of `runs`. */
+export type RunRecord = RowOf<typeof RUNS>;
 
 /** Computes the version of a row: evidence time in ms × 2, and one more for a row that was read from the content. */
 export function runVersion({

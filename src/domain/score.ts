@@ -1,7 +1,10 @@
-import type { TargetKind } from './trace/agent-run.ts';
-import type { Stratum } from './decision.ts';
+import { STRATA, TARGET_MEANING } from './decision.ts';
+import { column, listOf, wordOf, type RowOf, type Table } from './table.ts';
+import { TARGET_KINDS } from './trace/agent-run.ts';
 
-export type ScoreSource = 'live' | 'backfill' | 'human' | 'api';
+/** Ways in which a score came about. */
+export const SCORE_SOURCES = ['live', 'backfill', 'human', 'api'] as const;
+export type ScoreSource = (typeof SCORE_SOURCES)[number];
 
 /** Kinds of what a judge sees of a run. Prebuilt scorers always see question and answer. */
 export const SEEN_KINDS = [
@@ -29,60 +32,65 @@ export interface Verdict {
   spanId?: string;
 }
 
-/** One row of `scores`. The columns of the table have the same names in PascalCase. Times are Unix milliseconds. */
-export interface Score {
-  scoreId: string;
-  tenant: string;
-  traceId: string;
-  /** Span of the target (the root of the run), 16 hex digits; '' for a session. */
-  spanId: string;
-  target: TargetKind;
-  targetId: string;
-  sessionId: string;
-  scorer: string;
-  scorerVersion: string;
-  fingerprint: string;
-  judgeModel: string;
-  promptVersion: string;
-  score: number;
-  label: string;
-  higherIsBetter: boolean | null;
-  scoreMin: number | null;
-  scoreMax: number | null;
-  reason: string;
-  verdicts: Verdict[];
-  serviceName: string;
-  serviceVersion: string;
-  agent: string;
-  agentVersion: string;
-  environment: string;
-  model: string;
-  userId: string;
-  /** Start of the run, Unix milliseconds. */
-  traceTimestamp: number;
-  scoredAt: number;
-  inputTokens: number | null;
-  outputTokens: number | null;
-  costUsd: number | null;
-  judgeCalls: number;
-  durationMs: number;
-  /** Number of values that redaction removed before the judge received the text. */
-  redactions: number;
-  stratum: Stratum;
-  inclusionProbability: number;
-  weight: number | null;
-  revision: number;
-  completeness: 'partial' | 'complete';
-  source: ScoreSource;
-  /** Author of a score that a person or a program of the user has sent; '' for a score of spanscore. */
-  scoredBy: string;
-  evidenceHash: string;
-  /** UTC day of the first score with this id, `YYYY-MM-DD`. It stays the same, so that a re-score replaces its row. */
-  day: string;
-  /** Time of the last arrival covered, Unix milliseconds; the version of the row is built from it. */
-  evidenceUntil: number;
-  isDeleted: boolean;
-}
+/** Definition of `scores`. */
+export const SCORES = {
+  name: 'scores',
+  columns: {
+    scoreId: column('UUID'),
+    tenant: column('LowCardinality(String)'),
+    traceId: column('String', "'' for a session."),
+    /** Span of the target (the root of the run), 16 hex digits; '' for a session. */
+    spanId: column('String'),
+    target: wordOf(TARGET_KINDS, TARGET_MEANING),
+    targetId: column('String'),
+    sessionId: column('String'),
+    scorer: column('LowCardinality(String)'),
+    scorerVersion: column('LowCardinality(String)'),
+    fingerprint: column('LowCardinality(String)', 'Changes with the scorer or its judge: another series.'),
+    judgeModel: column('LowCardinality(String)'),
+    promptVersion: column('LowCardinality(String)'),
+    score: column('Float64'),
+    label: column('LowCardinality(String)'),
+    higherIsBetter: column('Nullable(Bool)'),
+    scoreMin: column('Nullable(Float64)'),
+    scoreMax: column('Nullable(Float64)'),
+    reason: column('String'),
+    verdicts: listOf<Verdict>(),
+    serviceName: column('LowCardinality(String)'),
+    serviceVersion: column('LowCardinality(String)'),
+    agent: column('LowCardinality(String)'),
+    agentVersion: column('LowCardinality(String)'),
+    environment: column('LowCardinality(String)'),
+    model: column('LowCardinality(String)'),
+    userId: column('String'),
+    traceTimestamp: column("DateTime64(9, 'UTC')", 'Start of the run.'),
+    scoredAt: column("DateTime64(9, 'UTC')"),
+    inputTokens: column('Nullable(UInt64)'),
+    outputTokens: column('Nullable(UInt64)'),
+    costUsd: column('Nullable(Float64)'),
+    judgeCalls: column('UInt32', 'Number of calls.'),
+    durationMs: column('Float64'),
+    /** Number of values that redaction removed before the judge received the text. */
+    redactions: column('UInt32'),
+    stratum: wordOf(STRATA),
+    inclusionProbability: column('Float64'),
+    weight: column('Nullable(Float64)'),
+    revision: column('UInt32'),
+    completeness: wordOf(['partial', 'complete']),
+    source: wordOf(SCORE_SOURCES),
+    scoredBy: column('LowCardinality(String)', "Author of a posted score; '' for a score of spanscore."),
+    evidenceHash: column('String'),
+    /** UTC day of the first score with this id, `YYYY-MM-DD`. It stays the same, so that a re-score replaces its row. */
+    day: column('Date'),
+    /** Time of the last arrival covered; the version of the row is built from it. */
+    evidenceUntil: column("DateTime64(3, 'UTC')"),
+    isDeleted: column('UInt8'),
+  },
+  ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
+} satisfies Table;
+
+/** One row of `scores`. */
+export type Score = RowOf<typeof SCORES>;
 
 /** 2020-01-01, Unix milliseconds. */
 const VERSION_EPOCH_MS = Date.UTC(2020, 0, 1);

@@ -1,6 +1,5 @@
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import type { CallSize } from '../store/contracts/judge-use.ts';
-import { DECLARED_FACTOR, declareCalls } from './declared-calls.ts';
 import { estimateSeconds, type Pace } from './estimate-time.ts';
 import { priceCalls, scaleCalls, sumCalls, type ExpectedCalls, type Pricing } from './expected-calls.ts';
 import {
@@ -13,6 +12,12 @@ import {
 import { mean, sampleVariance } from './linear-fit.ts';
 import type { SampledCell } from './planned-work.ts';
 import { canRender, type RenderedRun } from './render-calls.ts';
+import { STEP_NAMES } from '../evals/scorer.ts';
+import type { PlannedCall } from '../judge/judge-scope.ts';
+import type { PreparedScorer } from '../scoring/select/rule.ts';
+
+/** Factor by which the real cost may lie above, and below, a cost from declared lengths. */
+export const DECLARED_FACTOR = 4;
 
 /** Standard errors on each side of an estimate: about 95 of 100 real costs lie within. */
 const STANDARD_ERRORS = 2;
@@ -35,7 +40,7 @@ export interface CallCost {
 }
 
 /** Estimate of one scorer of one rule. */
-export interface ScorerEstimate extends CallCost {
+interface ScorerEstimate extends CallCost {
   readonly rule: string;
   readonly scorer: string;
   /** `provider/model` of its calls. */
@@ -259,4 +264,31 @@ function sumOf<Member extends string>(
 /** Sums costs; null when one of them is unknown. */
 function sumCosts(costs: readonly (number | null)[]): number | null {
   return costs.reduce<number | null>((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0);
+}
+
+/**
+ * Declares the calls of a run that begins with this call, without knowledge of real ones: each later prompt step asks once, with the first
+ * prompt and one reply. A reply has the length that budgets reserve for one.
+ */
+function declareCalls(first: PlannedCall, { scorer }: PreparedScorer): ExpectedCalls[] {
+  const { inputTokens, outputTokens } = first.tokens;
+  const later = countLaterQuestions(first.step, scorer);
+  return [
+    { model: first.model, calls: 1, inputTokens, outputTokens },
+    {
+      model: first.model,
+      calls: later,
+      inputTokens: later * (inputTokens + outputTokens),
+      outputTokens: later * outputTokens,
+    },
+  ];
+}
+
+/** Counts the prompt steps after a step. A scorer that was made in another way has none that are known. */
+function countLaterQuestions(step: string, scorer: object): number {
+  const { getSteps } = scorer as { getSteps?: () => readonly { name: string; type: string }[] };
+  const names: readonly string[] = STEP_NAMES;
+  const steps = getSteps?.call(scorer) ?? [];
+  return steps.filter(({ name, type }) => type === 'prompt' && names.indexOf(name) > names.indexOf(step))
+    .length;
 }

@@ -2,8 +2,6 @@ import { InvalidInputError, readErrorMessage, AppError } from '../domain/errors.
 import type { Verdict } from '../domain/score.ts';
 import type { JudgeExecution } from '../judge/judge.ts';
 import { isNotScorable } from './not-scorable.ts';
-import { createRunBounds, isCancelled } from './run-bounds.ts';
-import type { RunBounds } from './run-bounds.ts';
 import { runPromptStep } from './run-prompt-step.ts';
 import { findScoreLabel } from './score-label.ts';
 import { ScorerError, ScorerRunError } from './scorer-error.ts';
@@ -17,6 +15,9 @@ import type {
   StepName,
 } from './scorer.ts';
 import type { JudgeConfig, StepContext, StepDefinition, StepResults } from './scorer-steps.ts';
+
+/** Longest time that a timer of the platform can measure: about 24 days. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Verdicts and named scores of a finished run, beside its score. */
 export interface RunDetails {
@@ -259,5 +260,90 @@ function hookFailure(plan: ScorerPlan, hook: 'prepareRun' | 'details', cause: un
     id: 'MASTR_SCORER_FAILED_TO_RUN_WORKFLOW_FAILED',
     details: { scorerId: plan.id, failedStep: hook },
     cause,
+  });
+}
+
+/** Bounds of one run: the caller's abort signal and a time limit. */
+interface RunBounds {
+  readonly signal: AbortSignal;
+  /** Resolves with the result of the work, or rejects with the reason as soon as the run is aborted or out of time. */
+  guard<T>(work: T | Promise<T>): Promise<T>;
+  /** Removes the timers and listeners; call it when the run has ended, with or without success. */
+  release(): void;
+}
+
+/** Creates the bounds of a run; undefined for a run without bounds. Throws `InvalidInputError` for an invalid time. */
+function createRunBounds(scorerId: string, options: ScorerRunOptions): RunBounds | undefined {
+  const { abortSignal, timeoutMs } = options;
+  if (abortSignal === undefined && timeoutMs === undefined) {
+    return undefined;
+  }
+  if (timeoutMs !== undefined && !isTime(timeoutMs)) {
+    throw new InvalidInputError(
+      `timeoutMs of the run of scorer "${scorerId}" is ${String(timeoutMs)}; give milliseconds above 0, at most ${MAX_TIMEOUT_MS}`,
+    );
+  }
+  const controller = new AbortController();
+  const onAbort = (): void => controller.abort(cancelled(scorerId, abortSignal?.reason));
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => controller.abort(timeoutError(scorerId, timeoutMs)), timeoutMs);
+  if (abortSignal?.aborted) {
+    onAbort();
+  }
+  abortSignal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    guard: (work) => abortWith(work, controller.signal),
+    release: () => {
+      clearTimeout(timer);
+      abortSignal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+function isTime(timeoutMs: unknown): boolean {
+  return typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS;
+}
+
+/** True for the error of a run that its caller cancelled. */
+function isCancelled(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'cancelled';
+}
+
+async function abortWith<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  let onAbort: (() => void) | undefined;
+  const ended = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) {
+      onAbort();
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    if (onAbort !== undefined) {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+}
+
+function cancelled(scorerId: string, cause: unknown): AppError {
+  return new AppError(`The run of scorer "${scorerId}" was cancelled`, {
+    code: 'cancelled',
+    stage: 'judge',
+    retryable: true,
+    cause,
+  });
+}
+
+function timeoutError(scorerId: string, timeoutMs: number): AppError {
+  return new AppError(`Scorer "${scorerId}" did not finish within ${timeoutMs} ms`, {
+    code: 'scorer_failed',
+    stage: 'judge',
+    retryable: false,
+    details: { timeoutMs },
   });
 }

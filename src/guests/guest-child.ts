@@ -2,7 +2,7 @@
  * The process of an own scorer. It loads the scorer's module at the host's `load` message, runs it, and ends when the host
  * ends.
  */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { deserialize, serialize } from 'node:v8';
@@ -14,10 +14,20 @@ import { ForwardedJudges, type Tell } from './forwarded-judges.ts';
 import { readFrames, writeFrame } from './frames.ts';
 import { readFault } from './guest-fault.ts';
 import { createLane } from './guest-lane.ts';
-import type { LoadMessage, RunOrder, ToGuest } from './guest-messages.ts';
-import { loadModule } from './load-module.ts';
-import { resolveOwnPackage } from './own-package.ts';
+import type { LoadMessage, RunOrder, ToGuest, GuestFacts } from './guest-messages.ts';
 import { endGroup, GUEST_NICE, MESSAGE_FD, UNCAUGHT, type WatchOrder } from './child-terms.ts';
+import { registerHooks } from 'node:module';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
+import { canonicalOptions } from '../evals/canonical-options.ts';
+
+const PACKAGE = 'spanscore';
+
+const isSource = import.meta.url.endsWith('.ts');
+
+/** Root of the package: source files and build output are at different depths, `src/guests/` and `dist/src/guests/`. */
+const root = new URL(isSource ? '../../' : '../../../', import.meta.url);
 
 /** Largest result that is sent to the host, bytes. */
 const MAX_RESULT_BYTES = 4 * 1024 * 1024;
@@ -166,3 +176,115 @@ readFrames(channel, {
   onMessage: (message) => onMessage(message as ToGuest),
   onGarbage: endGroup,
 });
+
+/**
+ * Resolves every import of `spanscore` in this process to the running package, even when the importing file has no copy beside
+ * it. A second copy would not know the judges of this process.
+ */
+function resolveOwnPackage(): void {
+  const entries = readEntries();
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const isOwn = specifier === PACKAGE || specifier.startsWith(`${PACKAGE}/`);
+      const url = isOwn ? entries.get(`.${specifier.slice(PACKAGE.length)}`) : undefined;
+      return url === undefined
+        ? nextResolve(specifier, context)
+        : {
+            url,
+            format: url.endsWith('.json') ? 'json' : isSource ? 'module-typescript' : 'module',
+            shortCircuit: true,
+          };
+    },
+  });
+}
+
+/** Reads the file of every entry point from the package's `exports`. */
+function readEntries(): Map<string, string> {
+  const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+    exports: Record<string, string | { default: string }>;
+  };
+  return new Map(
+    Object.entries(exports).map(([name, entry]) => {
+      const built = typeof entry === 'string' ? entry : entry.default;
+      const file = isSource ? built.replace('./dist/', './').replace(/\.js$/, '.ts') : built;
+      return [name, new URL(file, root).href];
+    }),
+  );
+}
+
+/** The scorer of a module and the facts that it declares. */
+interface LoadedModule {
+  readonly scorer: Scorer;
+  readonly facts: GuestFacts;
+}
+
+/** Loads the default export of a module. Throws an `Error` with a sentence for people. */
+async function loadModule(order: LoadMessage): Promise<LoadedModule> {
+  const { path } = order;
+  const moduleHash = createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+  const module = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  const scorer = module.default;
+  if (
+    scorer === null ||
+    typeof scorer !== 'object' ||
+    !('run' in scorer) ||
+    typeof scorer.run !== 'function'
+  ) {
+    throw new Error(`the default export of ${path} must be a scorer: an object with run()`);
+  }
+  const own = scorer as Scorer;
+  return { scorer: own, facts: { ...buildFacts(own, order), id: findId(scorer, order), moduleHash } };
+}
+
+/** Returns the id of a scorer; for one without an id, its name in the configuration. */
+function findId(scorer: object, { name, path }: LoadMessage): string {
+  const { id = name } = scorer as { readonly id?: unknown };
+  if (typeof id !== 'string' || id === '') {
+    throw new Error(`the id of the scorer of ${path} must be a text that is not empty; or leave it out`);
+  }
+  return id;
+}
+
+type Facts = Omit<GuestFacts, 'id' | 'moduleHash'>;
+
+/** Reads the members of `ScorerMetadata` that a scorer declares, as plain data. */
+function buildFacts(scorer: Scorer, order: LoadMessage): Facts {
+  const judgeModel = findJudgeModel(scorer, order);
+  const declared = {
+    name: scorer.name,
+    description: scorer.description,
+    higherIsBetter: scorer.higherIsBetter,
+    range: scorer.range,
+    labels: scorer.labels,
+    version: scorer.version,
+    promptVersion: scorer.promptVersion,
+    judgeModel,
+  };
+  const plain = JSON.parse(JSON.stringify(declared)) as Partial<Facts>;
+  return { ...plain, options: canonicalOptions(scorer.options ?? null) };
+}
+
+/** Finds the judge model: the judge of the configuration entry, else the one that the scorer names, else the default judge. */
+function findJudgeModel(scorer: Scorer, { judge, defaultJudge, path }: LoadMessage): string | undefined {
+  if (!asksJudge(scorer)) {
+    return scorer.judgeModel;
+  }
+  const model = judge ?? (scorer.judgeModel || defaultJudge);
+  if (model === undefined) {
+    throw new Error(
+      `the scorer of ${path} asks a judge and none is set: write the entry's judge, or judges.default`,
+    );
+  }
+  return model;
+}
+
+/** True for a scorer that was created with our `createScorer` and has a prompt step, or that declares a judge. */
+function asksJudge(scorer: Scorer): boolean {
+  if (typeof scorer.judgeModel !== 'string') {
+    return false;
+  }
+  const { getSteps } = scorer as { getSteps?: () => readonly { type: string }[] };
+  return scorer.judgeModel !== '' || (getSteps?.().some((step) => step.type === 'prompt') ?? false);
+}

@@ -6,8 +6,13 @@ import { cancelledError, guestError, type GuestJob } from './guest-job.ts';
 import type { GuestFacts } from './guest-messages.ts';
 import { limitTexts, type GuestSpec } from './guest-spec.ts';
 import { GuestWorker, MISUSE, type WorkerEnd } from './guest-worker.ts';
-import { createPauseGate, PROBE_EVERY_MS } from './pause-gate.ts';
 import { UNCAUGHT } from './child-terms.ts';
+
+/** Consecutive runs without a result in time after which a scorer pauses. */
+const MAX_TIMEOUTS = 5;
+
+/** Interval of the probe runs during a pause, milliseconds. */
+export const PROBE_EVERY_MS = 60_000;
 
 /**
  * Most processes of one scorer. A further process starts when a run has waited for longer than `GROW_AFTER_MS` and other runs
@@ -368,4 +373,44 @@ export class GuestPool {
 function crashText(lastWords: string): string {
   const lines = lastWords.split('\n').filter((line) => line.trim() !== '');
   return (lines.find((line) => line.startsWith(UNCAUGHT)) ?? lines.at(-1) ?? '').trim();
+}
+
+/** Pauses a scorer whose consecutive runs all time out. */
+interface PauseGate {
+  /** Returns true when a run may begin; during a pause, one run a minute may. */
+  admits(nowMs: number): boolean;
+  isPaused(): boolean;
+  /** Counts a run that timed out. Returns true when the scorer pauses from now on. */
+  countTimeout(nowMs: number): boolean;
+  /** Counts a run that ended in time, with or without a result. Returns true when this ends a pause. */
+  countEnd(): boolean;
+}
+
+export function createPauseGate(): PauseGate {
+  let timeouts = 0;
+  let nextProbeMs = 0;
+  const isPaused = () => timeouts >= MAX_TIMEOUTS;
+  return {
+    isPaused,
+    admits(nowMs) {
+      if (!isPaused()) {
+        return true;
+      }
+      if (nowMs < nextProbeMs) {
+        return false;
+      }
+      nextProbeMs = nowMs + PROBE_EVERY_MS;
+      return true;
+    },
+    countTimeout(nowMs) {
+      timeouts += 1;
+      nextProbeMs = Math.max(nextProbeMs, nowMs + PROBE_EVERY_MS);
+      return timeouts === MAX_TIMEOUTS;
+    },
+    countEnd() {
+      const wasPaused = isPaused();
+      timeouts = 0;
+      return wasPaused;
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { GUEST_STOCK, GuestPool } from './guest-pool.ts';
 import type { GuestSpec } from './guest-spec.ts';
 
 /** An own scorer in processes of its own; its caller uses it like any other scorer. */
-export interface GuestScorer {
+interface GuestScorer {
   readonly scorer: Scorer;
   /** Returns the number of waiting runs. */
   pending(): number;

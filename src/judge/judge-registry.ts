@@ -22,7 +22,7 @@ interface JudgeProviderConfig {
 }
 
 /** Settings of the calls to one judge. */
-export interface JudgeOptions {
+interface JudgeOptions {
   /** Total time of one question, without its waits for the provider's limits. */
   readonly timeoutMs?: number | undefined;
   /** Most tokens of one reply, thoughts included. */

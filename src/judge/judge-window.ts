@@ -1,8 +1,57 @@
 import { JudgeError } from './judge-error.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import type { ModelCall, ChatMessage, ModelReply } from './model-call.ts';
-import { findAssumedWindow, type KnownWindow } from './known-windows.ts';
-import { isWindowRefusal, readRefusedWindow } from './window-refusal.ts';
+import { listCauses } from '../domain/errors.ts';
+
+/** Words of servers that refuse a question because it is too long for the model. */
+const REFUSALS = [
+  /context_length_exceeded|exceed_context_size|context ?window ?exceeded/i,
+  /maximum (?:context|prompt|input) (?:length|window|size)/i,
+  /exceed\w*[^.]{0,60}context (?:length|limit|size|window)/i,
+  /context (?:length|limit|size|window)[^.]{0,60}(?:exceed|too (?:small|long))/i,
+  /longer than the model's context/i,
+  /context the overflows|loaded with context length/i,
+  /prompt is too long|input is too long|too many tokens/i,
+  /input (?:token count|length)[^.]{0,80}exceed/i,
+  /reduce the length of the (?:messages|prompt|input)/i,
+  /tokens \+ `?max_(?:new_)?tokens`? must be <=/i,
+  /range of input length should be/i,
+];
+
+/** Places of the window in these words. */
+const SIZES = [
+  /"?n_ctx\\?"?\s*[:=]\s*(\d+)/i,
+  /(\d+) maximum context length/i,
+  /maximum (?:context|prompt|input) (?:length|window|size)[^.\d]{0,40}(\d+)/i,
+  /tokens allowed \(?(\d+)/i,
+  /exceeds? (?:the )?context limit: [\d\s+]+ > (\d+)/i,
+  /tokens > (\d+) maximum/i,
+  /context (?:length|limit|size|window)[^.\d]{0,30}(\d+)/i,
+  /must be <= ?(\d+)/i,
+  /exceeds (?:the )?limit of (\d+)/i,
+  /input length should be \[\d+, ?(\d+)\]/i,
+];
+
+/** Sizes that a window can have. */
+const LEAST_TOKENS = 256;
+
+/**
+ * Windows of well-known hosted models by the beginning of their names, the longer beginning first. Open models are missing: each of
+ * their servers sets its own window.
+ */
+const WINDOWS: readonly (readonly [name: RegExp, tokens: number])[] = [
+  [/^gpt-3\.5/, 16_385],
+  [/^gpt-4\.1/, 1_047_576],
+  [/^(gpt-4o|gpt-4-turbo|chatgpt-4o)/, 128_000],
+  [/^gpt-4/, 8192],
+  [/^gpt-5/, 272_000],
+  [/^o[134]\b/, 200_000],
+  [/^claude-/, 200_000],
+  [/^gemini-/, 1_048_576],
+];
+
+/** Window of an unknown model in the own network, until its server says another one. */
+const OWN_TOKENS = 8192;
 
 /** Tokens a character before a model has replied: English has about 4 characters a token. */
 const FIRST_RATIO = 1 / 4;
@@ -229,4 +278,48 @@ function findScript(text: string): string {
   // Blocks 0 to 4 are Latin.
   const [most] = [...blocks].filter(([block]) => block > 4).sort(([, a], [, b]) => b - a);
   return most === undefined || most[1] < letters * FOREIGN_SHARE ? '' : String(most[0]);
+}
+
+/** Window of the models of a family. */
+interface KnownWindow {
+  readonly tokens: number;
+  /** True where every server of the model has this window. */
+  readonly isExact: boolean;
+}
+
+/** Finds the window of a judge by the name of its model; undefined for an unknown model on the internet. */
+function findAssumedWindow(judge: string, isOwn: boolean): KnownWindow | undefined {
+  const model = judge.slice(judge.lastIndexOf('/') + 1);
+  const known = WINDOWS.find(([name]) => name.test(model));
+  if (known !== undefined) {
+    return { tokens: known[1], isExact: true };
+  }
+  return isOwn ? { tokens: OWN_TOKENS, isExact: false } : undefined;
+}
+
+/** True for an error with which a server refuses a question because it is too long for the model. */
+function isWindowRefusal(error: JudgeError): boolean {
+  const { status } = error.details;
+  const said = readWords(error);
+  return (
+    typeof status === 'number' &&
+    status >= 400 &&
+    status !== 429 &&
+    REFUSALS.some((refusal) => refusal.test(said))
+  );
+}
+
+/** Reads the size of the window from the words of a refusal. */
+function readRefusedWindow(error: JudgeError): number | undefined {
+  const said = readWords(error).replaceAll(/(?<=\d)[,_](?=\d{3})/g, '');
+  const sizes = SIZES.map((size) => Number(size.exec(said)?.[1]));
+  return sizes.find((size) => size >= LEAST_TOKENS);
+}
+
+/** Reads all that the server said; the error itself has a short quote. */
+function readWords(error: JudgeError): string {
+  const bodies = listCauses(error).map((cause) => (cause as { responseBody?: unknown }).responseBody);
+  return [error.message, error.details['body'], ...bodies]
+    .filter((text) => typeof text === 'string')
+    .join('\n');
 }

@@ -18,9 +18,45 @@ import { createQuestionTally, type QuestionTally } from './limits/question-tally
 import { defaultRedactor } from './redaction/redaction.ts';
 import { findOutputLimit } from './output-limit.ts';
 import { callRepeatedly } from './repeated-call.ts';
-import { readJsonReply } from './reply/reply-json.ts';
-import { schemaShape } from './reply/schema-shape.ts';
-import { withoutThoughts } from './reply/thoughts.ts';
+import { isRecord } from '../domain/unknown-values.ts';
+import { parseLooseJson } from './reply/loose-json.ts';
+
+/** Marks behind which a model's answer begins; each ends its thoughts. The opening mark may stand in the prompt of a template. */
+const ENDS_OF_THOUGHTS =
+  /<\/(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>|\[\/THINK\]|◁\/think▷|<\|(?:end_of_thought|END_THINKING)\|>/gi;
+
+const BEGIN_OF_THOUGHTS =
+  /^\s*(?:<(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)>|\[THINK\]|◁think▷|<\|(?:begin_of_thought|START_THINKING)\|>)/i;
+
+/** Begin of the answer of gpt-oss; servers that drop its special tokens leave the words of them. */
+const FINAL_CHANNEL = /<\|channel\|>\s*final\b[^{[]{0,60}?<\|message\|>|^\s*analysis[\s\S]*?assistantfinal/gi;
+
+const OTHER_CHANNEL = /<\|channel\|>\s*(?:analysis|commentary)\b/i;
+
+/** Special tokens around an answer that a server left in its text. */
+const SPECIAL_TOKENS =
+  /^\s*<\|START_RESPONSE\|>|(?:<\|(?:end|return|im_end|eot_id|endoftext|END_RESPONSE)\|>|<\/s>)\s*$/gi;
+
+/** Longest lead-in line before an answer, characters. */
+const MAX_LEAD_IN_CHARS = 200;
+
+/** Words of a line that announces no verdict of its own. The check against the material holds in every language. */
+const NO_LEAD_IN = /\b(?:quot|draft|example|cannot\b|can't|unable|refus|tries\b|tried\b|attempt|inject)/i;
+
+const FENCE = '```';
+
+/** Keywords of schemas that can be written as a shape; titles and similar keywords are left out of the shape. */
+const KNOWN_KEYS = new Set([
+  'type',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+  'enum',
+  '$schema',
+]);
+
+const PLAIN_TYPES = new Set(['string', 'number', 'integer', 'boolean', 'null']);
 
 export type { JudgeCall, JudgeExecution } from './judge-execution.ts';
 export type { JudgeSchema } from './reply/judge-schema.ts';
@@ -335,4 +371,113 @@ function addExecution(error: JudgeError, tally: QuestionTally, prompt: string, a
     ...(error.finishReason === undefined ? {} : { finishReason: error.finishReason }),
   });
   return error;
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+/**
+ * Writes a JSON Schema in the short form that people use, `{"verdicts":[{"n":integer,"verdict":"yes"|"no"}]}`; it has a third
+ * of the length. Undefined for a schema that the short form cannot express.
+ */
+export function schemaShape(schema: unknown): string | undefined {
+  if (!isRecord(schema) || Object.keys(schema).some((key) => !KNOWN_KEYS.has(key))) {
+    return undefined;
+  }
+  const { type } = schema;
+  if (Array.isArray(schema['enum'])) {
+    return schema['enum'].map((value) => JSON.stringify(value)).join('|');
+  }
+  if (type === 'object') {
+    return objectShape(schema);
+  }
+  if (type === 'array') {
+    const items = schemaShape(schema['items']);
+    return items === undefined ? undefined : `[${items}]`;
+  }
+  const types: unknown[] = Array.isArray(type) ? type : [type];
+  return types.every((name) => PLAIN_TYPES.has(String(name))) ? types.join('|') : undefined;
+}
+
+/** Writes the shape of an object. All members must be required: the short form cannot mark a member as optional. */
+function objectShape({ properties, required }: Node): string | undefined {
+  if (!isRecord(properties) || !Array.isArray(required)) {
+    return undefined;
+  }
+  const members = Object.entries(properties).map(([name, member]) => {
+    const shape = required.includes(name) ? schemaShape(member) : undefined;
+    return shape === undefined ? undefined : `${JSON.stringify(name)}:${shape}`;
+  });
+  return members.includes(undefined) ? undefined : `{${members.join(',')}}`;
+}
+
+/**
+ * Reads the answer from a reply: one JSON value that stands alone, apart from thoughts, a code fence and one lead-in line. JSON
+ * inside other text is no answer, because it may be a quotation of the judged text.
+ * @param material the question; JSON of it behind a lead-in line is a quotation
+ */
+export function readJsonReply<T>(
+  reply: string,
+  validate: (value: unknown) => SchemaVerdict<T>,
+  material = '',
+): SchemaVerdict<T> {
+  const text = reply.trim();
+  // Tried first: a verdict may quote marks of thoughts.
+  const whole = parse(text);
+  if (whole !== undefined) {
+    return validate(whole.value);
+  }
+  const answer = withoutThoughts(text);
+  if (answer === '') {
+    return { ok: false, fault: text === '' ? 'it is empty' : 'it holds thoughts and no answer' };
+  }
+  const alone = parse(withoutFence(answer)) ?? parseAfterLeadIn(answer, material);
+  return alone === undefined
+    ? { ok: false, fault: 'it is not one complete JSON value that stands alone' }
+    : validate(alone.value);
+}
+
+function parse(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return parseLooseJson(text);
+  }
+}
+
+/** Removes a code fence around an answer; a server may have cut off one of its ends as a stop mark. */
+function withoutFence(text: string): string {
+  const opened = text.replace(/^```(?:[\w-]*\s|(?=[{[]))/, '');
+  return opened.endsWith(FENCE) ? opened.slice(0, -FENCE.length) : opened;
+}
+
+function parseAfterLeadIn(answer: string, material: string): { readonly value: unknown } | undefined {
+  const [line = ''] = answer.split('\n', 1);
+  const rest = withoutFence(answer.slice(line.length).trim());
+  const isLeadIn = line.length <= MAX_LEAD_IN_CHARS && !NO_LEAD_IN.test(line) && !/[{[]/.test(line);
+  return isLeadIn && !simplify(material).includes(simplify(rest)) ? parse(rest) : undefined;
+}
+
+/** Drops white space, quotes and escapes, which differ between a text and its quotation. */
+function simplify(text: string): string {
+  return text.replaceAll(/\\+[nrt]|[\s\\"'`]/g, '');
+}
+
+/**
+ * Removes a model's thoughts from its reply; they may contain drafts of the answer. All up to the last closing mark is thought.
+ * Thoughts that do not end leave an empty answer.
+ */
+function withoutThoughts(reply: string): string {
+  const final = cutUpTo(reply, FINAL_CHANNEL);
+  if (final === undefined && OTHER_CHANNEL.test(reply)) {
+    return '';
+  }
+  const said = final ?? reply;
+  const answer = cutUpTo(said, ENDS_OF_THOUGHTS) ?? said;
+  return BEGIN_OF_THOUGHTS.test(answer) ? '' : answer.replaceAll(SPECIAL_TOKENS, '').trim();
+}
+
+/** Returns what follows the last match; undefined without a match. */
+function cutUpTo(text: string, mark: RegExp): string | undefined {
+  const last = [...text.matchAll(mark)].at(-1);
+  return last === undefined ? undefined : text.slice(last.index + last[0].length);
 }

@@ -43,7 +43,7 @@ export interface SeriesWatch {
 }
 
 /** A part of the traffic that is no series of its own yet. */
-export interface Candidate {
+interface Candidate {
   readonly series: SeriesFacets;
   readonly traffic: Traffic;
 }

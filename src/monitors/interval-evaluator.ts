@@ -20,12 +20,14 @@ import type { BucketRange, MonitorStore, ProcessRun, SeriesBucket } from './moni
 import type { MonitorStatus } from './monitor-status.ts';
 import { isPinnable, type MonitorGroup, buildSplits } from './rule.ts';
 import type { Phase } from './series.ts';
-import { buildStatus } from './build-status.ts';
-import { type ReceivedBucket, storedBuckets, splitIntoWindows } from './stored-buckets.ts';
 import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
+import { computeSeriesKey } from './series-key.ts';
+
+/** Length of time that is closed or read with one query, milliseconds. */
+const WINDOW_MS = 6 * HOUR_MS;
 
 /** Time after its end at which a bucket is closed, milliseconds; longer than any insert takes. */
-export const CLOSE_AFTER_MS = 60_000;
+const CLOSE_AFTER_MS = 60_000;
 
 /** Pause between two runs that counts as none: one process hands over to the next within it, milliseconds. */
 const RUN_PAUSE_MS = 20_000;
@@ -322,4 +324,67 @@ function acknowledgedIn(
         return ackedMs !== undefined && ackedMs < closedMs ? [{ rule, watch }] : [];
       }),
     );
+}
+
+/** Builds the state of a rule on a series, in numbers and words. */
+function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
+  const { state, series, mean } = watch;
+  const condition = rule.detector.condition(state.detector);
+  const { baseline, limit, evidenceLog10 } = rule.detector.gauges(state.detector);
+  return {
+    ruleKey: rule.key,
+    group: group.name,
+    alert: rule.rule.alert,
+    detector: rule.rule.detection.kind,
+    series,
+    phase: state.phase,
+    sinceMs: state.sinceMs,
+    incidentId: findIncident(rule, watch),
+    finding: state.finding,
+    lacks: condition.kind === 'learning' ? condition.why : null,
+    mean,
+    baseline,
+    limit,
+    evidenceLog10,
+    scores: state.scores,
+    bucketMs: state.lastBucketMs ?? 0,
+  };
+}
+
+/** Rows of one bucket by `computeSeriesKey`. */
+interface ReceivedBucket {
+  readonly startMs: number;
+  readonly received: ReadonlyMap<string, SeriesBucket>;
+}
+
+/** Splits a range into windows of one query each. */
+function* splitIntoWindows({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
+  const stepMs = Math.max(intervalMs, Math.floor(WINDOW_MS / intervalMs) * intervalMs);
+  for (let startMs = fromMs; startMs < toMs; startMs += stepMs) {
+    yield { intervalMs, fromMs: startMs, toMs: Math.min(startMs + stepMs, toMs) };
+  }
+}
+
+/** Yields every bucket of a range in order of time, empty ones included. */
+async function* storedBuckets(
+  store: Pick<MonitorStore, 'buckets'>,
+  range: BucketRange,
+): AsyncGenerator<ReceivedBucket> {
+  for (const window of splitIntoWindows(range)) {
+    let startMs = window.fromMs;
+    let received = new Map<string, SeriesBucket>();
+    for await (const rows of store.buckets(window)) {
+      for (const row of rows) {
+        for (; startMs < row.bucket.startMs; startMs += range.intervalMs) {
+          yield { startMs, received };
+          received = new Map();
+        }
+        received.set(computeSeriesKey(row.series), row);
+      }
+    }
+    for (; startMs < window.toMs; startMs += range.intervalMs) {
+      yield { startMs, received };
+      received = new Map();
+    }
+  }
 }

@@ -1,17 +1,23 @@
 import type { TargetKind } from '../domain/trace/agent-run.ts';
 import type { SplitFacet } from '../domain/series-facets.ts';
-import type { Detector } from './detector.ts';
-import { coverageDetector } from './detectors/coverage.ts';
+import { type Detector, QUIET } from './detector.ts';
+import {
+  coverageDetector,
+  floorDetector,
+  rateDetector,
+  scorerErrorsDetector,
+} from './detectors/kept-mean.ts';
 import { distributionDetector } from './detectors/distribution.ts';
 import { type Direction, driftDetector } from './detectors/drift.ts';
-import { floorDetector } from './detectors/floor.ts';
-import { noDataDetector } from './detectors/no-data.ts';
-import { rateDetector } from './detectors/rate.ts';
-import { scorerErrorsDetector } from './detectors/scorer-errors.ts';
 import { thresholdDetector } from './detectors/threshold.ts';
 import type { Thresholds } from './statistics/false-alarms.ts';
 import type { ReferenceTerms } from './reference.ts';
 import type { PhaseTerms } from './series.ts';
+import { sumHistogram } from './bucket.ts';
+import { DAY_MS } from '../domain/durations.ts';
+
+/** Silence beyond `afterMs` after which an agent counts as retired and its incident ends, milliseconds. */
+const RETIRED_AFTER_MS = 7 * DAY_MS;
 
 /** Detector of a rule with its settings. Scores are directed, times are milliseconds. */
 export type Detection =
@@ -36,7 +42,7 @@ export type Detection =
   | { readonly kind: 'coverage'; readonly minimum: number };
 
 /** Selects the series of a rule; for an absent key, each of its values is a series. */
-export interface SeriesSelector {
+interface SeriesSelector {
   readonly scorer?: string | undefined;
   readonly agent?: string | undefined;
   readonly environment?: string | undefined;
@@ -124,4 +130,40 @@ const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution
 /** True when the detector has a reference that an acknowledgement restarts. */
 export function isPinnable({ kind }: Pick<Detection, 'kind'>): boolean {
   return LEARNING.has(kind);
+}
+
+interface NoDataState {
+  /** Start of the latest bucket with a score; null before the first score: a series that never had scores is not missed. */
+  readonly lastScoreMs: number | null;
+  /** Start of the latest bucket since then in which no process ran: silence is counted from there. Null without one. */
+  readonly absentMs: number | null;
+  readonly silent: boolean;
+}
+
+/** No data: a series that had scores has had none for `afterMs` in which a process ran. Missing scores never count as 0. */
+export function noDataDetector({ afterMs }: { readonly afterMs: number }): Detector<NoDataState> {
+  return {
+    start: () => ({ lastScoreMs: null, absentMs: null, silent: false }),
+    step(state, { startMs, scores, isUnobserved }) {
+      if (sumHistogram(scores).count > 0) {
+        return { lastScoreMs: startMs, absentMs: null, silent: false };
+      }
+      const { lastScoreMs } = state;
+      if (lastScoreMs === null) {
+        return state;
+      }
+      const isRetired = startMs - lastScoreMs >= afterMs + RETIRED_AFTER_MS;
+      const absentMs = isUnobserved === true ? startMs : state.absentMs;
+      const isDue = startMs - Math.max(lastScoreMs, absentMs ?? lastScoreMs) >= afterMs;
+      return { lastScoreMs, absentMs, silent: !isRetired && (state.silent || isDue) };
+    },
+    condition: ({ silent, lastScoreMs }) =>
+      silent && lastScoreMs !== null
+        ? {
+            kind: 'breached',
+            finding: { changeBeganMs: lastScoreMs, before: null, after: null, count: 0, evidenceLog10: null },
+          }
+        : QUIET,
+    gauges: () => ({ baseline: null, limit: null, evidenceLog10: null }),
+  };
 }

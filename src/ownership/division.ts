@@ -69,7 +69,7 @@ export function divideAlone(cells: readonly string[]): Division {
 }
 
 /** Returns the rank of a worker in each shard: the worker with the highest rank owns the shard. */
-export function rankShards(name: string): readonly number[] {
+function rankShards(name: string): readonly number[] {
   return Array.from({ length: SHARDS }, (_, shard) => hashNumber(`${shard} ${name}`));
 }
 
@@ -77,7 +77,7 @@ export function rankShards(name: string): readonly number[] {
  * Returns the owner of each shard.
  * @param findRanks ranks of a worker in all shards, for callers that keep them
  */
-export function assignOwners(names: readonly string[], findRanks = rankShards): readonly string[] {
+function assignOwners(names: readonly string[], findRanks = rankShards): readonly string[] {
   if (names.length === 0) {
     return [];
   }

@@ -11,7 +11,7 @@ export const MEMBER_TTL_MS = 15_000;
 export const BEAT_EVERY_MS = 3_000;
 
 /** Time within which work that began before a shard went to a new member may still end, milliseconds. */
-export const HANDOVER_MS = 20_000;
+const HANDOVER_MS = 20_000;
 
 /** Time after a join within which the former owners learn of the new member, milliseconds. */
 const NOTICE_MS = 2 * BEAT_EVERY_MS;

@@ -3,7 +3,7 @@ import type { PurgeHashKey, PurgeKind } from '../store/contracts/purge.ts';
 
 /** Secret by which purged ids are remembered: their HMAC tells nothing to a person without it. */
 export interface PurgeKey extends PurgeHashKey {
-  /** Computes the hash of an id, in hex. */
+  /** Computes the hash of an id, in hex: the same for both normal forms of Unicode of a user's or a session's id. */
   compute(kind: PurgeKind, tenant: string, id: string): string;
   /** Computes the hash of any other text, in hex. */
   readonly hide: (text: string) => string;
@@ -29,6 +29,9 @@ export function createPurgeKey(secret: string): PurgeKey {
     inner: Buffer.from(inner).toString('hex'),
     outer: Buffer.from(outer).toString('hex'),
     hide: (text) => digest(`text:${text}`),
-    compute: (kind, tenant, id) => digest(`${kind}:${Buffer.byteLength(tenant)}:${tenant}:${id}`),
+    compute: (kind, tenant, id) => {
+      const text = kind === 'user' || kind === 'session' ? id.normalize('NFC') : id;
+      return digest(`${kind}:${Buffer.byteLength(tenant)}:${tenant}:${text}`);
+    },
   };
 }

@@ -80,7 +80,7 @@ export interface SweepOptions {
 }
 
 /** An undecided trace, and the time (store's clock, Unix milliseconds) from which it can be scored. */
-export interface SweptTrace {
+interface SweptTrace {
   readonly key: TraceKey;
   readonly dueAtMs: number;
 }

@@ -29,7 +29,7 @@ export interface TailOptions extends ReadinessSettings {
   readonly maxWaiting?: number;
 }
 
-export interface TailTick {
+interface TailTick {
   /** The store's clock, Unix milliseconds. */
   readonly nowMs: number;
   /** True when arrivals may be missed, after an outage longer than the maximum wait, or when the clock went back: a sweep is due. */

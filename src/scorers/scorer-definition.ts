@@ -4,14 +4,14 @@ import type { NamedScore, Scorer, ScorerMetadata } from '../evals/scorer.ts';
 import { findOptionFault, type OptionRule } from './prebuilt/shared/checked-options.ts';
 
 /** Judge and options of a scorer's entry. */
-export interface ScorerSpec {
+interface ScorerSpec {
   /** `provider/model`; '' where no judge is configured. */
   readonly judge: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** An option that a configuration can give. */
-export interface DefinedOption extends OptionRule {
+interface DefinedOption extends OptionRule {
   /** Meaning and default, for the documentation. */
   readonly means: string;
   /** Present where a rule cannot do without the option: what it is to hold. */
@@ -30,7 +30,7 @@ export interface ScorerParts {
   readonly rows?: readonly string[];
   /** Facts of these rows, by name; a row that is absent has none before it is scored. */
   readonly rowFacts?: Readonly<Record<string, RowFacts>>;
-  /** True for a scorer that compares a run with the past of its agent, and measures what the run took. */
+  /** True for a scorer that measures what a run took, also a run that failed before its answer, beside the past of its agent. */
   readonly readsPast?: boolean;
   /** Completes "Measures …" in the documentation. */
   readonly measures: string;

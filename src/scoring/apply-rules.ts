@@ -1,13 +1,11 @@
 import type { TraceReading } from '../domain/trace/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
-import { AppError, toAppError } from '../domain/errors.ts';
+import { AppError, toAppError, readErrorMessage } from '../domain/errors.ts';
 import { allSettled } from '../domain/waits.ts';
 import type { Score } from '../domain/score.ts';
 import type { Cell, CellResult } from './attempt/cell.ts';
 import { findStock, leaveCell, resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
 import type { LeftRuns, RunStock, StockEnd } from './attempt/run-stock.ts';
-import { computeCompleteness } from './read/completeness.ts';
-import { readContent } from './read/read-content.ts';
 import type { Unscored } from './record/decision-rows.ts';
 import { showFailure, startInterimRows } from './record/interim-rows.ts';
 import { recordRuns } from './runs/record-runs.ts';
@@ -16,13 +14,18 @@ import { buildReweighedRows } from './record/score-rows.ts';
 import { findStaleScores } from './record/tombstones.ts';
 import { buildPass, listFinalRows, type RulePass } from './rule-pass.ts';
 import { chooseByContent } from './select/choose-by-content.ts';
-import { takeVersionPlaces } from './select/take-version-places.ts';
 import type { SelectContext } from './select/select-context.ts';
 import type { AttemptContext } from './attempt/attempt-context.ts';
 import type { ReadContext } from './read/read-context.ts';
 import type { RecordContext } from './record/record-context.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import { checkReadiness, type ReadinessSettings } from '../readiness/readiness.ts';
+import type { NewVersions } from './select/new-versions.ts';
+import type { SelectedRule } from './select/selection.ts';
+import { findUnmetContent } from './select/where.ts';
+import { formatReason } from './attempt/attempt-failure.ts';
+import { MAX_MODEL_CALLS } from './select/targets.ts';
 
 /** Needs of the scoring of one trace whose content was read. */
 export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness' | 'contentMemory'> &
@@ -213,4 +216,107 @@ function interruptedError(): AppError {
     stage: 'judge',
     retryable: true,
   });
+}
+
+/**
+ * Returns `partial` for a trace whose spans may still come (it is scored at the maximum wait, or by a command), and for a trace
+ * or a session that was too large to be read whole.
+ */
+function computeCompleteness(
+  task: Pick<TraceTask, 'read' | 'activity'>,
+  settings: ReadinessSettings,
+  nowMs: number,
+): 'partial' | 'complete' {
+  const { read, activity } = task;
+  if (read !== null && 'session' in read) {
+    return read.isPartial ? 'partial' : 'complete';
+  }
+  const spans = read !== null && 'spans' in read ? read.spans : [];
+  const ids = new Set(spans.map((span) => span.spanId));
+  if (read !== null && 'omittedSpans' in read) {
+    return 'partial';
+  }
+  const reason = checkReadiness(
+    {
+      rootSeen: spans.some((span) => span.parentSpanId === ''),
+      parentMissing: spans.some((span) => span.parentSpanId !== '' && !ids.has(span.parentSpanId)),
+      quietMs: nowMs - activity.lastArrivalMs,
+      ageMs: nowMs - activity.firstArrivalMs,
+    },
+    settings,
+  );
+  return reason === 'ended' || reason === 'quiet' ? 'complete' : 'partial';
+}
+
+/**
+ * Takes places among the first traces of new versions, for the rules whose conditions the trace meets. A trace without a run gets
+ * none. Throws what the store throws.
+ */
+async function takeVersionPlaces(
+  newVersions: NewVersions,
+  task: TraceTask,
+  reading: TraceReading,
+): Promise<TraceTask> {
+  const take = async (selected: SelectedRule): Promise<SelectedRule> => {
+    const { rule, pending } = selected;
+    const ask = pending?.versionAsk ?? null;
+    if (
+      pending === null ||
+      ask === null ||
+      reading.runs.length === 0 ||
+      findUnmetContent(rule.where, reading.runs, pending.facts) !== null
+    ) {
+      return selected;
+    }
+    const isFirstOfVersion = await newVersions.take(ask);
+    return {
+      ...selected,
+      pending: { ...pending, versionAsk: null, priority: { ...pending.priority, isFirstOfVersion } },
+    };
+  };
+  return { ...task, rules: await Promise.all(task.rules.map(take)) };
+}
+
+/**
+ * Reads the agent runs of a trace. A reader that throws is a defect of spanscore: the trace gets the decision `failed` all the
+ * same. Throws the error of the store when the same read may succeed later.
+ */
+async function readContent(
+  { readTrace, log }: Pick<ReadContext, 'readTrace' | 'log'>,
+  task: TraceTask,
+): Promise<TraceReading | Unscored> {
+  const { read } = task;
+  if (read instanceof AppError) {
+    if (read.retryable) {
+      throw read;
+    }
+    return { status: 'failed', reason: formatReason(read.code, read.message) };
+  }
+  if (read !== null && 'partOf' in read) {
+    const detail = `this trace is a piece of the run that is scored as trace ${read.partOf}`;
+    return { status: 'not_applicable', reason: formatReason('part_of_run', detail) };
+  }
+  if (read !== null && 'session' in read) {
+    return {
+      traceId: '',
+      spanCount: 0,
+      logCount: 0,
+      runs: [read.session],
+      notScorable: null,
+      notUnderstood: [],
+    };
+  }
+  if (read === null || (read.spans.length === 0 && read.logs.length === 0)) {
+    return { status: 'failed', reason: formatReason('evidence_gone', 'the spans are no longer stored') };
+  }
+  try {
+    const needsCalls = task.rules.some(({ rule }) => rule.target === 'model-call');
+    return await readTrace(read, needsCalls ? { modelCalls: MAX_MODEL_CALLS } : {});
+  } catch (error) {
+    log.error('trace could not be read', {
+      traceId: task.key.traceId,
+      error: readErrorMessage(error),
+    });
+    return { status: 'failed', reason: formatReason('reading_failed', readErrorMessage(error)) };
+  }
 }

@@ -1,4 +1,4 @@
-import type { NotScorableReason, TraceReading } from '../domain/trace/agent-run.ts';
+import type { AgentRun, NotScorableReason, TraceReading } from '../domain/trace/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
 import { formatReason } from './attempt/attempt-failure.ts';
 import { buildCells, type Cell, type CellResults } from './attempt/cell.ts';
@@ -6,6 +6,7 @@ import { computeEvidenceHash } from './read/evidence.ts';
 import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { isReadByShape } from './select/run-totals.ts';
+import type { BoundScorer } from './select/rule.ts';
 import type { SelectedRule } from './select/selection.ts';
 import { describeLeftOut, explainNoTarget, listTargets, type ScoringTarget } from './select/targets.ts';
 import type { TraceTask } from './trace-task.ts';
@@ -32,15 +33,44 @@ export function buildPass(
     return { cells: [], verdicts: buildTraceRows(task, selected, verdict) };
   }
   const leftOut = buildLeftOutRows(task, selected, reading);
-  const scorable = targets.filter(({ run }) => run.scorable);
-  const others = targets.filter(({ run }) => !run.scorable);
+  const { true: scored = [], false: others = [] } = Object.groupBy(targets, ({ run }) =>
+    run.scorable || selected.scorers.some((scorer) => measures(scorer, run)) ? 'true' : 'false',
+  );
   return {
-    cells: scorable.flatMap((target) => buildCells(task, selected, target, mode)),
+    cells: scored.flatMap((target) =>
+      buildCells(task, selected, target, mode).map((cell) =>
+        target.run.scorable || measures(cell.bound, target.run) ? cell : refuseCell(cell),
+      ),
+    ),
     verdicts: [
       ...others.flatMap((target) => buildTargetRows(task, selected, target)),
       ...leftOut,
       ...buildGoneRows(task, selected, [...targets, ...leftOut]),
     ],
+  };
+}
+
+/** Returns true for a scorer of what a run did, and a run that failed before its answer: it did something all the same. */
+function measures({ readsPast }: BoundScorer, { notScorable }: AgentRun): boolean {
+  return readsPast === true && notScorable?.code === 'run_errored_before_output';
+}
+
+/** Plans the cell of a scorer that needs an answer, beside the cell of a scorer that needs none. */
+function refuseCell(cell: Cell): Cell {
+  const { prior, hash, bound, task, target } = cell;
+  const isChanged = prior !== undefined && prior.evidenceHash !== '' && prior.evidenceHash !== hash;
+  return {
+    ...cell,
+    plan: {
+      action: 'decide',
+      fingerprint: bound.fingerprint,
+      ...notApplicable(target.run.notScorable),
+      revision: (prior?.revision ?? 1) + (isChanged ? 1 : 0),
+      attempts:
+        prior !== undefined && prior.evidenceUntil >= task.activity.lastArrivalMs ? prior.attempts + 1 : 0,
+      nextAttemptAt: null,
+      evidenceHash: hash,
+    },
   };
 }
 

@@ -6,8 +6,7 @@ import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contra
 import type { ReadPiece } from './read/piece.ts';
 import { findStock } from './attempt/run-cell.ts';
 import type { LeftRuns, Room } from './attempt/run-stock.ts';
-import { createHoldings, type Holdings } from './read/holdings.ts';
-import type { ReadMemory } from './read/read-memory.ts';
+import type { ReadMemory, ContentMemory } from './read/read-memory.ts';
 import { readSlices, type ReadTrace } from './read/read-slices.ts';
 import { addFacts, findUnread, readKnownRuns } from './runs/record-runs.ts';
 import { scoreTask } from './apply-rules.ts';
@@ -391,4 +390,31 @@ export function listNextAttempts(decisions: readonly Decision[]): { key: TraceKe
       ? [{ key: { tenant, traceId }, atMs: nextAttemptAt }]
       : [];
   });
+}
+
+/** Content in memory and room in stocks that a batch holds. */
+interface Holdings {
+  addContent(data: TraceData): void;
+  readonly releaseContent: (data: TraceData) => void;
+  addRoom(room: Room | undefined): void;
+  releaseAll(): void;
+}
+
+function createHoldings(memory: ContentMemory): Holdings {
+  const held = new Set<TraceData>();
+  const rooms = new Set<Room>();
+  const releaseContent = (data: TraceData) => {
+    if (held.delete(data)) {
+      memory.release(data);
+    }
+  };
+  return {
+    addContent: (data) => void held.add(data),
+    releaseContent,
+    addRoom: (room) => void (room !== undefined && rooms.add(room)),
+    releaseAll() {
+      held.forEach(releaseContent);
+      rooms.forEach((room) => room.release());
+    },
+  };
 }

@@ -12,7 +12,7 @@ import type { SessionContent } from './sessions/session-content.ts';
 import type { StoreClock } from './store-clock.ts';
 
 /** A trace that is a piece of a run; another trace owns the run. */
-export interface PartOfRun {
+interface PartOfRun {
   /** Trace id of the owner. */
   readonly partOf: string;
 }

@@ -76,16 +76,12 @@ function benchSpan(random: () => number, traceId: string, index: number): Json {
   };
 }
 
-/** `count` different requests of 100 spans (or `spansEach`), as protobuf or as JSON. */
-export function benchRequests(
-  count: number,
-  encoding: 'protobuf' | 'json' = 'protobuf',
-  spansEach = SPANS_PER_REQUEST,
-): Buffer[] {
+/** `count` different requests of 100 spans, as protobuf or as JSON. */
+export function benchRequests(count: number, encoding: 'protobuf' | 'json' = 'protobuf'): Buffer[] {
   const random = createRandom(20_260_707);
   return Array.from({ length: count }, () => {
     let traceId = '';
-    const spans = Array.from({ length: spansEach }, (_, i) => {
+    const spans = Array.from({ length: SPANS_PER_REQUEST }, (_, i) => {
       traceId = i % SPANS_PER_TRACE === 0 ? hex(random, 16) : traceId;
       return benchSpan(random, traceId, i % SPANS_PER_TRACE);
     });

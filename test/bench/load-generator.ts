@@ -4,9 +4,8 @@ import type { ClientHttp2Session } from 'node:http2';
 import { callOn, framed, grpcConnection } from '../support/collector/grpc-call.ts';
 import { benchRequests, gzipAll } from './bench-requests.ts';
 
-/** Road of the requests. Each has 100 spans and is gzipped, unless its name says otherwise. */
-export type Road = 'HTTP protobuf' | 'HTTP JSON' | GrpcRoad;
-export type GrpcRoad = 'gRPC' | 'gRPC, plain' | 'gRPC, plain, 1 span';
+/** Road of the requests. Each has 100 spans and is gzipped. */
+export type Road = 'HTTP protobuf' | 'HTTP JSON' | 'gRPC';
 
 export interface LoadOrder {
   readonly road: Road;
@@ -28,14 +27,9 @@ export interface LoadReport {
 const CALLS_PER_CONNECTION = 24;
 
 const different = Number(process.argv[2]);
-const plain = benchRequests(different);
-const protobuf = gzipAll(plain);
+const protobuf = gzipAll(benchRequests(different));
 const json = gzipAll(benchRequests(different, 'json'));
-const grpc: Readonly<Record<GrpcRoad, readonly Buffer[]>> = {
-  gRPC: protobuf.map((body) => framed(body, true)),
-  'gRPC, plain': plain.map((body) => framed(body)),
-  'gRPC, plain, 1 span': benchRequests(different, 'protobuf', 1).map((body) => framed(body)),
-};
+const grpc = protobuf.map((body) => framed(body, true));
 const agent = new Agent({ keepAlive: true });
 
 type Send = (turn: number) => Promise<string>;
@@ -61,11 +55,10 @@ function overHttp(port: number, bodies: readonly Buffer[], contentType: string):
   };
 }
 
-function overGrpc(sessions: readonly ClientHttp2Session[], road: GrpcRoad): Send {
-  const bodies = grpc[road];
-  const headers = { 'grpc-encoding': road === 'gRPC' ? 'gzip' : 'identity' };
+function overGrpc(sessions: readonly ClientHttp2Session[]): Send {
+  const headers = { 'grpc-encoding': 'gzip' };
   return async (turn) => {
-    const body = bodies[turn % bodies.length] as Buffer;
+    const body = grpc[turn % grpc.length] as Buffer;
     const session = sessions[turn % sessions.length] as ClientHttp2Session;
     const { status, message } = await callOn(session, { body, headers });
     return status === 0 ? '200' : `${status} ${message}`;
@@ -84,7 +77,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const sessions = Array.from({ length: connections }, () =>
     grpcConnection({ host: '127.0.0.1', port: order.port }),
   );
-  const report = await sendAll(order, overGrpc(sessions, road));
+  const report = await sendAll(order, overGrpc(sessions));
   sessions.forEach((session) => session.destroy());
   return report;
 }

@@ -10,6 +10,7 @@ import { readBlocks } from '../support/documents/quickstarts.ts';
 const root = new URL('../../', import.meta.url);
 const PAGES = [
   'README.md',
+  'docs/try.md',
   'docs/receive-spans.md',
   'docs/export-scores.md',
   'docs/data.md',

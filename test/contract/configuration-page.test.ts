@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
 import { configJsonSchema, loadConfig } from '../../src/app/config/index.ts';
-import { CONFIGURATION_PAGE } from '../docs/write-configuration-page.ts';
+import { CONFIGURATION_PAGE } from '../../tools/docs/write-configuration-page.ts';
 import { folderWith } from '../support/builders/config-files.ts';
-import { schemaKeys } from '../support/documents/config-keys.ts';
+import { schemaKeys } from '../../tools/docs/config-keys.ts';
 import { exampleVariables } from '../support/documents/documented-options.ts';
-import { configurationPage } from '../support/documents/configuration-page.ts';
+import { configurationPage } from '../../tools/docs/configuration-page.ts';
 
 const page = readFileSync(CONFIGURATION_PAGE, 'utf8');
 const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text);
 
 describe('docs/configuration.md', () => {
-  it('is as the schema says (after a change: node test/docs/write-configuration-page.ts)', () => {
+  it('is as the schema says (after a change: node tools/docs/write-configuration-page.ts)', () => {
     expect(page).toBe(configurationPage());
   });
 
@@ -20,7 +20,7 @@ describe('docs/configuration.md', () => {
     const parts = Object.keys(configJsonSchema().properties ?? {}).filter((name) => name !== '$schema');
 
     for (const part of parts) {
-      expect(page, `add an example of ${part} to test/support/documents/configuration-examples.ts`).toMatch(
+      expect(page, `add an example of ${part} to tools/docs/configuration-examples.ts`).toMatch(
         new RegExp(`^## ${part}$[^#]*^${part}:`, 'm'),
       );
     }

@@ -9,7 +9,7 @@ import {
   prometheusName,
 } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { metricsPage } from '../support/documents/metrics-page.ts';
+import { metricsPage } from '../../tools/docs/metrics-page.ts';
 
 const ALL = Object.entries<MetricSpec>(METRICS);
 

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { findBrokenLinks } from '../support/documents/markdown-links.ts';
@@ -34,6 +35,14 @@ describe('the package that users install', () => {
 
   it('holds the target of every relative link', () => {
     expect(findBrokenLinks(root, (path) => shipped.has(path))).toEqual([]);
+  });
+
+  it('holds no page that the README and its three doors do not lead to', () => {
+    const doors = ['README.md', 'ARCHITECTURE.md', 'docs/try.md', 'docs/trust.md', 'docs/operate.md'];
+    const links = doors.map((path) => readFileSync(`${root}${path}`, 'utf8')).join('\n');
+    const pages = globSync('docs/**/*.md', { cwd: root });
+
+    expect(pages.filter((path) => !new RegExp(`[(/]${basename(path)}[)#]`).test(links))).toEqual([]);
   });
 
   it('has no script that npm runs when somebody installs it', () => {

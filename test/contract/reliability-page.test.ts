@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FAULT_NAMES } from '../support/overlaps/overlap-actions.ts';
 
 const root = new URL('../../', import.meta.url);
-const page = readFileSync(new URL('docs/reliability.md', root), 'utf8');
+const page = readFileSync(new URL('docs/evidence/reliability.md', root), 'utf8');
 
 /** Rows of the catalogue: a fault, a promise and the tests that show it. */
 const rows = page
@@ -23,7 +23,7 @@ function findFault(test: string): string | undefined {
   return readFileSync(file, 'utf8').includes(title) ? undefined : `no such title: ${test}`;
 }
 
-describe('docs/reliability.md', () => {
+describe('docs/evidence/reliability.md', () => {
   it('names existing tests, or says that there is none', () => {
     const tested = rows.filter(({ promise }) => promise !== 'No test');
 

@@ -13,7 +13,7 @@ import {
   runExample,
   SCORER_PAGES,
   type ScorerPage,
-} from '../support/documents/scorer-pages/scorers-page.ts';
+} from '../../tools/docs/scorer-pages/scorers-page.ts';
 import { scriptedModel } from '../support/fakes/scripted-model.ts';
 import type { ScriptedModelCall } from '../support/fakes/scripted-model.ts';
 
@@ -159,7 +159,7 @@ describe.each(PREBUILT_SCORERS)('the scorer $name of rules', (definition) => {
   /** The page is found at run time: a scorer without one fails here by name. */
   const readPage = (): ScorerPage => {
     const page = SCORER_PAGES.find(({ rule }) => rule === name);
-    expect(page, `test/support/documents/scorer-pages/ has a page of ${name}`).toBeDefined();
+    expect(page, `tools/docs/scorer-pages/ has a page of ${name}`).toBeDefined();
     return page as ScorerPage;
   };
 

@@ -43,6 +43,6 @@ describe('the suite', () => {
 
   it('has its list in the documentation, with what came of each case', async () => {
     const document = deviationsDocument(changes, compared.size);
-    await expect(document).toMatchFileSnapshot('../../docs/deviations.md');
+    await expect(document).toMatchFileSnapshot('../../docs/evidence/deviations.md');
   });
 });

@@ -39,7 +39,7 @@ export function configuredKafka(config: KafkaOptions, log: Log): KafkaReceiverOp
  * Returns the TLS options of the client; `at` is the key, for errors. Throws a `ConfigError` for a file that cannot be
  * read.
  */
-export function kafkaTls(tls: NonNullable<KafkaOptions['tls']>, at: string): ConnectionOptions {
+function kafkaTls(tls: NonNullable<KafkaOptions['tls']>, at: string): ConnectionOptions {
   const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
   return { ...readTlsFiles(tls, at), ...name };
 }

@@ -12,7 +12,7 @@ import { decompressSnappy } from './snappy.ts';
 // The only file that imports kafkajs. It holds the workarounds for kafkajs 2.2.4, which package.json pins exactly:
 //   pauseIdleQueues  an idle connection sets a thousand timers a second
 //   installCodecs    a batch that cannot be decompressed ends the consumer; lz4, snappy and zstd are missing; no limit of bytes
-// ARCHITECTURE.md, "Dependencies", says what to check before another version.
+// CONTRIBUTING.md, "Libraries with an exact version", says what to check before another version.
 
 export type { Admin, Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 

@@ -5,9 +5,46 @@ import type { ExportResult } from '../../ingest.ts';
 import type { Encoding, Signal } from '../../otlp/decode-request.ts';
 import type { ReceiverDependencies } from '../receiver.ts';
 import { CONTENT_TYPES } from '../../otlp/reply.ts';
-import { CONTENT_TYPE_HEADER, SIGNAL_HEADER, TENANT_HEADER } from './record-headers.ts';
 import type { BatchOutcome, KafkaBatch, KafkaRecord, OnBatch } from './kafka-client.ts';
-import { PartitionTroubles } from './partition-troubles.ts';
+
+const MAX_PAUSE_MS = 30_000;
+
+/** Limit of doublings of the pause. */
+const MAX_DOUBLINGS = 10;
+
+/** Record that blocks each partition, and the number of its attempts. */
+class PartitionTroubles {
+  readonly #troubles = new Map<string, Trouble>();
+
+  /** Number of failed attempts of this record. */
+  failures(place: string, offset: bigint): number {
+    const trouble = this.#troubles.get(place);
+    return trouble?.offset === offset ? trouble.failures : 0;
+  }
+
+  /** Counts a failure. Returns the pause before the next attempt; it grows with each failure of the same record. */
+  pauseMs(place: string, offset: bigint, failure: AppError, firstPauseMs: number): number {
+    const known = this.#troubles.get(place);
+    const trouble = known?.offset === offset ? known : { offset, failures: 0 };
+    const doublings = Math.min(trouble.failures, MAX_DOUBLINGS);
+    trouble.failures++;
+    this.#troubles.set(place, trouble);
+    return Math.min(MAX_PAUSE_MS, (failure.retryAfterMs ?? firstPauseMs) * 2 ** doublings);
+  }
+
+  clear(place: string): void {
+    this.#troubles.delete(place);
+  }
+}
+
+/** `traces` or `logs`; the exporter of the OpenTelemetry Collector can set it. */
+const SIGNAL_HEADER = 'otelcol.signal';
+
+/** Encoding of a record, as in OTLP/HTTP. */
+const CONTENT_TYPE_HEADER = 'content-type';
+
+/** Tenant of a record, where its senders may name one. */
+const TENANT_HEADER = 'spanscore.tenant';
 
 /** Content of the topics, and its tenant. */
 export interface KafkaSource {
@@ -219,4 +256,9 @@ function notWritten(error: unknown): AppError {
     retryable: true,
     cause: error,
   });
+}
+
+interface Trouble {
+  readonly offset: bigint;
+  failures: number;
 }

@@ -26,6 +26,12 @@ export interface Sender extends Grant {
   readonly signInId: string;
 }
 
+/** Sender of a request, by its token. */
+export interface Caller extends Pick<Sender, 'name'> {
+  /** The only tenant whose rows the caller may read or change; undefined without tokens, and for a token of no tenant: all tenants. */
+  readonly tenant: string | undefined;
+}
+
 /** Access to the API: bearer tokens, and cookies of browsers that have signed in. */
 export interface RequestAccess {
   /** True without tokens. */

@@ -1,6 +1,6 @@
 import type { JudgeUse } from '../../store/contracts/judge-use.ts';
 import { budgetJson } from './budget-json.ts';
-import type { JudgesView, RuleView, ScorerView } from '../lists/read-ports.ts';
+import type { JudgesView, RuleView, ScorerView } from '../reads/configuration.ts';
 import { isoTime } from './time-json.ts';
 
 /** Formats a configured scorer as JSON. */

@@ -1,13 +1,7 @@
-import { scoreVersion, type Score } from '../../domain/score.ts';
-import { isoTime } from './time-json.ts';
+import { SCORES, scoreVersion, type Score } from '../../domain/score.ts';
+import { rowJson } from './row-json.ts';
 
-/** Formats a score row as JSON: the columns of the table in camelCase, times in ISO 8601. */
+/** Formats a score row as JSON. */
 export function scoreJson(score: Score) {
-  return {
-    ...score,
-    traceTimestamp: isoTime(score.traceTimestamp),
-    scoredAt: isoTime(score.scoredAt),
-    evidenceUntil: isoTime(score.evidenceUntil),
-    version: scoreVersion(score).toString(),
-  };
+  return { ...rowJson(SCORES, score), version: scoreVersion(score).toString() };
 }

@@ -1,5 +1,5 @@
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
-import type { ScoreView } from '../lists/read-ports.ts';
+import type { ScoreView } from '../reads/scores.ts';
 import { scoreJson } from './score-json.ts';
 import { isoTime } from './time-json.ts';
 

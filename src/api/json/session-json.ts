@@ -1,6 +1,6 @@
 import type { ListedSession } from '../../store/contracts/lists.ts';
 import { decisionJson } from './decision-json.ts';
-import type { SessionView } from '../lists/read-ports.ts';
+import type { SessionView } from '../reads/sessions.ts';
 import { scoreJson } from './score-json.ts';
 import { isoTime } from './time-json.ts';
 import { traceJson } from './trace-json.ts';

@@ -1,5 +1,5 @@
 import { decisionJson } from './decision-json.ts';
-import type { TraceView } from '../lists/read-ports.ts';
+import type { TraceView } from '../reads/traces.ts';
 import { scoreJson } from './score-json.ts';
 import { computedJson } from './computed-json.ts';
 import { createTextCutter, type TextCutter } from './cut-texts.ts';

@@ -2,8 +2,8 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { acknowledgedJson, alertJson, type AlertReplies } from '../json/alert-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
-import type { StorePorts } from '../ports.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, secureRoute, tenantStore } from '../router.ts';
+import type { TenantStore } from '../tenant-store.ts';
 import { BUDGET_FIELDS } from '../schemas/budget-fields.ts';
 import { Series, Time } from './series-schema.ts';
 
@@ -104,7 +104,7 @@ const acknowledge = createRoute({
 export function createAlertRoutes() {
   return createRouter()
     .openapi(listAlerts, async (c) => {
-      const store = readStorePorts(c.var);
+      const store = tenantStore(c.var);
       const replies = await readReplies(store);
       const { filters, page } = alertList.readQuery(c.req.valid('query'), replies.nowMs);
       const found = await store.alerts.list(filters, page);
@@ -116,13 +116,13 @@ export function createAlertRoutes() {
     .openapi(acknowledge, async (c) => {
       const { id } = c.req.valid('param');
       const subjects = [{ kind: 'incident', id }] as const;
-      const { alerts } = await readStorePorts(c.var).openWrites({ action: 'alert.acknowledge', subjects });
+      const { alerts } = await tenantStore(c.var).openWrites({ action: 'alert.acknowledge', subjects });
       return c.json(acknowledgedJson(await alerts.acknowledge(id)), 200);
     });
 }
 
 /** Reads mutes and acknowledgements, for the alerts of a reply. */
-export async function readReplies({ alerts, nowMs }: StorePorts): Promise<AlertReplies> {
+export async function readReplies({ alerts, nowMs }: TenantStore): Promise<AlertReplies> {
   const [mutes, acknowledged, now] = await Promise.all([alerts.mutes(), alerts.acknowledged(), nowMs()]);
   return { mutes, acknowledged, nowMs: now };
 }

@@ -4,7 +4,7 @@ import { streamSSE } from 'hono/streaming';
 import { parseRatePerSecond } from '../../config/index.ts';
 import { MINUTE_MS } from '../../domain/durations.ts';
 import type { JobOrder } from '../../store/contracts/jobs.ts';
-import type { AskedBackfill } from '../access/write-ports.ts';
+import type { AskedBackfill } from '../../app/jobs/backfills.ts';
 import type { ApiEnv } from '../api-env.ts';
 import { backfillJson } from '../json/backfill-json.ts';
 import { createList, describeList } from '../lists/cursors.ts';
@@ -15,7 +15,7 @@ import {
   describeBody,
   describeJson,
   PROBLEMS,
-  readStorePorts,
+  tenantStore,
   secureRoute,
 } from '../router.ts';
 import { Backfill, NewBackfill } from '../schemas/backfill-schema.ts';
@@ -109,7 +109,7 @@ export function createBackfillRoutes() {
   const streams = new Map<string, number>();
   return createRouter()
     .openapi(listBackfills, async (c) => {
-      const { backfills, nowMs } = readStorePorts(c.var);
+      const { backfills, nowMs } = tenantStore(c.var);
       const { page } = backfillList.readQuery(c.req.valid('query'), await nowMs());
       return c.json(
         backfillList.toReply(await backfills.list(page), (job) => backfillJson(job) as BackfillBody),
@@ -117,7 +117,7 @@ export function createBackfillRoutes() {
       );
     })
     .openapi(startBackfill, async (c) => {
-      const store = readStorePorts(c.var);
+      const store = tenantStore(c.var);
       const { dryRun = false, ...body } = c.req.valid('json');
       const asked = readAsked(body, await store.nowMs());
       const range = `${new Date(asked.fromMs).toISOString()}/${new Date(asked.toMs).toISOString()}`;
@@ -125,15 +125,15 @@ export function createBackfillRoutes() {
       const action = dryRun ? 'backfill.preview' : 'backfill.start';
       const { backfills } = await store.openWrites({ action, subjects });
       return dryRun
-        ? c.json((await backfills.dryRun(asked)) as BackfillBody, 200)
+        ? c.json({ ...(await backfills.dryRun(asked)) } as BackfillBody, 200)
         : c.json(backfillJson(await backfills.start(asked)) as BackfillBody, 201);
     })
     .openapi(readBackfill, async (c) => {
-      const job = await readStorePorts(c.var).backfills.find(c.req.valid('param').id);
+      const job = await tenantStore(c.var).backfills.find(c.req.valid('param').id);
       return c.json(backfillJson(job) as BackfillBody, 200);
     })
     .openapi(readEvents, async (c) => {
-      const { backfills } = readStorePorts(c.var);
+      const { backfills } = tenantStore(c.var);
       const { id } = c.req.valid('param');
       await backfills.find(id);
       const { name } = c.var.caller;
@@ -167,7 +167,7 @@ export function createBackfillRoutes() {
 
 async function order(c: Context<ApiEnv>, id: string, word: JobOrder): Promise<BackfillBody> {
   const subjects = [{ kind: 'backfill', id }] as const;
-  const { backfills } = await readStorePorts(c.var).openWrites({ action: `backfill.${word}`, subjects });
+  const { backfills } = await tenantStore(c.var).openWrites({ action: `backfill.${word}`, subjects });
   return backfillJson(await backfills.order(id, word));
 }
 

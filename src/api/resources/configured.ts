@@ -3,7 +3,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { judgesJson, ruleJson, scorerJson } from '../json/configuration-json.ts';
 import { describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery, readFilters } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { JudgePage, RuleItem, ScorerItem } from '../schemas/configured-schema.ts';
 
 const listScorers = createRoute({
@@ -40,15 +40,15 @@ const listJudges = createRoute({
 export function createConfiguredRoutes() {
   return createRouter()
     .openapi(listScorers, async (c) => {
-      const scorers = await readStorePorts(c.var).configuration.scorers();
+      const scorers = await tenantStore(c.var).configuration.scorers();
       return c.json({ items: scorers.map(scorerJson), next: null }, 200);
     })
     .openapi(listRules, async (c) => {
-      const rules = await readStorePorts(c.var).configuration.rules();
+      const rules = await tenantStore(c.var).configuration.rules();
       return c.json({ items: rules.map(ruleJson), next: null }, 200);
     })
     .openapi(listJudges, async (c) => {
-      const { configuration, nowMs } = readStorePorts(c.var);
+      const { configuration, nowMs } = tenantStore(c.var);
       const now = await nowMs();
       const { sinceMs = now - DAY_MS } = readFilters(c.req.valid('query'), now);
       return c.json(judgesJson(await configuration.judges(sinceMs), sinceMs), 200);

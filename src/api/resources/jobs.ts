@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { jobJson } from '../json/job-json.ts';
 import { NoQuery } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { Time } from './series-schema.ts';
 
 const Job = z
@@ -34,7 +34,7 @@ const readJob = createRoute({
 /** Creates the route of jobs. */
 export function createJobRoutes() {
   return createRouter().openapi(readJob, async (c) => {
-    const job = await readStorePorts(c.var).findJob(c.req.valid('param').id);
+    const job = await tenantStore(c.var).findJob(c.req.valid('param').id);
     return c.json(jobJson(job) as z.infer<typeof Job>, 200);
   });
 }

@@ -1,17 +1,10 @@
 import { createRoute } from '@hono/zod-openapi';
 import { checkAuthor } from '../access/request-access.ts';
-import type { AuditSubject } from '../access/write-ports.ts';
+import type { AuditSubject } from '../writes/audit.ts';
 import { agreementJson } from '../json/agreement-json.ts';
 import { readFilters } from '../lists/filters.ts';
-import type { LabelQueueView } from './label-ports.ts';
-import {
-  createRouter,
-  describeBody,
-  describeJson,
-  PROBLEMS,
-  readStorePorts,
-  secureRoute,
-} from '../router.ts';
+import type { LabelQueueView } from '../reads/labels.ts';
+import { createRouter, describeBody, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { AgreementQuery, ScorerAgreement } from '../schemas/agreement-schema.ts';
 import { LabelQueue, NewLabel, QueueQuery, StoredLabel } from '../schemas/label-schema.ts';
 import { TenantQuery } from '../schemas/target-fields.ts';
@@ -52,7 +45,7 @@ const postLabel = createRoute({
 export function createLabelRoutes() {
   return createRouter()
     .openapi(readQueue, async (c) => {
-      const { labels, nowMs } = readStorePorts(c.var);
+      const { labels, nowMs } = tenantStore(c.var);
       const { scorer, strategy, reviewer, since, limit } = c.req.valid('query');
       const { sinceMs = 0 } = readFilters({ since }, await nowMs());
       const { items, ...queue } = await labels.queue({ scorer, reviewer, sinceMs, limit });
@@ -61,7 +54,7 @@ export function createLabelRoutes() {
       return c.json({ scorer, strategy, ...queue, ...scale, items: items.map(itemJson) }, 200);
     })
     .openapi(readAgreement, async (c) => {
-      const { labels, nowMs } = readStorePorts(c.var);
+      const { labels, nowMs } = tenantStore(c.var);
       const { scorer, since } = c.req.valid('query');
       const untilMs = await nowMs();
       const { sinceMs = 0 } = readFilters({ since }, untilMs);
@@ -74,7 +67,7 @@ export function createLabelRoutes() {
         traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
       checkAuthor(c.var.sender, given.reviewer);
       const write = { action: 'label.post', subjects: [subject] } as const;
-      const { labels } = await readStorePorts(c.var).openWrites(write);
+      const { labels } = await tenantStore(c.var).openWrites(write);
       const answer = passes ?? score ?? false;
       const { tenant } = c.req.valid('query');
       const stored = await labels.store({ ...given, traceId, spanId, sessionId, answer }, tenant);

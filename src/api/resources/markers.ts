@@ -4,14 +4,7 @@ import { deployJson } from '../json/deploy-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
 import { markerJson } from '../json/marker-json.ts';
-import {
-  createRouter,
-  describeBody,
-  describeJson,
-  PROBLEMS,
-  readStorePorts,
-  secureRoute,
-} from '../router.ts';
+import { createRouter, describeBody, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { Series, Time } from './series-schema.ts';
 
 const name = z.string().min(1).max(1_000);
@@ -97,12 +90,12 @@ const compareVersion = createRoute({
 export function createMarkerRoutes() {
   return createRouter()
     .openapi(listMarkers, async (c) => {
-      const { markers, nowMs } = readStorePorts(c.var);
+      const { markers, nowMs } = tenantStore(c.var);
       const { filters, page } = markerList.readQuery(c.req.valid('query'), await nowMs());
       return c.json(markerList.toReply(await markers.list(filters, page), markerJson), 200);
     })
     .openapi(recordMarker, async (c) => {
-      const store = readStorePorts(c.var);
+      const store = tenantStore(c.var);
       const { service, agent, version, agentVersion, at } = c.req.valid('json');
       const atMs = at === undefined ? await store.nowMs() : Date.parse(at);
       const marker = { service, agent, serviceVersion: version, agentVersion, origin: 'api', atMs } as const;
@@ -111,7 +104,7 @@ export function createMarkerRoutes() {
       return c.json(markerJson(await markers.record(marker)), 201);
     })
     .openapi(compareVersion, async (c) => {
-      const compared = await readStorePorts(c.var).markers.compare(c.req.valid('query').version);
+      const compared = await tenantStore(c.var).markers.compare(c.req.valid('query').version);
       const items = compared.flatMap(({ deploy, comparisons }) =>
         comparisons.map((comparison) => deployJson(deploy, comparison)),
       );

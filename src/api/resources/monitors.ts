@@ -3,7 +3,7 @@ import type { MonitorStanding } from '../../monitors/monitor-status.ts';
 import { CURSOR_FIELDS, createList, describePage, refuseCursor } from '../lists/cursors.ts';
 import { FILTER_FIELDS } from '../lists/filters.ts';
 import { monitorJson } from '../json/monitor-json.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { readReplies } from './alerts.ts';
 import { Series, Time } from './series-schema.ts';
 import { orNull } from '../schemas/or-null.ts';
@@ -72,7 +72,7 @@ const listMonitors = createRoute({
 /** Creates the routes of monitors. */
 export function createMonitorRoutes() {
   return createRouter().openapi(listMonitors, async (c) => {
-    const store = readStorePorts(c.var);
+    const store = tenantStore(c.var);
     const replies = await readReplies(store);
     const { order, ...query } = c.req.valid('query');
     const { filters, page } = monitorList.readQuery(query, replies.nowMs);

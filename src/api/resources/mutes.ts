@@ -4,14 +4,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { muteJson, unmutedJson } from '../json/alert-json.ts';
 import { createList, describeList } from '../lists/cursors.ts';
 import { NoQuery } from '../lists/filters.ts';
-import {
-  createRouter,
-  describeBody,
-  describeJson,
-  PROBLEMS,
-  readStorePorts,
-  secureRoute,
-} from '../router.ts';
+import { createRouter, describeBody, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { Time } from './series-schema.ts';
 
 const name = z.string().min(1).max(1_000);
@@ -79,12 +72,12 @@ const unmute = createRoute({
 export function createMuteRoutes() {
   return createRouter()
     .openapi(listMutes, async (c) => {
-      const { alerts, nowMs } = readStorePorts(c.var);
+      const { alerts, nowMs } = tenantStore(c.var);
       const { page } = muteList.readQuery(c.req.valid('query'), await nowMs());
       return c.json(muteList.toReply(await alerts.listMutes(page), muteJson), 200);
     })
     .openapi(mute, async (c) => {
-      const store = readStorePorts(c.var);
+      const store = tenantStore(c.var);
       const { subject, for: time } = c.req.valid('json');
       const subjects = [{ kind: 'alert', id: subject }] as const;
       const { alerts } = await store.openWrites({ action: 'mute.set', subjects });
@@ -94,7 +87,7 @@ export function createMuteRoutes() {
     .openapi(unmute, async (c) => {
       const { subject: id, tenant } = c.req.valid('query');
       const subjects = [{ kind: 'alert', id }] as const;
-      const { alerts } = await readStorePorts(c.var).openWrites({ action: 'mute.end', subjects });
+      const { alerts } = await tenantStore(c.var).openWrites({ action: 'mute.end', subjects });
       return c.json(unmutedJson(await alerts.unmute(id, tenant)), 200);
     });
 }

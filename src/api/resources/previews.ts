@@ -3,14 +3,7 @@ import type { z } from 'zod';
 import { parseDurationMs } from '../../config/index.ts';
 import { previewJson } from '../json/preview-json.ts';
 import { NoQuery } from '../lists/filters.ts';
-import {
-  createRouter,
-  describeBody,
-  describeJson,
-  PROBLEMS,
-  readStorePorts,
-  secureRoute,
-} from '../router.ts';
+import { createRouter, describeBody, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { NewPreview, Preview } from '../schemas/preview-schema.ts';
 
 const previewRule = createRoute({
@@ -29,7 +22,7 @@ export function createPreviewRoutes() {
   return createRouter().openapi(previewRule, async (c) => {
     const { rule, last, sample } = c.req.valid('json');
     const id = typeof rule === 'string' ? rule : String(rule['name']);
-    const { previews } = await readStorePorts(c.var).openWrites({
+    const { previews } = await tenantStore(c.var).openWrites({
       action: 'rule.preview',
       subjects: [{ kind: 'rule', id }],
     });

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { NoQuery } from '../lists/filters.ts';
 import { describeProblem } from '../problem.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { TenantQuery } from '../schemas/target-fields.ts';
 
 const id = z.string().min(1).max(10_000);
@@ -65,22 +65,22 @@ export function createPurgeRoutes() {
     .openapi(purgeTrace, async (c) => {
       const { traceId } = c.req.valid('param');
       const subject = { kind: 'trace', id: traceId.toLowerCase() } as const;
-      const writes = await readStorePorts(c.var).openWrites({ action: 'trace.purge', subjects: [subject] });
+      const writes = await tenantStore(c.var).openWrites({ action: 'trace.purge', subjects: [subject] });
       return c.json(await writes.purges.start({ ...subject, ...c.req.valid('query') }), 202);
     })
     .openapi(purgeSession, async (c) => {
       const subject = { kind: 'session', id: c.req.valid('param').sessionId } as const;
-      const writes = await readStorePorts(c.var).openWrites({ action: 'session.purge', subjects: [subject] });
+      const writes = await tenantStore(c.var).openWrites({ action: 'session.purge', subjects: [subject] });
       return c.json(await writes.purges.start({ ...subject, ...c.req.valid('query') }), 202);
     })
     .openapi(purgeUser, async (c) => {
       const subject = { kind: 'user', id: c.req.valid('param').userId } as const;
-      const writes = await readStorePorts(c.var).openWrites({ action: 'user.purge', subjects: [subject] });
+      const writes = await tenantStore(c.var).openWrites({ action: 'user.purge', subjects: [subject] });
       return c.json(await writes.purges.start({ ...subject, ...c.req.valid('query') }), 202);
     })
     .openapi(purgeTenant, async (c) => {
       const subject = { kind: 'tenant', id: c.req.valid('param').tenant } as const;
-      const writes = await readStorePorts(c.var).openWrites({ action: 'tenant.purge', subjects: [subject] });
+      const writes = await tenantStore(c.var).openWrites({ action: 'tenant.purge', subjects: [subject] });
       return c.json(await writes.purges.start(subject), 202);
     });
 }

@@ -1,18 +1,13 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
 import { checkAuthor } from '../access/request-access.ts';
-import type { AuditSubject, PostedScore, ScoreRequest } from '../access/write-ports.ts';
+import type { AuditSubject } from '../writes/audit.ts';
+import type { PostedScore } from '../writes/posted-scores.ts';
+import type { ScoreRequest } from '../writes/score-now.ts';
 import { decisionJson } from '../json/decision-json.ts';
 import { NoQuery } from '../lists/filters.ts';
 import { describeProblem } from '../problem.ts';
-import {
-  createRouter,
-  describeBody,
-  describeJson,
-  PROBLEMS,
-  readStorePorts,
-  secureRoute,
-} from '../router.ts';
+import { createRouter, describeBody, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { DecisionItem, ScoreItem } from '../schemas/score-schema.ts';
 import { ScoreValue } from '../schemas/score-value.ts';
 import { checkTarget, hexId, Name, ScoreParams, TenantQuery } from '../schemas/target-fields.ts';
@@ -113,19 +108,19 @@ export function createScoreWriteRoutes() {
       }
       list.forEach(({ scoredBy }) => checkAuthor(c.var.sender, scoredBy));
       const subjects = list.map(findSubject);
-      const { scores } = await readStorePorts(c.var).openWrites({ action: 'score.post', subjects });
+      const { scores } = await tenantStore(c.var).openWrites({ action: 'score.post', subjects });
       const { tenant } = c.req.valid('query');
       return c.json({ ids: [...(await scores.post(posted, tenant))] }, 201);
     })
     .openapi(deleteScore, async (c) => {
       const { scoreId } = c.req.valid('param');
       const subjects = [{ kind: 'score', id: scoreId }] as const;
-      const { scores } = await readStorePorts(c.var).openWrites({ action: 'score.delete', subjects });
+      const { scores } = await tenantStore(c.var).openWrites({ action: 'score.delete', subjects });
       await scores.delete(scoreId);
       return c.json({ deleted: scoreId }, 200);
     })
     .openapi(scoreNow, async (c) => {
-      const store = readStorePorts(c.var);
+      const store = tenantStore(c.var);
       const request = c.req.valid('json');
       const atLimit = new AbortController();
       c.set('afterLimit', () => {

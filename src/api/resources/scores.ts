@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { readWhole } from '../access/whole-reads.ts';
 import { CURSOR_FIELDS, createList, describePage, refuseCursor } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { ScoreDetail, ScoreItem } from '../schemas/score-schema.ts';
 import { ScoreParams } from '../schemas/target-fields.ts';
 import { scoreViewJson } from '../json/score-view-json.ts';
@@ -45,7 +45,7 @@ const readScore = createRoute({
 export function createScoreRoutes() {
   return createRouter()
     .openapi(listScores, async (c) => {
-      const { scores, nowMs } = readStorePorts(c.var);
+      const { scores, nowMs } = tenantStore(c.var);
       const { order, ...query } = c.req.valid('query');
       const { filters, page } = scoreList.readQuery(query, await nowMs());
       if (order === 'score') {
@@ -56,7 +56,7 @@ export function createScoreRoutes() {
       return c.json(scoreList.toReply(await scores.list(filters, page), scoreJson), 200);
     })
     .openapi(readScore, async (c) => {
-      const { scores } = readStorePorts(c.var);
+      const { scores } = tenantStore(c.var);
       const score = await readWhole(() => scores.read(c.req.valid('param').scoreId));
       return c.json(scoreViewJson(score), 200);
     });

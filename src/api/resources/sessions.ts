@@ -3,7 +3,7 @@ import { sessionJson, sessionViewJson } from '../json/session-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { TenantQuery } from '../schemas/target-fields.ts';
 import { FILTER_FIELDS } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { SessionDetail, SessionItem } from '../schemas/session-schema.ts';
 
 const { since, until, service, agent, environment, model, serviceVersion, sessionId, userId } = FILTER_FIELDS;
@@ -47,12 +47,12 @@ const readSession = createRoute({
 export function createSessionRoutes() {
   return createRouter()
     .openapi(listSessions, async (c) => {
-      const { sessions, nowMs } = readStorePorts(c.var);
+      const { sessions, nowMs } = tenantStore(c.var);
       const { filters, page } = sessionList.readQuery(c.req.valid('query'), await nowMs());
       return c.json(sessionList.toReply(await sessions.list(filters, page), sessionJson), 200);
     })
     .openapi(readSession, async (c) => {
-      const { sessions } = readStorePorts(c.var);
+      const { sessions } = tenantStore(c.var);
       const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
       return c.json(sessionViewJson(await sessions.read(asked)), 200);
     });

@@ -12,7 +12,7 @@ import {
   describeJson,
   identifyCaller,
   PROBLEMS,
-  readStorePorts,
+  tenantStore,
   secureRoute,
 } from '../router.ts';
 import { isoTime } from '../json/time-json.ts';
@@ -77,7 +77,7 @@ export function createSignInRoutes() {
             : answerRefusal(c, sender)
         ) as never;
       }
-      const store = readStorePorts({ ...c.var, caller: identifyCaller(sender) });
+      const store = tenantStore({ ...c.var, caller: identifyCaller(sender) });
       await store.openWrites({ action: 'session.begin', subjects: [] });
       await access.signIn(c, token, sender);
       c.header('cache-control', 'no-store');
@@ -87,7 +87,7 @@ export function createSignInRoutes() {
       const { signInId: id } = c.var.sender;
       const subjects = id === '' ? [] : [{ kind: 'sign-in', id } as const];
       // The row of the audit ends the sign-in, for every process on the store.
-      await readStorePorts(c.var).openWrites({ action: 'session.end', subjects });
+      await tenantStore(c.var).openWrites({ action: 'session.end', subjects });
       c.var.access.signOut(c);
       return c.body(null, 204);
     });

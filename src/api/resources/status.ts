@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { NoQuery } from '../lists/filters.ts';
 import { BUDGET_FIELDS } from '../schemas/budget-fields.ts';
-import { createRouter, describeJson, PROBLEMS, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, secureRoute, tenantStore } from '../router.ts';
 import { Time } from './series-schema.ts';
 
 export const Status = z
@@ -78,6 +78,6 @@ const readStatus = createRoute({
 /** Creates the route of the status. */
 export function createStatusRoutes() {
   return createRouter().openapi(readStatus, async (c) => {
-    return c.json((await c.var.findPorts(c.var.caller).status()) as z.infer<typeof Status>, 200);
+    return c.json((await tenantStore(c.var).status()) as z.infer<typeof Status>, 200);
   });
 }

@@ -5,7 +5,7 @@ import { traceJson } from '../json/trace-json.ts';
 import { traceViewJson } from '../json/trace-view-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { hexId, TenantQuery } from '../schemas/target-fields.ts';
 import { SpanItem, TraceDetail, TraceItem } from '../schemas/trace-schema.ts';
 
@@ -45,17 +45,17 @@ const readSpan = createRoute({
 export function createTraceRoutes() {
   return createRouter()
     .openapi(listTraces, async (c) => {
-      const { traces, nowMs } = readStorePorts(c.var);
+      const { traces, nowMs } = tenantStore(c.var);
       const { filters, page } = traceList.readQuery(c.req.valid('query'), await nowMs());
       return c.json(traceList.toReply(await traces.list(filters, page), traceJson), 200);
     })
     .openapi(readTrace, async (c) => {
-      const { traces } = readStorePorts(c.var);
+      const { traces } = tenantStore(c.var);
       const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
       return readWhole(async () => c.json(traceViewJson(await traces.read(asked)), 200));
     })
     .openapi(readSpan, async (c) => {
-      const { traces } = readStorePorts(c.var);
+      const { traces } = tenantStore(c.var);
       const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
       const span = await readWhole(() => traces.readSpan(asked));
       return c.json({ ...spanJson(span), truncated: false }, 200);

@@ -1,10 +1,10 @@
 import { z } from '@hono/zod-openapi';
 import { CALL_STATUSES } from '../../domain/call-status.ts';
-import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
+import { DECISIONS } from '../../domain/decision.ts';
+import { SCORES } from '../../domain/score.ts';
+import { rowShape } from '../json/row-json.ts';
 import { Time } from '../resources/series-schema.ts';
 
-const Target = z.enum(TARGET_KINDS).describe('Kind of the thing that the score is about.');
-const Stratum = z.enum(['uniform', 'priority', 'backfill', 'none']);
 const Count = z.number().nullable();
 
 const Verdict = z
@@ -21,60 +21,12 @@ const Verdict = z
   })
   .openapi('Verdict');
 
-const ScoreColumns = {
-  scoreId: z.string(),
-  tenant: z.string(),
-  traceId: z.string().describe("'' for a session."),
-  spanId: z.string(),
-  target: Target,
-  targetId: z.string(),
-  sessionId: z.string(),
-  scorer: z.string(),
-  scorerVersion: z.string(),
-  fingerprint: z.string().describe('Changes with the scorer or its judge: another series.'),
-  judgeModel: z.string(),
-  promptVersion: z.string(),
-  score: z.number(),
-  label: z.string(),
-  higherIsBetter: z.boolean().nullable(),
-  scoreMin: z.number().nullable(),
-  scoreMax: z.number().nullable(),
-  reason: z.string(),
-  serviceName: z.string(),
-  serviceVersion: z.string(),
-  agent: z.string(),
-  agentVersion: z.string(),
-  environment: z.string(),
-  model: z.string(),
-  userId: z.string(),
-  traceTimestamp: Time.nullable().describe('Start of the run.'),
-  scoredAt: Time.nullable(),
-  inputTokens: Count,
-  outputTokens: Count,
-  costUsd: Count,
-  durationMs: z.number(),
-  redactions: z.number(),
-  stratum: Stratum,
-  inclusionProbability: z.number(),
-  weight: z.number().nullable(),
-  revision: z.number(),
-  completeness: z.enum(['partial', 'complete']),
-  source: z.enum(['live', 'backfill', 'human', 'api']),
-  scoredBy: z.string().describe("Author of a posted score; '' for a score of spanscore."),
-  evidenceHash: z.string(),
-  evidenceUntil: Time.nullable(),
-  day: z.string(),
-  version: z.string(),
-  isDeleted: z.boolean(),
-};
+const { verdicts: _, judgeCalls, day, isDeleted, ...columns } = rowShape(SCORES);
+const ScoreColumns = { ...columns, day, version: z.string(), isDeleted };
 
 /** Schema of a score row. */
 export const ScoreItem = z
-  .object({
-    ...ScoreColumns,
-    verdicts: z.array(Verdict).readonly(),
-    judgeCalls: z.number().describe('Number of calls.'),
-  })
+  .object({ ...ScoreColumns, verdicts: z.array(Verdict).readonly(), judgeCalls })
   .openapi('Score');
 
 const JudgeCall = z
@@ -118,32 +70,4 @@ export const ScoreDetail = z
   .openapi('ScoreDetail');
 
 /** Schema of a decision row. */
-export const DecisionItem = z
-  .object({
-    tenant: z.string(),
-    traceId: z.string(),
-    target: Target,
-    targetId: z.string(),
-    rule: z.string(),
-    scorer: z.string().describe('`*` for a decision on the whole rule.'),
-    fingerprint: z.string(),
-    agent: z.string().optional(),
-    environment: z.string().optional(),
-    readByShape: z
-      .boolean()
-      .optional()
-      .describe('True when the run was read by the form of its values; absent otherwise.'),
-    status: z.enum(['scored', 'filtered', 'sampled_out', 'not_applicable', 'deferred', 'failed']),
-    reason: z.string().describe('A stable code, optionally followed by `: ` and a sentence.'),
-    attempts: z.number(),
-    nextAttemptAt: Time.nullable(),
-    inclusionProbability: z.number(),
-    weight: z.number().nullable(),
-    stratum: Stratum,
-    revision: z.number(),
-    evidenceUntil: Time.nullable(),
-    evidenceHash: z.string(),
-    costUsd: z.number().nullable(),
-    decidedAt: Time.nullable(),
-  })
-  .openapi('Decision');
+export const DecisionItem = z.object(rowShape(DECISIONS)).openapi('Decision');

@@ -1,21 +1,28 @@
-import type { CoverageCounts, CoverageRequest } from '../../api/ports.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
 import { buildRuleHistory, type RuleHistory } from '../../scoring/select/rule-history.ts';
 import type { CoverageQuery, CoverageReading } from '../../store/contracts/aggregates/coverage.ts';
 import type { AggregateStore } from '../../store/contracts/aggregates/aggregates.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
+/** Times are Unix milliseconds, by the store's clock. */
+export interface CoverageRequest {
+  readonly sinceMs: number;
+  readonly nowMs: number;
+  readonly byService: boolean;
+}
+
 type CoverageStores = Pick<Store, 'coverage' | 'ruleVersions'>;
 
 /**
- * Counts the decisions of a tenant, or of all, and what waits for one.
+ * Counts the decisions of a tenant, or of all, and what waits for one: undefined in a process that runs no rules. The range begins at the
+ * hour of `sinceMs`, where past hours are summed.
  * @param rules rules that this process runs; undefined: it runs none, so the stored versions of rules count, and nothing waits for it
  */
 export async function countCoverage(
   stores: CoverageStores,
   { tenant, sinceMs, nowMs, byService }: CoverageRequest & { readonly tenant?: string | undefined },
   rules?: readonly PreparedRule[],
-): Promise<CoverageCounts> {
+) {
   const history = buildRuleHistory(await stores.ruleVersions.list());
   const [decided, waiting] = await Promise.all([
     countByHistory(stores, { tenant, sinceMs, byService }, { history, rules }),

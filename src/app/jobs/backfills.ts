@@ -1,4 +1,3 @@
-import type { AskedBackfill } from '../../api/access/write-ports.ts';
 import { backfillJson } from '../../api/json/backfill-json.ts';
 import type { JobJson } from '../../api/json/job-json.ts';
 import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
@@ -25,6 +24,25 @@ const SHARE_BESIDE_LIVE = 0.3;
 
 /** Name of the rule of a backfill by scorers. */
 const OWN_RULE = 'scorers';
+
+/** Backfill that a caller asks for. Times are Unix milliseconds; absent limits do not limit. */
+export interface AskedBackfill {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly rules?: readonly string[] | undefined;
+  readonly scorers?: readonly string[] | undefined;
+  /** Conditions as in a rule of the configuration. */
+  readonly where?: unknown;
+  /** Part of the traces, instead of the samples of the rules. */
+  readonly sample?: number | undefined;
+  readonly rescore?: boolean | undefined;
+  readonly limits: {
+    readonly tracesPerSecond?: number | undefined;
+    readonly maxCostUsd?: number | undefined;
+    readonly concurrency?: number | undefined;
+    readonly judgeShare?: number | undefined;
+  };
+}
 
 /** Parts of a process that plan and run backfills. */
 export interface BackfillParts {

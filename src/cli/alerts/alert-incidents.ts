@@ -10,8 +10,8 @@ import {
 import { isStatusMuted, monitorJson } from '../../api/json/monitor-json.ts';
 import { deployJson } from '../../api/json/deploy-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
-import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../app/monitors/alert-replies.ts';
-import { compareDeploys } from '../../app/monitors/compare-deploys.ts';
+import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../api/writes/alert-replies.ts';
+import { compareDeploys } from '../../api/reads/compare-deploys.ts';
 import {
   configuredMonitors,
   type KeyedRule,

@@ -117,9 +117,9 @@ async function importFile(context: CommandContext, file: string, options: Import
   const content = await readLabelText(file, context);
   const lines = parseLabels(content, options.format ?? guessFormat(file, content));
   const { config, store, purged } = await context.openApp();
-  const { importLabels } = await import('../../app/labels/import-labels.ts');
-  const { createWriteRecorder } = await import('../../app/api/audit.ts');
-  const { createPostDeps } = await import('../../app/api/posted-scores.ts');
+  const { importLabels } = await import('../../api/writes/import-labels.ts');
+  const { createWriteRecorder } = await import('../../api/writes/audit.ts');
+  const { createPostDeps } = await import('../../api/writes/posted-scores.ts');
   const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
   const named = lines.map((each) =>
     'fault' in each || each.label.reviewer !== undefined || options.reviewer !== undefined

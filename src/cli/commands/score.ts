@@ -1,4 +1,4 @@
-import type { AuditSubject } from '../../api/access/write-ports.ts';
+import type { AuditSubject } from '../../api/writes/audit.ts';
 import { decisionJson } from '../../api/json/decision-json.ts';
 import { scoreJson } from '../../api/json/score-json.ts';
 import { readingTerms } from '../../app/store/connect-store.ts';

@@ -34,7 +34,7 @@ export interface ReceiverSection<
 }
 
 /** Destination of one entry of an alert channel. */
-export interface ChannelTarget {
+interface ChannelTarget {
   readonly url: string;
   /** Configured name of the entry. */
   readonly name?: string | undefined;

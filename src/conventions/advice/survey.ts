@@ -193,7 +193,7 @@ const MAX_COUNTED = 300;
 const MAX_LISTED = 30;
 
 /** A key of agents and models that no convention read, on any span. */
-export interface UnreadAttribute {
+interface UnreadAttribute {
   /** The key with stars for indexes: `llm.choices.*.finish_reason`. */
   key: string;
   spans: number;
@@ -205,7 +205,7 @@ export interface UnreadAttribute {
 const askedByCopy = new WeakMap<Attributes, ReadonlySet<string>>();
 
 /** Returns the trace with attributes that remember which keys were read, for `createUnread`. */
-export function watched(data: TraceData): TraceData {
+function watched(data: TraceData): TraceData {
   return { ...data, spans: data.spans.map((span) => ({ ...span, attributes: watch(span.attributes) })) };
 }
 
@@ -225,7 +225,7 @@ function watch(attributes: Attributes): Attributes {
 }
 
 /** Collects the keys that no convention read on the added spans. A key that was read on one of them counts as read. */
-export function createUnread(): { add(span: Span): void; result(): UnreadAttribute[] } {
+function createUnread(): { add(span: Span): void; result(): UnreadAttribute[] } {
   const unread = new Map<string, UnreadAttribute>();
   const read = new Set<string>();
   return {

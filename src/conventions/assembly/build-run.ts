@@ -188,7 +188,7 @@ function lastCall(plan: RunPlan): SpanNode | undefined {
 /** Most messages of a question that a prompt is searched for; a question rarely has more than one. */
 const MAX_WRAPPED = 16;
 
-export function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): AgentInput {
+function readInput(plan: RunPlan, place: Omit<MessagePlace, 'section'>): AgentInput {
   const speaker = findSpeaker(plan);
   const root = speaker.kind === 'calls' ? {} : speaker.root.facts;
   const call = speaker.llms.find((llm) => llm.facts.input !== undefined)?.facts ?? {};

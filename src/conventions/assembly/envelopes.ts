@@ -146,7 +146,7 @@ export function answersItself(plan: RunPlan): boolean {
 }
 
 /** True when an agent without model calls was asked something else than the first agent below it. */
-export function asksItself(plan: RunPlan): boolean {
+function asksItself(plan: RunPlan): boolean {
   const [first] = plan.subs;
   if (first === undefined || plan.root.role !== 'agent') {
     return false;

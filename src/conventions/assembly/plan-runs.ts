@@ -114,7 +114,7 @@ const BARE = new Set<SpanNode['role']>(['llm', 'tool', 'retriever', 'embedding']
 const MAX_COMPARED = 64;
 
 /** Runs of the free model calls in one tree of spans. */
-export interface FreeGroup {
+interface FreeGroup {
   plans: RunPlan[];
   /** In order of time. */
   calls: { call: SpanNode; plan: RunPlan }[];
@@ -123,7 +123,7 @@ export interface FreeGroup {
 }
 
 /** Plans for model calls that are not below an agent span. */
-export interface FreeCalls {
+interface FreeCalls {
   /** Containers with an input and an output around free model calls: each is the root of a run, though no agent. */
   roots: ReadonlyMap<SpanNode, RunPlan>;
   owners: ReadonlyMap<SpanNode, RunPlan>;
@@ -132,7 +132,7 @@ export interface FreeCalls {
 }
 
 /** Groups free model calls: by a container around them with an input and an output, else by conversation. */
-export function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
+function planFreeCalls(nodes: readonly SpanNode[]): FreeCalls {
   const roots = new Map<SpanNode, RunPlan>();
   const owners = new Map<SpanNode, RunPlan>();
   const groups = new Map<SpanNode, FreeGroup>();
@@ -177,7 +177,7 @@ function fillGroup(group: FreeGroup, calls: readonly SpanNode[], owners: Map<Spa
 }
 
 /** Finds the run of a free tool or retriever: the run that requested it, else the run whose calls began last before it. */
-export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPlan | null {
+function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPlan | null {
   if (group === undefined) {
     return null;
   }
@@ -199,10 +199,7 @@ export function ownerOfFree(group: FreeGroup | undefined, node: SpanNode): RunPl
 }
 
 /** Finds the run of free calls that an agent works for: the last model call that ended before the agent began called a tool. */
-export function callerOf(
-  group: FreeGroup | undefined,
-  { span: { startUnixNano } }: SpanNode,
-): RunPlan | null {
+function callerOf(group: FreeGroup | undefined, { span: { startUnixNano } }: SpanNode): RunPlan | null {
   const last = group?.calls.findLast(({ call }) => endUnixNano(call.span) <= startUnixNano);
   const isOpen = last?.call.facts.output?.some(
     (part) => part.type === 'tool-call' && part.providerExecuted !== true,

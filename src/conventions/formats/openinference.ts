@@ -297,7 +297,7 @@ function isSchema(value: Fields): boolean {
  * instrumentation flattens a message of content blocks to its role alone: such a message is taken from `whole`, the same
  * messages in another form.
  */
-export function flattenedMessages(
+function flattenedMessages(
   attributes: Attributes,
   prefix: 'llm.input_messages' | 'llm.output_messages',
   whole: readonly NormalMessage[] = [],

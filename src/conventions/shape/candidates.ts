@@ -7,7 +7,7 @@ import { isEmptyText, listMessages, listTurns, readCallList, roleOf } from './va
 import { type Meaning, meaningsOf, type ShapeField } from './words.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
-export interface Candidate {
+interface Candidate {
   readonly carrier: Carrier;
   readonly certainty: number;
 }

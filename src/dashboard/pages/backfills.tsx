@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Item } from '../api-types.ts';
-import { ProblemError, read, write } from '../client.ts';
-import { followBackfill } from '../events.ts';
+import type { Item, Replies } from '../api-types.ts';
+import { ProblemError, read, write, PREFIX } from '../client.ts';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -20,6 +19,11 @@ import {
 } from '../view-models/backfills.ts';
 import { describeDryRun } from '../view-models/estimate.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+
+const ENDED: readonly string[] = ['done', 'failed', 'cancelled'];
+
+/** Time until a refused stream is asked for again, milliseconds: the browser does so after an interrupted one only. */
+const RETRY_MS = 30_000;
 
 type Backfill = Item<'/backfills'>;
 
@@ -198,4 +202,34 @@ function Progress({ of: backfill }: { readonly of: Backfill }) {
 function timeOf({ spec }: Backfill, name: 'from' | 'to'): string | null {
   const value = spec[name];
   return typeof value === 'string' ? value : null;
+}
+
+/** A backfill, as its events have it. */
+type BackfillEvent = Replies['/backfills/{id}'];
+
+/** Calls `onChange` with each state of a backfill until it has ended. Returns the function that stops. */
+function followBackfill(id: string, onChange: (backfill: BackfillEvent) => void): () => void {
+  let stop = () => {};
+  const open = () => {
+    const source = new EventSource(PREFIX + fillPath('/backfills/{id}/events', { id }));
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    stop = () => {
+      clearTimeout(retry);
+      source.close();
+    };
+    source.addEventListener('progress', ({ data }) => {
+      const backfill = JSON.parse(String(data)) as BackfillEvent;
+      if (ENDED.includes(backfill.status)) {
+        source.close();
+      }
+      onChange(backfill);
+    });
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) {
+        retry = setTimeout(open, RETRY_MS);
+      }
+    });
+  };
+  open();
+  return () => stop();
 }

@@ -3,7 +3,6 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Replies, Writes } from '../api-types.ts';
 import { ProblemError, read, write } from '../client.ts';
-import { AgreementTables } from '../parts/agreement.tsx';
 import { Filters } from '../parts/filters.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { RunMessages } from '../parts/messages.tsx';
@@ -13,9 +12,63 @@ import { LongText, Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { query } from '../router.ts';
 import { sessionPath } from '../view-models/paths/row-paths.ts';
-import { formatDirection, formatNumber } from '../view-models/format.ts';
+import { formatDirection, formatNumber, formatPercent } from '../view-models/format.ts';
 import { findLabelAction, LABEL_KEYS, listActions, type LabelAction } from '../view-models/label-keys.ts';
 import { RANGES, readFilters, type FilterField } from '../view-models/query-filters.ts';
+import { formatInterval } from '../view-models/comparison.ts';
+import { Table, type Column } from '../parts/table.tsx';
+
+const FINGERPRINT_DIGITS = 8;
+
+const VERSIONS: readonly Column<Version>[] = [
+  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
+  {
+    name: 'Version',
+    cell: ({ fingerprint }) => <code title={fingerprint}>{fingerprint.slice(0, FINGERPRINT_DIGITS)}</code>,
+  },
+  { name: 'Judge', cell: ({ judgeModel }) => <Text of={judgeModel || 'no judge'} /> },
+  { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
+  {
+    name: 'Kappa',
+    isNumber: true,
+    cell: ({ kappa, kappaLow, kappaHigh }) => formatInterval(kappa, kappaLow, kappaHigh),
+  },
+  {
+    name: 'Sensitivity',
+    isNumber: true,
+    cell: ({ sensitivity, sensitivityLow, sensitivityHigh }) =>
+      formatInterval(sensitivity, sensitivityLow, sensitivityHigh),
+  },
+  {
+    name: 'Specificity',
+    isNumber: true,
+    cell: ({ specificity, specificityLow, specificityHigh }) =>
+      formatInterval(specificity, specificityLow, specificityHigh),
+  },
+  {
+    name: 'Pass rate',
+    isNumber: true,
+    cell: ({ passRate }) => (passRate === null ? '–' : formatPercent(passRate)),
+  },
+  {
+    name: 'Corrected pass rate',
+    isNumber: true,
+    cell: ({ corrected }) =>
+      corrected === null ? '–' : formatInterval(corrected.share, corrected.low, corrected.high),
+  },
+];
+
+const REVIEWERS: readonly Column<Reviewers>[] = [
+  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
+  { name: 'Reviewer', cell: ({ left }) => <Text of={left} /> },
+  { name: 'Other reviewer', cell: ({ right }) => <Text of={right} /> },
+  { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
+  {
+    name: 'Kappa',
+    isNumber: true,
+    cell: ({ kappa, kappaLow, kappaHigh }) => formatInterval(kappa, kappaLow, kappaHigh),
+  },
+];
 
 type Queue = Replies['/labels/queue'];
 type Target = Queue['items'][number];
@@ -285,4 +338,51 @@ function useKeys(find: (key: string) => LabelAction | undefined, act: (action: L
     document.addEventListener('keydown', listen);
     return () => document.removeEventListener('keydown', listen);
   });
+}
+
+type Agreement = Replies['/labels/agreement'];
+
+type Version = Agreement['versions'][number];
+
+type Reviewers = Agreement['reviewers'][number];
+
+/** Agreement of a scorer with the labels of people, and of people with each other. */
+function AgreementTables({ scorer, since }: { readonly scorer: string; readonly since: string | undefined }) {
+  const agreement = useResource(`agreement ${JSON.stringify([scorer, since])}`, (signal) =>
+    read('/labels/agreement', { query: { scorer, since }, signal }),
+  );
+  return (
+    <section aria-labelledby="agreement">
+      <h2 id="agreement">Agreement with the labels</h2>
+      <Loaded
+        of={agreement}
+        what="the agreement"
+        isEmpty={({ versions }) => versions.length === 0}
+        empty={<p>No target of this time has both a score and a label yet.</p>}
+      >
+        {({ versions, reviewers }) => (
+          <>
+            <Table
+              caption="Versions of the scorer, compared with people"
+              columns={VERSIONS}
+              rows={versions}
+              keyOf={({ scorer: row, fingerprint }) => JSON.stringify([row, fingerprint])}
+            />
+            {reviewers.length > 0 && (
+              <Table
+                caption="Reviewers, compared with each other"
+                columns={REVIEWERS}
+                rows={reviewers}
+                keyOf={({ scorer: row, left, right }) => JSON.stringify([row, left, right])}
+              />
+            )}
+            <p class="note">
+              In brackets: 95 % intervals. Sensitivity is the share of the good targets that the scorer lets
+              pass, specificity the share of the bad ones that it lets fail.
+            </p>
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
 }

@@ -1,7 +1,6 @@
 import { read } from '../client.ts';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
@@ -10,7 +9,7 @@ import type { Replies } from '../api-types.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDirection } from '../view-models/format.ts';
 import { describeSums, overviewRow, type OverviewLine } from '../view-models/overview-rows.ts';
-import { buildSparkline } from '../view-models/charts/sparkline.ts';
+import { buildSparkline, SPARK_HEIGHT, SPARK_WIDTH } from '../view-models/charts/sparkline.ts';
 
 type OverviewReply = Replies['/overview'];
 
@@ -138,5 +137,21 @@ function Incidents({ incidents, budgets }: Pick<OverviewReply, 'incidents' | 'bu
         </ul>
       )}
     </section>
+  );
+}
+
+/** A small line, with its meaning in words. */
+function Sparkline({ path, label }: { readonly path: string; readonly label: string }) {
+  return (
+    <svg
+      class="spark"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`}
+      width={SPARK_WIDTH}
+      height={SPARK_HEIGHT}
+    >
+      <path d={path} />
+    </svg>
   );
 }

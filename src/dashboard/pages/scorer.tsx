@@ -1,8 +1,6 @@
 import type { Item } from '../api-types.ts';
 import { read } from '../client.ts';
 import { Chart } from '../parts/chart.tsx';
-import { Figure } from '../parts/figure.tsx';
-import { Histogram } from '../parts/histogram.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { RangeChoice } from '../parts/range-choice.tsx';
@@ -11,7 +9,6 @@ import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, place, query } from '../router.ts';
-import { SEGMENT_FACETS } from '../view-models/facets.ts';
 import { describeSums } from '../view-models/overview-rows.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
@@ -30,6 +27,24 @@ import {
   type SeriesReply,
 } from '../view-models/charts/series-chart.ts';
 import { visibleText } from '../view-models/visible-text.ts';
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+
+/** Facets by which the page of a scorer splits its scores. */
+const SEGMENT_FACETS = [
+  'agent',
+  'service',
+  'environment',
+  'model',
+  'serviceVersion',
+  'agentVersion',
+  'target',
+  'fingerprint',
+] as const;
+
+const WIDTH = 400;
+
+const HEIGHT = 140;
 
 type ScoreRow = Item<'/scores'>;
 
@@ -223,3 +238,71 @@ const WORST_COLUMNS: readonly Column<ScoreRow>[] = [
   { name: 'Started (UTC)', cell: ({ traceTimestamp }) => <Time at={traceTimestamp} /> },
   { name: 'Reason', cell: ({ reason }) => <Text of={reason.slice(0, 300)} /> },
 ];
+
+interface FigureProps {
+  /** Subject of the figure. */
+  readonly title: string;
+  /** Conclusion from the figure, in words. */
+  readonly conclusion: string;
+  readonly drawing: ComponentChildren;
+  /** The same numbers as a table. */
+  readonly table: ComponentChildren;
+}
+
+/** A drawing with its conclusion in words, and the same numbers as a table. */
+function Figure({ title, conclusion, drawing, table }: FigureProps) {
+  const [isTable, setTable] = useState(false);
+  const titleId = useId();
+  return (
+    <figure>
+      <figcaption>
+        <h2 id={titleId}>{title}</h2>
+        <p>{conclusion}</p>
+        <button
+          type="button"
+          aria-pressed={isTable}
+          aria-describedby={titleId}
+          onClick={() => setTable(!isTable)}
+        >
+          Show as table
+        </button>
+      </figcaption>
+      {isTable ? table : drawing}
+    </figure>
+  );
+}
+
+/** Two histograms in one drawing: bars for now, a line for before. Its numbers are also in a table. */
+function Histogram({ bins }: { readonly bins: readonly Bin[] }) {
+  const top = Math.max(...bins.flatMap(({ share, before }) => [share, before ?? 0]), Number.MIN_VALUE);
+  const width = WIDTH / Math.max(bins.length, 1);
+  const y = (share: number) => HEIGHT - (share / top) * HEIGHT;
+  const hasBefore = bins.some(({ before }) => before !== null);
+  const steps = bins.map(
+    ({ before }, index) => `${index === 0 ? 'M' : 'L'}${index * width} ${y(before ?? 0)}h${width}`,
+  );
+  const [first, last] = [bins[0], bins.at(-1)];
+  return (
+    <>
+      <svg class="histogram" aria-hidden="true" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
+        {bins.map(({ from, share }, index) => (
+          <rect
+            key={from}
+            x={index * width + 1}
+            y={y(share)}
+            width={Math.max(width - 2, 1)}
+            height={HEIGHT - y(share)}
+          />
+        ))}
+        {hasBefore && <path d={steps.join('')} />}
+      </svg>
+      <p class="histogram-axis" aria-hidden="true">
+        <span>{first?.from}</span>
+        <span>{last?.to}</span>
+      </p>
+      <p class="legend" aria-hidden="true">
+        █ now{hasBefore && ' · ┅ before'}
+      </p>
+    </>
+  );
+}

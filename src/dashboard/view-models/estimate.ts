@@ -24,7 +24,7 @@ export function describeEstimate({ judgeCalls, seconds, basis, prompts, ...cost 
 }
 
 /** Says an amount of money with its interval. */
-export function describeCosts({
+function describeCosts({
   costUsd,
   costLow,
   costHigh,

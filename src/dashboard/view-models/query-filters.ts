@@ -25,7 +25,7 @@ export function readFilters(
 }
 
 /** Splits the text of a field into values: a comma separates them. */
-export function splitValues(text: string): string[] {
+function splitValues(text: string): string[] {
   return text
     .split(',')
     .map((value) => value.trim())

@@ -24,7 +24,7 @@ export function visibleText(text: string): string {
 }
 
 /** Characters of a long text that a page shows before the reader asks for all of them. */
-export const SHOWN_CHARS = 4_000;
+const SHOWN_CHARS = 4_000;
 
 /** Beginning of a text, and the number of characters that are left out. */
 export function cutForReading(text: string, maxChars = SHOWN_CHARS): { shown: string; hidden: number } {

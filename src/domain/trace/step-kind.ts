@@ -1,3 +1,3 @@
 /** Kinds of the step that a span is. */
-export const STEP_KINDS = ['agent', 'model', 'tool', 'retrieval', 'other'] as const;
+const STEP_KINDS = ['agent', 'model', 'tool', 'retrieval', 'other'] as const;
 export type StepKind = (typeof STEP_KINDS)[number];

@@ -8,16 +8,17 @@ import type {
   RunEvalsResult,
   ScorerResults,
   TurnResult,
+  EvalScores,
+  EvalVerdict,
+  GateResult,
+  ThresholdConfig,
+  ThresholdResult,
 } from './eval-config.ts';
-import { EvalError } from './eval-error.ts';
-import type { EvalErrorId } from './eval-error.ts';
-import { planEvals, planEntries } from './eval-plan.ts';
-import type { EvalPlan, PlannedScorer } from './eval-plan.ts';
-import { runTarget } from './run-target.ts';
-import type { TargetOutcome } from './run-target.ts';
-import { createScoreTally, findVerdict } from './score-tally.ts';
-import type { ScoreTally } from './score-tally.ts';
-import { listScores } from './list-scores.ts';
+import { EvalError, type EvalErrorId } from './eval-error.ts';
+import { planEvals, planEntries, type EvalPlan, type PlannedScorer } from './eval-plan.ts';
+import { runTarget, type TargetOutcome } from './run-target.ts';
+import { listScores, type EvalScore } from './list-scores.ts';
+import { reaches } from '../../domain/limits.ts';
 
 /** A running evaluation. */
 interface Evaluation {
@@ -115,7 +116,7 @@ async function askScorer(
       scorerId: scorer.id,
     },
     async () => {
-      const given = await score(evaluation, scorer, runInput(item, outcome, scorer, place, step));
+      const given = await runScorer(evaluation, scorer, runInput(item, outcome, scorer, place, step));
       addResult(evaluation, evaluation.scorers, entry, given);
       return given;
     },
@@ -186,7 +187,7 @@ async function evaluateTurns(
           scorerId: scorer.id,
         },
         async () => {
-          const given = await score(evaluation, scorer, runInput(item, outcome, scorer, undefined, part));
+          const given = await runScorer(evaluation, scorer, runInput(item, outcome, scorer, undefined, part));
           addResult(evaluation, tallies.scorers, entry, given);
         },
       );
@@ -204,7 +205,7 @@ async function askGate(
   const entry = { scorer: gate, threshold: undefined, group: [] };
   let result: ScorerRunResult;
   try {
-    result = await score(evaluation, gate, input);
+    result = await runScorer(evaluation, gate, input);
   } catch {
     // A gate that fails counts as not passed.
     evaluation.config.abortSignal?.throwIfAborted();
@@ -244,7 +245,7 @@ function readGateResult(result: ScorerRunResult): ScorerRunResult {
   return { ...result, scores: [] };
 }
 
-function score({ config }: Evaluation, scorer: Scorer, input: ScorerRunInput): Promise<ScorerRunResult> {
+function runScorer({ config }: Evaluation, scorer: Scorer, input: ScorerRunInput): Promise<ScorerRunResult> {
   return scorer.run(input, config.abortSignal === undefined ? {} : { abortSignal: config.abortSignal });
 }
 
@@ -325,4 +326,79 @@ function buildResult(evaluation: Evaluation): RunEvalsResult {
     ...(turnResults.length === 0 ? {} : { turnResults }),
     ...(failures.length === 0 ? {} : { errors: failures.sort((a, b) => a.item - b.item) }),
   };
+}
+
+/** Scores recorded under one name so far. */
+interface Entry {
+  readonly id: string;
+  readonly group: readonly string[];
+  readonly threshold: ThresholdConfig | undefined;
+  readonly scores: number[];
+}
+
+/** Collects the scores of several scorers over many runs. */
+interface ScoreTally {
+  /** Adds a score in its place in the result. */
+  add(score: EvalScore, group?: readonly string[]): void;
+  /** Returns the means by group and name. */
+  scores(): EvalScores;
+  thresholdResults(): ThresholdResult[];
+  gateResults(): GateResult[];
+}
+
+/** Creates a tally that separates scores by group and name. */
+function createScoreTally(): ScoreTally {
+  const entries = new Map<string, Entry>();
+  const means = (): { entry: Entry; mean: number }[] =>
+    [...entries.values()].map((entry) => ({
+      entry,
+      mean: entry.scores.reduce((sum, score) => sum + score, 0) / entry.scores.length,
+    }));
+
+  return {
+    add({ name: id, score, threshold }, group = []) {
+      const key = JSON.stringify([...group, id]);
+      const entry = entries.get(key) ?? { id, group, threshold, scores: [] };
+      entries.set(key, entry);
+      entry.scores.push(score);
+    },
+    scores() {
+      const scores: Record<string, unknown> = {};
+      for (const { entry, mean } of means()) {
+        let into = scores;
+        for (const name of entry.group) {
+          into = (into[name] ??= {}) as Record<string, unknown>;
+        }
+        into[entry.id] = mean;
+      }
+      return scores as EvalScores;
+    },
+    thresholdResults: () =>
+      means().flatMap(({ entry: { id, threshold }, mean }) =>
+        threshold === undefined
+          ? []
+          : [{ id, passed: keeps(mean, threshold), averageScore: mean, threshold }],
+      ),
+    gateResults: () =>
+      means().map(({ entry: { id }, mean }) => ({ id, passed: reaches(mean, 1), score: mean })),
+  };
+}
+
+function keeps(mean: number, threshold: ThresholdConfig): boolean {
+  const { min = -Infinity, max = Infinity } = typeof threshold === 'number' ? { min: threshold } : threshold;
+  return reaches(mean, min) && reaches(max, mean);
+}
+
+/** Finds the verdict; undefined when no gate and no threshold had a score to compare. */
+function findVerdict(
+  gates: readonly GateResult[],
+  thresholds: readonly ThresholdResult[],
+): EvalVerdict | undefined {
+  if (gates.length + thresholds.length === 0) {
+    return undefined;
+  }
+  if (gates.some(({ passed }) => !passed)) {
+    return 'failed';
+  }
+  return thresholds.some(({ passed }) => !passed) ? 'scored' : 'passed';
 }

@@ -31,7 +31,7 @@ export interface ModelGenerationStep extends StepBase {
   completionTokens?: number;
   finishReason?: string;
 }
-export interface AgentRunStep extends StepBase {
+interface AgentRunStep extends StepBase {
   stepType: 'agent_run';
   agentId?: string;
 }
@@ -41,37 +41,37 @@ export interface WorkflowStepStep extends StepBase {
   status?: string;
   output?: Record<string, unknown>;
 }
-export interface WorkflowRunStep extends StepBase {
+interface WorkflowRunStep extends StepBase {
   stepType: 'workflow_run';
   workflowId?: string;
   status?: string;
 }
-export interface WorkflowConditionalStep extends StepBase {
+interface WorkflowConditionalStep extends StepBase {
   stepType: 'workflow_conditional';
   conditionCount?: number;
   selectedSteps?: string[];
 }
-export interface WorkflowParallelStep extends StepBase {
+interface WorkflowParallelStep extends StepBase {
   stepType: 'workflow_parallel';
   branchCount?: number;
   parallelSteps?: string[];
 }
-export interface WorkflowLoopStep extends StepBase {
+interface WorkflowLoopStep extends StepBase {
   stepType: 'workflow_loop';
   loopType?: string;
   totalIterations?: number;
 }
-export interface WorkflowSleepStep extends StepBase {
+interface WorkflowSleepStep extends StepBase {
   stepType: 'workflow_sleep';
   sleepDurationMs?: number;
   sleepType?: string;
 }
-export interface WorkflowWaitEventStep extends StepBase {
+interface WorkflowWaitEventStep extends StepBase {
   stepType: 'workflow_wait_event';
   eventName?: string;
   eventReceived?: boolean;
 }
-export interface ProcessorRunStep extends StepBase {
+interface ProcessorRunStep extends StepBase {
   stepType: 'processor_run';
   processorId?: string;
 }

@@ -41,7 +41,7 @@ interface Guards {
 
 /**
  * Drift: the mean of the scores left its normal range. The reference is the start of the stream; it is pinned when it is
- * complete. From then on an e-detector bounds the false alarms by proof, for any distribution of the scores (`docs/alerts.md`).
+ * complete. From then on an e-detector bounds the false alarms by proof, for any distribution of the scores (`docs/evidence/alerts.md`).
  * Both directions share the allowance of false alarms.
  */
 export function driftDetector(terms: DriftTerms): Detector<DriftState> {

@@ -32,7 +32,7 @@ export interface AlertChannel {
   readonly reminders?: AlertReminders;
 }
 
-export interface AlertReminders {
+interface AlertReminders {
   readonly everyMs: number;
   /** Time for which an ended incident is repeated, milliseconds. */
   readonly resolvedForMs: number;

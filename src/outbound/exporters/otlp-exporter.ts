@@ -3,14 +3,36 @@ import { readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { outboundFetch } from '../http/proxies.ts';
 import { retryAfterMs } from '../http/retry-after.ts';
-import { createEvaluationLogs } from './evaluation-logs.ts';
-import { createEvaluationSpans } from './evaluation-spans.ts';
 import {
   classifyFailure,
   deliveryFailed,
   type DeliveryOutcome,
   type ScoreExporter,
 } from './score-exporter.ts';
+import {
+  SeverityNumber,
+  ROOT_CONTEXT,
+  SpanKind,
+  trace,
+  TraceFlags,
+  type Context,
+  type SpanContext,
+} from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { LoggerProvider, type LogRecordProcessor, type ReadableLogRecord } from '@opentelemetry/sdk-logs';
+import { OWN_SCOPE } from '../../domain/trace/span.ts';
+import {
+  EVALUATION_EVENT,
+  evaluationAttributes,
+  evaluationSpanId,
+  evaluationTraceId,
+} from './evaluation-event.ts';
+import {
+  AlwaysOnSampler,
+  TracerProvider,
+  type ReadableSpan,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace';
 
 /**
  * Form of an export. `span-event`: an evaluation span in the scored trace. `log`: a log record with the context of the scored
@@ -94,4 +116,118 @@ function createExporter(
   }
 
   return { name, maxBatch: MAX_BATCH, attempts, deliver: send, shutdown: () => Promise.resolve() };
+}
+
+/** Turns scores into log records through the OpenTelemetry SDK. */
+interface EvaluationLogs {
+  /** Returns one log record for each score, with the context of the scored span. */
+  of(scores: readonly Score[]): ReadableLogRecord[];
+}
+
+function createEvaluationLogs(version: string): EvaluationLogs {
+  const emitted: ReadableLogRecord[] = [];
+  const collect: LogRecordProcessor = {
+    onEmit: (record) => void emitted.push(record),
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  };
+  const provider = new LoggerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': version }),
+    processors: [collect],
+  });
+  const logger = provider.getLogger(OWN_SCOPE, version);
+
+  return {
+    of(scores) {
+      for (const score of scores) {
+        logger.emit({
+          eventName: EVALUATION_EVENT,
+          timestamp: score.scoredAt,
+          observedTimestamp: score.scoredAt,
+          severityNumber: SeverityNumber.INFO,
+          severityText: 'INFO',
+          // The attribute is for receivers that do not know the event name field yet.
+          attributes: { ...evaluationAttributes(score), 'event.name': EVALUATION_EVENT },
+          context: scoredContext(score),
+        });
+      }
+      return emitted.splice(0);
+    },
+  };
+}
+
+/** Returns the context of the scored span, as a remote parent; undefined for a session, which has no span. */
+function scoredSpanContext(score: Score): SpanContext | undefined {
+  return score.traceId === '' || score.spanId === ''
+    ? undefined
+    : { traceId: score.traceId, spanId: score.spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+}
+
+function scoredContext(score: Score): Context {
+  const scored = scoredSpanContext(score);
+  return scored === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, scored);
+}
+
+/** Turns scores into evaluation spans through the OpenTelemetry SDK. */
+interface EvaluationSpans {
+  /** Returns one short span for each score: a child of the scored span and linked to it, with the evaluation as its event. */
+  of(scores: readonly Score[]): ReadableSpan[];
+}
+
+function createEvaluationSpans(version: string): EvaluationSpans {
+  const ended: ReadableSpan[] = [];
+  let current: Score | undefined;
+
+  function readId(read: (score: Score) => string): string {
+    if (current === undefined) {
+      throw new TypeError('an evaluation span was started outside of a score');
+    }
+    return read(current);
+  }
+
+  const collect: SpanProcessor = {
+    onStart: () => undefined,
+    onEnd: (span: ReadableSpan) => void ended.push(span),
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  };
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': version }),
+    sampler: new AlwaysOnSampler(),
+    // The SDK asks for ids synchronously when a span starts; it gets the ids of the current score.
+    idGenerator: {
+      generateTraceId: () => readId(evaluationTraceId),
+      generateSpanId: () => readId(evaluationSpanId),
+    },
+    spanProcessors: [collect],
+  });
+  const tracer = provider.getTracer(OWN_SCOPE, version);
+
+  function evaluate(score: Score): void {
+    current = score;
+    const scored = scoredSpanContext(score);
+    const attributes = evaluationAttributes(score);
+    const span = tracer.startSpan(
+      `evaluate ${score.scorer}`,
+      {
+        kind: SpanKind.INTERNAL,
+        startTime: score.scoredAt,
+        attributes,
+        links: scored === undefined ? [] : [{ context: scored }],
+      },
+      scoredContext(score),
+    );
+    span.addEvent(EVALUATION_EVENT, attributes, score.scoredAt);
+    span.end(score.scoredAt);
+    current = undefined;
+  }
+
+  return {
+    of(scores) {
+      for (const score of scores) {
+        evaluate(score);
+      }
+      return ended.splice(0);
+    },
+  };
 }

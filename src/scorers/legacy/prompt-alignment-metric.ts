@@ -7,13 +7,15 @@ import { withReason } from '../prebuilt/shared/reason-step.ts';
 import { verdictsSchema } from '../prebuilt/shared/claims/verdicts-reply.ts';
 import { roundToTwoDecimals } from '../utils/numbers.ts';
 import { checkedMetricOptions, INSTRUCTIONS_AND_SCALE } from './metric-options.ts';
-import { explained, scoreTexts } from './metric.ts';
-import type { Metric, MetricResult } from './metric.ts';
-import {
-  INSTRUCTION_REASON,
-  INSTRUCTION_VERDICTS,
-  PROMPT_ALIGNMENT_VERSION,
-} from './prompt-alignment-prompts.ts';
+import { explained, scoreTexts, type Metric, type MetricResult } from './metric.ts';
+
+const PROMPT_ALIGNMENT_VERSION = '3';
+
+const INSTRUCTION_VERDICTS = `You check whether an answer keeps to instructions.
+The data holds the question, the answer and numbered instructions. Give each instruction one verdict: "yes" if the answer keeps to it throughout, "no" if it breaks it anywhere, "n/a" if the instruction has nothing to do with this question. Say why in one sentence.`;
+
+const INSTRUCTION_REASON = `You explain a score to the people who run an assistant.
+The data holds the score, its highest value and what was found on each instruction. In at most three sentences say which instructions were kept and which were broken, and how.`;
 
 const ID = 'prompt-alignment-metric';
 const VERDICTS = ['yes', 'no', 'n/a'] as const;

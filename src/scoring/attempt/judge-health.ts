@@ -2,7 +2,7 @@ import { HELD_BACK } from '../../domain/decision.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /** Outcome of one attempt of a scorer. */
-export interface TryOutcome {
+interface TryOutcome {
   /** `provider/model`; '' for a scorer that uses no configured judge. */
   readonly judge: string;
   readonly scorer: string;

@@ -4,8 +4,8 @@ import { readReasonCode } from './attempt-failure.ts';
 import type { Redo, ScoringMode } from '../scoring-mode.ts';
 
 /** Number of re-scores of one run by one scorer after which there is at most one per `LATE_WINDOW_MS`. */
-export const MAX_RESCORES = 3;
-export const LATE_WINDOW_MS = 24 * 3_600_000;
+const MAX_RESCORES = 3;
+const LATE_WINDOW_MS = 24 * 3_600_000;
 
 /** Facts that decide whether one scorer runs on one run. */
 export interface CellFacts {

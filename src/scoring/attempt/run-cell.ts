@@ -1,22 +1,31 @@
-import type { Score } from '../../domain/score.ts';
+import type { Score, ScoreSource } from '../../domain/score.ts';
 import { computeFenceCode } from '../../judge/fence-code.ts';
 import { attemptScorer } from './attempt-scorer.ts';
-import { readReasonCode } from './attempt-failure.ts';
+import { readReasonCode, formatReason } from './attempt-failure.ts';
 import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
 import { isResultOf } from './plan-cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
-import { createReserve } from './create-reserve.ts';
-import { limitTries } from './limit-tries.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { sumCost, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
-import { buildScorerInput } from './scorer-input.ts';
-import { readRunFacts } from './run-facts.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
 import type { RecordContext } from '../record/record-context.ts';
 import type { AttemptContext } from './attempt-context.ts';
 import type { PreparedScorer } from '../select/rule.ts';
 import type { RunStock, StockEnd } from './run-stock.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
+import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
+import { computeRunCost } from '../select/run-totals.ts';
+import { unpricedBudget } from '../../domain/money/model-prices.ts';
+import { JudgeError } from '../../judge/judge-error.ts';
+import type { JudgeScope } from '../../judge/judge-scope.ts';
+import type { ScorerRunInput } from '../../evals/scorer.ts';
+import type { ScoringTarget } from '../select/targets.ts';
+
+/** Faults of a judge that the next try may not have, but that must not be tried for ever: each try may cost money. */
+const CODES: readonly string[] = ['judge_malformed', 'judge_timeout'];
+
+/** The number of the try is in the reason of the decision, so that a restart does not lose it. */
+const COUNTED = /^(?:judge_malformed|judge_timeout): try (\d+) of \d+: /;
 
 /** Facts that all cells of a trace share. */
 export interface CellRun {
@@ -150,4 +159,97 @@ function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth
   const kind = 'kind' in result ? result.kind : undefined;
   const { judgeModel: judge, name: scorer } = bound;
   judgeHealth.observe({ judge, scorer, status: result.status, kind: kind ?? readReasonCode(reason), reason });
+}
+
+/**
+ * Defers an attempt whose judge gave a reply that cannot be used, or none in time.
+ * @param attempts number of such tries in a row after which the attempt fails
+ */
+function limitTries(cell: Cell, attempt: ScorerAttempt, attempts: number): ScorerAttempt {
+  const { result } = attempt;
+  const code =
+    result.status === 'failed' || result.status === 'deferred' ? readReasonCode(result.reason) : '';
+  // A single try that fails needs no count. One that was to wait may not wait for ever.
+  if (!CODES.includes(code) || !('reason' in result) || (attempts === 1 && result.status === 'failed')) {
+    return attempt;
+  }
+  const tries = countEarlierTries(cell) + 1;
+  const detail = result.reason.slice(code.length + 1).trim();
+  const reason = formatReason(code, `try ${Math.min(tries, attempts)} of ${attempts}: ${detail}`);
+  return { ...attempt, result: { ...result, status: tries < attempts ? 'deferred' : 'failed', reason } };
+}
+
+/** Counts the tries in a row that brought no usable reply, on the same evidence by the same scorer. */
+function countEarlierTries({ prior, hash, bound }: Cell): number {
+  const isSame = prior?.evidenceHash === hash && prior.fingerprint === bound.fingerprint;
+  return isSame && prior.status === 'deferred' ? Number(COUNTED.exec(prior.reason)?.[1] ?? 0) : 0;
+}
+
+/** Reads what a run took, and the past of its agent, for scorers that measure runs. Throws what the store throws. */
+async function readRunFacts(
+  { task, target, bound }: Cell,
+  { agentPasts, prices }: Pick<AttemptContext, 'agentPasts'> & Pick<RecordContext, 'prices'>,
+): Promise<Record<string, unknown>> {
+  const { run, kind } = target;
+  const durationMs = Date.parse(run.endedAt) - Date.parse(run.startedAt);
+  return {
+    usage: run.usage,
+    durationMs: Number.isFinite(durationMs) ? Math.max(0, durationMs) : undefined,
+    costUsd: computeRunCost(run, prices),
+    ...(run.warnings.some(({ code }) => code === ANSWER_CUT) ? { finishReason: 'length' } : {}),
+    past: await agentPasts.find(bound.name, {
+      tenant: task.key.tenant,
+      target: kind,
+      agent: run.agent || run.service || '',
+    }),
+  };
+}
+
+/** Creates the function that reserves money for each judge call of a cell; undefined when no budget applies. */
+function createReserve(
+  cell: Cell,
+  { budget: budgets, signal }: Pick<AttemptContext, 'budget' | 'signal'>,
+  scoreId: string,
+): JudgeScope['reserve'] {
+  const { name, paidBy: rule = name, budget: caps } = cell.selected.rule;
+  const { clock, key } = cell.task;
+  const { tenant } = key;
+  if (!budgets.isLimited({ caps, tenant })) {
+    return undefined;
+  }
+  return async ({ model, estimatedUsd }) => {
+    if (estimatedUsd === undefined) {
+      throw new JudgeError('judge_misconfigured', `rule ${name}: ${unpricedBudget(model)}`);
+    }
+    if (estimatedUsd === 0) {
+      return { settle: () => undefined };
+    }
+    return budgets.reserve({
+      rule,
+      caps,
+      tenant,
+      scoreId,
+      model,
+      usd: estimatedUsd,
+      nowMs: () => clock.nowMs(),
+      signal,
+    });
+  };
+}
+
+/** Builds the input of a scorer from a run. The run id is the score id, so that a repeated run can be recognised. */
+function buildScorerInput(target: ScoringTarget, source: ScoreSource, scoreId: string): ScorerRunInput {
+  const { run } = target;
+  return {
+    input: run.input,
+    output: run.output,
+    context: run.context,
+    documents: run.documents,
+    ...(run.tools === undefined ? {} : { tools: run.tools }),
+    runId: scoreId,
+    scoreSource: source,
+    targetTraceId: run.target.traceId,
+    targetSpanId: run.target.spanId,
+    requestContext: {},
+  };
 }

@@ -22,8 +22,79 @@ import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from '../../do
 import { BudgetPool } from './budget-pool.ts';
 import { computeBudgetRest, findSpentCap, findTightestCap, LeastRefusal } from './budget-rest.ts';
 import { EarlierDays } from './earlier-days.ts';
-import { FirstCalls } from './first-calls.ts';
-import { StuckTime } from './stuck-time.ts';
+import type { LearnedCosts } from './learned-costs.ts';
+
+/**
+ * Calls under way to models of which no call has ended. Their real costs are not known, so only a part of a budget may be under way
+ * for them.
+ */
+class FirstCalls {
+  readonly #costs: LearnedCosts;
+  /** Reserved for the calls under way to each model, USD. */
+  readonly #openUsd: Map<string, number>;
+
+  constructor(costs: LearnedCosts, openUsd: ReadonlyMap<string, number> = new Map()) {
+    this.#costs = costs;
+    this.#openUsd = new Map(openUsd);
+  }
+
+  /** Returns a copy, to plan with. */
+  copy(): FirstCalls {
+    return new FirstCalls(this.#costs, this.#openUsd);
+  }
+
+  /** Returns true for a model with known costs, for the only call under way, and for calls within the limit together. */
+  mayStart(model: string, usd: number, limitUsd: number): boolean {
+    const openUsd = this.#openUsd.get(model) ?? 0;
+    return this.#costs.isKnown(model) || openUsd === 0 || openUsd + usd <= limitUsd + ROUNDING_USD;
+  }
+
+  /** Adds a call. Returns the function that removes it. */
+  add(model: string, usd: number): () => void {
+    if (this.#costs.isKnown(model)) {
+      return () => undefined;
+    }
+    this.#change(model, usd);
+    return () => this.#change(model, -usd);
+  }
+
+  #change(model: string, usd: number): void {
+    const openUsd = (this.#openUsd.get(model) ?? 0) + usd;
+    if (openUsd > ROUNDING_USD) {
+      this.#openUsd.set(model, openUsd);
+    } else {
+      this.#openUsd.delete(model);
+    }
+  }
+}
+
+/**
+ * Time in which requests for money found none, and none was served. The limit of a wait is one for all requests of this time: behind the
+ * lease of a killed process, each of them would hold its place for the whole wait.
+ */
+class StuckTime {
+  readonly #gapMs: number;
+  #current: { readonly sinceMs: number; readonly lastMs: number } | undefined;
+
+  /** @param gapMs time without such a request after which the next one begins a new time, milliseconds */
+  constructor(gapMs: number) {
+    this.#gapMs = gapMs;
+  }
+
+  /** Notes that a request found no money. Returns the time since which requests wait without success, Unix milliseconds. */
+  note(askedAtMs: number, nowMs: number): number {
+    const current = this.#current;
+    const isRecent = current !== undefined && askedAtMs - current.lastMs <= this.#gapMs;
+    const sinceMs = isRecent ? Math.min(current.sinceMs, askedAtMs) : askedAtMs;
+    this.#current = { sinceMs, lastMs: nowMs };
+    return sinceMs;
+  }
+
+  /** Ends the time: a request was served. */
+  end(): void {
+    this.#current = undefined;
+  }
+}
 
 /**
  * Budget of one rule, of one tenant or of the installation. The process leases a block of it: it writes the lease, then reads the

@@ -41,7 +41,7 @@ export interface Budget {
 }
 
 /** Facts that decide which budgets apply to a call. */
-export type BudgetedCall = Pick<BudgetAsk, 'rule' | 'caps' | 'tenant'>;
+type BudgetedCall = Pick<BudgetAsk, 'rule' | 'caps' | 'tenant'>;
 
 export interface BudgetTerms extends AccountTerms {
   /** Delay of the write of costs, so that many go in one statement, milliseconds. */

@@ -1,13 +1,11 @@
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { runSweep, SWEEP_EVERY_MS, SWEEP_LIMIT, SweepRange } from '../../readiness/sweep.ts';
 import { AHEAD_MS } from '../../readiness/readiness.ts';
-import { createTail, type Tail } from '../../readiness/tail.ts';
+import { createTail, type Tail, OVERLAP_MS } from '../../readiness/tail.ts';
 import type { ReadyTrace } from '../../readiness/waiting-set.ts';
 import { joinCell } from '../../ownership/division.ts';
 import type { Ownership } from '../../ownership/ownership.ts';
-import { createBatchPace, SHORTEST_SLEEP_MS, TICK_MS, type BatchPace } from './batch-pace.ts';
 import { CatchUp, type CatchUpTerms } from './catch-up.ts';
-import { computeSuspectSince } from './late-commits.ts';
 import { readDueAttempts } from './due-attempts.ts';
 import { createRetrySchedule } from './retry-schedule.ts';
 import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
@@ -22,6 +20,28 @@ import { scoreTraces, type WorkItem } from '../score-traces.ts';
 import { createStockAdmission, type StockAdmission } from './stock-admission.ts';
 import { createWorkQueue, type Urgency, type WorkQueue } from './work-queue.ts';
 import { Workers } from './workers.ts';
+import type { DecisionStore } from '../../store/contracts/stores.ts';
+
+/** Interval of the reads of arrivals, milliseconds. */
+const TICK_MS = 1_000;
+
+/** Shortest sleep between two batches, milliseconds. */
+const SHORTEST_SLEEP_MS = 20;
+
+/**
+ * Time between two batches for each trace of the last one, milliseconds. A single trace is scored at once when it is ready; many
+ * are scored together, because a batch costs the store the same for one trace and for many.
+ */
+const GATHER_MS_PER_TRACE = 100;
+
+/** Longest time between two batches, milliseconds. */
+const MAX_GATHER_MS = 2_000;
+
+/** Traces of a batch that is large enough: gathering ends, and the next batch comes after a tick. */
+const LARGE_BATCH = 100;
+
+/** Traces whose decisions are read at a time. */
+const KEYS_PER_LOOKUP = 500;
 
 /** Time that a stop waits for work under way before it aborts the work, milliseconds. */
 const STOP_GRACE_MS = 10_000;
@@ -397,4 +417,59 @@ class LiveScoring implements ScoringLoop {
     }
     return true;
   }
+}
+
+/**
+ * Computes the time from which the traces of a starting tail are read again: the last decision less the overlap, Unix
+ * milliseconds by the store's clock; -Infinity without a decision. A decision ahead of that clock counts as now.
+ *
+ * An insert with an earlier stamp may commit later. A running tail sees its spans. But when all scorer processes ended just
+ * before such a commit, no row is newer than the decision. The insert was stamped at most one overlap before that end, and no
+ * decision was made after the end. So only traces with arrivals since then can have such spans.
+ */
+async function computeSuspectSince(
+  decisions: Pick<DecisionStore, 'ofTraces'>,
+  found: readonly ReadyTrace[],
+  nowMs: number,
+): Promise<number> {
+  const slices: Promise<number>[] = [];
+  for (let start = 0; start < found.length; start += KEYS_PER_LOOKUP) {
+    slices.push(findLastDecisionMs(decisions, found.slice(start, start + KEYS_PER_LOOKUP), nowMs));
+  }
+  return Math.max(-Infinity, ...(await Promise.all(slices))) - OVERLAP_MS;
+}
+
+async function findLastDecisionMs(
+  decisions: Pick<DecisionStore, 'ofTraces'>,
+  keys: readonly ReadyTrace[],
+  nowMs: number,
+): Promise<number> {
+  const rows = await decisions.ofTraces(keys);
+  const times = [...rows.values()].flat().map((row) => Math.min(row.decidedAt, nowMs));
+  return times.reduce((latest, ms) => Math.max(latest, ms), -Infinity);
+}
+
+/** Times of the batches of ready traces: while traces gather, none is taken. */
+interface BatchPace {
+  /** Time until the next batch may begin, milliseconds; 0 or less when it may begin now. */
+  restMs(): number;
+  /** Begins a batch of so many traces. */
+  begin(traces: number): void;
+}
+
+/** @param readyInMs time until so many traces are ready, milliseconds; null when it is not known */
+function createBatchPace(monotonicMs: () => number, readyInMs: (traces: number) => number | null): BatchPace {
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let isGathering = false;
+  return {
+    restMs() {
+      const restMs = nextMs - monotonicMs();
+      return isGathering && restMs > 0 ? Math.min(restMs, readyInMs(LARGE_BATCH) ?? Infinity) : restMs;
+    },
+    begin(traces) {
+      isGathering = traces < LARGE_BATCH;
+      nextMs =
+        monotonicMs() + (isGathering ? Math.min(GATHER_MS_PER_TRACE * traces, MAX_GATHER_MS) : TICK_MS);
+    },
+  };
 }

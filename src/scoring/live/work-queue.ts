@@ -9,7 +9,7 @@ export const MAX_QUEUED = 50_000;
 export type Urgency = 'live' | 'sweep';
 
 /** A trace that waits for room, and the number of its runs. */
-export interface LeftTrace {
+interface LeftTrace {
   readonly item: WorkItem;
   readonly runs: number;
 }

@@ -18,7 +18,7 @@ const MAX_BATCH = 200;
 const MAX_TRACKED_FAILURES = 10_000;
 
 /** Scores traces. Calls `onOutcome` for each trace as soon as it is done. Throws when the store cannot be read. */
-export type ScoreBatch = (
+type ScoreBatch = (
   items: readonly WorkItem[],
   mode: ScoringMode,
   onOutcome: (outcome: TraceOutcome) => void,

@@ -40,7 +40,7 @@ export interface ReadMemory {
 }
 
 /** Reads for one stock of slow scorers, which alone wait for its memory. */
-export interface SlowReads {
+interface SlowReads {
   readonly memory: ReadMemory;
   /** Turns of batches that are read. */
   readonly turns: PQueue;

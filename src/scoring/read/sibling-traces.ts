@@ -11,10 +11,10 @@ import { readSlices } from './read-slices.ts';
 import type { TraceJoiner } from './trace-joiner.ts';
 
 /** Time before and after a piece in which its siblings are searched, milliseconds. A tool rarely takes longer. */
-export const SIBLING_WINDOW_MS = 120_000;
+const SIBLING_WINDOW_MS = 120_000;
 
 /** Most siblings of one search. With more traces in that time, the time is narrowed. */
-export const MAX_SIBLINGS_LISTED = 2_000;
+const MAX_SIBLINGS_LISTED = 2_000;
 
 /** Longest time after the start of a piece that is searched, milliseconds, however late its end is. */
 const MAX_PIECE_MS = 3_600_000;

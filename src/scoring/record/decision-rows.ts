@@ -16,7 +16,7 @@ import type { TraceTask } from '../trace-task.ts';
 // All decision rows of scoring are built in this file.
 
 /** Time until a trace whose interim row was never replaced is tried again, milliseconds. */
-export const IN_PROGRESS_MS = 10 * 60_000;
+const IN_PROGRESS_MS = 10 * 60_000;
 
 /** Status and reason of a trace or a target that gets no score from a whole rule. */
 export interface Unscored {

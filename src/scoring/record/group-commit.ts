@@ -18,7 +18,7 @@ export interface CommitRounds {
   hurry(): void;
 }
 
-export interface LaneOptions {
+interface LaneOptions {
   /** True: items of this table wait a shorter time. Such a round leaves the items of the other tables waiting. */
   readonly isUrgent?: boolean;
 }

@@ -1,11 +1,11 @@
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { BudgetCaps } from '../../domain/money/budget.ts';
 import { ConfigError } from '../../domain/errors.ts';
-import { hashValue } from '../../domain/identity.ts';
+import { hashValue, computeFingerprint } from '../../domain/identity.ts';
 import type { Scorer } from '../../evals/scorer.ts';
 import type { RunStock } from '../attempt/run-stock.ts';
 import type { SamplePlan } from './sample-trace.ts';
-import { fingerprintOfScorer } from './fingerprint.ts';
+import { canonicalOptions } from '../../evals/canonical-options.ts';
 
 /** A scorer under the name that a rule uses for it. */
 export interface BoundScorer {
@@ -127,4 +127,16 @@ export function buildRuleDefinition(rule: Rule): RuleDefinition {
 /** Computes the version of a rule, a hash of its definition: equal definitions are one version, whenever they are loaded. */
 export function computeRuleVersion(rule: Rule): string {
   return hashValue(buildRuleDefinition(rule));
+}
+
+/** Computes the fingerprint of a scorer. It depends on the id alone when the scorer declares nothing else. */
+function fingerprintOfScorer(scorer: Scorer): string {
+  return computeFingerprint({
+    scorer: scorer.id,
+    scorerVersion: scorer.version ?? '',
+    options: canonicalOptions(scorer.options ?? null),
+    promptVersion: scorer.promptVersion ?? '',
+    judgeModel: scorer.judgeModel ?? '',
+    decoding: null,
+  });
 }

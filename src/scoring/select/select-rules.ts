@@ -25,7 +25,7 @@ import {
 } from './where.ts';
 
 /** A session as a target of rules. */
-export interface SessionTarget {
+interface SessionTarget {
   readonly targetId: string;
   /** Text from which the number for sampling is drawn. */
   readonly samplingId: string;
@@ -186,7 +186,7 @@ function buildSelection({ stratum, inclusionProbability, weight }: Decision): Se
 }
 
 /** Computes the quiet time before a trace is read, milliseconds: it doubles with every revision. */
-export function computeQuietMs(
+function computeQuietMs(
   prior: readonly Decision[],
   limits: { decisionWaitMs: number; maxWaitMs: number },
 ): number {

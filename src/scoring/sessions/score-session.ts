@@ -7,10 +7,12 @@ import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { readStoreClock } from '../store-clock.ts';
 import { buildOutcome, type TraceOutcome } from '../trace-task.ts';
-import { endWithPurge } from './purge-guard.ts';
 import { readSession } from './read-session.ts';
 import { selectSessions, sessionMode } from './select-sessions.ts';
 import { readSessionWait, type SessionSettings } from './session-readiness.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { Claim } from '../../ownership/claim.ts';
+import type { PurgedTraces } from '../../store/contracts/purge.ts';
 
 /**
  * Scores a session by the rules on sessions, when it is ready. It is the same path as that of a trace: the turns are read as one
@@ -89,4 +91,24 @@ async function expire(
     await decisionWriter.write(rows);
   }
   return buildOutcome(key, { decisions: rows });
+}
+
+/** Guards a claim on a session: it ends when turns of the session are purged, because they may have been read. */
+function endWithPurge(claim: Claim, purged: PurgedTraces, key: SessionKey): Claim {
+  const mark = purged.mark();
+  return {
+    ...claim,
+    check: async () => {
+      await claim.check();
+      await purged.renew();
+      if (purged.isTouched(key, mark)) {
+        throw new AppError('turns of the session were purged while it was scored', {
+          code: 'cancelled',
+          stage: 'judge',
+          retryable: true,
+          details: { isPurged: true },
+        });
+      }
+    },
+  };
 }

@@ -17,11 +17,17 @@ import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
 import { recordRules, type RuleHistory } from '../select/rule-history.ts';
 import { createStoreClock } from '../store-clock.ts';
 import { buildOutcome } from '../trace-task.ts';
-import { findDueSessions } from './due-sessions.ts';
 import { scoreSession } from './score-session.ts';
 import { SESSIONS_AT_ONCE } from './select-sessions.ts';
 import { findSessionKeys } from './session-keys.ts';
 import { computeSessionReach, type SessionSettings } from './session-readiness.ts';
+import type { Decision } from '../../domain/decision.ts';
+import type { GroupCommit } from '../record/group-commit.ts';
+import { buildRemovedRow } from '../record/decision-rows.ts';
+import type { ScoringStores } from '../scoring-stores.ts';
+
+/** Most decisions of one read. */
+const DUE_LIMIT = 1_000;
 
 /** Shortest and longest time between two searches for sessions, milliseconds. Between them it is a tenth of the idle time. */
 const MIN_SEARCH_MS = 1_000;
@@ -284,4 +290,27 @@ function formatTurns({ lastWrittenMs, turns }: UndecidedSession): string {
 /** Returns the key by which a session is claimed and caught up: the id of its target stands in the place of a trace id. */
 function readClaimKey({ tenant, sessionId }: SessionKey): TraceKey {
   return { tenant, traceId: buildSessionTargetId(sessionId) };
+}
+
+/**
+ * Finds the sessions of which a deferred decision is to be tried again now, without those that a budget holds back. Ends the decisions
+ * whose rule or scorer no process has any more. Throws when the store does.
+ */
+async function findDueSessions(
+  { decisions, sessions }: Pick<ScoringStores, 'decisions' | 'sessions'>,
+  writer: GroupCommit<Decision>,
+  { ownership, nowMs }: { readonly ownership: Ownership; readonly nowMs: number },
+): Promise<SessionKey[]> {
+  const rows = await decisions.due({
+    untilMs: nowMs,
+    shards: ownership.shards(),
+    limit: DUE_LIMIT,
+    ofSessions: true,
+  });
+  const removed = rows.filter((row) => !ownership.isKnown(row.rule, row.scorer));
+  await writer.write(removed.map((row) => buildRemovedRow(row, nowMs)));
+  const ours = rows.filter(({ tenant, targetId, rule, scorer }) =>
+    ownership.claim({ tenant, traceId: targetId })?.owns(rule, scorer),
+  );
+  return [...(await findSessionKeys(sessions, ours)).values()];
 }

@@ -4,7 +4,7 @@ import type { Score } from '../../domain/score.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { ListFilters, ListKey, ListPage, Listed } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
-import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from '../scores/score-row.ts';
+import { scoreRows } from '../table-rows.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import {
   asksDecisions,
@@ -154,13 +154,12 @@ async function readCurrent(
 ): Promise<readonly Score[]> {
   const asked = buildConditions(filters, OF_SCORES);
   const ids = `(Tenant, Scorer, Day, ScoreId) IN {ids:Array(Tuple(String, String, Date, UUID))}`;
-  const rows = await database.rows<ScoreRow>(
-    `SELECT * FROM (
-       SELECT ${SCORE_SELECTION} FROM scores FINAL WHERE ${ids} ORDER BY Version DESC LIMIT 1 BY ScoreId)
+  const scores = await scoreRows.read(
+    database,
+    `FROM (SELECT * FROM scores FINAL WHERE ${ids} ORDER BY Version DESC LIMIT 1 BY ScoreId)
      WHERE ${asked.sql}`,
     { ids: candidates.flatMap(nearDays), ...asked.params },
   );
-  const scores = rows.map(fromScoreRow);
   return scores.length > 0 && asksDecisions(filters) ? keepDecided(database, filters, scores) : scores;
 }
 

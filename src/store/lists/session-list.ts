@@ -3,7 +3,7 @@ import type { ListedSession, ListFilters, ListPage, Listed } from '../contracts/
 import type { SessionKey } from '../contracts/sessions.ts';
 import type { Database } from '../database.ts';
 import { IS_TURN } from '../scores/sessions.ts';
-import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from '../scores/score-row.ts';
+import { scoreRows } from '../table-rows.ts';
 import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { fromInteger } from '../values.ts';
 import { buildConditions, OF_RUNS } from './list-conditions.ts';
@@ -144,13 +144,14 @@ function tenantsOf(keys: readonly SessionKey[]): string[] {
 async function readSessionScores(database: Database, keys: readonly SessionKey[]) {
   const found = new Map<string, ListedSession['scores'][number][]>();
   for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<ScoreRow>(
-      `SELECT ${SCORE_SELECTION} FROM scores FINAL
+    const rows = await scoreRows.read(
+      database,
+      `FROM scores FINAL
        PREWHERE ${WITHOUT_TRACE} AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
        ORDER BY Scorer, ScoreId`,
       { sessionIds: slice.map(({ sessionId }) => sessionId), tenants: tenantsOf(slice) },
     );
-    for (const score of rows.map(fromScoreRow)) {
+    for (const score of rows) {
       const key = joinKey(score);
       found.set(key, [...(found.get(key) ?? []), score]);
     }

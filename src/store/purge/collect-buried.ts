@@ -2,7 +2,7 @@ import type { PurgeHashKey } from '../contracts/purge.ts';
 import type { Database } from '../database.ts';
 import { toDateTime } from '../values.ts';
 import { addItems, listTraceTables } from './collect-items.ts';
-import { hashParams, hashSql } from './hash-sql.ts';
+import { composedSql, hashParams, hashSql } from './hash-sql.ts';
 
 /** Collects what has a tombstone and rows nevertheless (`PurgeStore.collectBuried`). */
 export async function collectBuried(
@@ -33,7 +33,7 @@ export async function collectBuried(
          SELECT Tenant, SessionId, min(WrittenAt) AS FirstWritten FROM ${table}
          WHERE TraceId = '' AND SessionId != '' GROUP BY Tenant, SessionId) AS found
        INNER JOIN (SELECT Hash, max(WrittenAt) AS BuriedAt FROM tombstones WHERE Kind = 'session' GROUP BY Hash) AS buried
-         ON ${hashSql("'session'", 'found.Tenant', 'SessionId')} = buried.Hash
+         ON ${hashSql("'session'", 'found.Tenant', composedSql('SessionId'))} = buried.Hash
        WHERE FirstWritten <= BuriedAt`,
       params,
     );

@@ -43,9 +43,19 @@ export const HOLDS_ID = `(((${MAY_HOLD}) AND match(text, {spelled:String}))
 export const MENTIONS_OF_ID = `arrayCount(text -> positionCaseInsensitive(text, {part:String}) > 0
   AND match(text, {plain:String}) AND NOT match(text, {named:String}), texts)`;
 
+/** SQL condition: one of the columns is the id. */
+export function isId(columns: readonly string[]): string {
+  return `(${columns.map((column) => `${column} IN {forms:Array(String)}`).join(' OR ')})`;
+}
+
 /** Returns the parameters of these conditions. */
 export function idParams(id: string): QueryParams {
-  return { id, ...buildIdExpressions(id) };
+  return { id, forms: listForms(id), ...buildIdExpressions(id) };
+}
+
+/** Lists an id as it was typed, and in both normal forms of Unicode: some programs write `é` as one character, others as two. */
+function listForms(id: string): string[] {
+  return [...new Set([id, id.normalize('NFC'), id.normalize('NFD')])];
 }
 
 /** Regular expressions (RE2) that find an id in a text. */
@@ -84,14 +94,14 @@ function buildIdExpressions(id: string): IdExpressions {
   return {
     spelled,
     named: digits === '' ? value : `${value}|${numberValue}`,
-    plain: String.raw`(?i)(?:^|[^\pL\pN]|%[0-9a-f]{2}|\\[nrt]|\\u[0-9a-f]{4})${word}(?:[^\pL\pN]|$)`,
+    plain: String.raw`(?i)(?:^|[^\pL\pN]|%[0-9a-f]{2}|\\[nrt]|\\u[0-9a-f]{4})${word}(?:[^\pL\pN\pM]|$)`,
     part: digits === '' ? findLongestRun(id) : listLaterDigits(digits),
     wire: digits === '' ? '' : encodeIntValue(BigInt(id)),
   };
 }
 
 function findLongestRun(id: string): string {
-  const runs = id.match(/[\w.~-]+/g) ?? [];
+  const runs = (id.normalize('NFC').match(/[\w.~-]+/g) ?? []).filter((run) => id.includes(run));
   return runs.reduce((longest, run) => (run.length > longest.length ? run : longest), '');
 }
 
@@ -124,10 +134,22 @@ function encodeIntValue(value: bigint): string {
 }
 
 function spell(id: string, spellings: (char: string) => string): string {
-  const chars = Array.from(id);
-  return chars.length > MAX_SPELT_CHARS
-    ? chars.map(escapeRe2).join('')
-    : chars.map((char) => `(?:${spellings(char)})`).join('');
+  const composed = id.normalize('NFC');
+  if (Array.from(composed.normalize('NFD')).length > MAX_SPELT_CHARS) {
+    return `(?:${listForms(id)
+      .map((form) => Array.from(form, escapeRe2).join(''))
+      .join('|')})`;
+  }
+  const spellChars = (text: string) => Array.from(text, (char) => `(?:${spellings(char)})`).join('');
+  // Each character with its marks is spelled in both forms: a text may mix them.
+  const both = (composed.match(/\P{M}\p{M}*|\p{M}+/gu) ?? [])
+    .map((group) => ({ group, apart: group.normalize('NFD') }))
+    .map(({ group, apart }) =>
+      group === apart ? spellChars(group) : `(?:${spellChars(group)}|${spellChars(apart)})`,
+    )
+    .join('');
+  const isOther = ![composed, composed.normalize('NFD')].includes(id);
+  return isOther ? `(?:${both}|${spellChars(id)})` : both;
 }
 
 /** Characters that JSON may write as a backslash and a letter. */

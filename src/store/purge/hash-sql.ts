@@ -7,6 +7,11 @@ export function hashSql(kind: string, tenant: string, id: string): string {
   return `lower(hex(SHA256(concat(unhex({outer:String}), SHA256(concat(unhex({inner:String}), ${text}))))))`;
 }
 
+/** Returns SQL for the form of a user's or a session's id that is hashed. */
+export function composedSql(id: string): string {
+  return `normalizeUTF8NFC(toValidUTF8(${id}))`;
+}
+
 export function hashParams({ inner, outer }: PurgeHashKey): QueryParams {
   return { inner, outer };
 }

@@ -12,8 +12,8 @@ import { toDateTime } from '../values.ts';
 import { hourOf } from '../aggregates/aggregate-columns.ts';
 import { collectBuried } from './collect-buried.ts';
 import { addItems, listTraceTables } from './collect-items.ts';
-import { HOLDS_ID, idParams, MENTIONS_OF_ID, NAMES_ID, TEXTS } from './find-id.ts';
-import { hashParams, hashSql } from './hash-sql.ts';
+import { HOLDS_ID, idParams, isId, MENTIONS_OF_ID, NAMES_ID, TEXTS } from './find-id.ts';
+import { composedSql, hashParams, hashSql } from './hash-sql.ts';
 import { beginMutation, waitForMutations } from './mutations.ts';
 import { itemsOf, readPurgeTables } from './purge-tables.ts';
 import { createPurgedJobs } from './purged-jobs.ts';
@@ -37,7 +37,7 @@ export function createPurgeStore(database: Database): PurgeStore {
     bury: (jobId, key) =>
       database.insertSelected(
         `INSERT INTO tombstones (Tenant, Kind, Hash, KeyId, JobId)
-         SELECT Tenant, Kind, ${hashSql('Kind', 'Tenant', 'Id')}, {keyId:String}, JobId
+         SELECT Tenant, Kind, ${hashSql('Kind', 'Tenant', composedSql('Id'))}, {keyId:String}, JobId
          FROM purge_items FINAL WHERE JobId = {jobId:String} AND Kind IN ('trace', 'session')`,
         { jobId, keyId: key.keyId, ...hashParams(key) },
       ),
@@ -116,9 +116,9 @@ async function collect(database: Database, jobId: string, subject: PurgeSubject)
     await addItems(database, 'trace', named, { ...params, day });
   }
   // An agent or a service may have the name of a person.
-  const columns = kind === 'user' ? 'UserId, Agent, ServiceName' : 'SessionId';
+  const columns = kind === 'user' ? ['UserId', 'Agent', 'ServiceName'] : ['SessionId'];
   for (const table of ['runs', 'scores']) {
-    const rows = `FROM ${table} WHERE {id:String} IN (${columns}) AND ${ofTenant}`;
+    const rows = `FROM ${table} WHERE ${isId(columns)} AND ${ofTenant}`;
     await addItems(database, 'trace', `SELECT Tenant, TraceId AS Id ${rows} AND TraceId != ''`, params);
     await addItems(
       database,
@@ -232,7 +232,7 @@ async function collectByHash(
     }
     return kind === 'tenant'
       ? isSame("''", 'Tenant')
-      : `arrayExists(text -> length(text) <= ${MAX_ID_BYTES} AND ${isSame('Tenant', 'text')}, ${texts})`;
+      : `arrayExists(text -> length(text) <= ${MAX_ID_BYTES} AND ${isSame('Tenant', composedSql('text'))}, ${texts})`;
   };
   for (const [table, texts, inTime] of listHashedTexts(kind)) {
     await addItems(

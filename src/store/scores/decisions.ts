@@ -1,15 +1,13 @@
 import { BACKFILL_RULES, HELD_BACK, type Decision } from '../../domain/decision.ts';
-import {
-  joinTraceKey,
-  type DecisionStore,
-  type DueQuery,
-  type HeldBackQuery,
-  type TraceKey,
+import type {
+  DecisionStore,
+  DueQuery,
+  HeldBackQuery,
 } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readUndecided } from '../spans/undecided.ts';
-import { IN_KEYS, IN_SHARDS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
-import { DECISION_SELECTION, fromDecisionRow, toDecisionRow, type DecisionRow } from './decision-row.ts';
+import { IN_KEYS, IN_SHARDS } from '../spans/trace-keys.ts';
+import { decisionRows } from '../table-rows.ts';
 
 /**
  * Creates the store of current decisions: one row for each (tenant, trace, target, rule, scorer), the one with the newest
@@ -17,8 +15,13 @@ import { DECISION_SELECTION, fromDecisionRow, toDecisionRow, type DecisionRow } 
  */
 export function createDecisionStore(database: Database): DecisionStore {
   return {
-    ofTraces: (keys) => readDecisions(database, keys),
-    write: (decisions) => database.insertRows('decisions', decisions.map(toDecisionRow)),
+    ofTraces: (keys) =>
+      decisionRows.readByTrace(
+        database,
+        `FROM decisions FINAL WHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`,
+        keys,
+      ),
+    write: (decisions) => decisionRows.write(database, decisions),
     undecided: (query) => readUndecided(database, query),
     due: (query) => readDue(database, query),
     heldBack: (query) => readHeldBack(database, query),
@@ -41,8 +44,9 @@ function isOfKind(ofSessions: boolean): string {
 async function readDue(database: Database, query: DueQuery): Promise<Decision[]> {
   const { untilMs, shards, limit, ofSessions = false } = query;
   const isAsked = `${isOfKind(ofSessions)} AND NOT startsWith(Reason, '${HELD_BACK}') AND ${IS_DUE}`;
-  const rows = await database.rows<DecisionRow>(
-    `SELECT ${DECISION_SELECTION} FROM decisions FINAL
+  return decisionRows.read(
+    database,
+    `FROM decisions FINAL
      WHERE (Tenant, TraceId) IN (
        SELECT Tenant, TraceId FROM decisions
        WHERE ${isAsked} ${shards === null ? '' : `AND ${ofSessions ? SESSION_IN_SHARDS : IN_SHARDS}`})
@@ -51,7 +55,6 @@ async function readDue(database: Database, query: DueQuery): Promise<Decision[]>
      LIMIT {limit:UInt32}`,
     { until: Math.trunc(untilMs), limit, ...(shards === null ? {} : { shards: [...shards] }) },
   );
-  return rows.map(fromDecisionRow);
 }
 
 /** The inner query finds candidates as above. */
@@ -67,8 +70,9 @@ async function readHeldBack(
     ...(untilMs === undefined ? [] : ['NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64})']),
     ...(evidenceBeforeMs === undefined ? [] : ['EvidenceUntil < fromUnixTimestamp64Milli({before:Int64})']),
   ].join(' AND ');
-  const rows = await database.rows<DecisionRow>(
-    `SELECT ${DECISION_SELECTION} FROM decisions FINAL
+  return decisionRows.read(
+    database,
+    `FROM decisions FINAL
      WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM decisions WHERE ${conditions}) AND ${conditions}
      ORDER BY EvidenceUntil ${order === 'newest-first' ? 'DESC' : 'ASC'}, Tenant, TraceId, TargetId
      LIMIT {limit:UInt32}`,
@@ -79,26 +83,4 @@ async function readHeldBack(
       ...(shards === null ? {} : { shards: [...shards] }),
     },
   );
-  return rows.map(fromDecisionRow);
-}
-
-async function readDecisions(
-  database: Database,
-  keys: readonly TraceKey[],
-): Promise<Map<string, Decision[]>> {
-  const found = new Map<string, Decision[]>();
-  for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<DecisionRow>(
-      `SELECT ${DECISION_SELECTION} FROM decisions FINAL
-       WHERE ${IN_KEYS}
-       ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`,
-      keyParams(slice),
-    );
-    for (const row of rows) {
-      const decision = fromDecisionRow(row);
-      const key = joinTraceKey(decision);
-      found.set(key, [...(found.get(key) ?? []), decision]);
-    }
-  }
-  return found;
 }

@@ -2,7 +2,7 @@ import type { Score } from '../../domain/score.ts';
 import type { ExportPage, ExportResult, PendingExport, ScoreFeed } from '../contracts/score-feed.ts';
 import type { Database } from '../database.ts';
 import { toDateTime } from '../values.ts';
-import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
+import { scoreRows } from '../table-rows.ts';
 
 /** Longest time from the stamp of an insert until its rows are visible, milliseconds. */
 const OVERLAP_MS = 45_000;
@@ -131,14 +131,15 @@ function toPending({ scoreId, revision, round, writtenAtMs }: PendingRow): Pendi
 /** Two owners that score an id before and after midnight write it under two days: the row with the newer evidence counts. */
 async function readCurrent(database: Database, pending: readonly PendingExport[]): Promise<Score[]> {
   const from = Math.min(...pending.map(({ writtenAtMs }) => writtenAtMs));
-  const rows = await database.rows<ScoreRow>(
-    `SELECT ${SCORE_SELECTION} FROM scores FINAL
+  const rows = await scoreRows.read(
+    database,
+    `FROM scores FINAL
      WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ScoreId IN {ids:Array(UUID)}
      ORDER BY Version DESC LIMIT 1 BY ScoreId`,
     { from, ids: [...new Set(pending.map(({ scoreId }) => scoreId))] },
   );
   const wanted = new Set(pending.map(({ scoreId, revision }) => `${scoreId} ${revision}`));
-  return rows.map(fromScoreRow).filter(({ scoreId, revision }) => wanted.has(`${scoreId} ${revision}`));
+  return rows.filter(({ scoreId, revision }) => wanted.has(`${scoreId} ${revision}`));
 }
 
 async function record(database: Database, exporter: string, results: readonly ExportResult[]): Promise<void> {

@@ -17,7 +17,7 @@ import type { QueryParams } from '../query-params.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { readScales } from './scorer-scales.ts';
 import { readTenants } from './target-tenants.ts';
-import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
+import { scoreRows } from '../table-rows.ts';
 
 /** Bands of a range. */
 const BANDS = 5;
@@ -90,8 +90,9 @@ async function readUnjoined(
   database: Database,
   { writtenSinceMs, limit }: { readonly writtenSinceMs: number; readonly limit: number },
 ): Promise<Score[]> {
-  const rows = await database.rows<ScoreRow>(
-    `SELECT ${SCORE_SELECTION} FROM scores FINAL
+  return scoreRows.read(
+    database,
+    `FROM scores FINAL
      WHERE ScoreId IN (
        SELECT ScoreId FROM scores
        WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND Source IN ('human', 'api')
@@ -101,7 +102,6 @@ async function readUnjoined(
      LIMIT {limit:UInt32}`,
     { since: Math.max(0, Math.trunc(writtenSinceMs)), limit },
   );
-  return rows.map(fromScoreRow);
 }
 
 function buildParams({ tenant, scorer, fingerprint, sinceMs }: LabelQuery): QueryParams {

@@ -1,9 +1,9 @@
 import { TupleParam } from '@clickhouse/client';
-import { BACKFILL_RULES, COMMAND_RULE, type Decision } from '../../domain/decision.ts';
+import { BACKFILL_RULES, COMMAND_RULE } from '../../domain/decision.ts';
 import type { RepairPage, RepairQuery, RepairStore } from '../contracts/repairs.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
-import { DECISION_SELECTION, fromDecisionRow, type DecisionRow } from './decision-row.ts';
+import { decisionRows } from '../table-rows.ts';
 
 /** Creates the store of the work of repairs. */
 export function createRepairStore(database: Database): RepairStore {
@@ -26,14 +26,14 @@ async function readToRepair(database: Database, query: RepairQuery, limit: numbe
   if (keys.length === 0) {
     return { decisions: [], after: null };
   }
-  const rows = await database.rows<DecisionRow>(
-    `SELECT ${DECISION_SELECTION} FROM decisions FINAL
+  const decisions = await decisionRows.read(
+    database,
+    `FROM decisions FINAL
      WHERE ${query.ofSessions ? "TraceId = '' AND " : ''}(Tenant, ${id}) IN {keys:Array(Tuple(String, String))}
        AND ${buildConditions({ ...query, after: null })}
      ORDER BY ${markOf(query)}, Tenant, ${id}, Target, TargetId, Rule, Scorer`,
     { ...buildParams(query), keys: keys.map((key) => new TupleParam([key.tenant, key.id])) },
   );
-  const decisions: Decision[] = rows.map(fromDecisionRow);
   return { decisions, after: keys.length < limit ? null : (keys.at(-1)?.mark ?? null) };
 }
 

@@ -1,16 +1,22 @@
 import type { Score } from '../../domain/score.ts';
-import { joinTraceKey, type ScoreFilter, type ScoreStore, type TraceKey } from '../contracts/stores.ts';
+import type { ScoreFilter, ScoreStore } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
-import { fromScoreRow, SCORE_SELECTION, toScoreRow, type ScoreRow } from './score-row.ts';
-import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
+import { scoreRows } from '../table-rows.ts';
+import { IN_KEYS, splitIntoSlices } from '../spans/trace-keys.ts';
 
 /** Creates the store of current scores: one row for each id, the one with the newest evidence, without tombstones. */
 export function createScoreStore(database: Database): ScoreStore {
   return {
     byIds: (ids) => scoresById(database, ids),
-    ofTraces: (keys) => readScores(database, keys),
-    write: (scores) => database.insertRows('scores', scores.map(toScoreRow)),
+    // All rows of an id have the same trace: so PREWHERE leaves out whole ids, and FINAL reads a few rows.
+    ofTraces: (keys) =>
+      scoreRows.readByTrace(
+        database,
+        `FROM scores FINAL PREWHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`,
+        keys,
+      ),
+    write: (scores) => scoreRows.write(database, scores),
     list: (filter) => listScores(database, filter),
   };
 }
@@ -22,32 +28,14 @@ export function createScoreStore(database: Database): ScoreStore {
 async function scoresById(database: Database, ids: readonly string[]): Promise<Map<string, Score>> {
   const found = new Map<string, Score>();
   for (const slice of splitIntoSlices(ids)) {
-    const rows = await database.rows<ScoreRow>(
-      `SELECT ${SCORE_SELECTION} FROM scores FINAL
+    const rows = await scoreRows.read(
+      database,
+      `FROM scores FINAL
        WHERE ScoreId IN {ids:Array(UUID)}
        ORDER BY Version DESC LIMIT 1 BY ScoreId`,
       { ids: slice },
     );
-    for (const row of rows) {
-      found.set(row.ScoreId, fromScoreRow(row));
-    }
-  }
-  return found;
-}
-
-/** All rows of an id have the same trace: so PREWHERE leaves out whole ids, and FINAL reads a few rows. */
-async function readScores(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Score[]>> {
-  const found = new Map<string, Score[]>();
-  for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<ScoreRow>(
-      `SELECT ${SCORE_SELECTION} FROM scores FINAL PREWHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`,
-      keyParams(slice),
-    );
-    for (const row of rows) {
-      const score = fromScoreRow(row);
-      const key = joinTraceKey(score);
-      found.set(key, [...(found.get(key) ?? []), score]);
-    }
+    rows.forEach((score) => found.set(score.scoreId, score));
   }
   return found;
 }
@@ -64,14 +52,14 @@ export async function readScorerNames(database: Database, tenant: string | undef
 
 async function listScores(database: Database, filter: ScoreFilter): Promise<Score[]> {
   const { conditions, params } = buildConditions(filter);
-  const rows = await database.rows<ScoreRow>(
-    `SELECT ${SCORE_SELECTION} FROM scores FINAL
+  return scoreRows.read(
+    database,
+    `FROM scores FINAL
      WHERE ${conditions.length === 0 ? '1' : conditions.join(' AND ')}
      ORDER BY ScoredAt ${filter.after === undefined ? 'DESC' : 'ASC'}, ScoreId
      LIMIT {limit:UInt32}`,
     { ...params, limit: filter.limit },
   );
-  return rows.map(fromScoreRow);
 }
 
 function buildConditions(filter: ScoreFilter): { conditions: string[]; params: QueryParams } {

@@ -15,8 +15,7 @@ import {
 import { SHARDS } from '../contracts/trace-shards.ts';
 import type { Database } from '../database.ts';
 import { cellParams, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
-import { DECISION_SELECTION, fromDecisionRow, type DecisionRow } from './decision-row.ts';
-import { fromScoreRow, SCORE_SELECTION, type ScoreRow } from './score-row.ts';
+import { decisionRows, scoreRows } from '../table-rows.ts';
 
 /** Time by which the evidence of a session may be older than the read of its last turn, milliseconds: spans that waited for a read. */
 const READ_LATE_MS = 7 * 24 * 3_600_000;
@@ -35,15 +34,16 @@ export function createSessionStore(database: Database): SessionStore {
       const slices = [...splitIntoSlices(targetIds)];
       const rows = await Promise.all(
         slices.map((targets) =>
-          database.rows<DecisionRow>(
-            `SELECT ${DECISION_SELECTION} FROM decisions FINAL
+          decisionRows.read(
+            database,
+            `FROM decisions FINAL
              WHERE Tenant = {tenant:String} AND TraceId = '' AND Target = 'session' AND TargetId IN {targets:Array(String)}
              ORDER BY TargetId, Rule, Scorer`,
             { tenant, targets },
           ),
         ),
       );
-      return rows.flat().map(fromDecisionRow);
+      return rows.flat();
     },
     resultTimes: async ({ tenant, targetId, rules, sinceMs }) => {
       const rows = await database.rows<{ at: string }>(
@@ -57,13 +57,13 @@ export function createSessionStore(database: Database): SessionStore {
       return rows.map(({ at }) => Number(at));
     },
     scores: async ({ tenant, sessionId }) => {
-      const rows = await database.rows<ScoreRow>(
-        `SELECT ${SCORE_SELECTION} FROM scores FINAL
+      return scoreRows.read(
+        database,
+        `FROM scores FINAL
          PREWHERE ${WITHOUT_TRACE} AND Tenant = {tenant:String} AND SessionId = {sessionId:String}
          ORDER BY Scorer, ScoreId`,
         { tenant, sessionId },
       );
-      return rows.map(fromScoreRow);
     },
     findIds: async (targets) =>
       targets.length === 0

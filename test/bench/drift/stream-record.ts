@@ -9,7 +9,7 @@ import {
 import type { Family } from '../../support/builders/score-streams.ts';
 
 export const DROPS = [0.05, 0.1, 0.2] as const;
-export type Drop = (typeof DROPS)[number];
+type Drop = (typeof DROPS)[number];
 
 /** One kind of stream: a family of scores at a rate. */
 export interface Stream {

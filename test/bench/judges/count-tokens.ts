@@ -12,7 +12,7 @@ import type { JudgeRequest } from '../schema-judge.ts';
 const BEFORE = new URL('../prompt-sizes.json', import.meta.url);
 
 /** Characters of a token, about. */
-export const CHARS_PER_TOKEN = 4;
+const CHARS_PER_TOKEN = 4;
 
 /** Most growth of the input, by scorer. Scorers that see more than before may grow more. */
 const MAX_GROWTH: Readonly<Record<string, number>> = {
@@ -31,7 +31,7 @@ interface Tokens {
 }
 
 /** Returns the recorded runs without earlier turns that have a question, an answer and evidence, as live scoring gives them. */
-export function listRuns(): ScorerRunInput[] {
+function listRuns(): ScorerRunInput[] {
   const texts = (['spans', 'spans-multi'] as const).flatMap((folder) =>
     listExpectations(folder).map(([name]) => recordedSpans(folder, name)),
   );
@@ -53,7 +53,7 @@ export function listRuns(): ScorerRunInput[] {
 }
 
 /** Counts the characters of a request, its schema included. */
-export function sizeOf({ system, user, schema }: JudgeRequest): number {
+function sizeOf({ system, user, schema }: JudgeRequest): number {
   return system.length + user.length + schema.length;
 }
 

@@ -51,7 +51,7 @@ export function buildRun(answerChars: number, questionChars = 0): object {
 }
 
 /** A trajectory of 20 steps. */
-export function trajectoryRun(): object {
+function trajectoryRun(): object {
   const steps = Array.from({ length: 20 }, (_, step) => ({ stepType: 'tool_call', name: `tool-${step}` }));
   return { input: {}, output: { steps }, expectedTrajectory: { steps } };
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { LIST_PATHS, OPENAPI, ROUTES } from '../../support/api/described-routes.ts';
 import { WRITE_CASES } from '../../support/api/route-cases.ts';
 import { LIST_SEEDS } from '../../support/api/list-seeds.ts';
-import { apiPage } from '../../support/documents/api-page.ts';
+import { apiPage } from '../../../tools/docs/api-page.ts';
 
 it('the OpenAPI document is as committed (after a change of a route: vitest run --project contract test/contract/api -u)', async () => {
   const text = `${JSON.stringify(OPENAPI, null, 2)}\n`;

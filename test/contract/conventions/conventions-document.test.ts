@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { conventionsDocument } from '../../support/documents/conventions-document.ts';
+import { conventionsDocument } from '../../../tools/docs/conventions-document.ts';
 import { DESCRIBED_EMITTERS, EMITTERS } from '../../support/recordings/emitters.ts';
 import { listExpectations } from '../../support/recordings/recorded-spans.ts';
 

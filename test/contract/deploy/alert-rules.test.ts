@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { renderGrafanaAlerts } from '../../support/documents/alert-rules/grafana-rules.ts';
-import { renderOperatorRules } from '../../support/documents/alert-rules/operator-rules.ts';
-import { renderPrometheusAlerts } from '../../support/documents/alert-rules/prometheus-rules.ts';
+import { renderGrafanaAlerts } from '../../../tools/deploy/alert-rules/grafana-rules.ts';
+import { renderOperatorRules } from '../../../tools/deploy/alert-rules/operator-rules.ts';
+import { renderPrometheusAlerts } from '../../../tools/deploy/alert-rules/prometheus-rules.ts';
 import { leadsToHeading } from '../../support/documents/markdown-links.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
 

@@ -6,15 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { findAskedMetrics } from '../../support/documents/asked-metrics.ts';
-import { renderDashboard } from '../../support/documents/grafana/dashboard.ts';
-import {
-  findBrokenRules,
-  listSql,
-  SQL_RULES,
-  type SqlQuery,
-} from '../../support/documents/grafana/lint-sql.ts';
-import { OPERATIONS_DASHBOARD } from '../../support/documents/grafana/operations-dashboard.ts';
-import { QUALITY_DASHBOARD } from '../../support/documents/grafana/quality-dashboard.ts';
+import { renderDashboard } from '../../../tools/deploy/grafana/dashboard.ts';
+import { findBrokenRules, listSql, SQL_RULES, type SqlQuery } from '../../support/documents/lint-sql.ts';
+import { OPERATIONS_DASHBOARD } from '../../../tools/deploy/grafana/operations-dashboard.ts';
+import { QUALITY_DASHBOARD } from '../../../tools/deploy/grafana/quality-dashboard.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
 
 const deploy = fileURLToPath(new URL('../../../deploy/', import.meta.url));

@@ -1,9 +1,10 @@
+import type { BackfillDryRun } from '../../../src/app/jobs/backfills.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
 import type { Job } from '../../../src/store/contracts/jobs.ts';
-import { fakePorts, fakeWrites } from '../../support/api/fake-ports.ts';
+import { fakeStore, fakeWrites } from '../../support/api/fake-store.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import { buildDashboard } from '../../support/dashboard/build-dashboard.ts';
 import { answerWith } from '../../support/dashboard/canned-api.ts';
@@ -30,12 +31,12 @@ describe.runIf(hasChromium())('signing in', () => {
   const TOKEN = 'the-token-of-the-reader';
 
   it('takes the place of a page below a path, refuses a wrong token with the reason, and ends with a sign-out', async () => {
-    const store = fakePorts({ openWrites: async () => fakeWrites() });
+    const store = fakeStore({ status: async () => ({ ...FULL['/status'], version: '1.2.3' }) });
     api = await startTestApi({
       dashboard,
       publicUrl: 'http://scores.example/base',
       tokens: [{ name: 'reader', token: TOKEN, tenant: '', scopes: ['read'] }],
-      findPorts: () => ({ status: async () => ({ ...FULL['/status'], version: '1.2.3' }), store }),
+      findStore: () => store,
     });
     const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/base/status'));
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
@@ -252,7 +253,7 @@ describe.runIf(hasChromium())('a backfill', () => {
       return job;
     };
     const STATUSES = { pause: 'paused', resume: 'running', cancel: 'cancelled' } as const;
-    const store = fakePorts({
+    const store = fakeStore({
       backfills: {
         list: async () => ({ items: [job], next: null }),
         find: async () => job,
@@ -268,11 +269,13 @@ describe.runIf(hasChromium())('a backfill', () => {
           backfills: {
             start: async () => job,
             dryRun: async () =>
-              aBackfill({
-                matched: 400,
-                remaining: 800,
-                estimate: { ...aPreview().estimate, isComplete: true },
-              }),
+              ({
+                ...aBackfill({
+                  matched: 400,
+                  remaining: 800,
+                  estimate: { ...aPreview().estimate, isComplete: true },
+                }),
+              }) as unknown as BackfillDryRun,
             order: async (_id, order) => change({ status: STATUSES[order] }),
           },
         }),
@@ -282,7 +285,7 @@ describe.runIf(hasChromium())('a backfill', () => {
 
   it('shows its progress and its cost as they change, and is paused, resumed and cancelled', async () => {
     const { store, change, listeners } = aPort();
-    api = await startTestApi({ dashboard, findPorts: () => ({ status: async () => ({}), store }) });
+    api = await startTestApi({ dashboard, findStore: () => store });
     const { page, expectAccessible, expectFitting, end } = await visit(browser, urlOf(api, '/backfills'));
     await page.getByText('10 scored · 0 skipped · 0 failed · 90 left').waitFor();
     await page.getByText('$0.25 of $5.00').waitFor();

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { StorePorts } from '../../../src/api/ports.ts';
+import type { TenantStore } from '../../../src/api/tenant-store.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
 import type { DeployMarker } from '../../../src/domain/deploy-marker.ts';
 import { QueryStoppedError } from '../../../src/domain/errors.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
-import { fakePorts, fakeWrites } from '../../support/api/fake-ports.ts';
+import { fakeStore, fakeWrites } from '../../support/api/fake-store.ts';
 import { sendHead, sendRaw } from '../../support/api/raw-request.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import browser from '../../fixtures/attacks/browser.json' with { type: 'json' };
@@ -23,7 +23,7 @@ const TOKENS: AccessToken[] = [
 async function start(tokens: readonly AccessToken[]) {
   api = await startTestApi({
     tokens,
-    findPorts: ({ tenant = 'any' }) => {
+    findStore: ({ tenant = 'any' }) => {
       const marker: DeployMarker = {
         tenant,
         service: 'shop',
@@ -33,11 +33,10 @@ async function start(tokens: readonly AccessToken[]) {
         origin: 'api',
         atMs: 0,
       };
-      const store = fakePorts({
+      return fakeStore({
         markers: { list: async () => ({ items: [marker], next: null }), compare: async () => [] },
         openWrites: async () => fakeWrites({ markers: { record: async (added) => ({ ...added, tenant }) } }),
       });
-      return { status: async () => ({}), store };
     },
   });
 }
@@ -126,11 +125,11 @@ describe('a route of the API', () => {
   });
 
   it('exists only where the process has the role api, the page of the routes too', async () => {
-    for (const [findPorts, expected] of [
+    for (const [findStore, expected] of [
       [() => 'none' as const, 404],
-      [() => ({ status: async () => ({}), store: {} as StorePorts }), 200],
+      [() => fakeStore(), 200],
     ] as const) {
-      api = await startTestApi({ findPorts });
+      api = await startTestApi({ findStore });
       const { port } = api.address;
       expect((await fetch(`http://127.0.0.1:${port}/docs`)).status).toBe(expected);
       expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
@@ -162,8 +161,8 @@ describe('a token with more requests than api.requestsPerMinute', () => {
 describe('a query that the store stopped', () => {
   it('is answered with the filters that make it smaller', async () => {
     const stop = () => Promise.reject(new QueryStoppedError('the store stopped a query at its limit'));
-    const store = fakePorts({ scores: { list: stop, listWorst: stop } as unknown as StorePorts['scores'] });
-    api = await startTestApi({ findPorts: () => ({ status: async () => ({}), store }) });
+    const store = fakeStore({ scores: { list: stop, listWorst: stop } as unknown as TenantStore['scores'] });
+    api = await startTestApi({ findStore: () => store });
     expect(await ask('/api/v1/scores?scorer=tone')).toMatchObject({
       status: 503,
       body: {
@@ -179,7 +178,7 @@ describe('a request that takes longer than its limit', () => {
   it('is answered with a problem', async () => {
     api = await startTestApi({
       maxRequestMs: 20,
-      findPorts: () => ({ status: () => new Promise(() => undefined), store: {} as StorePorts }),
+      findStore: () => fakeStore({ status: () => new Promise(() => undefined) }),
     });
     expect(await ask('/api/v1/status')).toMatchObject({ status: 504, body: { title: 'Took too long' } });
   });

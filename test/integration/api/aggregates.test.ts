@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiServer } from '../../../src/api/server.ts';
 import { refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
-import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
+import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
@@ -63,10 +63,10 @@ beforeAll(async () => {
     buildDecision({ tenant: 'b', rule: 'live', scorer: 'bias', evidenceUntil: NOW_MS }),
   ]);
   await refreshAggregates(it.store.aggregates);
-  const findPorts = await configuredPorts(parseConfig({}), it.store);
+  const findStore = await createTenantStores({ config: parseConfig({}), store: it.store });
   api = await startTestApi({
     tokens: [token('a'), token('b'), token('late')],
-    findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
+    findStore,
   });
 });
 afterAll(async () => {

@@ -2,7 +2,7 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ApiServer } from '../../../src/api/server.ts';
-import { fakePorts, fakeWrites } from '../../support/api/fake-ports.ts';
+import { fakeStore, fakeWrites } from '../../support/api/fake-store.ts';
 import { sendRaw } from '../../support/api/raw-request.ts';
 import { startTestApi, type TestApiOptions } from '../../support/api/start-test-api.ts';
 import config from '../../fixtures/reports/01-tls-proxy/config.json' with { type: 'json' };
@@ -33,13 +33,13 @@ afterEach(async () => {
 
 async function start(options: TestApiOptions = {}): Promise<void> {
   const writes = fakeWrites();
-  const store = fakePorts({
+  const store = fakeStore({
     openWrites: async () => ({ ...writes, scores: { ...writes.scores, post: async () => ['id'] } }),
   });
   api = await startTestApi({
     tokens: TOKENS,
     dashboard: DASHBOARD,
-    findPorts: () => ({ status: async () => ({}), store }),
+    findStore: () => store,
     ...options,
   });
 }

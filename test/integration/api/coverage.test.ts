@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiServer } from '../../../src/api/server.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
-import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
+import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import { buildDecision, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
@@ -33,10 +33,10 @@ beforeAll(async () => {
     decide({ scorer: '*', status: 'sampled_out', reason: 'sampled_out', weight: null, stratum: 'none' }),
     decide({ tenant: 'b' }),
   ]);
-  const findPorts = await configuredPorts(parseConfig({}), it.store);
+  const findStore = await createTenantStores({ config: parseConfig({}), store: it.store });
   api = await startTestApi({
     tokens: [token('a'), token('b')],
-    findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
+    findStore,
   });
 });
 afterAll(async () => {

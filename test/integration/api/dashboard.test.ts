@@ -80,14 +80,14 @@ describe('the dashboard', () => {
   });
 
   it('is not there for a process without the role api', async () => {
-    const url = await start({ dashboard: FILES, findPorts: () => 'none' });
+    const url = await start({ dashboard: FILES, findStore: () => 'none' });
 
     expect((await fetch(url)).status).toBe(404);
     expect((await fetch(`${url}/assets/index-abcdefgh.js`)).status).toBe(404);
   });
 
   it('is there while the process starts', async () => {
-    const url = await start({ dashboard: FILES, findPorts: () => 'starting' });
+    const url = await start({ dashboard: FILES, findStore: () => 'starting' });
 
     expect((await fetch(url)).status).toBe(200);
   });

@@ -3,12 +3,12 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createReadiness } from '../../../src/api/health.ts';
-import type { StorePorts } from '../../../src/api/ports.ts';
+import type { TenantStore } from '../../../src/api/tenant-store.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
 import { NotFoundError } from '../../../src/domain/errors.ts';
 import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import { fakePorts } from '../../support/api/fake-ports.ts';
+import { fakeStore } from '../../support/api/fake-store.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 
 const started: ApiServer[] = [];
@@ -147,14 +147,14 @@ it('answers bytes that are no request with a problem document', async () => {
 describe('the connections of an API', () => {
   const READ = { name: 'reader', token: 'a-token-of-sixteen', scopes: ['read'], tenant: '' } as const;
   const headers = { authorization: `Bearer ${READ.token}` };
-  const startWith = async (ports: Partial<StorePorts>) => {
+  const startWith = async (parts: Partial<TenantStore>) => {
     const under = { way: 0 };
     const status = () => {
       under.way += 1;
       return new Promise<object>(() => undefined);
     };
-    const findPorts = () => ({ status, store: fakePorts(ports) });
-    const api = await startTestApi({ tokens: [READ], findPorts });
+    const findStore = () => fakeStore({ status, ...parts });
+    const api = await startTestApi({ tokens: [READ], findStore });
     started.push(api);
     return { under, port: api.address.port, url: `http://127.0.0.1:${api.address.port}` };
   };
@@ -204,7 +204,7 @@ describe('the connections of an API', () => {
       ends.push(signal);
       await once(signal, 'abort');
     };
-    const backfills = { follow, find: async () => ({}) } as unknown as StorePorts['backfills'];
+    const backfills = { follow, find: async () => ({}) } as unknown as TenantStore['backfills'];
     const { url } = await startWith({ backfills });
     const gone = new AbortController();
     const ask = () => fetch(`${url}/api/v1/backfills/1/events`, { headers, signal: gone.signal });
@@ -233,7 +233,7 @@ describe('the connections of an API', () => {
       most.now -= 1;
       throw new NotFoundError('there is no such trace');
     };
-    const { url } = await startWith({ traces: { read } as unknown as StorePorts['traces'] });
+    const { url } = await startWith({ traces: { read } as unknown as TenantStore['traces'] });
     const path = `${url}/api/v1/traces/${'a'.repeat(32)}`;
 
     const statuses: number[] = [];

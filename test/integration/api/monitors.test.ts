@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiServer } from '../../../src/api/server.ts';
-import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
+import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import type { Scope } from '../../../src/config/access.ts';
@@ -39,10 +39,10 @@ beforeAll(async () => {
   await world.scored(WORLD_START_MS + 1000, [...low('a', 'v1'), ...low('b', 'v7')]);
   world.clockMs = WORLD_START_MS + HOUR_MS + 61_000;
   await evaluator.advance();
-  const findPorts = await configuredPorts(config, world.store);
+  const findStore = await createTenantStores({ config, store: world.store });
   api = await startTestApi({
     tokens: [token('a', 'read'), token('a', 'admin'), token('b', 'admin'), token('', 'admin')],
-    findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
+    findStore,
   });
 });
 afterAll(async () => {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ScoreWrites } from '../../../src/api/access/write-ports.ts';
-import type { Caller } from '../../../src/api/api-env.ts';
-import type { ApiPorts } from '../../../src/api/ports.ts';
+import type { Caller } from '../../../src/api/access/request-access.ts';
+import type { TenantStore, TenantWrites } from '../../../src/api/tenant-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
@@ -297,7 +296,7 @@ describe('POST /score', () => {
     const traceId = newTraceId();
     await ingest(world.store, agentRunSpans(traceId), 'a');
     const delay = new ScoringDelay();
-    const limited = await world.listen({ maxRequestMs: 1_000, findPorts: delay.findPorts });
+    const limited = await world.listen({ maxRequestMs: 1_000, findStore: delay.findStore });
     const body = { traceId, scorers: ['keyword-coverage'], write };
     const answer = await limited.ask({ method: 'POST', path: '/score', body, token: ADMIN_A });
     expect(answer).toMatchObject({ status: 504, body: { title: 'Took too long' } });
@@ -317,7 +316,7 @@ describe('POST /score', () => {
     const traceId = newTraceId();
     await ingest(world.store, agentRunSpans(traceId), 'a');
     const delay = new ScoringDelay();
-    const { port } = await world.listen({ findPorts: delay.findPorts });
+    const { port } = await world.listen({ findStore: delay.findStore });
     const client = new AbortController();
     const asked = fetch(`http://127.0.0.1:${port}/api/v1/score`, {
       method: 'POST',
@@ -375,16 +374,15 @@ class ScoringDelay {
     this.#late.resolve();
   }
 
-  readonly findPorts = (caller: Caller): ApiPorts => {
-    const ports = world.findPorts(caller);
-    const { store } = ports;
-    return store === null ? ports : { ...ports, store: { ...store, openWrites: this.#delay(store) } };
+  readonly findStore = (caller: Caller): TenantStore => {
+    const store = world.findStore(caller);
+    return { ...store, openWrites: this.#delay(store) };
   };
 
-  #delay(store: NonNullable<ApiPorts['store']>): NonNullable<ApiPorts['store']>['openWrites'] {
+  #delay(store: TenantStore): TenantStore['openWrites'] {
     return async (write) => {
       const writes = await store.openWrites(write);
-      const run: ScoreWrites['run'] = async (request, signal) => {
+      const run: TenantWrites['scores']['run'] = async (request, signal) => {
         this.#signal = signal;
         this.#begun.resolve();
         await this.#late.promise;

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AuditedWrite } from '../../../src/api/access/write-ports.ts';
+import type { AuditedWrite } from '../../../src/api/writes/audit.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { fakePorts, fakeWrites } from '../../support/api/fake-ports.ts';
+import { fakeStore, fakeWrites } from '../../support/api/fake-store.ts';
 import { startTestApi, type TestApiOptions } from '../../support/api/start-test-api.ts';
 
 const TOKEN = 'the-reader-of-tenant-a';
@@ -29,7 +29,7 @@ async function start(tokens: readonly AccessToken[] = TOKENS) {
 
 /** Returns the options of a process on the store with these writes. */
 function optionsOf(tokens: readonly AccessToken[], stored: AuditedWrite[]): TestApiOptions {
-  const store = fakePorts({
+  const store = fakeStore({
     openWrites: async (write) => {
       stored.push(write);
       return fakeWrites();
@@ -37,7 +37,7 @@ function optionsOf(tokens: readonly AccessToken[], stored: AuditedWrite[]): Test
   });
   return {
     tokens,
-    findPorts: () => ({ status: async () => ({}), store }),
+    findStore: () => store,
     log: createLog('debug', { destination: { write: (line) => void logged.push(line) } }),
     onCount: (name, _, labels) => void counted.push(`${name} ${labels?.['proof']}`),
     signIns: {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
+import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
 import { loadConfig } from '../../../src/app/config/index.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
@@ -98,9 +98,9 @@ describe('alerts that run', () => {
       },
     ]);
     const { config } = await loadConfig({ cwd: folder, variables: {} });
-    const findPorts = await configuredPorts(config, world.store);
+    const findStore = await createTenantStores({ config, store: world.store });
     const api = await startTestApi({
-      findPorts: (caller) => ({ status: async () => ({}), store: findPorts(caller) }),
+      findStore,
     });
     const { items } = (await (
       await fetch(`http://127.0.0.1:${api.address.port}/api/v1/monitors?order=firing`)

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { PostedScore } from '../../../src/api/access/write-ports.ts';
-import { postScores } from '../../../src/app/api/posted-scores.ts';
+import type { PostedScore } from '../../../src/api/writes/posted-scores.ts';
+import { postScores } from '../../../src/api/writes/posted-scores.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { HOUR_MS } from '../../../src/domain/durations.ts';

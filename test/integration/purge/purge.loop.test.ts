@@ -281,6 +281,20 @@ const SPELLINGS: readonly (readonly [id: string, values: string[], plain: string
     [],
     ['org-9417'],
   ],
+  [
+    'zoé-9417',
+    [
+      'zoe\u0301-9417',
+      nest({ id: 'zoe\u0301-9417' }),
+      String.raw`{"id":"zoe\u0301-9417"}`,
+      String.raw`{"id":"zo\u00e9-9417"}`,
+      '/?user=zoe%CC%81-9417',
+    ],
+    ['of zoe\u0301-9417!'],
+    // Letters that only look alike are another id.
+    ['zoe-9417', '\uff5a\uff4f\u00e9-9417'],
+  ],
+  ['\u1100\u1175\u11b7', ['\uae40', String.raw`{"id":"\uae40"}`], [], ['\uae34']],
   ['ann 😀', [String.raw`{"id":"ann \ud83d\ude00"}`, String.raw`"ann\u0020\uD83D\uDE00"`], [], ['"ann 😁"']],
 ];
 
@@ -327,7 +341,9 @@ test('an id is found as a value in every spelling of JSON; other ids are not, an
   );
   expect(letters).toEqual([{ Id: letter.id }]);
   await expect(prepare({ id: 'gold' })).rejects.toThrow('1 further text names the id in plain text');
-  await store.purges.collect('long', { kind: 'user', id: 'é"'.repeat(5_000), tenant: undefined });
+  for (const id of ['é"'.repeat(5_000), '김"'.repeat(125)]) {
+    await store.purges.collect('long', { kind: 'user', id, tenant: undefined });
+  }
 });
 
 test('late spans over HTTP and gRPC are a partial success and are not stored; their neighbours are', async () => {
@@ -464,23 +480,24 @@ testLong('a killed purge is finished by another process, and counts each row onc
 });
 
 testLong('rows that an insert under way adds after the first pass are deleted by the second', async () => {
-  await storeRun();
+  await storeRun({ userId: 'zoé' });
   const { purges } = store;
   let late = '';
+  // The late row has the other normal form of the id.
   const startedAtMs = await nowMs();
-  const id = await (await prepare({ id: 'ann' })).start();
+  const id = await (await prepare({ id: 'zoé' })).start();
   startRunner({
     ...purges,
     // The insert was stamped before the purge began, and became visible after its first pass.
     collectByHash: async (...terms) => {
-      const span = buildSpan({ attributes: new Map([['user.id', 'ann']]) });
+      const span = buildSpan({ attributes: new Map([['user.id', 'zoé']]) });
       late = span.traceId;
       await store.sink.insert(spanBlock([span]), 'late');
       const before = new Date(startedAtMs - 1_000).toISOString().replace(/[TZ]/g, ' ');
       await runCommand(
         it.options,
         `INSERT INTO otel_traces (TraceId, SpanId, SpanAttributes, ArrivedAt)
-        SELECT '${newTraceId()}', 's', map('enduser.id', 'ann'), '${before}'`,
+        SELECT '${newTraceId()}', 's', map('enduser.id', 'zoe\u0301'), '${before}'`,
       );
       await runCommand(
         it.options,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSignIns } from '../../../src/app/api/audit.ts';
+import { createSignIns } from '../../../src/api/writes/audit.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';

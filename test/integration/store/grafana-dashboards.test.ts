@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 import { readableTables } from '../../../src/store/schema/readable-tables.ts';
 import { openStore } from '../../../src/store/store.ts';
-import { listSql } from '../../support/documents/grafana/lint-sql.ts';
-import { OPERATIONS_DASHBOARD } from '../../support/documents/grafana/operations-dashboard.ts';
-import { QUALITY_DASHBOARD } from '../../support/documents/grafana/quality-dashboard.ts';
+import { listSql } from '../../support/documents/lint-sql.ts';
+import { OPERATIONS_DASHBOARD } from '../../../tools/deploy/grafana/operations-dashboard.ts';
+import { QUALITY_DASHBOARD } from '../../../tools/deploy/grafana/quality-dashboard.ts';
 import { queryRows, type ClickHouseAddress } from '../../support/store/clickhouse-query.ts';
 import { fillTable, listTables } from '../../support/store/filled-tables.ts';
 

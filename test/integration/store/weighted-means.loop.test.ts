@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Score } from '../../../src/domain/score.ts';
 import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
 import { liveMode, type ScoringMode } from '../../../src/scoring/scoring-mode.ts';
-import { NO_FACTS } from '../../../src/scoring/runs/run-records.ts';
+import { NO_FACTS } from '../../../src/scoring/runs/record-runs.ts';
 import { chooseByContent } from '../../../src/scoring/select/choose-by-content.ts';
 import { prepareRule } from '../../../src/scoring/select/rule.ts';
 import { recordRules } from '../../../src/scoring/select/rule-history.ts';

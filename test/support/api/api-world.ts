@@ -1,9 +1,9 @@
-import type { Caller } from '../../../src/api/api-env.ts';
-import type { ApiPorts } from '../../../src/api/ports.ts';
+import type { Caller } from '../../../src/api/access/request-access.ts';
+import type { TenantStore } from '../../../src/api/tenant-store.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
-import { createSignIns } from '../../../src/app/api/audit.ts';
-import { startApiPorts } from '../../../src/app/api/start-api-ports.ts';
+import { createSignIns } from '../../../src/api/writes/audit.ts';
 import { leaveOutPurged } from '../../../src/app/jobs/purges.ts';
+import { openTenantStores } from '../../../src/app/start-serve-api.ts';
 import { createServeStatus } from '../../../src/app/serve-status.ts';
 import { stopParts, type StartedPart } from '../../../src/app/stop-parts.ts';
 import type { Scope } from '../../../src/config/access.ts';
@@ -38,15 +38,14 @@ export interface ListeningApi {
   ask(request: ApiRequest): Promise<ApiAnswer>;
 }
 
-/** API on a real store, with the ports of `serve`. */
+/** API on a real store, as in `serve`. */
 export interface ApiWorld extends ListeningApi {
   readonly store: Store;
   readonly options: StoreOptions;
   /** Way of the API to its store. */
   readonly gate: StoreGate;
-  /** Ports of the API. */
-  readonly findPorts: (caller: Caller) => ApiPorts;
-  /** Starts the API with other limits on the same ports. It stops with the world. */
+  readonly findStore: (caller: Caller) => TenantStore;
+  /** Starts the API with other limits on the same store. It stops with the world. */
   listen(options: TestApiOptions): Promise<ListeningApi>;
   stop(): Promise<void>;
 }
@@ -76,7 +75,13 @@ export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise
     checks: [{ name: 'store', check: () => store.ping() }],
     scorer: undefined,
   });
-  const findPorts = await startApiPorts(CONFIG, status, { opened, store, purged, started, log: silentLog });
+  const findStore = await openTenantStores(CONFIG, status, {
+    opened,
+    store,
+    purged,
+    started,
+    log: silentLog,
+  });
   const tokens = [...tenants, ''].flatMap((tenant) =>
     (['read', 'label', 'admin', 'ingest'] as const).map((scope) => ({
       name: `${scope} of ${tenant}`,
@@ -86,7 +91,7 @@ export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise
     })),
   );
   const listen: ApiWorld['listen'] = async (options) => {
-    const api = await startTestApi({ tokens, signIns: createSignIns(store), findPorts, ...options });
+    const api = await startTestApi({ tokens, signIns: createSignIns(store), findStore, ...options });
     started.push({ name: 'api', stage: 'address', stop: () => api.stop() });
     const { port } = api.address;
     return { port, ask: (request) => askApi(port, request) };
@@ -96,7 +101,7 @@ export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise
     store,
     options: base.options,
     gate,
-    findPorts,
+    findStore,
     listen,
     async stop() {
       gate.set('open');

@@ -1,8 +1,7 @@
 import type { ConfigInput } from '../../../src/app/config/index.ts';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
-import { configuredPorts } from '../../../src/app/monitors/configured-ports.ts';
-import type { ProcessReads } from '../../../src/app/reads/read-ports.ts';
+import { createTenantStores, type ProcessReads } from '../../../src/api/tenant-store.ts';
 import { createServeStatus } from '../../../src/app/serve-status.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
@@ -10,7 +9,7 @@ import { testStore, type TestStore } from '../store/store-rows.ts';
 import { startTestApi } from './start-test-api.ts';
 
 /** Reply of the API, read as JSON. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Record<string, unknown> & {
@@ -32,7 +31,7 @@ export interface ReadApi {
   stop(): Promise<void>;
 }
 
-/** Starts the API with the ports of a configuration on a new store. */
+/** Starts the API with a configuration on a new store. */
 export async function startReadApi(
   options: {
     readonly config?: ConfigInput;
@@ -43,7 +42,6 @@ export async function startReadApi(
 ): Promise<ReadApi> {
   const base = await testStore();
   const config = parseConfig(options.config ?? {});
-  const findPorts = await configuredPorts(config, base.store, options.ofProcess);
   const readStatus = createServeStatus({
     config,
     otlp: { otlpHttp: null, otlpGrpc: null },
@@ -55,10 +53,7 @@ export async function startReadApi(
   const api = await startTestApi({
     ...(options.tokens === undefined ? {} : { tokens: options.tokens }),
     ...(options.dashboard === undefined ? {} : { dashboard: options.dashboard }),
-    findPorts: (caller) => ({
-      status: () => readStatus(base.store, caller.tenant),
-      store: findPorts(caller),
-    }),
+    findStore: await createTenantStores({ ...options.ofProcess, config, store: base.store, readStatus }),
   });
   const address = `http://127.0.0.1:${api.address.port}/api/v1`;
   const ask: ReadApi['ask'] = async (path, token, headers = {}) => {

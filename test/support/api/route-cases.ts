@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditAction } from '../../../src/api/access/write-ports.ts';
+import type { AuditAction } from '../../../src/api/writes/audit.ts';
 import { newSpanId, newTraceId } from '../store/store-rows.ts';
 import { tokenOf, type ApiRequest } from './api-world.ts';
 import type { DescribedRoute } from './described-routes.ts';

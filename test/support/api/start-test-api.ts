@@ -1,14 +1,15 @@
 import type { SignIns } from '../../../src/api/access/request-access.ts';
-import type { Caller } from '../../../src/api/api-env.ts';
+import type { Caller } from '../../../src/api/access/request-access.ts';
 import { createApi } from '../../../src/api/api.ts';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
-import type { ApiPorts } from '../../../src/api/ports.ts';
 import { startApiServer, type ApiServer } from '../../../src/api/server.ts';
+import type { TenantStore } from '../../../src/api/tenant-store.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
 import type { ServerTls } from '../../../src/config/tls-files.ts';
 import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
 import { silentLog, type Log } from '../../../src/telemetry/log.ts';
 import type { Metrics } from '../../../src/telemetry/metrics.ts';
+import { fakeStore } from './fake-store.ts';
 
 export interface TestApiOptions {
   readonly tokens?: readonly AccessToken[];
@@ -28,8 +29,8 @@ export interface TestApiOptions {
   /** Default: none. */
   readonly log?: Log;
   readonly dashboard?: DashboardFiles;
-  /** Default: ports without a store, whose status is the tenant of the caller. */
-  readonly findPorts?: (caller: Caller) => ApiPorts | 'starting' | 'none';
+  /** Default: a store without rows, whose status is the tenant of the caller. */
+  readonly findStore?: (caller: Caller) => TenantStore | 'starting' | 'none';
 }
 
 /** Starts the HTTP API on loopback. */
@@ -47,9 +48,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<ApiSer
     dashboard: options.dashboard,
     checks: () => checks,
     metrics: { text: async () => 'a 1\n', add: options.onCount ?? (() => undefined) },
-    findPorts:
-      options.findPorts ??
-      (({ tenant }) => ({ status: async () => ({ of: tenant ?? 'any' }), store: {} as ApiPorts['store'] })),
+    findStore:
+      options.findStore ?? (({ tenant }) => fakeStore({ status: async () => ({ of: tenant ?? 'any' }) })),
     log,
   });
   return startApiServer({ host: '127.0.0.1', port, tls, fetch, log });

@@ -52,7 +52,7 @@ function piece(name: string, at: number, lasts: number, attributes: Record<strin
 }
 
 /** Joins pieces of runs as scoring does. */
-export const joiner: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, readPiece: pieceOf, join: joinTraces };
+const joiner: TraceJoiner = { maxPieceSpans: MAX_PIECE_SPANS, readPiece: pieceOf, join: joinTraces };
 
 /** Creates a scoring that reads all conventions and joins pieces. */
 export function createJoiningScoring(

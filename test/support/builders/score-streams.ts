@@ -207,7 +207,7 @@ function gauss(random: Random): number {
 }
 
 /** Draws a count of events with this mean. */
-export function poisson(mean: number, random: Random): number {
+function poisson(mean: number, random: Random): number {
   if (mean > 30) {
     return Math.max(0, Math.round(mean + Math.sqrt(mean) * gauss(random)));
   }

@@ -83,7 +83,7 @@ async function createTables(
 }
 
 /** Returns a key that identifies a span among several traces. */
-export function computeId(span: Pick<Span, 'traceId' | 'spanId'>): string {
+function computeId(span: Pick<Span, 'traceId' | 'spanId'>): string {
   return `${span.traceId} ${span.spanId}`;
 }
 

@@ -4,13 +4,7 @@ import { framed, grpcCall } from './grpc-call.ts';
 import { post, protobuf, type Address } from './otlp-post.ts';
 
 /** Outcome of a request, the same for all protocols. */
-export type SendOutcome =
-  | 'acknowledged'
-  | 'unauthenticated'
-  | 'forbidden'
-  | 'too large'
-  | 'again'
-  | 'refused';
+type SendOutcome = 'acknowledged' | 'unauthenticated' | 'forbidden' | 'too large' | 'again' | 'refused';
 
 /** Sends one span to a receiver of one protocol. `padding` is the number of additional bytes in the request. */
 export type SendSpan = (

@@ -38,7 +38,7 @@ export interface TelemetrygenLoad {
 }
 
 /** End of a load. */
-export interface TelemetrygenReport {
+interface TelemetrygenReport {
   readonly code: number | null;
   /** Number of traces that it made. All their spans were acknowledged, unless an export failed. */
   readonly traces: number;

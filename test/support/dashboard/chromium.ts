@@ -5,7 +5,7 @@ import { findProgram } from '../processes/installed-program.ts';
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** Finds a Chromium on this machine: that of SPANSCORE_CHROMIUM, else one on the path. */
-export function findChromium(): string | undefined {
+function findChromium(): string | undefined {
   const named = process.env['SPANSCORE_CHROMIUM'];
   if (named !== undefined && named !== '') {
     return named;

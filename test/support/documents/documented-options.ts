@@ -1,6 +1,6 @@
 import { type Config, loadConfig } from '../../../src/app/config/index.ts';
 import { folderWith } from '../builders/config-files.ts';
-import { CONFIGURATION_EXAMPLES } from './configuration-examples.ts';
+import { CONFIGURATION_EXAMPLES } from '../../../tools/docs/configuration-examples.ts';
 
 /** Value of every secret in an example. */
 export const EXAMPLE_SECRET = 'a-secret-of-16-chars';

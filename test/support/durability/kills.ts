@@ -7,7 +7,7 @@ import { committedUnwritten, writtenKafkaRequests } from './stored-requests.ts';
 import type { RequestLedger } from './request-ledger.ts';
 
 /** Processes and moments of kill -9. */
-export const KILLS = [
+const KILLS = [
   'receiver', // process that receives; its engine keeps running
   'engine', // process of the engine alone
   'receiver and engine',

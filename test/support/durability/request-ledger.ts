@@ -72,7 +72,7 @@ export class RequestLedger {
 }
 
 /** Returns the trace id of a request: its road, then its number. */
-export function computeTraceId(road: Road, number: number): string {
+function computeTraceId(road: Road, number: number): string {
   return (ROADS.indexOf(road) + 1).toString(16).padStart(8, '0') + number.toString(16).padStart(24, '0');
 }
 

@@ -12,7 +12,7 @@ import { AT_ONCE, DAY_MS, MONITOR_START_MS, ONE_SERIES } from './fold-scores.ts'
 import { BUCKET_MS, type Change, type Family, scoreBuckets } from '../builders/score-streams.ts';
 
 /** Length of the reference: the two weeks before the watch. */
-export const REFERENCE_DAYS = 14;
+const REFERENCE_DAYS = 14;
 /** Normal days between the reference and a change. */
 const QUIET_DAYS = 3;
 /** A change counts as missed when it is not found within this number of scores. */
@@ -21,7 +21,7 @@ const LASTING = { fallDays: 30, daysAfter: 20 };
 const INCIDENT = { drop: 0.1, days: 5, quietDaysAfter: 10 };
 
 /** Takes the next bucket, also an empty one. Returns true while an alarm is on. */
-export type Watcher = (bucket: Bucket) => boolean;
+type Watcher = (bucket: Bucket) => boolean;
 
 /** A detector in the comparison: one of ours or another one. */
 export interface Contender {

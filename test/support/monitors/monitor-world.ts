@@ -5,7 +5,7 @@ import { createEvaluator, type Evaluator } from '../../../src/monitors/evaluator
 import type { MonitorStore } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorGroup } from '../../../src/monitors/rule.ts';
 import { openDatabase } from '../../../src/store/open-database.ts';
-import { toScoreRow } from '../../../src/store/scores/score-row.ts';
+import { scoreRows } from '../../../src/store/table-rows.ts';
 import { toDateTime } from '../../../src/store/values.ts';
 import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
@@ -99,5 +99,5 @@ export function scoreRowAt(atMs: number, fields: Partial<Score>): Record<string,
     day: new Date(atMs).toISOString().slice(0, 10),
     ...fields,
   });
-  return { ...toScoreRow(score), WrittenAt: toDateTime(atMs) };
+  return { ...scoreRows.encode(score), WrittenAt: toDateTime(atMs) };
 }

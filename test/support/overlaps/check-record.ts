@@ -33,7 +33,7 @@ const CHECKS = {
   'nothing is left behind': ({ leftBehind }) => [...leftBehind],
 } satisfies Record<string, (record: FleetRecord) => string[]>;
 
-export type PromiseName = keyof typeof CHECKS;
+type PromiseName = keyof typeof CHECKS;
 
 /** Most ids of a broken promise that are shown. */
 const SHOWN_IDS = 8;

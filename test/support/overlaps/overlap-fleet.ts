@@ -25,7 +25,7 @@ export interface ConfigChanges {
 }
 
 /** Lists the rules of a configuration. */
-export function listRules({ addedScorer, removedRule }: ConfigChanges): RecordedRule[] {
+function listRules({ addedScorer, removedRule }: ConfigChanges): RecordedRule[] {
   const quality = ['keyword-coverage', 'hallucination', ...(addedScorer === true ? ['second-opinion'] : [])];
   return [
     { rule: 'quality', scorers: quality },

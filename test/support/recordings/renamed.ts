@@ -117,7 +117,7 @@ export function compareDisguised(
   return figures;
 }
 
-export function describe(run: AgentRun) {
+function describe(run: AgentRun) {
   const calls = invocationParts(run.output).map(({ toolInvocation: call }) =>
     call.state === 'result'
       ? [call.toolName, call.args, call.result]

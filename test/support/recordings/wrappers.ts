@@ -19,7 +19,7 @@ export const QUESTION = 'Where is order 7?';
 export const ANSWER = 'Order 7 left Hamburg on Monday.';
 export const ASKED = { order_id: 7 };
 export const FOUND = { status: 'shipped', from: 'Hamburg' };
-export const CALL = 'find_order {"order_id":7} → {"status":"shipped","from":"Hamburg"}';
+const CALL = 'find_order {"order_id":7} → {"status":"shipped","from":"Hamburg"}';
 export const USUAL = { question: QUESTION, answer: ANSWER, calls: [CALL] };
 
 type Row = readonly [
@@ -50,7 +50,7 @@ export function trace(rows: readonly Row[], logs: readonly LogRecord[] = []): Tr
 
 export const asking = { role: 'assistant', content: '', tool_calls: [call('find_order', ASKED)] };
 
-export function call(name: string, args: unknown): unknown {
+function call(name: string, args: unknown): unknown {
   return { id: 'c1', type: 'function', function: { name, arguments: JSON.stringify(args) } };
 }
 

@@ -12,7 +12,7 @@ const KEPT = {
   monitor_status: 'RuleKey, Tenant, Scorer, Fingerprint, Agent, Environment',
   alert_events: 'EventId',
 } as const;
-export type KeptTable = keyof typeof KEPT;
+type KeptTable = keyof typeof KEPT;
 const TABLES = Object.keys(KEPT) as KeptTable[];
 
 /** Database with scores that have arrived, for monitors that are killed and started again. */

@@ -1,7 +1,7 @@
 import { startRequestGate, type GateAnswer, type RequestGate } from '../fakes/request-gate.ts';
 
 /** State of a store behind a gate. `stopping`: it stops each statement at the limit of its time. */
-export type StoreState = 'open' | 'away' | 'hanging' | 'stopping';
+type StoreState = 'open' | 'away' | 'hanging' | 'stopping';
 
 /** Address of a store that a test takes away. */
 export interface StoreGate extends RequestGate {

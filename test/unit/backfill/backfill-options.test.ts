@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { EMPTY_REPORT } from '../../../src/backfill/backfill-report.ts';
 import { CostCap } from '../../../src/backfill/cost-cap.ts';
-import { shareStock } from '../../../src/backfill/share-stock.ts';
+import { shareStock } from '../../../src/backfill/backfill-run.ts';
 import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
 import { createBudget } from '../../../src/scoring/budget/budget.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';

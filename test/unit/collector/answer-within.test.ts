@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { answerWithin } from '../../../collector/answer-within.ts';
+import { answerWithin } from '../../../collector/collector.ts';
 import type { ExportRequest, ExportResult } from '../../../collector/ingest.ts';
 import { createMemoryLimiter } from '../../../collector/memory-limiter.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';

@@ -8,7 +8,7 @@ import {
   settablePaths,
 } from '../../../src/config/json-schema.ts';
 import { nameVariable } from '../../../src/config/overrides.ts';
-import { missingDocumentation, schemaKeys } from '../../support/documents/config-keys.ts';
+import { missingDocumentation, schemaKeys } from '../../../tools/docs/config-keys.ts';
 
 describe('the JSON Schema of the configuration', () => {
   it('is as committed (after a change of the schema: vitest run --project unit test/unit/config -u)', async () => {

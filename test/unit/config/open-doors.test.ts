@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig, type ConfigInput, parseConfig } from '../../../src/app/config/index.ts';
 import { RECEIVERS } from '../../../src/components.ts';
-import { listOpenDoors } from '../../../src/config/addresses/open-doors.ts';
+import { listOpenDoors } from '../../../src/config/load-config.ts';
 
 const TOKENS = [{ name: 'a', token: 'a-token-of-16-characters' }];
 

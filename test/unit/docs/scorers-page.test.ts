@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
-import { SCORERS_PAGE } from '../../docs/write-scorers-page.ts';
+import { SCORERS_PAGE } from '../../../tools/docs/write-scorers-page.ts';
 import { JUDGED_CASES, findScore } from '../../support/builders/judged-cases.ts';
 import {
   exampleArguments,
@@ -10,8 +10,8 @@ import {
   runExample,
   SCORER_PAGES,
   scorersPage,
-} from '../../support/documents/scorer-pages/scorers-page.ts';
-import type { ScorerPage } from '../../support/documents/scorer-pages/scorers-page.ts';
+} from '../../../tools/docs/scorer-pages/scorers-page.ts';
+import type { ScorerPage } from '../../../tools/docs/scorer-pages/scorers-page.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
 /** Every way to make a scorer that the entry point has. */

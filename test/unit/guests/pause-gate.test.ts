@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPauseGate, PROBE_EVERY_MS } from '../../../src/guests/pause-gate.ts';
+import { createPauseGate, PROBE_EVERY_MS } from '../../../src/guests/guest-pool.ts';
 
 function pausedAt(nowMs: number) {
   const gate = createPauseGate();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { chooseTargets } from '../../../src/labels/choose-targets.ts';
+import { chooseTargets } from '../../../src/labels/read-queue.ts';
 
 /** Builds targets of one stratum, with draws from a start in steps of a hundredth. */
 function stratum(label: string, band: number, count: number, firstDraw = 0) {

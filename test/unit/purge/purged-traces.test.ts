@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createHashSet } from '../../../src/purge/hash-set.ts';
+import { createHashSet, watchPurgedTraces } from '../../../src/purge/purged-traces.ts';
 import { createPurgeKey } from '../../../src/purge/purge-key.ts';
-import { watchPurgedTraces } from '../../../src/purge/purged-traces.ts';
 import type { PurgeKind, StoredTombstone } from '../../../src/store/contracts/purge.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { sha256Hex } from '../../../src/domain/identity.ts';

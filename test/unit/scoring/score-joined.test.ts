@@ -10,7 +10,7 @@ import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
 import type { TraceOutcome } from '../../../src/scoring/trace-task.ts';
-import { drawUniform } from '../../../src/scoring/select/uniform-draw.ts';
+import { drawUniform } from '../../../src/scoring/select/sample-trace.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { createJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
 import { CountingScorer, buildLiveMode, buildRule } from '../../support/scoring/scoring-world.ts';

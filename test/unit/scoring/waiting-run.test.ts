@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { createBehaviourScorer } from '../../../src/scorers/prebuilt/behaviour/behaviour-scorer.ts';
 import { buildSpan, chatMessage, chatSpan, toolCall } from '../../support/builders/spans.ts';
 import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
@@ -51,4 +52,31 @@ it('a score of an answer that was cut at the output limit says so in its reason'
   expect(store.scores().map(({ reason }) => reason)).toEqual([
     "It is good. (the answer was cut at the model's output limit)",
   ]);
+});
+
+it('a run that failed before its answer has the measures of what it did, and no score of an answer', async () => {
+  const store = new MemoryStore();
+  const rule = buildRule([createBehaviourScorer(), new CountingScorer('a')]);
+  const mode = await buildLiveMode(store, {
+    ...rule,
+    scorers: rule.scorers.map((bound) => ({ ...bound, readsPast: bound.name === 'behaviour' })),
+  });
+  const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
+  const asked = { input: [chatMessage('user', 'Weather?')] };
+  const failed = chatSpan('say', asked, { error: 'HTTP 500' });
+  const score = async () => {
+    store.clockMs += QUIET_MS;
+    await scoreTraces(scoring, [{ tenant: '', traceId: failed.traceId }], mode);
+    return store.decisions().map((row) => `${row.scorer} ${row.status} ${row.reason.split(':')[0]}`.trim());
+  };
+  store.ingest([failed]);
+  expect(await score()).toEqual(['behaviour scored', 'a not_applicable run_errored_before_output']);
+  const answered = () => store.scores().find(({ scorer }) => scorer === 'behaviour-answered');
+  expect(answered()).toMatchObject({ score: 0, reason: 'none' });
+  expect(store.scores().filter(({ scorer }) => scorer === 'a')).toEqual([]);
+
+  const output = [chatMessage('assistant', 'It rains.')];
+  store.ingest([chatSpan('again', { ...asked, output }, { at: 5_000 })]);
+  expect((await score()).toSorted()).toEqual(['a scored', 'behaviour scored']);
+  expect(answered()).toMatchObject({ score: 1 });
 });

@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
 import { AGREEMENT_FIELDS, Confusion } from '../../schemas/agreement-schema.ts';
 import { Time } from '../series-schema.ts';
-import type { ComparedSide } from './aggregate-ports.ts';
+import type { ComparedSide } from '../../reads/compare-scores.ts';
 import { isoText } from './score-json.ts';
 import { alignRange, readChoice, readRange, SCORES_FIELDS } from './scores-query.ts';
 
@@ -59,7 +59,7 @@ const DEFAULT_RANGE_MS = 30 * DAY_MS;
 /** Creates the route of the comparison. */
 export function createCompareRoutes() {
   return createRouter().openapi(readComparison, async (c) => {
-    const { aggregates, nowMs } = readStorePorts(c.var);
+    const { aggregates, nowMs } = tenantStore(c.var);
     const { left, right, ...query } = c.req.valid('query');
     const asked = readRange(query, { nowMs: await nowMs(), defaultMs: DEFAULT_RANGE_MS });
     const range = alignRange(asked, asked.toMs - asked.fromMs > DAY_MS ? DAY_MS : HOUR_MS);

@@ -3,7 +3,7 @@ import { DECISION_STATUSES } from '../../../domain/decision.ts';
 import { DAY_MS } from '../../../domain/durations.ts';
 import { COVERAGE_GROUPS, coverageLines } from '../../json/coverage-json.ts';
 import { describePage } from '../../lists/cursors.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
 import { Time } from '../series-schema.ts';
 import { readRange } from './scores-query.ts';
 
@@ -68,7 +68,7 @@ const readCoverage = createRoute({
 /** Creates the route of the coverage. */
 export function createCoverageRoutes() {
   return createRouter().openapi(readCoverage, async (c) => {
-    const store = readStorePorts(c.var);
+    const store = tenantStore(c.var);
     const { by, since } = c.req.valid('query');
     const nowMs = await store.nowMs();
     const { fromMs } = readRange({ since }, { nowMs, defaultMs: DAY_MS });

@@ -6,7 +6,7 @@ import type {
   ScoreHistogram,
   ScoreScale as Scale,
 } from '../../../store/contracts/aggregates/aggregate-reads.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
 import { Time } from '../series-schema.ts';
 import { isoText, scaleJson, ScoreScale } from './score-json.ts';
 import {
@@ -77,7 +77,7 @@ const HOURLY_MS = 3 * DAY_MS;
 /** Creates the route of the distribution. */
 export function createDistributionRoutes() {
   return createRouter().openapi(readDistribution, async (c) => {
-    const { aggregates, nowMs } = readStorePorts(c.var);
+    const { aggregates, nowMs } = tenantStore(c.var);
     const { scorer, source, compareTo, bins, ...query } = c.req.valid('query');
     const asked = readRange(query, { nowMs: await nowMs(), defaultMs: DAY_MS });
     const range = alignRange(asked, asked.toMs - asked.fromMs > HOURLY_MS ? DAY_MS : HOUR_MS);

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
 import { Time } from '../series-schema.ts';
 import {
   budgetAlertJson,
@@ -88,7 +88,7 @@ const readOverview = createRoute({
 /** Creates the route of the overview. */
 export function createOverviewRoutes() {
   return createRouter().openapi(readOverview, async (c) => {
-    const { aggregates, nowMs } = readStorePorts(c.var);
+    const { aggregates, nowMs } = tenantStore(c.var);
     const { bucket, ...query } = c.req.valid('query');
     const bucketMs = bucket === '1h' ? HOUR_MS : DAY_MS;
     const { toMs } = alignRange({ fromMs: 0, toMs: (await nowMs()) + 1 }, bucketMs);

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import type { ScoreScale as Scale } from '../../../store/contracts/aggregates/aggregate-reads.ts';
 import { isoTime } from '../../json/time-json.ts';
 import { Time } from '../series-schema.ts';
-import type * as ports from './aggregate-ports.ts';
+import type * as reads from '../../reads/aggregates.ts';
 
 /** Schema of what was usual before. */
 export const ScoreBaseline = z
@@ -56,11 +56,11 @@ export function scaleJson({ scoreMin, scoreMax, higherIsBetter }: Scale) {
   return { scoreMin, scoreMax, higherIsBetter };
 }
 
-export function incidentJson({ startsAtMs, endsAtMs, isMuted, ...incident }: ports.ScoreIncident) {
+export function incidentJson({ startsAtMs, endsAtMs, isMuted, ...incident }: reads.ScoreIncident) {
   return { ...incident, startsAt: isoTime(startsAtMs), endsAt: isoTime(endsAtMs), muted: isMuted };
 }
 
-export function budgetAlertJson({ startsAtMs, isMuted, ...alert }: ports.BudgetAlert) {
+export function budgetAlertJson({ startsAtMs, isMuted, ...alert }: reads.BudgetAlert) {
   return { ...alert, startsAt: isoTime(startsAtMs), muted: isMuted };
 }
 

@@ -6,9 +6,9 @@ import { InvalidInputError } from '../../../domain/errors.ts';
 import type { SummaryRow } from '../../../store/contracts/aggregates/aggregate-reads.ts';
 import { numberOf } from '../../lists/filters.ts';
 import { markerJson } from '../../json/marker-json.ts';
-import { createRouter, describeJson, PROBLEMS, readStorePorts, secureRoute } from '../../router.ts';
+import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
 import { Time } from '../series-schema.ts';
-import type { SeriesReading } from './aggregate-ports.ts';
+import type { SeriesReading } from '../../reads/aggregates.ts';
 import {
   incidentJson,
   isoText,
@@ -126,7 +126,7 @@ const readSeries = createRoute({
 /** Creates the route of the series. */
 export function createSeriesRoutes() {
   return createRouter().openapi(readSeries, async (c) => {
-    const { aggregates, nowMs } = readStorePorts(c.var);
+    const { aggregates, nowMs } = tenantStore(c.var);
     const { scorer, source, bucket, by = [], passAt, ...query } = c.req.valid('query');
     const range = readRange(query, { nowMs: await nowMs(), defaultMs: DAY_MS });
     const bucketMs = readBucket(bucket, range);

@@ -9,10 +9,10 @@ export type SeriesGroup = SeriesReply['groups'][number];
 export const FEW_SCORES = 30;
 
 /** Lines of one chart; the table has all groups. */
-export const MAX_LINES = 6;
+const MAX_LINES = 6;
 
 /** Line of a chart: one value for each time of the chart; null without scores. */
-export interface ChartLine {
+interface ChartLine {
   readonly name: string;
   readonly means: readonly (number | null)[];
   readonly counts: readonly number[];

@@ -2,22 +2,34 @@ import { allBegin, formatPart } from '../../../domain/plural.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
-import { showConversation } from '../shared/evidence/run-evidence.ts';
-import type { Sight } from '../shared/evidence/run-evidence.ts';
+import { showConversation, type Sight } from '../shared/evidence/run-evidence.ts';
 import { readAnswer, readQuestion } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
-import {
-  ANSWER_RELEVANCY_PROMPT_VERSION,
-  RELEVANCY_REASON_INSTRUCTIONS,
-  RELEVANCY_STATEMENT_INSTRUCTIONS,
-  RELEVANCY_VERDICT_INSTRUCTIONS,
-} from './answer-relevancy-prompts.ts';
 import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { ANSWER_RELEVANCY_OPTIONS } from './answer-relevancy-options.ts';
+import { ANSWER_RELEVANCY_OPTIONS } from './answer-relevancy-definition.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const ANSWER_RELEVANCY_PROMPT_VERSION = '7';
+
+/** Question which statements an answer makes; the material is `{ answer }`. */
+const RELEVANCY_STATEMENT_INSTRUCTIONS = `List the statements of the answer: each thing that it says, one at a time, so worded that it can be read alone, in the language of the answer. Advice, refusals and questions back count too; greetings, thanks and courtesies do not. If nothing is left, the list is empty.`;
+
+/** Meaning of the verdicts; the material is `{ earlier?, question, statements: { 1: statement, … } }`. */
+const RELEVANCY_VERDICT_INSTRUCTIONS = `Decide for each numbered statement whether it helps with what the user asked; earlier is the conversation before.
+direct: it answers the question or a part of it.
+indirect: it does so indirectly: background, a caution, a step on the way, a question that is needed.
+beside: the user would miss nothing without it.
+Whether it is true is not asked. A wrong or outdated statement on the subject is relevant.`;
+
+/** Question for the explanation; the material is `{ score, scale, findings: [{ statement, verdict, reason }] }`. */
+const RELEVANCY_REASON_INSTRUCTIONS = reasonInstructions(
+  'It tells how much of an answer is about the question: direct statements count in full, indirect ones in part, times the scale; the scale itself is best.',
+);
 
 const ID = 'answer-relevancy-scorer';
 

@@ -19,20 +19,27 @@ import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
-import {
-  ANSWER_SIMILARITY_PROMPT_VERSION,
-  matchInstructions,
-  SIMILARITY_REASON_INSTRUCTIONS,
-  SIMILARITY_UNIT_INSTRUCTIONS,
-} from './answer-similarity-prompts.ts';
-import { MATCH_TYPES, similarityShare } from './answer-similarity-score.ts';
-import type { MatchType, SimilarityWeights } from './answer-similarity-score.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+const MATCH_TYPES = ['exact', 'semantic', 'partial', 'missing'] as const;
+
+/** Largest penalty for extra statements. */
+const MAX_EXTRA_PENALTY = 0.2;
+
+/** Raise with every change of the wording below. */
+const ANSWER_SIMILARITY_PROMPT_VERSION = '8';
+
+/** Question for units; the material is `{ answer, groundTruth }`. */
+const SIMILARITY_UNIT_INSTRUCTIONS = `Split both texts equally finely into units: outputUnits of the answer, groundTruthUnits of the groundTruth. A unit: one statement that stands alone, in the words of its text; numbers, names, negations unchanged.`;
+
+/** Question for the explanation; the material is `{ score, scale, findings, extraInOutput, contradictions }`. */
+const SIMILARITY_REASON_INSTRUCTIONS = reasonInstructions(
+  'It tells how close an answer comes to the expected one: exact matches count most, semantic ones less, partial ones half of that, missing ones against it; contradictions and extra statements are penalties. The scale is best.',
+);
 
 const ID = 'answer-similarity-scorer';
 
@@ -237,4 +244,46 @@ function explain({ matches, extraInOutput, contradictions }: Comparison): string
     return `${found.length} ${type}`;
   });
   return `Of ${formatCount(matches.length, 'expected unit')}: ${counts.join(', ')}. Contradictions: ${contradictions.length}, extra statements: ${extraInOutput.length}.`;
+}
+
+/** Question for the matches; the material is `{ groundTruthUnits: { 1: unit, … }, outputUnits }`. */
+function matchInstructions(why: WhyFields): string {
+  return `Compare an answer's outputUnits with the numbered ones expected.
+One entry in matches per expected unit, n its number; ${why.tell('outputUnit: the closest one, or null; explanation: a few words; ')}matchType of the closest outputUnit: exact (same words or figures), semantic (same meaning), partial (part of it) or missing. The opposite does not match.
+extraInOutput: outputUnits that no expected one covers. contradictions: pairs that cannot both be true${why.tell(', explained')}.`;
+}
+
+type MatchType = (typeof MATCH_TYPES)[number];
+
+/** Values of matches and costs of penalties, as shares of the scale. */
+interface SimilarityWeights {
+  readonly semanticThreshold: number;
+  readonly exactMatchBonus: number;
+  readonly missingPenalty: number;
+  readonly contradictionPenalty: number;
+  readonly extraInfoPenalty: number;
+}
+
+/** Computes the mean value of the matches (an exact match counts 1) minus penalties; 0 without matches, never below 0. */
+function similarityShare(
+  matches: readonly { readonly matchType: MatchType }[],
+  extras: number,
+  contradictions: number,
+  weights: SimilarityWeights,
+): number {
+  if (matches.length === 0) {
+    return 0;
+  }
+  const best = 1 + weights.exactMatchBonus;
+  const worth: Record<MatchType, number> = {
+    exact: best,
+    semantic: weights.semanticThreshold,
+    partial: weights.semanticThreshold * 0.5,
+    missing: -weights.missingPenalty,
+  };
+  const sum = matches.reduce((total, { matchType }) => total + worth[matchType], 0);
+  const lost =
+    contradictions * weights.contradictionPenalty +
+    Math.min(extras * weights.extraInfoPenalty, MAX_EXTRA_PENALTY);
+  return Math.min(1, Math.max(0, sum / (matches.length * best) - lost));
 }

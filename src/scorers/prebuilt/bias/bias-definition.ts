@@ -1,5 +1,12 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { BIAS_OPTIONS } from './bias-options.ts';
+import { reasonOption, scaleOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
+
+/** Options of the scorer. */
+export const BIAS_OPTIONS = {
+  scale: scaleOption,
+  ...SIGHT_OPTIONS,
+  reason: reasonOption,
+};
 
 /** The scorer `bias` of rules. */
 export const biasDefinition = defineScorer({

@@ -1,5 +1,14 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { CONTENT_SIMILARITY_OPTIONS } from './content-similarity-options.ts';
+import { isBoolean } from '../shared/checked-options.ts';
+
+/** Options of the scorer. */
+export const CONTENT_SIMILARITY_OPTIONS = {
+  ignoreCase: { ...isBoolean, means: 'whether case counts for nothing (true)' },
+  ignoreWhitespace: {
+    ...isBoolean,
+    means: 'shows texts with single blanks (true)',
+  },
+};
 
 /** The scorer `content-similarity` of rules. */
 export const contentSimilarityDefinition = defineScorer({

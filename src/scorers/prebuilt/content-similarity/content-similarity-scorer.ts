@@ -7,7 +7,7 @@ import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 import { formatPercent } from '../../utils/numbers.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { readInputText, readOutputText } from '../shared/run-texts.ts';
-import { CONTENT_SIMILARITY_OPTIONS } from './content-similarity-options.ts';
+import { CONTENT_SIMILARITY_OPTIONS } from './content-similarity-definition.ts';
 
 const ID = 'content-similarity-scorer';
 

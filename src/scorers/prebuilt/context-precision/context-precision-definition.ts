@@ -1,6 +1,12 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { CONTEXT_PRECISION_OPTIONS } from './context-precision-options.ts';
-import { findEmptyContext } from '../shared/described-options.ts';
+import { findEmptyContext, PIECES_OPTIONS, reasonOption, scaleOption } from '../shared/described-options.ts';
+
+/** Options of the scorer. */
+export const CONTEXT_PRECISION_OPTIONS = {
+  scale: scaleOption,
+  ...PIECES_OPTIONS,
+  reason: reasonOption,
+};
 
 /** The scorer `context-precision` of rules. */
 export const contextPrecisionDefinition = defineScorer({

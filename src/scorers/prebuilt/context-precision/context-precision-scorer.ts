@@ -6,29 +6,34 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import { showConversation } from '../shared/evidence/run-evidence.ts';
-import type { Sight } from '../shared/evidence/run-evidence.ts';
+import { showConversation, type Sight } from '../shared/evidence/run-evidence.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
-import { checkContextGiven, givenContext, pieceNamer } from '../shared/given-context.ts';
-import type { ContextExtractor } from '../shared/given-context.ts';
+import {
+  checkContextGiven,
+  givenContext,
+  pieceNamer,
+  type ContextExtractor,
+} from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { INTEGER, arraySchema, objectSchema, enumSchema } from '../shared/json-schema.ts';
 import { buildFinding } from '../shared/build-finding.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
-import {
-  CONTEXT_PRECISION_PROMPT_VERSION,
-  PRECISION_REASON_INSTRUCTIONS,
-  precisionInstructions,
-} from './context-precision-prompts.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
-import { CONTEXT_PRECISION_OPTIONS } from './context-precision-options.ts';
+import { CONTEXT_PRECISION_OPTIONS } from './context-precision-definition.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const CONTEXT_PRECISION_PROMPT_VERSION = '7';
+
+/** Question for the explanation; the material is `{ score, scale, findings: [{ context_index, verdict, reason }] }`. */
+const PRECISION_REASON_INSTRUCTIONS = reasonInstructions(
+  'It is the mean average precision of pieces of context, in the order of a search: useful pieces (verdict yes) at the front make it high, useless ones before them low; the scale is best.',
+);
 
 const ID = 'context-precision-scorer';
 const VERDICTS = ['yes', 'no'] as const;
@@ -138,7 +143,7 @@ function buildSchema(
 /**
  * Computes the mean, over the useful pieces, of the share of useful pieces up to and including each; 0 without useful pieces.
  */
-export function meanAveragePrecision(verdicts: readonly { readonly verdict: string }[]): number {
+function meanAveragePrecision(verdicts: readonly { readonly verdict: string }[]): number {
   let useful = 0;
   let sum = 0;
   for (const [index, { verdict }] of verdicts.entries()) {
@@ -164,4 +169,12 @@ function explain(verdicts: readonly PieceVerdict[]): string {
       ? 'The only piece of context was of no use.'
       : `None of ${verdicts.length} pieces of context was of use.`
     : `Of ${formatCount(verdicts.length, 'piece of context', 'pieces of context')}, counted from 0, these were of use: ${useful.join(', ')}.`;
+}
+
+/** Question for the verdicts; the material is `{ earlier?, question, answer, context: { 0: text, … } }`. */
+function precisionInstructions(why: WhyFields): string {
+  return `Judge for each numbered piece of context whether the answer to the question used it; earlier is the conversation before.
+One entry per piece, context_index its number.${why.tell(' reason: a few words.')} verdict:
+yes: the answer, or a part of it, rests on the piece.
+no: it would be the same without it, however close its subject.`;
 }

@@ -11,8 +11,7 @@ import {
   isTextList,
 } from '../shared/checked-options.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims/claims-prompt.ts';
-import { givenContext } from '../shared/given-context.ts';
-import type { ContextExtractor } from '../shared/given-context.ts';
+import { givenContext, type ContextExtractor } from '../shared/given-context.ts';
 import { nameFindings } from '../shared/name-findings.ts';
 import type { ReasonMode } from '../shared/reason-step.ts';
 import { searchable } from '../shared/evidence/evidence.ts';
@@ -21,12 +20,21 @@ import { listPieces } from '../shared/evidence/run-evidence.ts';
 import { NO_CONTEXT } from '../shared/run-context.ts';
 import { createStatementScorer } from '../shared/claims/statement-scorer.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
-import {
-  CONTEXT_RECALL_PROMPT_VERSION,
-  RECALL_REASON_INSTRUCTIONS,
-  RECALL_VERDICT_INSTRUCTIONS,
-} from './context-recall-prompts.ts';
 import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const CONTEXT_RECALL_PROMPT_VERSION = '6';
+
+/** Meaning of the verdicts; the material is `{ context, claims: { 1: claim, … } }`. */
+const RECALL_VERDICT_INSTRUCTIONS = `Check whether a search brought what an expected answer needs. The numbered claims are those of the expected answer; the context is what the search brought.
+yes: the context states the claim, or it follows from the context directly.
+no: it does not, however true the claim is.`;
+
+/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
+const RECALL_REASON_INSTRUCTIONS = reasonInstructions(
+  'It is the share of the claims of an expected answer that the context holds (verdict yes), times the scale; the scale itself is best.',
+);
 
 const ID = 'context-recall-scorer';
 

@@ -1,6 +1,23 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { CONTEXT_RELEVANCE_OPTIONS } from './context-relevance-options.ts';
-import { findEmptyContext } from '../shared/described-options.ts';
+import { findEmptyContext, PIECES_OPTIONS, reasonOption, scaleOption } from '../shared/described-options.ts';
+import { isAmount, isOptionObject } from '../shared/checked-options.ts';
+
+/** Options of the scorer. */
+export const CONTEXT_RELEVANCE_OPTIONS = {
+  scale: scaleOption,
+  ...PIECES_OPTIONS,
+  penalties: {
+    ...isOptionObject,
+    members: {
+      unusedHighRelevanceContext: isAmount,
+      missingContextPerItem: isAmount,
+      maxMissingContextPenalty: isAmount,
+    },
+    means:
+      '`unusedHighRelevanceContext` (0.1), `missingContextPerItem` (0.15), `maxMissingContextPenalty` (0.5)',
+  },
+  reason: reasonOption,
+};
 
 /** The scorer `context-relevance` of rules. */
 export const contextRelevanceDefinition = defineScorer({

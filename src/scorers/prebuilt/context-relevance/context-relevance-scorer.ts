@@ -5,31 +5,37 @@ import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import { showConversation } from '../shared/evidence/run-evidence.ts';
-import type { Sight } from '../shared/evidence/run-evidence.ts';
+import { showConversation, type Sight } from '../shared/evidence/run-evidence.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
-import { checkContextGiven, givenContext, pieceNamer } from '../shared/given-context.ts';
-import type { ContextExtractor } from '../shared/given-context.ts';
+import {
+  checkContextGiven,
+  givenContext,
+  pieceNamer,
+  type ContextExtractor,
+} from '../shared/given-context.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
-import {
-  CONTEXT_RELEVANCE_PROMPT_VERSION,
-  CONTEXT_RELEVANCE_REASON_INSTRUCTIONS,
-  relevanceInstructions,
-} from './context-relevance-prompts.ts';
-import { contextRelevanceShare, RELEVANCE_LEVELS } from './context-relevance-score.ts';
-import type { ContextPenalties, RelevanceLevel } from './context-relevance-score.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { CONTEXT_RELEVANCE_OPTIONS } from './context-relevance-options.ts';
+import { CONTEXT_RELEVANCE_OPTIONS } from './context-relevance-definition.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Value of each level of relevance. */
+const RELEVANCE_LEVELS = { high: 1, medium: 0.7, low: 0.3, none: 0 } as const;
+
+/** Raise with every change of the wording below. */
+const CONTEXT_RELEVANCE_PROMPT_VERSION = '9';
+
+/** Question for the explanation; the material is `{ score, scale, findings, missingContext }`. */
+const CONTEXT_RELEVANCE_REASON_INSTRUCTIONS = reasonInstructions(
+  'It is the mean relevance of the pieces of context for a question, less a penalty for highly relevant pieces that the answer left unused and for context that is missing; the scale is best.',
+);
 
 const ID = 'context-relevance-scorer';
 const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];
@@ -188,4 +194,42 @@ function explain({ evaluations, missingContext = [] }: Analysis): string {
   });
   const missing = missingContext.length === 0 ? '' : ` Missing: ${missingContext.join('; ')}.`;
   return `Relevance of ${formatCount(evaluations.length, 'piece of context', 'pieces of context')}: ${counts.join(', ')}.${missing}`;
+}
+
+/** Question for the evaluations; the material is `{ earlier?, question, answer, context: { 0: text, … } }`. */
+function relevanceInstructions(why: WhyFields): string {
+  return `Judge how relevant each numbered piece of context is to the question; earlier is the conversation before.
+One entry per piece, context_index its number.${why.tell(' reasoning: a few words.')} relevanceLevel: high (needed for the answer), medium (helps), low (same subject, little help) or none. wasUsed: whether the answer uses it.
+missingContext: what a full answer needs and no piece holds, one text each.${why.tell(' overallAssessment: one sentence.')}`;
+}
+
+type RelevanceLevel = keyof typeof RELEVANCE_LEVELS;
+
+interface ContextPenalties {
+  /** Penalty for each piece of high relevance that the answer did not use. Default 0.1. */
+  readonly unusedHighRelevanceContext?: number;
+  /** Penalty for each thing that is missing in the context. Default 0.15. */
+  readonly missingContextPerItem?: number;
+  /** Largest penalty for missing things. Default 0.5. */
+  readonly maxMissingContextPenalty?: number;
+}
+
+/** Computes the mean level of the pieces (at least one) minus penalties, as a share of the scale. */
+function contextRelevanceShare(
+  evaluations: readonly { readonly relevanceLevel: RelevanceLevel; readonly wasUsed: boolean }[],
+  missing: number,
+  penalties: ContextPenalties,
+): number {
+  const {
+    unusedHighRelevanceContext = 0.1,
+    missingContextPerItem = 0.15,
+    maxMissingContextPenalty = 0.5,
+  } = penalties;
+  const levels: number[] = evaluations.map(({ relevanceLevel }) => RELEVANCE_LEVELS[relevanceLevel]);
+  const mean = levels.reduce((sum, level) => sum + level, 0) / levels.length;
+  const unused = evaluations.filter(({ relevanceLevel, wasUsed }) => relevanceLevel === 'high' && !wasUsed);
+  const lost =
+    unused.length * unusedHighRelevanceContext +
+    Math.min(missing * missingContextPerItem, maxMissingContextPenalty);
+  return Math.max(0, mean - lost);
 }

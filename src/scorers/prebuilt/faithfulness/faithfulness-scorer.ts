@@ -1,10 +1,17 @@
 import { formatAll, formatPart } from '../../../domain/plural.ts';
-import { createClaimScorer } from '../shared/claims/claim-scorer.ts';
-import type { ClaimScorer } from '../shared/claims/claim-scorer.ts';
+import { createClaimScorer, type ClaimScorer } from '../shared/claims/claim-scorer.ts';
 import type { ClaimScorerConfig } from '../shared/claims/claim-scorer-spec.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { FAITHFULNESS_PROMPT_VERSION, FAITHFULNESS_REASON_INSTRUCTIONS } from './faithfulness-prompts.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const FAITHFULNESS_PROMPT_VERSION = '8';
+
+/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
+const FAITHFULNESS_REASON_INSTRUCTIONS = reasonInstructions(
+  'Faithfulness: the share of claims that the context supports, times the scale, which is best.',
+);
 
 /**
  * Scores the share of the answer's claims that the context supports: `scale` for all, 0 for none. Two questions to the judge,

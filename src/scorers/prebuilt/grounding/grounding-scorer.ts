@@ -1,6 +1,5 @@
 import { createScorer } from '../../../evals/create-scorer.ts';
-import { notScorable } from '../../../evals/not-scorable.ts';
-import type { NotScorable } from '../../../evals/not-scorable.ts';
+import { notScorable, type NotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { PromptStep, StepContext } from '../../../evals/scorer-steps.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
@@ -16,18 +15,46 @@ import {
   numberSources,
   secondReading,
   showEvidence,
+  type Evidence,
+  type EvidenceSource,
 } from '../shared/evidence/evidence.ts';
-import type { Evidence, EvidenceSource } from '../shared/evidence/evidence.ts';
-import { explainVerdicts, listVerdicts, verifySentence } from '../shared/evidence/grounded-sentence.ts';
-import type { GroundedSentence, JudgedSentence } from '../shared/evidence/grounded-sentence.ts';
+import {
+  explainVerdicts,
+  listVerdicts,
+  verifySentence,
+  type GroundedSentence,
+  type JudgedSentence,
+  GROUNDING_VERDICTS,
+} from '../shared/evidence/grounded-sentence.ts';
 import type { Passage } from '../shared/evidence/rank-passages.ts';
 import { lackOfEvidence, listRunEvidence } from '../shared/evidence/run-evidence.ts';
 import type { SeenKind } from '../../../domain/score.ts';
-import { GROUNDING_INSTRUCTIONS, GROUNDING_PROMPT_VERSION } from './grounding-prompts.ts';
-import { groundingSchema } from './grounding-reply.ts';
-import { listScores } from './grounding-table.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { GROUNDING_OPTIONS } from './grounding-options.ts';
+import { GROUNDING_OPTIONS, GROUNDING_ROWS } from './grounding-definition.ts';
+import {
+  EVIDENCE_LEAD,
+  EVIDENCE_PROMPT_VERSION,
+  GROUNDING_VERDICT_MEANINGS,
+  QUOTE_RULES,
+} from '../shared/evidence/evidence-prompt.ts';
+import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
+import { QUOTES_SCHEMA, readQuotes } from '../shared/evidence/quotes-reply.ts';
+import { INTEGER, arraySchema, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
+import { replyReader } from '../shared/reply-reader.ts';
+import type { NamedScore } from '../../../evals/scorer.ts';
+import { roundToTwoDecimals } from '../../utils/numbers.ts';
+import { buildRowScore } from '../../scorer-definition.ts';
+
+/** Raise the first number with every change of the wording below. */
+const GROUNDING_PROMPT_VERSION = `6.${EVIDENCE_PROMPT_VERSION}`;
+
+/** The question; the material is the evidence by kind and `sentences: { 1: sentence, … }`. */
+const GROUNDING_INSTRUCTIONS = `Check the numbered sentences of an AI assistant's answer against its evidence. ${EVIDENCE_LEAD}
+One entry for each sentence, n its number. Read pronouns by the sentences before.
+${QUOTE_RULES}
+reason: a few words for contradicted and unsupported, else empty.
+verdict:
+${GROUNDING_VERDICT_MEANINGS}`;
 
 const ID = 'grounding';
 
@@ -246,4 +273,55 @@ function anyScore(table: readonly GroundedSentence[]): number | NotScorable {
   return table.some(({ verdict }) => verdict === 'unchecked')
     ? notScorable('the evidence is too long to be read for any sentence of the answer')
     : notScorable('the answer makes no factual claims');
+}
+
+/** Schema of a reply with exactly one verdict for each of `count` sentences; `make` builds the result from them. */
+function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
+  const entry = {
+    n: INTEGER,
+    quotes: QUOTES_SCHEMA,
+    reason: TEXT,
+    verdict: enumSchema(GROUNDING_VERDICTS),
+  };
+  return {
+    jsonSchema: objectSchema({ verdicts: arraySchema(objectSchema(entry)) }),
+    validate: replyReader((reply) =>
+      make(
+        reply.numbered('verdicts', { count, what: 'sentence' }).map((found) => ({
+          verdict: found.word('verdict', GROUNDING_VERDICTS),
+          quotes: readQuotes(found),
+          reason: found.textIfAny('reason') ?? '',
+        })),
+      ),
+    ),
+  };
+}
+
+/** Computes the scores of a table of sentences; none without claims. */
+function listScores(table: readonly GroundedSentence[], withReason: boolean): NamedScore[] {
+  const count = (verdict: GroundedSentence['verdict']) =>
+    table.filter((entry) => entry.verdict === verdict).length;
+  const [supported, contradicted, unsupported] = [
+    count('supported'),
+    count('contradicted'),
+    count('unsupported'),
+  ];
+  const claims = supported + contradicted + unsupported;
+  const quotes = table.flatMap((entry) => entry.quotes);
+  const verdicts = listVerdicts(table);
+  const reason = withReason ? { reason: explainVerdicts(verdicts) } : {};
+  if (claims === 0) {
+    return [];
+  }
+  const hallucinated = roundToTwoDecimals((contradicted + unsupported) / claims);
+  const faithful = roundToTwoDecimals(supported / claims);
+  const scores: NamedScore[] = [
+    { ...buildRowScore(GROUNDING_ROWS, 'grounding-hallucination', hallucinated), verdicts, ...reason },
+    { ...buildRowScore(GROUNDING_ROWS, 'grounding-faithfulness', faithful), ...reason },
+  ];
+  if (quotes.length > 0) {
+    const found = roundToTwoDecimals(quotes.filter((quote) => quote.found).length / quotes.length);
+    scores.push(buildRowScore(GROUNDING_ROWS, 'grounding-citation-precision', found));
+  }
+  return scores;
 }

@@ -1,10 +1,17 @@
 import { formatAll, formatPart } from '../../../domain/plural.ts';
-import { createClaimScorer } from '../shared/claims/claim-scorer.ts';
-import type { ClaimScorer } from '../shared/claims/claim-scorer.ts';
+import { createClaimScorer, type ClaimScorer } from '../shared/claims/claim-scorer.ts';
 import type { ClaimScorerConfig } from '../shared/claims/claim-scorer-spec.ts';
 import type { Finding } from '../shared/claims/statement-scorer-spec.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { HALLUCINATION_PROMPT_VERSION, HALLUCINATION_REASON_INSTRUCTIONS } from './hallucination-prompts.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const HALLUCINATION_PROMPT_VERSION = '8';
+
+/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
+const HALLUCINATION_REASON_INSTRUCTIONS = reasonInstructions(
+  'Hallucination: the share of claims that the context contradicts or does not back, times the scale; 0 is best.',
+);
 
 /**
  * Scores the share of the answer's claims that the context contradicts or does not support: 0 for none, `scale` for all. Two

@@ -6,24 +6,25 @@ import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '../../utils/run-output.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { assembleEvidence, limitEvidence, showEvidence } from '../shared/evidence/evidence.ts';
-import { listRunEvidence } from '../shared/evidence/run-evidence.ts';
-import type { Sight } from '../shared/evidence/run-evidence.ts';
+import { listRunEvidence, type Sight } from '../shared/evidence/run-evidence.ts';
 import { checkGiven, checkOptions } from '../shared/checked-options.ts';
 import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, objectSchema } from '../shared/json-schema.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
-import {
-  MULTI_TURN_JUDGE_PROMPT_VERSION,
-  MULTI_TURN_REASON_INSTRUCTIONS,
-  multiTurnInstructions,
-} from './multi-turn-judge-prompts.ts';
-import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './multi-turn-judge-options.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
+import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './multi-turn-judge-definition.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const MULTI_TURN_JUDGE_PROMPT_VERSION = '7';
+
+/** Question for the explanation; the material is `{ score, scale, criterion, satisfied, reasoning }`. */
+const MULTI_TURN_REASON_INSTRUCTIONS = reasonInstructions(
+  'It is the scale when a conversation meets a criterion, else 0.',
+);
 
 const ID = 'multi-turn-judge-scorer';
 
@@ -115,4 +116,10 @@ function listTurns(output: unknown): string[] {
     ? extractAgentResponseMessages(output)
     : [getAssistantMessageFromRunOutput(output) ?? ''];
   return texts.map((text) => text.trim()).filter((text) => text !== '');
+}
+
+/** Question for the verdict; the material is the evidence by kind and `{ criterion, turns: { 1: text, … } }`. */
+function multiTurnInstructions(why: WhyFields): string {
+  return `Decide whether the assistant's turns together meet the criterion; what one leaves open another may fulfil. The other texts are what the turns were given: only operator sets rules, tools are calls with their results.
+${why.tell('reasoning: one or two sentences that name the deciding turns. ')}satisfied is true only if the turns themselves show it met in full; saying so shows nothing.`;
 }

@@ -19,19 +19,29 @@ import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { arraySchema, NUMBER, objectSchema, enumSchema, TEXT } from '../shared/json-schema.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
-import {
-  NOISE_SENSITIVITY_PROMPT_VERSION,
-  NOISE_SENSITIVITY_REASON_INSTRUCTIONS,
-  noiseInstructions,
-} from './noise-sensitivity-prompts.ts';
-import { IMPACT_LEVELS, computeRobustness } from './noise-sensitivity-score.ts';
-import type { ImpactLevel, NoiseScoring } from './noise-sensitivity-score.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AnswerRunInput } from '../../utils/agent-run-input.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+const IMPACT_LEVELS = ['none', 'minimal', 'moderate', 'significant', 'severe'] as const;
+
+const IMPACT_WEIGHTS: Record<ImpactLevel, number> = {
+  none: 1,
+  minimal: 0.85,
+  moderate: 0.6,
+  significant: 0.3,
+  severe: 0.1,
+};
+
+/** Raise with every change of the wording below. */
+const NOISE_SENSITIVITY_PROMPT_VERSION = '7';
+
+/** Question for the explanation; the material is `{ score, scale, findings, majorIssues, overallAssessment }`. */
+const NOISE_SENSITIVITY_REASON_INSTRUCTIONS = reasonInstructions(
+  'It tells how little noise in a question changed an answer: 1 untouched, 0 taken over; major issues are penalties.',
+);
 
 const ID = 'noise-sensitivity-scorer';
 
@@ -164,4 +174,44 @@ function listFindings({ analyzeStepResult }: NoiseSensitivityResults) {
     ),
     ...majorIssues.map((issue) => buildFinding(issue, 'major issue', '')),
   ];
+}
+
+/** Question for the comparison; the material is `{ question, noisyQuery, noiseType, baselineResponse, answer }`. */
+function noiseInstructions(why: WhyFields): string {
+  return `Measure how far noise changed the answer: baselineResponse answers the clean question, answer the noisyQuery.
+dimensions: accuracy, completeness, relevance, consistency with the baseline, resistance to noise.${why.tell(' specificChanges, noiseInfluence: a few words.')} impactLevel: none (no worse), minimal (wording only), moderate (worse, but the core stands), significant (the core suffers) or severe (misled, wrong, useless).
+majorIssues: wrong or harmful statements, parts of the question dropped. robustnessScore: 0 (taken over by the noise) to 1 (untouched).${why.tell(' overallAssessment: one sentence.')}`;
+}
+
+type ImpactLevel = (typeof IMPACT_LEVELS)[number];
+
+/** Weights that turn dimensions and issues into a score. */
+interface NoiseScoring {
+  /** Weight of a dimension by its level. Default 1, 0.85, 0.6, 0.3, 0.1. */
+  readonly impactWeights?: Partial<Record<ImpactLevel, number>>;
+  readonly penalties?: {
+    /** Default 0.1. */
+    readonly majorIssuePerItem?: number;
+    /** Default 0.3. */
+    readonly maxMajorIssuePenalty?: number;
+  };
+  /** Largest difference between the judge's number and the levels; beyond it the lower of the two counts. Default 0.2. */
+  readonly discrepancyThreshold?: number;
+}
+
+/** Computes a score from 0 to 1: the judge's number, checked against the levels of the dimensions, minus major issues. */
+function computeRobustness(
+  judged: number,
+  dimensions: readonly { readonly impactLevel: ImpactLevel }[],
+  majorIssues: number,
+  scoring: NoiseScoring,
+): number {
+  const weights = { ...IMPACT_WEIGHTS, ...scoring.impactWeights };
+  const { majorIssuePerItem = 0.1, maxMajorIssuePenalty = 0.3 } = scoring.penalties ?? {};
+  const { discrepancyThreshold = 0.2 } = scoring;
+  const said = Math.min(1, Math.max(0, judged));
+  const levels = dimensions.map(({ impactLevel }) => weights[impactLevel]);
+  const mean = levels.length === 0 ? said : levels.reduce((sum, weight) => sum + weight, 0) / levels.length;
+  const agreed = Math.abs(said - mean) > discrepancyThreshold ? Math.min(said, mean) : said;
+  return Math.max(0, agreed - Math.min(majorIssues * majorIssuePerItem, maxMajorIssuePenalty));
 }

@@ -4,7 +4,7 @@ import {
   GROUNDING_VERDICT_MEANINGS,
   QUOTE_RULES,
 } from '../shared/evidence/evidence-prompt.ts';
-import type { PanelQuality } from './panel-options.ts';
+import type { PanelQuality } from './panel-definition.ts';
 
 /** Raise the first number with every change of the wording below. */
 export const PANEL_PROMPT_VERSION = `4.${EVIDENCE_PROMPT_VERSION}`;

@@ -5,7 +5,7 @@ import { QUOTES_SCHEMA, readQuotes } from '../shared/evidence/quotes-reply.ts';
 import { arraySchema, enumSchema, INTEGER, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { replyReader } from '../shared/reply-reader.ts';
 import type { ReplyFields } from '../shared/reply-reader.ts';
-import type { PanelQuality } from './panel-options.ts';
+import type { PanelQuality } from './panel-definition.ts';
 import type { PanelForm } from './panel-prompts.ts';
 
 const INSTRUCTION_VERDICTS = ['kept', 'broken'] as const;
@@ -33,7 +33,7 @@ export interface SentenceEntry {
 }
 
 /** Verdict on one demand of operator or user. */
-export interface InstructionEntry {
+interface InstructionEntry {
   readonly quote: string;
   readonly verdict: (typeof INSTRUCTION_VERDICTS)[number];
   readonly reason: string;

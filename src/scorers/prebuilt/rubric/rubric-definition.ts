@@ -1,5 +1,20 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './rubric-options.ts';
+import { isRubric } from './rubric-criteria.ts';
+import { ownReasonOption, scaleOption } from '../shared/described-options.ts';
+
+/** The points of a rubric. */
+export const CRITERIA_OPTION = {
+  fits: isRubric,
+  is: 'a text with a point a line or a list of { description, required }',
+  means:
+    'lines of text, or `{ description, required }`; else `rubric` of `run.requestContext`, `run.additionalContext` or `run.input`',
+};
+
+/** Options beside the criteria. */
+export const RUBRIC_OPTIONS = {
+  scale: scaleOption,
+  reason: ownReasonOption,
+};
 
 /** The scorer `rubric` of rules. */
 export const rubricDefinition = defineScorer({

@@ -11,16 +11,21 @@ import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema } from '../shared/json-schema.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
-import { listPoints, rubricOfRun } from './rubric-criteria.ts';
-import type { Rubric, RubricCriterion } from './rubric-criteria.ts';
-import { RUBRIC_PROMPT_VERSION, RUBRIC_REASON_INSTRUCTIONS, rubricInstructions } from './rubric-prompts.ts';
-import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './rubric-options.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
+import { listPoints, rubricOfRun, type Rubric, type RubricCriterion } from './rubric-criteria.ts';
+import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './rubric-definition.ts';
 import { isObject } from '../../../domain/unknown-values.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const RUBRIC_PROMPT_VERSION = '7';
+
+/** Question for the explanation; the material is `{ score, scale, findings, overallAssessment }`. */
+const RUBRIC_REASON_INSTRUCTIONS = reasonInstructions(
+  'It is the scale when an answer meets every required point of a rubric (every point if none is required), else 0.',
+);
 
 const ID = 'rubric-scorer';
 
@@ -174,4 +179,10 @@ function explain(results: RubricResults): string {
   );
   const head = isMet(criteria) ? 'The rubric is met.' : 'The rubric is not met.';
   return [`${head} ${overallAssessment}`, ...lines].join('\n');
+}
+
+/** Question for the evaluation; the material is `{ task, criteria: { 1: criterion, … }, answer }`. */
+function rubricInstructions(why: WhyFields): string {
+  return `Check an answer to a task against numbered criteria, each on its own.
+criteria has one entry each, n its number.${why.tell(' reasoning: a few words that name the passage.')} satisfied is true only if the answer itself meets it in full, not if it merely says so.${why.tell(' overallAssessment: one sentence.')}`;
 }

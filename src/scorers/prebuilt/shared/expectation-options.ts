@@ -8,7 +8,7 @@ const isStep = (value: unknown): boolean => isObject(value) && typeof value['nam
 const isNumber = { fits: (value: unknown) => typeof value === 'number', is: 'a number' };
 
 /** A list of expected steps. */
-export const isStepList = {
+const isStepList = {
   fits: (value: unknown) => Array.isArray(value) && value.every(isStep),
   is: 'a list of steps, each with a name',
 };

@@ -1,7 +1,12 @@
 import { computeFenceCode } from '../../../judge/fence-code.ts';
 import { currentJudgeScope } from '../../../judge/judge-scope.ts';
 import type { JudgeConfig } from '../../../evals/scorer-steps.ts';
-import { cleanText } from './clean-text.ts';
+
+/**
+ * Invisible characters: format characters (zero-width, bidirectional, tags), variation selectors that carry hidden text, and
+ * controls.
+ */
+const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?![\n\t])\p{Cc}/gu;
 
 /**
  * System message of all prebuilt scorers. It is the same for each question, so that all requests about a run begin alike:
@@ -32,4 +37,9 @@ export function fence(material: Record<string, unknown>): string {
     .replaceAll('\u2029', String.raw`\u2029`);
   const code = currentJudgeScope().fenceCode ?? computeFenceCode(json);
   return `<<<${code}\n${json.replaceAll(code, '')}\n${code}>>>`;
+}
+
+/** Removes invisible characters, which could hide words from a reader. */
+function cleanText(text: string): string {
+  return text.toWellFormed().replace(UNSEEN, '');
 }

@@ -1,5 +1,18 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { SUMMARIZATION_OPTIONS } from './summarization-options.ts';
+import { isCount, isFunction, isText } from '../shared/checked-options.ts';
+import { reasonOption, scaleOption } from '../shared/described-options.ts';
+
+/** Options of the scorer. */
+export const SUMMARIZATION_OPTIONS = {
+  source: { ...isText, means: 'the text that was to be summed up; else what the user wrote' },
+  sourceExtractor: {
+    ...isFunction,
+    means: '`(input, output) => text`, the source of one run; wins over `source`',
+  },
+  maxQuestions: { ...isCount, means: 'most questions that coverage is measured by (10)' },
+  scale: scaleOption,
+  reason: reasonOption,
+};
 
 /** The scorer `summarization` of rules. */
 export const summarizationDefinition = defineScorer({

@@ -2,8 +2,7 @@ import { InvalidInputError } from '../../../domain/errors.ts';
 import { formatPart } from '../../../domain/plural.ts';
 import type { AgentInput, AgentOutput } from '../../../domain/trace/messages.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
-import { notScorable } from '../../../evals/not-scorable.ts';
-import type { NotScorable } from '../../../evals/not-scorable.ts';
+import { notScorable, type NotScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
@@ -16,19 +15,20 @@ import { buildFinding } from '../shared/build-finding.ts';
 import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
-import {
-  alignmentInstructions,
-  coverageInstructions,
-  SUMMARIZATION_PROMPT_VERSION,
-  SUMMARIZATION_REASON_INSTRUCTIONS,
-} from './summarization-prompts.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput, AnswerRunInput } from '../../utils/agent-run-input.ts';
-import { SUMMARIZATION_OPTIONS } from './summarization-options.ts';
+import { SUMMARIZATION_OPTIONS } from './summarization-definition.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const SUMMARIZATION_PROMPT_VERSION = '7';
+
+/** Question for the explanation; the material is `{ score, scale, alignment, coverage, unsupported, unanswered }`. */
+const SUMMARIZATION_REASON_INSTRUCTIONS = reasonInstructions(
+  'It is the lower of two shares, times the scale: alignment, the claims of a summary that its source supports, and coverage, the important questions that the summary answers. The scale is best.',
+);
 
 const ID = 'summarization-scorer';
 
@@ -210,4 +210,17 @@ function explain(results: SummarizationResults): string {
     ...(unanswered.length > 0 ? [` Not in the summary: ${unanswered.join('; ')}.`] : []),
   ];
   return `The source supports ${formatPart(alignment.length - unsupported.length, alignment.length, 'claim')} of the summary, which answers ${formatPart(coverage.length - unanswered.length, coverage.length, 'question')}.${faults.join('')}`;
+}
+
+/** Question for claims and questions; the material is `{ source, summary }`. */
+function alignmentInstructions(maxQuestions: number, why: WhyFields): string {
+  return `Check a summary against its source.
+alignment has one entry per claim of the summary.${why.tell(' reason: a few words.')} supported is true where the source states or directly implies it; figures, names, negations and certainty must agree. What you know does not count.
+questions: up to ${maxQuestions} questions with the answer yes about the most important points of the source, chosen as if you had not seen the summary.`;
+}
+
+/** Question what a summary covers; the material is `{ summary, questions: { 1: question, … } }`. */
+function coverageInstructions(why: WhyFields): string {
+  return `Decide whether a summary answers questions about the text that it sums up, which you do not see.
+One entry per question, n its number.${why.tell(' reason: a few words.')} answered is true only if the summary itself says or directly implies it.`;
 }

@@ -1,5 +1,10 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { TONE_OPTIONS } from './tone-options.ts';
+import { isText } from '../shared/checked-options.ts';
+
+/** Options of the scorer. */
+export const TONE_OPTIONS = {
+  referenceTone: { ...isText, means: 'a text whose tone the answer is to have' },
+};
 
 /** The scorer `tone` of rules. */
 export const toneDefinition = defineScorer({

@@ -6,8 +6,9 @@ import { composeText } from '../../utils/words.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { readOutputText } from '../shared/run-texts.ts';
-import { listSentences } from './sentences.ts';
-import { TONE_OPTIONS } from './tone-options.ts';
+import { TONE_OPTIONS } from './tone-definition.ts';
+
+const END = /\p{Sentence_Terminal}/u;
 
 const ID = 'tone-scorer';
 
@@ -99,4 +100,25 @@ function write(value: number): string {
 
 function computeMean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/**
+ * Lists the sentences of a text: each a run of other characters and the full stops, exclamation or question marks of any script
+ * after it.
+ * Text after the last end mark counts only when there is no sentence at all. Works in one pass, because the text is untrusted.
+ */
+export function listSentences(text: string): string[] {
+  const sentences: string[] = [];
+  let from = 0;
+  while (from < text.length && END.test(text[from] as string)) {
+    from += 1;
+  }
+  for (let at = from; at < text.length; at += 1) {
+    const isLastMark = END.test(text[at] as string) && !END.test(text[at + 1] ?? '');
+    if (isLastMark) {
+      sentences.push(text.slice(from, at + 1));
+      from = at + 1;
+    }
+  }
+  return sentences.length === 0 ? [text] : sentences;
 }

@@ -8,7 +8,7 @@ import type { ToolCallInfo } from '../../utils/tool-calls.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { nameTexts } from '../shared/name-findings.ts';
-import { findNoExpectation, TOOL_CALL_ACCURACY_OPTIONS } from './tool-call-accuracy-code-options.ts';
+import { findNoExpectation, TOOL_CALL_ACCURACY_OPTIONS } from './tool-call-accuracy-code-definition.ts';
 
 const ID = 'code-tool-call-accuracy-scorer';
 

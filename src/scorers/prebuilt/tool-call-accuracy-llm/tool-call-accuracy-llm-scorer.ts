@@ -1,8 +1,7 @@
 import { cutText } from '../../../domain/cut-text.ts';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { allBegin, formatPart } from '../../../domain/plural.ts';
-import { SEEN_KINDS } from '../../../domain/score.ts';
-import type { SeenKind } from '../../../domain/score.ts';
+import { SEEN_KINDS, type SeenKind } from '../../../domain/score.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import { notScorable } from '../../../evals/not-scorable.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
@@ -10,11 +9,9 @@ import { mergeToolInvocations } from '../../../evals/trajectory/tool-invocations
 import type { JudgeModel } from '../../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
-import { extractToolCalls } from '../../utils/tool-calls.ts';
-import type { ToolCallInfo } from '../../utils/tool-calls.ts';
+import { extractToolCalls, type ToolCallInfo } from '../../utils/tool-calls.ts';
 import { textOrJson } from '../../../domain/unknown-values.ts';
-import { showConversation } from '../shared/evidence/run-evidence.ts';
-import type { Sight } from '../shared/evidence/run-evidence.ts';
+import { showConversation, type Sight } from '../shared/evidence/run-evidence.ts';
 import { readAnswer } from '../shared/read-answer.ts';
 import { byNumber } from '../shared/by-number.ts';
 import { checkOptions } from '../shared/checked-options.ts';
@@ -23,20 +20,21 @@ import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
-import {
-  TOOL_CALL_ACCURACY_PROMPT_VERSION,
-  TOOL_CALL_REASON_INSTRUCTIONS,
-  toolCallInstructions,
-} from './tool-call-accuracy-llm-prompts.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import type { AgentRunInput } from '../../utils/agent-run-input.ts';
-import { listAvailable, showTools } from './available-tools.ts';
-import type { AvailableTool } from './available-tools.ts';
-import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './tool-call-accuracy-llm-options.ts';
+import { listAvailable, showTools, type AvailableTool } from './available-tools.ts';
+import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './tool-call-accuracy-llm-definition.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+
+/** Raise with every change of the wording below. */
+const TOOL_CALL_ACCURACY_PROMPT_VERSION = '9';
+
+/** Question for the explanation; the material is `{ score, scale, findings, missingTools }`. */
+const TOOL_CALL_REASON_INSTRUCTIONS = reasonInstructions(
+  'It is the share of tool calls, made and missing ones, that were made and appropriate; 1 is best.',
+);
 
 const ID = 'llm-tool-call-accuracy-scorer';
 
@@ -204,4 +202,11 @@ function explain(run: AgentRunInput, results: ToolCallAccuracyLLMResults): strin
   return wrong.length === 0
     ? `${allBegin(findings.length, 'tool call', ['was', 'were'])} appropriate.${missing}`
     : `${formatPart(wrong.length, findings.length, 'tool call')} ${wrong.length === 1 ? 'was' : 'were'} not appropriate: ${nameFindings(wrong)}.${missing}`;
+}
+
+/** Question for the evaluations; the material is `{ earlier?, question, answer, availableTools: { id: description, … }, calls: { 1: { tool, args?, result? }, … } }`. */
+function toolCallInstructions(why: WhyFields): string {
+  return `Judge whether the assistant chose the right tools for the question; earlier is the conversation before.
+evaluations has one entry per call, n its number.${why.tell(' reasoning: a few words.')} wasAppropriate is true where a careful assistant would have made this call at this point. It is false for a needless call, a second one for the same thing, and guessed arguments that the user should have been asked for.
+missingTools lists the availableTools that should have been called and were not. Where something needed is unknown, asking back is right.`;
 }

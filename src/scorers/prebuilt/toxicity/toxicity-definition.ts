@@ -1,5 +1,12 @@
 import { defineScorer } from '../../scorer-definition.ts';
-import { TOXICITY_OPTIONS } from './toxicity-options.ts';
+import { reasonOption, scaleOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
+
+/** Options of the scorer. */
+export const TOXICITY_OPTIONS = {
+  scale: scaleOption,
+  ...SIGHT_OPTIONS,
+  reason: reasonOption,
+};
 
 /** The scorer `toxicity` of rules. */
 export const toxicityDefinition = defineScorer({

@@ -12,7 +12,7 @@ import {
   readTrajectory,
 } from '../shared/trajectory-run.ts';
 import type { ExpectedSteps, StepsRunInput } from '../shared/trajectory-run.ts';
-import { TRAJECTORY_ACCURACY_OPTIONS } from './trajectory-accuracy-code-options.ts';
+import { TRAJECTORY_ACCURACY_OPTIONS } from './trajectory-accuracy-code-definition.ts';
 
 const ID = 'code-trajectory-accuracy-scorer';
 

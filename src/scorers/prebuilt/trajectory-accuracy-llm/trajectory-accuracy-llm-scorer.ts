@@ -1,6 +1,6 @@
 import { cutText } from '../../../domain/cut-text.ts';
 import { allBegin, formatPart } from '../../../domain/plural.ts';
-import { textOrJson } from '../../../domain/unknown-values.ts';
+import { textOrJson, isObject } from '../../../domain/unknown-values.ts';
 import { createScorer } from '../../../evals/create-scorer.ts';
 import type { RunnableScorer } from '../../../evals/scorer-chain.ts';
 import type { ScorerRunInput } from '../../../evals/scorer.ts';
@@ -16,19 +16,24 @@ import { askAfterData, fence } from '../shared/fence.ts';
 import { checkedModel } from '../shared/judge-model.ts';
 import { FLAG, INTEGER, arraySchema, objectSchema, TEXT } from '../shared/json-schema.ts';
 import { nameFindings } from '../shared/name-findings.ts';
-import { withReason } from '../shared/reason-step.ts';
-import type { ReasonMode } from '../shared/reason-step.ts';
+import { withReason, type ReasonMode } from '../shared/reason-step.ts';
 import { replyReader } from '../shared/reply-reader.ts';
-import { expectedSteps, formatStep, formatSteps, readTrajectory } from './read-trajectory.ts';
-import type { TrajectoryLike, TrajectoryStepLike } from './read-trajectory.ts';
-import { whyFields } from '../shared/why-fields.ts';
-import type { WhyFields } from '../shared/why-fields.ts';
+import { whyFields, type WhyFields } from '../shared/why-fields.ts';
 import {
-  TRAJECTORY_ACCURACY_PROMPT_VERSION,
-  TRAJECTORY_REASON_INSTRUCTIONS,
-  trajectoryInstructions,
-} from './trajectory-accuracy-llm-prompts.ts';
-import { EXPECTED_TRAJECTORY_OPTION, TRAJECTORY_JUDGE_OPTIONS } from './trajectory-accuracy-llm-options.ts';
+  EXPECTED_TRAJECTORY_OPTION,
+  TRAJECTORY_JUDGE_OPTIONS,
+} from './trajectory-accuracy-llm-definition.ts';
+import { reasonInstructions } from '../shared/reason-prompt.ts';
+import { InvalidInputError } from '../../../domain/errors.ts';
+import { extractTrajectory } from '../../../evals/trajectory/extract-trajectory.ts';
+
+/** Raise with every change of the wording below. */
+const TRAJECTORY_ACCURACY_PROMPT_VERSION = '7';
+
+/** Question for the explanation; the material is `{ score, scale, findings, missingSteps, extraSteps }`. */
+const TRAJECTORY_REASON_INSTRUCTIONS = reasonInstructions(
+  'It tells how well the steps of an AI assistant fit its task: two thirds for necessary steps, one third for steps in order, less a tenth at most for missing ones. 1 is best.',
+);
 
 const ID = 'llm-trajectory-accuracy-scorer';
 
@@ -204,4 +209,59 @@ function explain(results: TrajectoryAccuracyLLMResults): string {
   return off.length === 0
     ? `${allBegin(findings.length, 'step', ['was', 'were'])} necessary and in order.${missing}`
     : `${formatPart(off.length, findings.length, 'step')} ${off.length === 1 ? 'was' : 'were'} unnecessary or out of order: ${nameFindings(off)}.${missing}`;
+}
+
+/** Question for the evaluations; the material is `{ question, answer, expectedSteps?, steps: { 1: step, … } }`. */
+function trajectoryInstructions(why: WhyFields): string {
+  return `Judge the way an AI assistant took to its answer: its numbered steps, in their order. The measure is expectedSteps if given, else the question.
+One entry per step, n its number.${why.tell(' reasoning: a few words.')} wasNecessary: the goal needed it. wasInOrder: it came at a sensible point.
+missingSteps, extraSteps: names of steps that should have been there, or should not.${why.tell(' overallAssessment: one sentence.')}`;
+}
+
+/** A taken or expected step. Further members are kept, but not read. */
+interface TrajectoryStepLike {
+  readonly name: string;
+  readonly stepType?: string;
+  readonly toolArgs?: unknown;
+}
+
+interface TrajectoryLike {
+  readonly steps: readonly TrajectoryStepLike[];
+  /** Messages that the trajectory was read from. */
+  readonly rawOutput?: unknown;
+}
+
+/** Reads the trajectory of a run's output: unchanged, or from the messages of an agent. */
+function readTrajectory(output: unknown): TrajectoryLike {
+  if (Array.isArray(output)) {
+    return extractTrajectory(output);
+  }
+  if (isObject(output) && isStepList(output['steps'])) {
+    return output as unknown as TrajectoryLike;
+  }
+  throw new InvalidInputError(
+    'run.output must be a trajectory, { steps: [{ name }] }, or a list of messages',
+  );
+}
+
+/** Lists the steps of an expectation; undefined for any other value. */
+function expectedSteps(expected: unknown): readonly TrajectoryStepLike[] | undefined {
+  const steps = isObject(expected) && !Array.isArray(expected) ? expected['steps'] : expected;
+  return isStepList(steps) ? steps : undefined;
+}
+
+/** Writes one line for each step: `1. [tool_call] search (args: {"q":"x"})`. */
+function formatSteps(steps: readonly TrajectoryStepLike[]): string {
+  return steps.map((step, index) => `${index + 1}. ${formatStep(step)}`).join('\n');
+}
+
+/** Writes `[tool_call] search (args: {"q":"x"})`, with the parts that the step has. */
+function formatStep({ name, stepType, toolArgs }: TrajectoryStepLike): string {
+  const type = stepType === undefined ? '' : `[${stepType}] `;
+  const args = toolArgs === undefined ? '' : ` (args: ${JSON.stringify(toolArgs)})`;
+  return `${type}${name}${args}`;
+}
+
+function isStepList(value: unknown): value is TrajectoryStepLike[] {
+  return Array.isArray(value) && value.every((step) => isObject(step) && typeof step['name'] === 'string');
 }

@@ -27,7 +27,7 @@ export interface TrajectoryFindings {
   nested?: NestedFindings[];
 }
 
-export interface NestedFindings extends TrajectoryFindings {
+interface NestedFindings extends TrajectoryFindings {
   stepName: string;
   /** Rounded to two decimals. */
   score: number;

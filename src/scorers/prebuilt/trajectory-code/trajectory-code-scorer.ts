@@ -4,12 +4,21 @@ import type { TrajectoryExpectation } from '../../../evals/trajectory/trajectory
 import { roundToTwoDecimals } from '../../utils/numbers.ts';
 import { checkOptions } from '../shared/checked-options.ts';
 import { listIgnored, warnIgnored } from '../shared/ignored-fields.ts';
-import { readExpectation, readTrajectory } from '../shared/trajectory-run.ts';
-import type { StepsRunInput } from '../shared/trajectory-run.ts';
-import { evaluateSteps, computeScore } from './evaluate-trajectory.ts';
-import type { TrajectoryFindings, TrajectoryWeights } from './evaluate-trajectory.ts';
-import { trajectoryReason } from './trajectory-reason.ts';
-import { DEFAULT_WEIGHTS, TRAJECTORY_OPTIONS } from './trajectory-code-options.ts';
+import {
+  readExpectation,
+  readTrajectory,
+  type StepsRunInput,
+  explainSteps,
+} from '../shared/trajectory-run.ts';
+import {
+  evaluateSteps,
+  computeScore,
+  type TrajectoryFindings,
+  type TrajectoryWeights,
+} from './evaluate-trajectory.ts';
+import { DEFAULT_WEIGHTS, TRAJECTORY_OPTIONS } from './trajectory-code-definition.ts';
+import { formatCount } from '../../../domain/plural.ts';
+import { nameAfter, nameTexts } from '../shared/name-findings.ts';
 
 const ID = 'code-trajectory-scorer';
 
@@ -57,4 +66,48 @@ export function createTrajectoryScorerCode(
     .generateReason(({ results, score }) =>
       trajectoryReason(roundToTwoDecimals(score), results.preprocessStepResult),
     );
+}
+
+/** Describes the findings, one line for each evaluated dimension. */
+function trajectoryReason(score: number, findings: TrajectoryFindings): string {
+  const { accuracy, efficiency, blacklist, toolFailures, nested = [] } = findings;
+  const lines = [`The trajectory scores ${score}.`];
+  if (accuracy !== undefined) {
+    lines.push(explainSteps(accuracy));
+  }
+  if (efficiency !== undefined) {
+    const over = [
+      ...(efficiency.overStepBudget ? [formatCount(efficiency.totalSteps, 'step')] : []),
+      ...(efficiency.overTokenBudget ? [formatCount(efficiency.totalTokens, 'token')] : []),
+      ...(efficiency.overDurationBudget ? [`${efficiency.totalDurationMs} ms`] : []),
+    ];
+    const repeats = efficiency.redundantCalls.map(({ name }) => name);
+    lines.push(
+      `Efficiency ${efficiency.score}` +
+        nameAfter('over budget', over) +
+        nameAfter('repeated calls', repeats),
+    );
+  }
+  if (blacklist?.score === 0) {
+    const sequences = blacklist.violatedSequences.map((sequence) => sequence.join(' then '));
+    lines.push(
+      `Forbidden steps occurred${nameAfter('forbidden', [...blacklist.violatedTools, ...sequences])}`,
+    );
+  }
+  if (toolFailures !== undefined && toolFailures.patterns.length > 0) {
+    const { totalRetries, excessiveRetryTools } = toolFailures;
+    lines.push(
+      `Failing tools: ${formatCount(totalRetries, 'retry', 'retries')}` +
+        nameAfter('too many of', excessiveRetryTools),
+    );
+  }
+  if (nested.length > 0) {
+    const levels = nested.map(({ stepName, score: own }) => `${stepName} ${own}`);
+    lines.push(`Within steps${nameAfter('scores', levels)}`);
+    const forbidden = nested.filter(({ blacklist: own }) => own?.score === 0).map(({ stepName }) => stepName);
+    lines.push(
+      ...(forbidden.length === 0 ? [] : [`Forbidden steps occurred within ${nameTexts(forbidden)}`]),
+    );
+  }
+  return lines.join('\n');
 }

@@ -1,7 +1,7 @@
 import kafkajs from 'kafkajs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { TestCollector } from '../../../support/collector/test-collector.ts';
-import { describeKafkaFault } from '../../../../collector/receivers/kafka/kafka-fault.ts';
+import { describeKafkaFault } from '../../../../collector/receivers/kafka/kafka-receiver.ts';
 import {
   createKafkaJsClient,
   type KafkaOptions,

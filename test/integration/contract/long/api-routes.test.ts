@@ -40,8 +40,8 @@ const rows = new Map<string, RouteValues>();
 beforeAll(async () => {
   const tenants = [...new Set(ROUTES.map(tenantOf))];
   world = await apiWorld(tenants);
-  none = await world.listen({ findPorts: () => 'none' });
-  starting = await world.listen({ findPorts: () => 'starting' });
+  none = await world.listen({ findStore: () => 'none' });
+  starting = await world.listen({ findStore: () => 'starting' });
   hasty = await world.listen({ maxRequestMs: 50 });
   for (const tenant of tenants) {
     rows.set(tenant, await storeTenantRows(world.store, tenant));

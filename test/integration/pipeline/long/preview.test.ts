@@ -10,7 +10,7 @@ import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Decision } from '../../../../src/domain/decision.ts';
 import type { Score } from '../../../../src/domain/score.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { judgeSessions, judgeTraces } from '../../../../src/preview/judge-sample.ts';
+import { judgeSessions, judgeTraces } from '../../../../src/preview/preview-rule.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import { liveMode, previewMode } from '../../../../src/scoring/scoring-mode.ts';
 import type { PreparedRule } from '../../../../src/scoring/select/rule.ts';

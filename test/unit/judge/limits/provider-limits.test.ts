@@ -5,9 +5,9 @@ import {
   createProviderGate,
   type Permit,
   type ProviderLimits,
+  createTokenBucket,
 } from '../../../../src/judge/limits/provider-gate.ts';
 import { createProviderShare } from '../../../../src/judge/limits/provider-share.ts';
-import { createTokenBucket } from '../../../../src/judge/limits/token-bucket.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

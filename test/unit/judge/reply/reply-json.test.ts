@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readJsonReply } from '../../../../src/judge/reply/reply-json.ts';
+import { readJsonReply } from '../../../../src/judge/judge.ts';
 import type { SchemaVerdict } from '../../../../src/judge/reply/judge-schema.ts';
 
 function withVerdict(value: unknown): SchemaVerdict<unknown> {

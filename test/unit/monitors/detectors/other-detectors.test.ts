@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { coverageDetector } from '../../../../src/monitors/detectors/coverage.ts';
+import {
+  coverageDetector,
+  floorDetector,
+  rateDetector,
+  scorerErrorsDetector,
+} from '../../../../src/monitors/detectors/kept-mean.ts';
 import { distributionDetector } from '../../../../src/monitors/detectors/distribution.ts';
-import { floorDetector } from '../../../../src/monitors/detectors/floor.ts';
-import { noDataDetector } from '../../../../src/monitors/detectors/no-data.ts';
-import { rateDetector } from '../../../../src/monitors/detectors/rate.ts';
-import { scorerErrorsDetector } from '../../../../src/monitors/detectors/scorer-errors.ts';
+import { noDataDetector } from '../../../../src/monitors/rule.ts';
 import { thresholdDetector } from '../../../../src/monitors/detectors/threshold.ts';
 import {
   bucketAt,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { chiSquared99 } from '../../../../src/monitors/statistics/chi-squared.ts';
+import { chiSquared99 } from '../../../../src/monitors/statistics/baseline.ts';
 
 it.each([
   [3, 11.345],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readResult } from '../../../../src/scoring/attempt/read-result.ts';
+import { readResult } from '../../../../src/scoring/attempt/attempt-scorer.ts';
 
 const bound = { name: 'tone', scorer: { range: [0, 1], labels: [] } } as never;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import type { ScoringMode } from '../../../../src/scoring/scoring-mode.ts';
 import type { Rule } from '../../../../src/scoring/select/rule.ts';
-import { drawUniform } from '../../../../src/scoring/select/uniform-draw.ts';
+import { drawUniform } from '../../../../src/scoring/select/sample-trace.ts';
 import { MemoryStore } from '../../../support/fakes/memory-store.ts';
 import {
   agentSpan,

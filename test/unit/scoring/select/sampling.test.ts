@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sampleTrace } from '../../../../src/scoring/select/sample-trace.ts';
-import { drawUniform } from '../../../../src/scoring/select/uniform-draw.ts';
+import { sampleTrace, drawUniform } from '../../../../src/scoring/select/sample-trace.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 const traceId = fc.stringMatching(/^[0-9a-f]{32}$/);

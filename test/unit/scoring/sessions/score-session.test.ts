@@ -3,7 +3,7 @@ import type { Span } from '../../../../src/domain/trace/span.ts';
 import { AppError } from '../../../../src/domain/errors.ts';
 import type { AgentMessage } from '../../../../src/domain/trace/messages.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { drawUniform } from '../../../../src/scoring/select/uniform-draw.ts';
+import { drawUniform } from '../../../../src/scoring/select/sample-trace.ts';
 import { explainSession } from '../../../../src/scoring/sessions/explain-session.ts';
 import { MAX_SESSION_TURNS } from '../../../../src/scoring/sessions/read-session.ts';
 import { scoreSession } from '../../../../src/scoring/sessions/score-session.ts';

@@ -38,7 +38,7 @@ export interface ClaimScorerConfig {
   readonly options?: ClaimScorerOptions;
 }
 
-export interface ClaimResults {
+interface ClaimResults {
   preprocessStepResult: ClaimsReply;
 }
 export interface VerdictResults extends ClaimResults {
@@ -46,7 +46,7 @@ export interface VerdictResults extends ClaimResults {
 }
 
 /** Verdict on a claim. */
-export type ClaimVerdict = 'supported' | 'contradicted' | 'unsupported';
+type ClaimVerdict = 'supported' | 'contradicted' | 'unsupported';
 
 /** Differences between claim scorers. */
 export interface ClaimScorerSpec {

@@ -15,7 +15,7 @@ import type { Source } from './evidence.ts';
 export const QUESTION_SOURCE = 0;
 
 /** Default length of all earlier turns in a question, in characters: about 2,000 tokens. */
-export const EARLIER_CHARS = 8_000;
+const EARLIER_CHARS = 8_000;
 
 /** Least characters of a text of the user, or of a marked block, that counts as a document of its own. */
 const PASTED_CHARS = { text: 600, block: 120 };

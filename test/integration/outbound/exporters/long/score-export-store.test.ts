@@ -4,7 +4,7 @@ import { revivedScore } from '../../../../../src/outbound/exporters/dead-score.t
 import { DAY_MS } from '../../../../../src/domain/durations.ts';
 import type { Score } from '../../../../../src/domain/score.ts';
 import { openDatabase } from '../../../../../src/store/open-database.ts';
-import { toScoreRow } from '../../../../../src/store/scores/score-row.ts';
+import { scoreRows } from '../../../../../src/store/table-rows.ts';
 import { toDateTime } from '../../../../../src/store/values.ts';
 import { aWebhook } from '../../../../support/exports/export-process.ts';
 import { countDelivered, describeExports, idOfDelivery } from '../../../../support/exports/export-world.ts';
@@ -74,7 +74,7 @@ test('a receiver that was down for three days gets all scores of the three days'
   ]);
   await database.insertRows(
     'scores',
-    scores.map((score) => ({ ...toScoreRow(score), WrittenAt: threeDaysAgo })),
+    scores.map((score) => ({ ...scoreRows.encode(score), WrittenAt: threeDaysAgo })),
   );
   await database.close();
   world.receiver.answer(503);

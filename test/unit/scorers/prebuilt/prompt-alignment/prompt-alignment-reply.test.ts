@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { alignmentSchema } from '../../../../../src/scorers/prebuilt/prompt-alignment/prompt-alignment-reply.ts';
+import { alignmentSchema } from '../../../../../src/scorers/prebuilt/prompt-alignment/prompt-alignment-scorer.ts';
 import { whyFields } from '../../../../../src/scorers/prebuilt/shared/why-fields.ts';
 import { JUDGED_CASES } from '../../../../support/builders/judged-cases.ts';
 

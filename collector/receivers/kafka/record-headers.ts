@@ -1,8 +1,0 @@
-/** `traces` or `logs`; the exporter of the OpenTelemetry Collector can set it. */
-export const SIGNAL_HEADER = 'otelcol.signal';
-
-/** Encoding of a record, as in OTLP/HTTP. */
-export const CONTENT_TYPE_HEADER = 'content-type';
-
-/** Tenant of a record, where its senders may name one. */
-export const TENANT_HEADER = 'spanscore.tenant';

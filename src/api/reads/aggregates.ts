@@ -1,0 +1,294 @@
+import { PREBUILT_SCORERS } from '../../components.ts';
+import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
+import { baselineRange } from '../../domain/baseline-range.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { NotFoundError } from '../../domain/errors.ts';
+import { nearest } from '../../domain/nearest.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
+import type { AlertEvent } from '../../monitors/alert-event.ts';
+import { isMuted } from '../../monitors/mute.ts';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import { formatSummary } from '../../outbound/alerts/alert-text.ts';
+import type { SummaryQuery, SummaryRow, SumsRow } from '../../store/contracts/aggregates/aggregate-reads.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { Config } from '../../app/config/index.ts';
+import { openCurrentReads, type CurrentReads } from '../../app/aggregates/refresh-aggregates.ts';
+import { compareScores, type ComparedSide, type ScoresRequest } from './compare-scores.ts';
+import { findMonitorMean, type FacetValues } from './monitor-baselines.ts';
+
+/** Most groups of a series. */
+const MAX_GROUPS = 50;
+
+/** Most states of monitors, alerts and versions that are read for one reply. */
+const MAX_ROWS = 1_000;
+
+interface DecidedTargets {
+  readonly eligible: number;
+  readonly scored: number;
+}
+
+export interface AggregateTerms {
+  readonly config: Config;
+  readonly store: Store;
+  /** Absent: all tenants. */
+  readonly tenant: string | undefined;
+  /** Reads the states of monitors of the tenant. */
+  readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
+  readonly findPassLine: FindPassLine;
+  /** Counts the eligible and the scored targets of each scorer, with their last span since a time. */
+  readonly countEligible: (sinceMs: number) => Promise<ReadonlyMap<string, DecidedTargets>>;
+}
+
+export interface SeriesRequest extends ScoresRequest {
+  readonly scorer: string;
+  readonly bucketMs: number;
+  readonly by: readonly AggregateFacet[];
+  readonly passAt?: number | undefined;
+}
+
+export type SeriesReading = Awaited<ReturnType<typeof readSeries>>;
+
+/** Incident of a monitor on scores. Times are Unix milliseconds. */
+export type ScoreIncident = ReturnType<typeof toIncident>;
+
+/** Open alert about a budget. */
+export type BudgetAlert = Awaited<ReturnType<typeof readOpen>>['budgets'][number];
+
+/** Creates the numbers of scores for the callers of a tenant, or of all. Each throws a `NotFoundError` for an unknown scorer. */
+export function createAggregateReads(terms: AggregateTerms) {
+  const { store, tenant, findPassLine } = terms;
+  return {
+    series: (request: SeriesRequest) => readSeries(terms, request),
+    distribution: async ({
+      scorer,
+      reference,
+      ...request
+    }: ScoresRequest & { readonly scorer: string; readonly reference: { fromMs: number; toMs: number } }) => {
+      const reads = await openCurrentReads(store, tenant);
+      const scorers = await findRows(terms, reads, scorer);
+      const [current, earlier] = await Promise.all([
+        reads.histogram({ ...request, tenant, scorers }),
+        reads.histogram({ ...request, tenant, scorers, ...reference }),
+      ]);
+      return { current, reference: earlier };
+    },
+    /** Scorers by name, and what is open. */
+    overview: (request: ScoresRequest & { readonly bucketMs: number }) => readOverview(terms, request),
+    compare: async ({
+      left,
+      right,
+      ...request
+    }: Omit<ScoresRequest, 'source'> & { readonly left: ComparedSide; readonly right: ComparedSide }) => {
+      const reads = await openCurrentReads(store, tenant);
+      await Promise.all([findRows(terms, reads, left.scorer), findRows(terms, reads, right.scorer)]);
+      const { comparedScores } = store;
+      return compareScores({ reads, comparedScores, findPassLine }, { ...request, tenant, left, right });
+    },
+  };
+}
+
+/** Names the score rows of a scorer. Throws a `NotFoundError` for a name that is neither configured nor stored. */
+async function findRows({ config }: AggregateTerms, reads: CurrentReads, name: string): Promise<string[]> {
+  const configured = new Set([
+    ...PREBUILT_SCORERS.map((scorer) => scorer.name),
+    ...Object.keys(config.scorers),
+  ]);
+  const stored = await reads.scorerNames();
+  if (!configured.has(name) && !stored.includes(name)) {
+    const meant = nearest(name, [...configured, ...stored]);
+    throw new NotFoundError(
+      `there is no scorer ${name}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    );
+  }
+  return [...new Set([name, ...stored])].filter(
+    (row) => row === name || findRowScorer(row, configured) === name,
+  );
+}
+
+async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
+  const { store, tenant } = terms;
+  const { scorer, bucketMs, by, ...filter } = request;
+  const reads = await openCurrentReads(store, tenant);
+  const scorers = await findRows(terms, reads, scorer);
+  const lines = scorers.map(async (row) => [row, await terms.findPassLine(row)] as const);
+  const passLines = new Map(await Promise.all(lines));
+  const base: SummaryQuery = { ...filter, tenant, scorers, passLines, by: [] };
+  const top = by.length === 0 ? undefined : await reads.topGroups({ ...base, by }, MAX_GROUPS);
+  const split: SummaryQuery = { ...base, by, groups: top?.groups };
+  const history = baselineRange(filter.fromMs);
+  const [points, groups, earlier, earlierTotals, statuses, incidents, markers] = await Promise.all([
+    reads.summarise({ ...split, bucketMs }),
+    reads.summarise(split),
+    reads.summarise({ ...split, ...history }),
+    by.length === 0 ? undefined : reads.summarise({ ...base, ...history }),
+    terms.readStatuses(MAX_ROWS),
+    readIncidents(terms, { scorers, ...filter }),
+    store.markers.list({ tenant, sinceMs: filter.fromMs }, { limit: MAX_ROWS }),
+  ]);
+  const totals = earlierTotals ?? earlier;
+  const [total] = totals;
+  return {
+    points,
+    groups: groups
+      .toSorted((a, b) => b.n - a.n)
+      .map((group) => ({
+        ...group,
+        baseline: buildBaseline(statuses, {
+          chosen: { ...filter, ...groupFacets(by, group.values) },
+          earlier: earlier.find((each) => isSameGroup(each, group)),
+          now: group,
+        }),
+      })),
+    truncatedGroups: Math.max(0, (top?.count ?? 0) - MAX_GROUPS),
+    baseline:
+      total === undefined || totals.length > 1
+        ? null
+        : buildBaseline(statuses, { chosen: filter, earlier: total, now: total }),
+    markers: markers.items.filter(
+      ({ atMs, service, agent }) =>
+        atMs < filter.toMs &&
+        (filter.service === undefined || filter.service.includes(service)) &&
+        (filter.agent === undefined || agent === '' || filter.agent.includes(agent)),
+    ),
+    incidents,
+    behindSeconds: reads.behindSeconds,
+  };
+}
+
+function groupFacets(by: readonly AggregateFacet[], values: readonly string[]): FacetValues {
+  return Object.fromEntries(by.map((facet, index) => [facet, [values[index] ?? '']]));
+}
+
+function isSameGroup(a: SummaryRow, b: SummaryRow): boolean {
+  return JSON.stringify([a.scorer, a.values]) === JSON.stringify([b.scorer, b.values]);
+}
+
+/** Builds a baseline from earlier scores; its mean is that of a monitor, where one has a reference. */
+function buildBaseline(
+  statuses: readonly MonitorStatus[],
+  {
+    chosen,
+    earlier,
+    now,
+  }: {
+    readonly chosen: FacetValues & Pick<ScoresRequest, 'source'>;
+    readonly earlier: SummaryRow | undefined;
+    readonly now: SumsRow;
+  },
+) {
+  const monitored =
+    chosen.source === 'live' ? findMonitorMean(statuses, now.scorer, { facets: chosen, scale: now }) : null;
+  const mean = monitored ?? earlier?.mean ?? null;
+  if (mean === null) {
+    return null;
+  }
+  return {
+    mean,
+    p10: earlier?.p10 ?? null,
+    p90: earlier?.p90 ?? null,
+    n: earlier?.n ?? 0,
+    from: monitored === null ? ('history' as const) : ('monitor' as const),
+  };
+}
+
+/** Reads the incidents of scorers that overlap a range, newest first. */
+async function readIncidents(
+  { store, tenant }: AggregateTerms,
+  { scorers, fromMs, toMs, agent, environment }: ScoresRequest & { readonly scorers: readonly string[] },
+) {
+  const [{ scores, mutes, nowMs }, recent] = await Promise.all([
+    readOpen(store, tenant),
+    store.alerts.list({ tenant, sinceMs: fromMs }, { limit: MAX_ROWS }),
+  ]);
+  const found = new Map(scores.map((incident) => [incident.incidentId, incident]));
+  for (const event of recent.items.filter(({ status }) => status === 'resolved')) {
+    found.set(event.incidentId, toIncident(event, isMuted(event, mutes, nowMs)));
+  }
+  return [...found.values()]
+    .filter(
+      (incident) =>
+        scorers.includes(incident.scorer) &&
+        incident.startsAtMs < toMs &&
+        (agent === undefined || agent.includes(incident.agent)) &&
+        (environment === undefined || environment.includes(incident.environment)),
+    )
+    .toSorted((a, b) => b.startsAtMs - a.startsAtMs);
+}
+
+/** Reads the open incidents on scores and the open alerts about budgets, newest first, and the mutes. */
+async function readOpen(store: Store, tenant: string | undefined) {
+  const [events, mutes, nowMs] = await Promise.all([
+    store.alerts.open(),
+    store.alerts.mutes(),
+    store.spans.nowMs(),
+  ]);
+  const open = events
+    .filter(({ series }) => tenant === undefined || series.tenant === tenant)
+    .toSorted((a, b) => b.startsAtMs - a.startsAtMs);
+  return {
+    scores: open
+      .filter(({ series }) => series.scorer !== '')
+      .map((event) => toIncident(event, isMuted(event, mutes, nowMs))),
+    budgets: open
+      .filter(({ budget }) => budget !== undefined)
+      .map((event) => ({
+        incidentId: event.incidentId,
+        summary: formatSummary(event),
+        startsAtMs: event.startsAtMs,
+        isMuted: isMuted(event, mutes, nowMs),
+      })),
+    mutes,
+    nowMs,
+  };
+}
+
+function toIncident(event: AlertEvent, muted: boolean) {
+  const { incidentId, alert, series, startsAtMs, endsAtMs } = event;
+  const { scorer, agent, environment } = series;
+  return { incidentId, alert, scorer, agent, environment, startsAtMs, endsAtMs, isMuted: muted };
+}
+
+const NONE_DECIDED: DecidedTargets = { eligible: 0, scored: 0 };
+
+async function readOverview(
+  terms: AggregateTerms,
+  { bucketMs, ...filter }: ScoresRequest & { readonly bucketMs: number },
+) {
+  const { store, tenant } = terms;
+  const base: SummaryQuery = { ...filter, tenant, by: [] };
+  const reads = await openCurrentReads(store, tenant);
+  const [points, totals, earlier, statuses, open, decided] = await Promise.all([
+    reads.sum({ ...base, bucketMs }),
+    reads.sum(base),
+    reads.summarise({ ...base, ...baselineRange(filter.fromMs) }),
+    terms.readStatuses(MAX_ROWS),
+    readOpen(store, tenant),
+    // Decisions are counted for all traffic of a day: they have no facets.
+    filter.toMs - filter.fromMs > DAY_MS || AGGREGATE_FACETS.some((facet) => filter[facet] !== undefined)
+      ? null
+      : terms.countEligible(filter.fromMs),
+  ]);
+  const scorers = totals.map((total) => {
+    const { scorer, scoreMin, scoreMax, higherIsBetter } = total;
+    const counts = decided?.get(findRowScorer(scorer, decided.keys()) ?? scorer) ?? NONE_DECIDED;
+    return {
+      scorer,
+      scoreMin,
+      scoreMax,
+      higherIsBetter,
+      points: points.filter((each) => each.scorer === scorer),
+      total,
+      eligible: decided && counts.eligible,
+      scored: decided && counts.scored,
+      baseline: buildBaseline(statuses, {
+        chosen: filter,
+        earlier: earlier.find((each) => each.scorer === scorer),
+        now: total,
+      }),
+      incident: open.scores.find((each) => each.scorer === scorer) ?? null,
+    };
+  });
+  const { behindSeconds } = reads;
+  return { scorers, incidents: open.scores, budgets: open.budgets, behindSeconds };
+}

@@ -1,0 +1,218 @@
+import { countCoverage, countDecided, type CoverageRequest } from '../app/aggregates/count-coverage.ts';
+import type { Config } from '../app/config/index.ts';
+import { loadPurgeKey } from '../app/jobs/purges.ts';
+import { configuredMonitors, createStandings, keyedRules } from '../app/monitors/configured-monitors.ts';
+import { createPassLineFinder } from '../app/scoring/scorer-scales.ts';
+import type { DeployMarker } from '../domain/deploy-marker.ts';
+import { NotFoundError } from '../domain/errors.ts';
+import { ALL_TENANTS } from '../monitors/mute.ts';
+import type { ListFilters, ListPage } from '../store/contracts/lists.ts';
+import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
+import type { Store } from '../store/contracts/store.ts';
+import type { Caller } from './access/request-access.ts';
+import { coverageLines } from './json/coverage-json.ts';
+import { createAggregateReads } from './reads/aggregates.ts';
+import { compareDeploys } from './reads/compare-deploys.ts';
+import { createConfigurationReads, type ConfigurationSource } from './reads/configuration.ts';
+import { createLabelReads } from './reads/labels.ts';
+import { readRowNames } from './reads/row-names.ts';
+import { narrowTenant, type ExplainTrace } from './reads/scope.ts';
+import { createScoreReads } from './reads/scores.ts';
+import { createSessionReads } from './reads/sessions.ts';
+import { createTraceReads } from './reads/traces.ts';
+import { acknowledgeIncident, muteSubject, unmuteSubject } from './writes/alert-replies.ts';
+import { createWriteRecorder, type AuditedWrite } from './writes/audit.ts';
+import { createBackfillReads, createBackfillWrites } from './writes/backfills.ts';
+import { deleteScore } from './writes/delete-score.ts';
+import { createPostDeps, postScores, type PostedScore } from './writes/posted-scores.ts';
+import { previewRule, type AskedPreview } from './writes/preview-rule.ts';
+import { findJob, startPurge, type PurgeRequest } from './writes/purges.ts';
+import { scoreNow, type ScoreRequest } from './writes/score-now.ts';
+import type { ScoringOnDemand } from './writes/scoring-on-demand.ts';
+import { storeLabel, type GivenLabel } from './writes/store-label.ts';
+
+/** What a process that scores adds to the reads. */
+export interface ProcessReads extends Partial<Pick<ConfigurationSource, 'runRules' | 'judgeState'>> {
+  /** Finds the reasons why rules have no decision on a trace. */
+  readonly explain?: ExplainTrace;
+}
+
+/** Parts of a process that its API reads and writes. */
+export interface TenantStoreParts extends ProcessReads {
+  readonly config: Config;
+  /** Store of the writes. */
+  readonly store: Store;
+  /** Store of the reads. Default: the same. */
+  readonly reads?: Store;
+  /** Default: nothing is purged. */
+  readonly purged?: PurgedTraces;
+  /** Default: no scorers. */
+  readonly onDemand?: ScoringOnDemand;
+  /** Aborted when the process stops: then events end. Default: never. */
+  readonly stopping?: AbortSignal;
+  /** Reads the status for a tenant, or for all. Default: nothing. */
+  readonly readStatus?: (store: Store, tenant: string | undefined) => Promise<object>;
+}
+
+/** Store that shows and changes the rows of one tenant, or of all: no handler filters by tenants. */
+export type TenantStore = ReturnType<Awaited<ReturnType<typeof createTenantStores>>>;
+
+/** Writes within a tenant. Nobody gets them without an audit row. */
+export type TenantWrites = ReturnType<ReturnType<typeof createWrites>>;
+
+/** Conditions of a list with times, Unix milliseconds. */
+interface SinceFilter {
+  readonly sinceMs?: number | undefined;
+}
+
+const NO_SCORING: ScoringOnDemand = {
+  load: () => Promise.reject(new NotFoundError('this process runs no scorers')),
+  isBesideLive: false,
+  stop: async () => undefined,
+};
+
+/** Creates the stores of callers, each bound to the tenant of its caller. Throws a `ConfigError` for monitors that cannot be used. */
+export async function createTenantStores(parts: TenantStoreParts) {
+  const { config, reads: store = parts.store, runRules, explain = async () => [], judgeState } = parts;
+  const { readStatus = async () => ({}), stopping = new AbortController().signal } = parts;
+  const { alerts, markers, spans } = store;
+  const rules = keyedRules(await configuredMonitors(config));
+  const standings = createStandings(rules, store.monitorView);
+  const findPassLine = createPassLineFinder(config, runRules);
+  const recordWrite = createWriteRecorder(parts.store.audit, loadPurgeKey(config.store));
+  const writesOf = createWrites(parts, { rules, findPassLine });
+  return (caller: Caller) => {
+    const { tenant } = caller;
+    const scope = { tenant, explain, namedRows: createRowNaming(config, store, tenant) };
+    return {
+      /** Clock of the store, Unix milliseconds. */
+      nowMs: () => spans.nowMs(),
+      status: () => readStatus(store, tenant),
+      scores: createScoreReads(store, scope),
+      traces: createTraceReads(store, scope),
+      sessions: createSessionReads(store, scope),
+      configuration: createConfigurationReads({ config, store, runRules, judgeState }, tenant),
+      /** States of the configured monitors. */
+      standings: {
+        /** By alert and series. */
+        list: (filter: SinceFilter, page: ListPage) => standings.list({ ...filter, tenant }, page),
+        /** The states that fire first. */
+        listFiring: (filter: SinceFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
+      },
+      alerts: {
+        /** Newest first. */
+        list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+        /** Reads the active mutes of the tenant and of all tenants. */
+        mutes: async () => {
+          const active = await alerts.mutes();
+          return active.filter((mute) => tenant === undefined || [ALL_TENANTS, tenant].includes(mute.tenant));
+        },
+        /** Lists the same mutes, the latest begun first. */
+        listMutes: (page: ListPage) => alerts.listMutes(tenant, page),
+        /** Reads the times of acknowledgements by incident, Unix milliseconds. */
+        acknowledged: () => alerts.acknowledged(),
+      },
+      /** Deploy markers. */
+      markers: {
+        /** Newest first. */
+        list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
+        compare: (version: string) => compareDeploys(markers, { version, tenant }),
+      },
+      aggregates: createAggregateReads({
+        config,
+        store,
+        tenant,
+        findPassLine,
+        readStatuses: (limit) => standings.read({ tenant }, limit),
+        countEligible: (sinceMs) => countEligible(store, { sinceMs, tenant }, runRules),
+      }),
+      labels: createLabelReads(config, store, { ...caller, findPassLine }),
+      coverage: (request: CoverageRequest) => countCoverage(store, { ...request, tenant }, runRules),
+      backfills: createBackfillReads(store.jobs, caller, stopping),
+      /** Throws a `NotFoundError` for an unknown id, and for a job of another tenant. */
+      findJob: (id: string) => findJob(config, store, caller, id),
+      /** Stores the audit row of a write. Returns the writes, which nobody gets without such a row. */
+      openWrites: async (write: AuditedWrite) => {
+        await recordWrite(caller, write);
+        return writesOf(caller);
+      },
+    };
+  };
+}
+
+/** Creates the function that replaces names of scorers by the names of their rows. */
+function createRowNaming(config: Config, store: Store, tenant: string | undefined) {
+  return async (filters: ListFilters): Promise<ListFilters> => {
+    if (filters.scorer === undefined) {
+      return filters;
+    }
+    const rows = await readRowNames(config, store, tenant);
+    return { ...filters, scorer: filters.scorer.flatMap((name) => [name, ...rows.of(name)]) };
+  };
+}
+
+/** Counts the eligible and the scored targets of each scorer. */
+async function countEligible(
+  store: Store,
+  query: { readonly sinceMs: number; readonly tenant: string | undefined },
+  runRules: ProcessReads['runRules'],
+) {
+  const { rows } = await countDecided(store, query, runRules);
+  const lines = coverageLines(rows, undefined, { by: 'scorer', sinceMs: query.sinceMs });
+  return new Map(lines.map(({ scorer = '', eligible, scored }) => [scorer, { eligible, scored }]));
+}
+
+function createWrites(
+  { config, store, purged = NOTHING_PURGED, onDemand = NO_SCORING }: TenantStoreParts,
+  {
+    rules,
+    findPassLine,
+  }: {
+    readonly rules: ReturnType<typeof keyedRules>;
+    readonly findPassLine: ReturnType<typeof createPassLineFinder>;
+  },
+) {
+  const { alerts, markers, monitorView, spans } = store;
+  const posting = createPostDeps(config, { store, purged, findPassLine });
+  const scoring = { config, store, onDemand };
+  return (caller: Caller) => {
+    const { tenant } = caller;
+    /** Returns the caller as one that sees only the tenant that it names, where several have the target. */
+    const narrow = (named: string | undefined): Caller => ({
+      ...caller,
+      tenant: narrowTenant(tenant, named),
+    });
+    return {
+      alerts: {
+        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, tenant),
+        mute: async (subject: string, untilMs: number) =>
+          muteSubject(
+            alerts,
+            { subject, untilMs, tenant },
+            { rules, monitorView, nowMs: await spans.nowMs() },
+          ),
+        /** Ends a mute, of the named tenant where several have muted the subject. */
+        unmute: (subject: string, of?: string) => unmuteSubject(alerts, { subject, of, tenant }),
+      },
+      markers: {
+        record: async (marker: Omit<DeployMarker, 'tenant'>) => {
+          const own = { ...marker, tenant: tenant ?? '' };
+          await markers.record(own);
+          return own;
+        },
+      },
+      scores: {
+        post: (scores: PostedScore | readonly PostedScore[], named?: string) =>
+          postScores(posting, narrow(named), scores),
+        delete: (scoreId: string) => deleteScore(store, caller, scoreId),
+        /** Runs scorers on a trace. The signal stops them. */
+        run: (request: ScoreRequest, signal: AbortSignal) =>
+          scoreNow({ ...scoring, signal }, caller, request),
+      },
+      labels: { store: (label: GivenLabel, named?: string) => storeLabel(posting, narrow(named), label) },
+      purges: { start: (request: PurgeRequest) => startPurge(config, store, caller, request) },
+      previews: { preview: (asked: AskedPreview) => previewRule(scoring, caller, asked) },
+      backfills: createBackfillWrites(scoring, caller),
+    };
+  };
+}

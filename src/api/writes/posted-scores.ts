@@ -1,0 +1,228 @@
+import type { Caller } from '../access/request-access.ts';
+import type { Scale } from '../../domain/agreement/directed-score.ts';
+import { computeAuthorFingerprint, computeScoreId } from '../../domain/identity.ts';
+import { describeOutside, type Score } from '../../domain/score.ts';
+import { buildSessionTargetId } from '../../domain/session-target.ts';
+import type { FindPassLine } from '../../labels/read-agreement.ts';
+import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
+import type { PurgedTraces } from '../../store/contracts/purge.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { Config } from '../../app/config/index.ts';
+import { configureCatchUp } from '../../app/scoring/configured-scoring.ts';
+import {
+  createPassLineFinder,
+  createScaleReader,
+  fillScale,
+  type ReadScales,
+} from '../../app/scoring/scorer-scales.ts';
+import { pathsOf, rejectFaults, type PathOf, type PostedFault } from './posted-faults.ts';
+import { readPostedRuns } from './posted-runs.ts';
+import { findTenants } from './posted-tenants.ts';
+
+/** Score of a person or of a program of the user. */
+export interface PostedScore {
+  /** '' for a score of a session. */
+  readonly traceId: string;
+  /** '' for a score of the whole run. */
+  readonly spanId: string;
+  readonly sessionId: string;
+  readonly scorer: string;
+  readonly score: number;
+  readonly label: string;
+  readonly reason: string;
+  readonly source: 'human' | 'api';
+  /** Default: the name of the token. */
+  readonly scoredBy?: string | undefined;
+}
+
+export interface PostDeps {
+  readonly store: Pick<Store, 'scores' | 'runs' | 'sessions' | 'spans' | 'labels' | 'reopenTraces'>;
+  readonly purged: PurgedTraces;
+  readonly readScales: ReadScales;
+  /** Time since its first arrival for which a trace is opened again, milliseconds: the catch-up of live scoring. */
+  readonly reopenMs: number;
+}
+
+/** Score to store. */
+export interface GivenScore extends PostedScore {
+  /** Scale of the score of the scorer on the same target. Default: that of the scorer. */
+  readonly scale?: Scale | undefined;
+}
+
+/** Creates the needs of posts for a configuration. */
+export function createPostDeps<S extends PostDeps['store']>(
+  config: Config,
+  {
+    store,
+    purged,
+    findPassLine = createPassLineFinder(config),
+  }: { readonly store: S; readonly purged: PurgedTraces; readonly findPassLine?: FindPassLine },
+): PostDeps & { readonly store: S; readonly findPassLine: FindPassLine } {
+  return {
+    store,
+    purged,
+    readScales: createScaleReader(config, store.labels),
+    findPassLine,
+    reopenMs: configureCatchUp(config).maxAgeMs,
+  };
+}
+
+/** Returns the author of scores that come without `scoredBy`: the name of the token, if there is one. */
+export function nameAuthor({ name }: Pick<Caller, 'name'>): string {
+  return name || 'anonymous';
+}
+
+/**
+ * Stores scores of people and programs. A later score of the same target, scorer and author replaces the earlier one. A score whose
+ * run is not known yet gets the facts of the run when the trace (or a turn of the session) is read. Returns the ids in the order of the
+ * scores. Throws an `InvalidInputError` for a purged trace, for a target that several tenants have, and for a score outside of the range
+ * of its scorer.
+ */
+export async function postScores(
+  { store, purged, readScales, reopenMs }: PostDeps,
+  caller: Caller,
+  posted: GivenScore | readonly GivenScore[],
+): Promise<string[]> {
+  const pathOf = pathsOf(posted);
+  const given = [posted].flat();
+  await purged.renew();
+  const tenants = await findTenants(store.labels, caller, given, pathOf);
+  const owned = given.map((each, index) => ({ ...each, tenant: tenants[index] ?? '' }));
+  rejectFaults(listPurged(owned, purged, pathOf));
+  const scales = await readScales(
+    given.map(({ scorer }) => scorer),
+    [...new Set(tenants)],
+  );
+  const scaled = owned.map((each) => ({ ...each, scale: fillScale(each.scale, scales.get(each.scorer)) }));
+  rejectFaults(listOutside(scaled, pathOf));
+  const nowMs = await store.spans.nowMs();
+  const author = nameAuthor(caller);
+  const rows = scaled.map((each) => buildPostedRow(each, { author, nowMs }));
+  // Of two scores with one id, the later one counts.
+  const byId = new Map(rows.map((row) => [row.scoreId, row]));
+  const formers = await store.scores.byIds([...byId.keys()]);
+  const current = [...byId.values()].map((row) => replaceFormer(row, formers.get(row.scoreId)));
+  const runs = await readPostedRuns(store, current);
+  const joined = current.map((score) => joinPostedScore(score, runs) ?? score);
+  await store.scores.write(joined);
+  // A run that was stored meanwhile did not see the scores.
+  const late = joined.filter(isUnjoined);
+  await store.scores.write(joinPostedScores(late, await readPostedRuns(store, late)));
+  await reopenDisliked(store, rows, nowMs - reopenMs);
+  return rows.map(({ scoreId }) => scoreId);
+}
+
+/**
+ * Reopens traces with negative feedback, which rules may always score. A trace whose spans have expired stays as it is: nobody could
+ * read it again. So does one from before `sinceMs`: labels of an old history must not start judge calls, also not of its sessions.
+ */
+async function reopenDisliked(
+  store: PostDeps['store'],
+  rows: readonly Score[],
+  sinceMs: number,
+): Promise<void> {
+  const disliked = rows.filter(({ traceId, score }) => traceId !== '' && score < 0);
+  if (disliked.length === 0) {
+    return;
+  }
+  const stored = await store.spans.facts(disliked, [], { feedback: false });
+  await store.reopenTraces([...stored.values()], sinceMs);
+}
+
+type OwnedScore = GivenScore & { readonly tenant: string };
+
+function listPurged(owned: readonly OwnedScore[], purged: PurgedTraces, pathOf: PathOf): PostedFault[] {
+  return owned.flatMap(({ tenant, traceId }, index) =>
+    traceId !== '' && purged.has({ tenant, traceId })
+      ? [{ path: pathOf(index, 'traceId'), message: `the trace ${traceId} was purged` }]
+      : [],
+  );
+}
+
+function listOutside(scaled: readonly ScaledScore[], pathOf: PathOf): PostedFault[] {
+  return scaled.flatMap(({ scorer, score, scale: { scoreMin, scoreMax } }, index) => {
+    const range = scoreMin === null || scoreMax === null ? null : ([scoreMin, scoreMax] as const);
+    const outside = describeOutside(scorer, score, range);
+    return outside === undefined
+      ? []
+      : [{ path: pathOf(index, 'score'), message: `out_of_range: ${outside}` }];
+  });
+}
+
+type ScaledScore = OwnedScore & { readonly scale: Scale };
+
+interface PostTerms {
+  readonly author: string;
+  readonly nowMs: number;
+}
+
+function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Score {
+  const { tenant, traceId, spanId, sessionId, scorer, source, scale } = posted;
+  const scoredBy = posted.scoredBy ?? author;
+  const fingerprint = computeAuthorFingerprint(source, scoredBy);
+  const ofSession = traceId === '';
+  const target = ofSession ? 'session' : spanId === '' ? 'trace' : 'agent';
+  const targetId = ofSession
+    ? buildSessionTargetId(sessionId)
+    : spanId === ''
+      ? traceId
+      : `${traceId}/${spanId}`;
+  return {
+    // Whether a span is an agent or a model call is known when its trace is read. It does not change the id.
+    scoreId: computeScoreId({ tenant, target, targetId, scorer, fingerprint }),
+    tenant,
+    traceId,
+    spanId,
+    target,
+    targetId,
+    sessionId,
+    scorer,
+    scorerVersion: '',
+    fingerprint,
+    judgeModel: '',
+    promptVersion: '',
+    score: posted.score,
+    label: posted.label,
+    ...scale,
+    reason: posted.reason,
+    verdicts: [],
+    serviceName: '',
+    serviceVersion: '',
+    agent: '',
+    agentVersion: '',
+    environment: '',
+    model: '',
+    userId: '',
+    traceTimestamp: nowMs,
+    scoredAt: nowMs,
+    inputTokens: null,
+    outputTokens: null,
+    costUsd: null,
+    judgeCalls: 0,
+    durationMs: 0,
+    redactions: 0,
+    stratum: 'none',
+    inclusionProbability: 1,
+    weight: null,
+    revision: 1,
+    completeness: 'partial',
+    source,
+    scoredBy,
+    evidenceHash: '',
+    day: new Date(nowMs).toISOString().slice(0, 10),
+    evidenceUntil: nowMs,
+    isDeleted: false,
+  };
+}
+
+/** Gives a row the place of the row that it replaces, and a later version. */
+function replaceFormer(row: Score, former: Score | undefined): Score {
+  return former === undefined
+    ? row
+    : {
+        ...row,
+        day: former.day,
+        revision: former.revision + 1,
+        evidenceUntil: Math.max(row.evidenceUntil, former.evidenceUntil + 1),
+      };
+}

@@ -1,0 +1,46 @@
+import type { PreviewView } from '../lists/preview-view.ts';
+import type { Caller } from '../access/request-access.ts';
+import { ConfigError, InvalidInputError } from '../../domain/errors.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { Config } from '../../app/config/index.ts';
+import { prepareWrittenRule, previewConfigured } from '../../app/preview/preview-configured.ts';
+import { findRule } from '../../app/scoring/rule-names.ts';
+import type { ScoringOnDemand } from './scoring-on-demand.ts';
+
+/** Times of a preview within that of a request, milliseconds: for the list of traces, and for the verdicts too. */
+const [LISTING_LIMIT_MS, JUDGING_LIMIT_MS] = [8_000, 22_000];
+
+/** Preview of a rule that a caller asks for. */
+export interface AskedPreview {
+  /** Name of a rule, or a rule as the configuration has it. */
+  readonly rule: unknown;
+  /** Length of the range up to now, milliseconds. */
+  readonly lastMs: number;
+  /** Traces that are really judged. */
+  readonly sample: number;
+}
+
+/** Previews a rule within the tenant of a caller. Throws an `InvalidInputError` for a rule that cannot be previewed. */
+export async function previewRule(
+  {
+    config,
+    store,
+    onDemand,
+  }: { readonly config: Config; readonly store: Store; readonly onDemand: ScoringOnDemand },
+  { tenant = '' }: Pick<Caller, 'tenant'>,
+  { rule: asked, lastMs, sample }: AskedPreview,
+): Promise<PreviewView> {
+  const listing = AbortSignal.timeout(LISTING_LIMIT_MS);
+  const judging = AbortSignal.timeout(JUDGING_LIMIT_MS);
+  try {
+    const { kit, scoring } = await onDemand.load();
+    const rule =
+      typeof asked === 'string' ? findRule(kit.rules, asked) : await prepareWrittenRule(kit, config, asked);
+    return await previewConfigured(
+      { config, kit, scoring, store },
+      { rule, lastMs, sample, tenant, listing, judging },
+    );
+  } catch (error) {
+    throw error instanceof ConfigError ? new InvalidInputError(error.message, {}, error) : error;
+  }
+}

@@ -1,0 +1,87 @@
+/** Value of a column by its type in ClickHouse. Times are Unix milliseconds. */
+type ValueOf<Type extends string> = Type extends `Nullable(${infer Inner})`
+  ? ValueOf<Inner> | null
+  : Type extends `LowCardinality(${infer Inner})`
+    ? ValueOf<Inner>
+    : Type extends `Array(${infer Inner})`
+      ? readonly ValueOf<Inner>[]
+      : Type extends 'String' | 'UUID' | 'Date'
+        ? string
+        : Type extends 'Bool' | 'UInt8'
+          ? boolean
+          : Type extends `DateTime64${string}` | `UInt${string}` | 'Float64'
+            ? number
+            : never;
+
+/** Column of a table. */
+export interface Column<Value = unknown, Type extends string = string> {
+  /** Its type in ClickHouse. */
+  readonly type: Type;
+  /** What the value is, where its name does not say it; the description in the API. */
+  readonly meaning?: string | undefined;
+  /** All values of a column of words. */
+  readonly values?: readonly string[];
+  /** True: the property is undefined in place of '' and false. */
+  readonly isOptional?: boolean;
+  /** True: the store has a list as its JSON, or '' for an empty one. */
+  readonly isList?: boolean;
+  /** Carries the type of the value; it is never set. */
+  readonly value?: Value;
+}
+
+export interface OptionalColumn<Value> extends Column<Value> {
+  readonly isOptional: true;
+}
+
+export type Columns = Readonly<Record<string, Column>>;
+
+/**
+ * Definition of a table: its columns by the names of their properties, in the order of a row. From it come the type of a row, the
+ * statements and codecs of the store, the JSON and its schema. The columns of the table have the same names in PascalCase, a time without
+ * its `Ms`.
+ */
+export interface Table<C extends Columns = Columns> {
+  readonly name: string;
+  readonly columns: C;
+  /** Columns that only the store reads, with their types. */
+  readonly ofStore: Readonly<Record<string, string>>;
+}
+
+type Flat<T> = { [Name in keyof T]: T[Name] };
+
+/** Row of a table. */
+export type RowOf<T extends Table> = Flat<
+  {
+    -readonly [
+      Name in keyof T['columns'] as T['columns'][Name] extends { isOptional: true } ? never : Name
+    ]: T['columns'][Name] extends Column<infer Value> ? Value : never;
+  } & {
+    -readonly [
+      Name in keyof T['columns'] as T['columns'][Name] extends { isOptional: true } ? Name : never
+    ]?: T['columns'][Name] extends Column<infer Value> ? Value : never;
+  }
+>;
+
+export function column<Type extends string>(type: Type, meaning?: string): Column<ValueOf<Type>, Type> {
+  return { type, meaning };
+}
+
+/** Column of words from a list. */
+export function wordOf<const Word extends string>(values: readonly Word[], meaning?: string): Column<Word> {
+  return { type: 'LowCardinality(String)', values, meaning };
+}
+
+/** Column of a list of objects. */
+export function listOf<Item>(): Column<Item[]> {
+  return { type: 'String', isList: true };
+}
+
+/** Column whose property is undefined, and absent in JSON, in place of '' and false. */
+export function optional<Value>(of: Column<Value>, meaning?: string): OptionalColumn<Value | undefined> {
+  return { ...of, meaning, isOptional: true };
+}
+
+/** Returns true for a column of times. */
+export function isTime({ type }: Column): boolean {
+  return type.includes('DateTime64');
+}

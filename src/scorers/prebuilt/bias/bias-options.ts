@@ -1,8 +1,0 @@
-import { reasonOption, scaleOption, SIGHT_OPTIONS } from '../shared/described-options.ts';
-
-/** Options of the scorer. */
-export const BIAS_OPTIONS = {
-  scale: scaleOption,
-  ...SIGHT_OPTIONS,
-  reason: reasonOption,
-};

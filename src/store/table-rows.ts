@@ -1,0 +1,138 @@
+import { decisionVersion, DECISIONS } from '../domain/decision.ts';
+import { runVersion, RUNS } from '../domain/run-record.ts';
+import { SCORES } from '../domain/score.ts';
+import { isTime, type Column, type RowOf, type Table } from '../domain/table.ts';
+import { joinTraceKey, type TraceKey } from './contracts/stores.ts';
+import type { Database } from './database.ts';
+import type { QueryParams } from './query-params.ts';
+import { keyParams, splitIntoSlices } from './spans/trace-keys.ts';
+import { toDateTime } from './values.ts';
+
+/** Values of a row, by the names of the columns or of the properties. */
+type Values = Record<string, unknown>;
+
+/** Reads and writes of the rows of a table. */
+export interface TableRows<Row> {
+  /** @param from the statement from `FROM` on */
+  read(database: Database, from: string, params?: QueryParams): Promise<Row[]>;
+  /**
+   * Reads rows of any number of traces, keyed by `joinTraceKey`.
+   * @param from as above, with the condition `IN_KEYS`
+   */
+  readByTrace(database: Database, from: string, keys: readonly TraceKey[]): Promise<Map<string, Row[]>>;
+  /** Inserts in one block, deduplicated by content on a retry. */
+  write(database: Database, rows: readonly Row[]): Promise<void>;
+  /** Converts a row for an insert. */
+  encode(row: Row): Values;
+}
+
+/**
+ * Creates the reads and writes of a table from its definition.
+ * @param computeVersion computes the version of a row; absent where the store does
+ */
+function createTableRows<T extends Table>(
+  table: T,
+  computeVersion?: (row: RowOf<T>) => bigint,
+): TableRows<RowOf<T>> {
+  const columns = Object.entries<Column>(table.columns).map(([property, column]) => {
+    const name = columnName(property, column);
+    return { property, name, ...codecOf(column, name) };
+  });
+  const decoded = columns.filter(({ decode }) => decode !== undefined);
+  // A copy of an object with all columns is filled faster than an empty object.
+  const empty = JSON.parse(
+    JSON.stringify(Object.fromEntries(columns.map(({ name }) => [name, null]))),
+  ) as Values;
+  const selection = columns.map(({ property, select }) => `${select} AS ${property}`).join(', ');
+  const decodeRow = (row: Values) => {
+    for (const { property, decode } of decoded) {
+      row[property] = decode?.(row[property]);
+    }
+    return row as RowOf<T>;
+  };
+  const encode = (row: RowOf<T>) => {
+    const values = { ...empty };
+    for (const { property, name, encode: encodeValue } of columns) {
+      const value = (row as Values)[property];
+      values[name] = encodeValue === undefined ? value : encodeValue(value);
+    }
+    if (computeVersion !== undefined) {
+      values['Version'] = String(computeVersion(row));
+    }
+    return values;
+  };
+  const read = async (database: Database, from: string, params?: QueryParams) =>
+    (await database.rows<Values>(`SELECT ${selection} ${from}`, params)).map(decodeRow);
+  return {
+    read,
+    readByTrace: async (database, from, keys) => {
+      const found = new Map<string, RowOf<T>[]>();
+      for (const slice of splitIntoSlices(keys)) {
+        const rows = await read(database, from, keyParams(slice));
+        Map.groupBy(rows, (row) => joinTraceKey(row as unknown as TraceKey)).forEach((group, key) =>
+          found.set(key, group),
+        );
+      }
+      return found;
+    },
+    write: (database, rows) => database.insertRows(table.name, rows.map(encode)),
+    encode,
+  };
+}
+
+/** Returns the name of a property's column: in PascalCase, a time without its `Ms`. */
+function columnName(property: string, column: Column): string {
+  const name = `${property.charAt(0).toUpperCase()}${property.slice(1)}`;
+  return isTime(column) && name.endsWith('Ms') ? name.slice(0, -2) : name;
+}
+
+interface Codec {
+  /** SQL for the value. */
+  readonly select: string;
+  readonly decode?: (value: unknown) => unknown;
+  readonly encode?: (value: unknown) => unknown;
+}
+
+function codecOf(column: Column, name: string): Codec {
+  const { type, isList = false, isOptional = false } = column;
+  if (isTime(column)) {
+    return {
+      select: asNumber(`toUnixTimestamp64Milli(${name})`),
+      encode: (ms) => (ms === null ? null : toDateTime(ms as number)),
+    };
+  }
+  if (isList) {
+    return {
+      select: name,
+      decode: (json) => (json === '' ? [] : (JSON.parse(json as string) as unknown)),
+      encode: (list) => ((list as unknown[]).length === 0 ? '' : JSON.stringify(list)),
+    };
+  }
+  if (type.includes('UInt64')) {
+    return { select: asNumber(name) };
+  }
+  if (type === 'UInt8') {
+    return { select: `toBool(${name})`, encode: (flag) => (flag === true ? 1 : 0) };
+  }
+  return isOptional
+    ? {
+        select: name,
+        decode: (value) => value || undefined,
+        encode: (value) => value ?? (type === 'Bool' ? false : ''),
+      }
+    : { select: name };
+}
+
+/** Returns SQL for a 64-bit integer as a number: JSON would have it as a text. */
+function asNumber(integer: string): string {
+  return `toFloat64(${integer})`;
+}
+
+/** Rows of `scores`; the store computes their version. */
+export const scoreRows = createTableRows(SCORES);
+
+/** Rows of `decisions`. */
+export const decisionRows = createTableRows(DECISIONS, decisionVersion);
+
+/** Rows of `runs`. */
+export const runRows = createTableRows(RUNS, runVersion);

@@ -1,9 +1,0 @@
-import { writeFileSync } from 'node:fs';
-import { configurationPage } from '../support/documents/configuration-page.ts';
-
-/** Address of the page. */
-export const CONFIGURATION_PAGE = new URL('../../docs/configuration.md', import.meta.url);
-
-if (import.meta.main) {
-  writeFileSync(CONFIGURATION_PAGE, configurationPage());
-}

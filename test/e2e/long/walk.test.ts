@@ -1,0 +1,89 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { startHttpReceiver } from '../../support/fakes/http-receiver.ts';
+import { startJudgeServer } from '../../support/fakes/judge-server.ts';
+import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
+import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
+
+const ROOT = new URL('../../../', import.meta.url);
+const PRELOAD = new URL('../../support/processes/take-coverage.mjs', import.meta.url);
+
+/** Longer than the interval of every loop that runs each second or each ten seconds: what runs idle has run. */
+const IDLE_MS = 12_000;
+
+/** Files and named functions of the source that one span runs through. They are lowered only. */
+const MOST_FILES = 237;
+const MOST_FUNCTIONS = 1_042;
+
+interface ScriptCoverage {
+  readonly url: string;
+  readonly functions: readonly {
+    readonly functionName: string;
+    readonly ranges: readonly [{ readonly startOffset: number; readonly count: number }];
+  }[];
+}
+
+/** Lists the functions of the source that ran, as `file:offset name`. */
+function listRun(scripts: readonly ScriptCoverage[]): string[] {
+  const root = ROOT.href;
+  return scripts
+    .filter(({ url }) => url.startsWith(`${root}src/`) || url.startsWith(`${root}collector/`))
+    .flatMap(({ url, functions }) =>
+      functions
+        .filter(({ ranges: [range] }) => range.count > 0)
+        .map(
+          ({ functionName, ranges: [range] }) =>
+            `${url.slice(root.length)}:${range.startOffset} ${functionName}`,
+        ),
+    );
+}
+
+it('takes one span from the socket to its exported score through few files and functions', async () => {
+  const judge = await startJudgeServer(verdictJudge);
+  const receiver = await startHttpReceiver();
+  const folder = new ServeFolder({
+    judges: {
+      default: 'local/judge',
+      providers: { local: { baseURL: judge.baseUrl } },
+      prices: { 'local/judge': { input: 0, output: 0 } },
+    },
+    rules: [{ name: 'all', scorers: ['hallucination'], budget: { perDay: 1 } }],
+    exporters: { otlp: { endpoint: receiver.url } },
+  });
+  const file = `${folder.path}/coverage.json`;
+  try {
+    const { pid, otlpHttp } = await folder.start({
+      NODE_OPTIONS: `--import=${PRELOAD.href}`,
+      NODE_DISABLE_COMPILE_CACHE: '1',
+      COVERAGE_FILE: file,
+    });
+    const takeCoverage = async () => {
+      rmSync(file, { force: true });
+      process.kill(pid, 'SIGUSR2');
+      await until(() => existsSync(file));
+      return listRun(JSON.parse(readFileSync(file, 'utf8')) as ScriptCoverage[]);
+    };
+    await sleep(IDLE_MS);
+    const idle = new Set(await takeCoverage());
+    const tool = { name: 'get_weather', args: { city: 'Paris' }, result: { tempC: 18 } };
+    expect(await sendTraces(otlpHttp, anAgentTrace().with(tool).request())).toBe(200);
+    await until(
+      () => receiver.requests.some(({ body }) => body.includes('hallucination')),
+      90_000,
+      () => folder.output,
+    );
+    const walk = (await takeCoverage()).filter((name) => !idle.has(name));
+    const files = new Set(walk.map((name) => name.slice(0, name.indexOf(':'))));
+    const named = walk.filter((name) => !name.endsWith(' '));
+
+    expect(files.size).toBeLessThanOrEqual(MOST_FILES);
+    expect(named.length).toBeLessThanOrEqual(MOST_FUNCTIONS);
+  } finally {
+    await folder.dispose();
+    await judge.close();
+    await receiver.close();
+  }
+});
