@@ -254,28 +254,17 @@ ENGINE = AggregatingMergeTree
 ORDER BY Signal
 SETTINGS non_replicated_deduplication_window = 1000;
 
--- Scorer processes that live on this database: one row a beat, stamped by the store's own clock. Without a window of deduplication,
--- for every beat is the same row but for its time.
-CREATE TABLE IF NOT EXISTS scorer_members
-(
-    `Member` String,
-    `Leaving` UInt8,
-    `BeatAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    -- Scorers of its rules.
-    `Cells` Array(String) DEFAULT ['*']
-)
-ENGINE = ReplacingMergeTree(BeatAt)
-ORDER BY Member
-TTL toDateTime(BeatAt) + toIntervalDay(1);
-
--- Work that one process at a time does, for example the delivery of one exporter. The member that joined first has the duty. Beats
--- are as in `scorer_members`.
-CREATE TABLE IF NOT EXISTS duty_members
+-- Running processes, one row a beat, stamped by the store's own clock. Duty: '' for a process that scores; else work that one process at
+-- a time does, for example the delivery of one exporter: the member that joined first has it. Without a window of deduplication, because
+-- the beats of a member differ only in their time.
+CREATE TABLE IF NOT EXISTS members
 (
     `Duty` LowCardinality(String),
     `Member` String,
     `JoinedAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     `Leaving` UInt8,
+    -- Scorers of the rules of a process that scores.
+    `Cells` Array(String),
     `BeatAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = ReplacingMergeTree(BeatAt)

@@ -52,7 +52,7 @@ const SMALL_READS: Readonly<Record<string, string>> = {
   'decisions of 100 traces': `SELECT * FROM decisions FINAL WHERE (Tenant, TraceId) IN
     (SELECT DISTINCT Tenant, TraceId FROM trace_arrivals ORDER BY TraceId LIMIT 100)`,
   'scores, newest 50': 'SELECT * FROM scores FINAL ORDER BY ScoredAt DESC, ScoreId LIMIT 50',
-  members: 'SELECT Member, max(BeatAt) FROM scorer_members GROUP BY Member',
+  members: 'SELECT Member, max(BeatAt) FROM members WHERE empty(Duty) GROUP BY Member',
 };
 
 interface Figures {

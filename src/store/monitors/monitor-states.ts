@@ -23,7 +23,7 @@ export async function readProgress(database: Database, intervalMs: number): Prom
 export async function readRuns(database: Database): Promise<ProcessRun[]> {
   const rows = await database.rows<Record<keyof ProcessRun, string>>(
     `SELECT toUnixTimestamp64Milli(min(JoinedAt)) AS fromMs, toUnixTimestamp64Milli(max(BeatAt)) AS toMs
-     FROM duty_members WHERE Duty = {duty:String} GROUP BY Member ORDER BY fromMs`,
+     FROM members WHERE Duty = {duty:String} GROUP BY Member ORDER BY fromMs`,
     { duty: MONITOR_DUTY },
   );
   return rows.map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));

@@ -5,8 +5,7 @@ import type { Database } from '../database.ts';
 const AHEAD_MS = 60_000;
 
 const STAMPS = [
-  ['scorer_members', 'BeatAt'],
-  ['duty_members', 'BeatAt'],
+  ['members', 'BeatAt'],
   ['rule_versions', 'ActiveFrom'],
   ['trace_arrivals', 'ArrivedAt'],
 ] as const;

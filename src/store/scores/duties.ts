@@ -3,13 +3,15 @@ import type { DutyMember, DutyStore } from '../contracts/duties.ts';
 import type { Database } from '../database.ts';
 import { hasEnded, markProcess } from '../embedded/ownership/process-start.ts';
 import { toDateTime } from '../values.ts';
+import { SCORING_DUTY } from './members.ts';
 
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
 export const CLOCK_SKEW_MS = 5_000;
 
 /** Ends memberships at their last beat: their processes did not run until this moment. */
-const DISMISSAL = `INSERT INTO duty_members (Duty, Member, JoinedAt, Leaving, BeatAt)
-  SELECT Duty, Member, min(JoinedAt), 1, max(BeatAt) + toIntervalMillisecond(1) FROM duty_members GROUP BY Duty, Member HAVING max(Leaving) = 0`;
+const DISMISSAL = `INSERT INTO members (Duty, Member, JoinedAt, Leaving, BeatAt)
+  SELECT Duty, Member, min(JoinedAt), 1, max(BeatAt) + toIntervalMillisecond(1) FROM members WHERE Duty != '${SCORING_DUTY}'
+  GROUP BY Duty, Member HAVING max(Leaving) = 0`;
 
 /** Creates the store of the processes that share duties. */
 export function createDutyStore(database: Database): DutyStore {
@@ -18,7 +20,7 @@ export function createDutyStore(database: Database): DutyStore {
     nameMember: () => `${randomUUID()} ${mark}`,
     beat: (beats) =>
       database.insertRows(
-        'duty_members',
+        'members',
         beats.map(({ duty, member, joinedAtMs, isLeaving }) => ({
           Duty: duty,
           Member: member,
@@ -40,7 +42,7 @@ async function readMembers(
     `SELECT Duty AS duty, Member AS member,
        toUnixTimestamp64Milli(min(JoinedAt)) AS joinedAtMs, toUnixTimestamp64Milli(max(BeatAt)) AS beatAtMs,
        toUnixTimestamp64Milli(now64(3)) AS nowMs
-     FROM duty_members WHERE Duty IN {duties:Array(String)}
+     FROM members WHERE Duty IN {duties:Array(String)}
      GROUP BY Duty, Member
      HAVING max(Leaving) = 0 AND max(BeatAt) >= now64(3) - toIntervalMillisecond({ttlMs:UInt32})
        AND max(BeatAt) <= now64(3) + toIntervalMillisecond({skewMs:UInt32})

@@ -51,7 +51,7 @@ describe('a statement on replicated tables', () => {
     (table) => expect(isByMajority(table)).toBe(false),
   );
 
-  it.each(['decisions', 'scores', 'runs', 'spend', 'jobs', 'scorer_members'])(
+  it.each(['decisions', 'scores', 'runs', 'spend', 'jobs', 'members'])(
     'waits for a majority when it inserts what decides: %s',
     (table) => {
       expect(replicatedSettings(`\n  INSERT INTO ${table}`)).toMatchObject({

@@ -110,8 +110,8 @@ describe('doctor', () => {
   });
 
   it('warns of rows ahead of the clock of the store', () => {
-    expect(describeAhead({ table: 'scorer_members', rows: 2, aheadMs: 7_200_000 })).toMatchObject({
-      check: 'stamps of scorer_members',
+    expect(describeAhead({ table: 'members', rows: 2, aheadMs: 7_200_000 })).toMatchObject({
+      check: 'stamps of members',
       status: 'warning',
       detail: expect.stringContaining('2 rows are up to 120 min ahead') as string,
     });
