@@ -22,6 +22,8 @@ export interface Database {
   stream(sql: string, params?: QueryParams): AsyncIterable<StreamedRow[]>;
   /** Streams the result of a statement that names its own format. Fails before the first byte, or not at all. */
   bytes(sql: string, params: QueryParams): AsyncIterable<Uint8Array>;
+  /** Streams the result of a statement of a person; the embedded engine runs it apart from spanscore's statements. Fails like `bytes`. */
+  guestBytes(sql: string, guest: GuestTerms): AsyncIterable<Uint8Array>;
   /**
    * Runs a statement without a result.
    * @param settings go before those that replicated tables need
@@ -42,6 +44,13 @@ export interface Database {
   /** Checks that the server answers and the password is right. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Settings and limits of a statement of a person. */
+export interface GuestTerms {
+  readonly settings: ClickHouseSettings;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
 }
 
 export interface StreamedRow {

@@ -7,7 +7,7 @@ import { signalsWith } from '../conventions/agent-signals.ts';
 import type { ReadingTerms } from '../domain/trace/span.ts';
 import { signalsFromTheStart } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
-import type { Database, StreamedRow } from './database.ts';
+import type { Database, GuestTerms, StreamedRow } from './database.ts';
 import {
   createDatabaseClient,
   limitMs,
@@ -15,7 +15,7 @@ import {
   type ClientOptions,
 } from './database-client.ts';
 import { sendToReplicas, sendToServer, type Send } from './replicated.ts';
-import { toLimitedReadError, toStoreError } from './store-error.ts';
+import { toLimitedReadError, toStatementError, toStoreError } from './store-error.ts';
 import type { QueryParams } from './query-params.ts';
 
 /** Sockets for reads and small writes. Inserts of spans have their own pool, so that neither blocks the other. */
@@ -142,6 +142,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     rows: (sql, params) => readRows(reader, { sql, params }),
     stream: (sql, params) => streamRows(reader, { sql, params }),
     bytes: (sql, params) => readBytes(options, main.send, { sql, params }),
+    guestBytes: (sql, guest) => readGuestBytes(options, main.send, sql, guest),
     command: (sql, settings) => runCommand(main, sql, settings),
     insertRows: (table, rows, token) => insertJson(main, { table, rows, settings: inserting, token }),
     insertSelected: (statement, params) =>
@@ -232,6 +233,33 @@ async function* readBytes(
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
     throw toStoreError(error, `reading (${shortenSql(sql)})`);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Application of a client with the statement of a person. */
+const GUEST_APPLICATION = 'spanscore-sql';
+
+async function* readGuestBytes(
+  options: DatabaseOptions,
+  send: Send,
+  sql: string,
+  { settings, timeoutMs, signal }: GuestTerms,
+): AsyncGenerator<Uint8Array> {
+  const client = createDatabaseClient(options, 1, options.database, timeoutMs, GUEST_APPLICATION);
+  try {
+    signal.throwIfAborted();
+    const { stream } = await send(sql, (own) =>
+      client.exec({
+        query: sql,
+        clickhouse_settings: { ...LARGE, ...own, ...settings },
+        abort_signal: signal,
+      }),
+    );
+    yield* stream as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw toStatementError(error);
   } finally {
     await client.close();
   }

@@ -46,6 +46,7 @@ import { createRepairStore } from './scores/repairs.ts';
 import { createRuleVersionStore } from './scores/rule-versions.ts';
 import { createRunStore } from './scores/runs.ts';
 import { createSessionStore } from './scores/sessions.ts';
+import { createSqlStatements } from './sql/run-statement.ts';
 import { createScoreExport } from './scores/score-export.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
 import { createAgentPastStore } from './scores/agent-pasts.ts';
@@ -173,6 +174,7 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     aheadRows: () => readAheadRows(database),
     pace: (tenant) => readStorePace(database, tenant),
     size: () => readStoreSize(database),
+    sql: createSqlStatements(database),
     limitReads: (limits) => createStore(database.limitReads(limits), foreign),
     ping: () => database.ping(),
     close: () => database.close(),

@@ -13,7 +13,6 @@ import type { Config } from '../schema.ts';
 import { type Components, listReceivers, type ReceiverSection } from '../schema/components.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
 import { DEFAULT_CATCH_UP } from '../schema/scoring.ts';
-import { readerIssues } from './reader-checks.ts';
 
 /** Providers that work without an entry. */
 const BUILT_IN_PROVIDERS = ['openai'];
@@ -34,7 +33,6 @@ export function crossIssues(
     ...redactionIssues(config),
     ...timeIssues(config),
     ...foreignSpansIssues(config, receivers),
-    ...readerIssues(config),
     ...tokenIssues(config),
     ...addressIssues(config, receivers),
     ...receiverIssues(config, receivers),

@@ -39,23 +39,6 @@ const retention = z
   })
   .describe('Time that rows are kept.');
 
-const reader = z
-  .strictObject({
-    username: z
-      .string()
-      .regex(/^[\w.@-]{1,64}$/, { error: 'letters, digits and . _ @ - only, at most 64' })
-      .describe('User name of the reader.')
-      .meta({ examples: ['analyst'] }),
-    password: secret('Password of the reader.').min(8, { error: 'must have at least 8 characters' }),
-    tenant: z
-      .string()
-      .min(1, { error: 'must not be empty' })
-      .describe('Tenant whose rows the reader sees. Absent: all rows.')
-      .meta({ examples: ['acme'] })
-      .optional(),
-  })
-  .describe('One reader.');
-
 /** Schema of the store. */
 export const Store = z.strictObject({
   url: httpUrl(
@@ -99,13 +82,6 @@ export const Store = z.strictObject({
   )
     .min(16, { error: 'must have at least 16 characters' })
     .optional(),
-  readers: z
-    .array(reader)
-    .max(64, { error: 'at most 64 readers' })
-    .default([])
-    .describe(
-      'Users that may read the tables of the embedded engine with SQL and do nothing else. See docs/sql.md.',
-    ),
   spans: foreignSpans.optional(),
   retention: retention.prefault({}),
 });

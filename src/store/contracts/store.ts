@@ -20,6 +20,7 @@ import type { SessionStore } from './sessions.ts';
 import type { ScoreExport } from './score-export.ts';
 import type { ScoreFeed } from './score-feed.ts';
 import type { SpanSink } from './span-sink.ts';
+import type { SqlStatements } from '../sql/run-statement.ts';
 import type { VersionSampleStore } from './version-samples.ts';
 import type {
   CoveredCell,
@@ -166,6 +167,8 @@ export interface Store {
   aheadRows(): Promise<AheadRows[]>;
   /** Reads the pace of one tenant, or of all. */
   pace(tenant?: string): Promise<StorePace>;
+  /** Statements of people. */
+  readonly sql: SqlStatements;
   /** Reads the size of the store. */
   size(): Promise<StoreSize>;
   /** Returns the same store with reads that have limits of their own and their own connections. It closes with this one. */
