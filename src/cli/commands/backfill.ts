@@ -1,9 +1,19 @@
 import { Option, type Command } from 'commander';
 import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
-import { examples, type Bind, type RegisterCommand } from '../command.ts';
+import { examples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
 import { collectConditions, parseRate, parseShare, parseUsd } from '../input/backfill-options.ts';
-import { changeBackfill, listBackfills, resumeBackfill, showOneBackfill } from '../jobs/known-backfills.ts';
-import { startBackfill } from '../jobs/start-backfill.ts';
+import { startBackfill, attachBackfill } from '../jobs/start-backfill.ts';
+import { backfillJson } from '../../api/json/backfill-json.ts';
+import { findBackfill, orderBackfill } from '../../app/jobs/backfill-jobs.ts';
+import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
+import { BACKFILL } from '../../backfill/backfill-job.ts';
+import { readBackfillReport } from '../../backfill/backfill-report.ts';
+import { readBackfillSpec } from '../../backfill/backfill-spec.ts';
+import type { Job, JobOrder } from '../../store/contracts/jobs.ts';
+import { auditCommand } from '../audit-command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { table } from '../show/output.ts';
+import { showBackfill } from '../show/show-backfill.ts';
 
 /** Most traces whose scorers run at the same time. */
 const MOST_AT_ONCE = 1_000;
@@ -91,4 +101,60 @@ function registerKnown(backfill: Command, bind: Bind): void {
     .description('End a backfill. What is scored stays.')
     .argument('<id>', 'id of the backfill')
     .action(bind((context, id: string) => changeBackfill(context, id, 'cancel')));
+}
+
+/** Prints the newest backfills. */
+async function listBackfills(context: CommandContext, { limit }: { limit: number }): Promise<ExitCode> {
+  const { store } = await context.openApp();
+  const { items: listed } = await store.jobs.list({ kind: BACKFILL }, { limit });
+  if (context.out.json) {
+    for (const job of listed) {
+      await context.out.item(backfillJson(job), () => '');
+    }
+  } else if (listed.length > 0) {
+    await context.out.text(
+      table(['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'], listed.map(listCells)),
+    );
+  } else {
+    context.out.talk('there are no backfills');
+  }
+  return EXIT.done;
+}
+
+function listCells(job: Job): string[] {
+  const { from, to } = readBackfillSpec(job.spec);
+  const { matched, scored, remaining } = readBackfillReport(job.report);
+  const counts = [matched, scored, remaining].map(String);
+  return [job.id, job.status, from, to, ...counts, job.costUsd.toFixed(4)];
+}
+
+/** Prints how far one backfill is. */
+async function showOneBackfill(context: CommandContext, id: string): Promise<ExitCode> {
+  const { store } = await context.openApp();
+  return print(context, await findBackfill(store.jobs, id));
+}
+
+/** Pauses or cancels a backfill. */
+async function changeBackfill(context: CommandContext, id: string, order: JobOrder): Promise<ExitCode> {
+  const { store } = await context.openApp();
+  await auditOrder(context, id, order);
+  return print(context, await orderBackfill(store.jobs, await findBackfill(store.jobs, id), order));
+}
+
+/** Resumes a backfill: in a running serve, or here when none runs. */
+async function resumeBackfill(context: CommandContext, id: string): Promise<ExitCode> {
+  const { store } = await context.openApp();
+  await auditOrder(context, id, 'resume');
+  const job = await orderBackfill(store.jobs, await findBackfill(store.jobs, id), 'resume');
+  return (await hasLiveScorer(store.duties)) ? print(context, job) : attachBackfill(context, id);
+}
+
+function auditOrder(context: CommandContext, id: string, order: JobOrder): Promise<void> {
+  const subjects = [{ kind: 'backfill', id }] as const;
+  return auditCommand(context, `backfill ${order}`, { action: `backfill.${order}`, subjects });
+}
+
+async function print({ out }: CommandContext, job: Job): Promise<ExitCode> {
+  await out.document(backfillJson(job), () => showBackfill(job));
+  return EXIT.done;
 }

@@ -1,5 +1,4 @@
 import { FACT_KEYS } from '../../conventions/fact-keys.ts';
-import { alterTable } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 const quote = (keys: readonly string[]) => keys.map((key) => `'${key}'`).join(', ');
@@ -14,14 +13,12 @@ export const FACTS_COLUMN = `Map(LowCardinality(String), String) MATERIALIZED ma
  * @param definitions CREATE statements of the tables, by name
  */
 export async function applyFactKeys(
-  database: Pick<Database, 'command' | 'cluster'>,
+  database: Pick<Database, 'command'>,
   definitions: ReadonlyMap<string, string>,
 ): Promise<void> {
   const definition = definitions.get('otel_traces') ?? '';
   const isWhole = [FACT_KEYS.span, FACT_KEYS.resource].every((keys) => definition.includes(quote(keys)));
   if (!isWhole) {
-    await database.command(
-      alterTable(database.cluster, 'otel_traces', `MODIFY COLUMN \`Facts\` ${FACTS_COLUMN}`),
-    );
+    await database.command(`ALTER TABLE otel_traces MODIFY COLUMN \`Facts\` ${FACTS_COLUMN}`);
   }
 }

@@ -8,7 +8,7 @@ test.each([
   ['lacks a key of a resource', FACTS_COLUMN.replace("'service.version'", "'another'"), 1],
 ])('a store whose column of facts %s is altered only when it must', async (_, column, altered) => {
   const taken: string[] = [];
-  const database = { cluster: undefined, command: async (sql: string) => void taken.push(sql) };
+  const database = { command: async (sql: string) => void taken.push(sql) };
 
   await applyFactKeys(database, new Map([['otel_traces', `CREATE TABLE otel_traces (\`Facts\` ${column})`]]));
 
