@@ -27,6 +27,7 @@ const ROOMS = {
     'src/telemetry',
     'src/monitors',
     'src/conventions/agent-signals.ts',
+    'src/conventions/fact-keys.ts',
   ],
   'src/readiness': ['src/domain', 'src/store/contracts'],
   'src/ownership': ['src/domain', 'src/store/contracts'],

@@ -5,6 +5,7 @@
 -- Spans, with the column names and types of the OpenTelemetry Collector's ClickHouse exporter, then columns of ours. Partitioned and
 -- expired by arrival only: a span's own time is data of the sender, any value is kept. `Facts`: the few short attributes that rules
 -- and runs need of a trace that is not read, so that a filter never reads content.
+-- `{facts}` is made from `src/conventions/fact-keys.ts`.
 CREATE TABLE IF NOT EXISTS otel_traces
 (
     `Timestamp` DateTime64(9) CODEC(Delta(8), ZSTD(1)),
@@ -33,20 +34,7 @@ CREATE TABLE IF NOT EXISTS otel_traces
     `DroppedAttributesCount` UInt32 CODEC(ZSTD(1)),
     `Truncated` Array(String) CODEC(ZSTD(1)),
     `ArrivedAt` DateTime64(9) DEFAULT now64(9) CODEC(Delta(8), ZSTD(1)),
-    `Facts` Map(LowCardinality(String), String) MATERIALIZED mapConcat(mapFilter((key, value) -> key IN (
-        'gen_ai.agent.name', 'gen_ai.operation.name', 'gen_ai.tool.name', 'ai.operationId', 'ai.telemetry.functionId',
-        'agent.name', 'openinference.span.kind', 'traceloop.span.kind', 'langsmith.span.kind', 'mlflow.spanType',
-        'mastra.span.type', 'langfuse.observation.type', 'langfuse.environment', 'genkit:metadata:subtype', 'span.type',
-        'gen_ai.conversation.id', 'session.id', 'gen_ai.session.id', 'langfuse.session.id', 'mlflow.trace.session',
-        'traceloop.association.properties.session_id', 'ai.telemetry.metadata.sessionId', 'mastra.metadata.sessionId',
-        'mastra.metadata.threadId', 'langsmith.metadata.session_id', 'langsmith.metadata.thread_id', 'ai.settings.context.sessionId',
-        'user.id', 'enduser.id', 'langfuse.user.id', 'mlflow.trace.user', 'traceloop.association.properties.user_id',
-        'ai.telemetry.metadata.userId', 'mastra.metadata.userId', 'mastra.metadata.resourceId', 'langsmith.metadata.user_id',
-        'ai.settings.context.userId', 'gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name', 'ai.response.model',
-        'ai.model.id', 'gen_ai.agent.version'
-        ) OR position(key, 'feedback') > 0, SpanAttributes), mapFilter((key, value) -> key IN (
-        'deployment.environment.name', 'deployment.environment', 'service.version', 'session.id', 'user.id', 'enduser.id',
-        'gen_ai.agent.version'), ResourceAttributes)) CODEC(ZSTD(1))
+    `Facts` {facts}
 )
 ENGINE = MergeTree
 PARTITION BY toDate(ArrivedAt)

@@ -28,6 +28,7 @@ import { createJobStore } from './jobs/jobs.ts';
 import { createPurgeStore } from './purge/purge-store.ts';
 import { createTombstoneStore } from './purge/tombstones.ts';
 import { createMemberStore } from './scores/members.ts';
+import { applyFactKeys } from './schema/facts-column.ts';
 import { applyMergeSettings } from './schema/merge-settings.ts';
 import { createSchema, readSchemaStatus, refuseForeign } from './schema/create-schema.ts';
 import { readDefinitions } from './schema/table-definitions.ts';
@@ -121,6 +122,7 @@ async function setUp(database: Database, options: StoreOptions): Promise<void> {
     options.log?.info('tables created', { created });
   }
   const definitions = await readDefinitions(database);
+  await applyFactKeys(database, definitions);
   await applyRetention(database, definitions, options.retention, options.log);
   await applyMergeSettings(database, definitions, options.log);
 }

@@ -1,4 +1,4 @@
-import { FACT_KEYS } from '../spans/facts.ts';
+import { FACT_KEYS } from '../../conventions/fact-keys.ts';
 import type { TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';

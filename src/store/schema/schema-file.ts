@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/errors.ts';
 import { sha256Hex } from '../../domain/identity.ts';
+import { FACTS_COLUMN } from './facts-column.ts';
 
 const FILE = join('schemas', 'clickhouse', 'schema.sql');
 
@@ -35,10 +36,13 @@ export function schemaFile(from: string = import.meta.dirname): string {
   }
 }
 
-/** Reads the schema. A change of its comments alone is no other version. */
+/** Reads the schema. A change of its comments, or of the keys of facts, is no other version. */
 export function readSchema(file: string = schemaFile()): Schema {
   const statements = splitStatements(readFileSync(file, 'utf8'));
-  return { version: sha256Hex(statements.join(';\n')), statements };
+  return {
+    version: sha256Hex(statements.join(';\n')),
+    statements: statements.map((statement) => statement.replace('{facts}', FACTS_COLUMN)),
+  };
 }
 
 /**

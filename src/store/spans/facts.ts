@@ -1,3 +1,12 @@
+import {
+  AGENT_KEYS,
+  AGENT_VERSION_KEY,
+  ENVIRONMENT_KEYS,
+  MODEL_KEYS,
+  SESSION_KEYS,
+  TOOL_MARKS,
+  USER_KEYS,
+} from '../../conventions/fact-keys.ts';
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import { readErrorHalt } from '../../domain/trace/halt.ts';
 import { OWN_SCOPE } from '../../domain/trace/span.ts';
@@ -10,98 +19,12 @@ import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 /** Maximum number of distinct values returned for one attribute, service, environment or agent of a trace. */
 const MOST_VALUES = 100;
 
-/** Attribute keys of an agent's name. The column `Facts` has all of them. */
-const AGENT_KEYS = ['gen_ai.agent.name', 'agent.name', 'ai.telemetry.functionId'];
-
-/** Keys and values of attributes that mark a tool call. The comparison ignores case and quotes. */
-const TOOL_MARKS: readonly (readonly [string, string])[] = [
-  ['gen_ai.operation.name', 'execute_tool'],
-  ['ai.operationId', 'ai.toolcall'],
-  ['openinference.span.kind', 'tool'],
-  ['traceloop.span.kind', 'tool'],
-  ['langsmith.span.kind', 'tool'],
-  ['mlflow.spanType', 'tool'],
-  ['mastra.span.type', 'tool_call'],
-  ['mastra.span.type', 'mcp_tool_call'],
-  ['langfuse.observation.type', 'tool'],
-  ['genkit:metadata:subtype', 'tool'],
-  ['genkit:metadata:subtype', 'tool.v2'],
-  ['span.type', 'tool'],
-];
-
 /** Returns an SQL condition that is true for the span of a tool. `value` returns SQL for the value of an attribute key. */
 const isToolSql = (value: (key: string) => string): string =>
   [
     ...TOOL_MARKS.map(([key, mark]) => `lower(replaceAll(${value(key)}, '"', '')) = '${mark}'`),
     `${value('gen_ai.tool.name')} != ''`,
   ].join(' OR ');
-
-/** Attribute keys of session, user and model, the surest first. Only spans stored since the table `runs` exists have them. */
-const SESSION_KEYS = [
-  'gen_ai.conversation.id',
-  'session.id',
-  'gen_ai.session.id',
-  'langfuse.session.id',
-  'mlflow.trace.session',
-  'traceloop.association.properties.session_id',
-  'ai.telemetry.metadata.sessionId',
-  'mastra.metadata.sessionId',
-  'mastra.metadata.threadId',
-  'langsmith.metadata.session_id',
-  'langsmith.metadata.thread_id',
-  'ai.settings.context.sessionId',
-];
-const USER_KEYS = [
-  'user.id',
-  'enduser.id',
-  'langfuse.user.id',
-  'mlflow.trace.user',
-  'traceloop.association.properties.user_id',
-  'ai.telemetry.metadata.userId',
-  'mastra.metadata.userId',
-  'mastra.metadata.resourceId',
-  'langsmith.metadata.user_id',
-  'ai.settings.context.userId',
-];
-const MODEL_KEYS = [
-  'gen_ai.response.model',
-  'ai.response.model',
-  'gen_ai.request.model',
-  'llm.model_name',
-  'ai.model.id',
-];
-
-/** Attribute key of an agent's version, on a span or a resource. */
-const AGENT_VERSION_KEY = 'gen_ai.agent.version';
-
-const ENVIRONMENT_KEYS = ['deployment.environment.name', 'deployment.environment'];
-
-/**
- * Attribute keys that `Facts` holds for a span and for its resource. `Facts` also holds every span attribute whose key
- * contains `feedback`.
- */
-export const FACT_KEYS = {
-  span: [
-    ...new Set([
-      ...AGENT_KEYS,
-      ...TOOL_MARKS.map(([key]) => key),
-      'gen_ai.tool.name',
-      'langfuse.environment',
-      ...SESSION_KEYS,
-      ...USER_KEYS,
-      ...MODEL_KEYS,
-      AGENT_VERSION_KEY,
-    ]),
-  ],
-  resource: [
-    ...ENVIRONMENT_KEYS,
-    'service.version',
-    'session.id',
-    'user.id',
-    'enduser.id',
-    AGENT_VERSION_KEY,
-  ],
-};
 
 const ENVIRONMENTS = [...ENVIRONMENT_KEYS, 'langfuse.environment'].map((key) => `Facts['${key}']`).join(', ');
 

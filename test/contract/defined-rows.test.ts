@@ -1,0 +1,63 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { DECISIONS } from '../../src/domain/decision.ts';
+import { RUNS } from '../../src/domain/run-record.ts';
+import { SCORES } from '../../src/domain/score.ts';
+import type { Column, Table } from '../../src/domain/table.ts';
+
+const root = new URL('../../', import.meta.url);
+const TABLES: readonly Table[] = [SCORES, DECISIONS, RUNS];
+
+/** Part of the columns of a table that a file may name with a type, a schema or an alias of SQL. */
+const SOME = 0.6;
+
+/** A name with a type, a schema or a value of a row, or an alias of a column. */
+const LISTED = /\b(\w+)\??: (?:string|number|boolean|z\.|row\.|column|wordOf|Count|Time)|\b\w+\)* AS (\w+)/gu;
+
+function read(path: string): string {
+  return readFileSync(new URL(path, root), 'utf8');
+}
+
+function listed(text: string): Set<string> {
+  return new Set(
+    [...text.matchAll(LISTED)].map(([, name = '', alias = '']) => {
+      const found = name || alias;
+      return `${found.charAt(0).toLowerCase()}${found.slice(1)}`;
+    }),
+  );
+}
+
+function isDefinition(text: string): boolean {
+  return text.includes('satisfies Table;');
+}
+
+describe('A row is defined once', () => {
+  const sources = globSync('{src,collector}/**/*.{ts,tsx}', { cwd: root }).map((path) => ({
+    path,
+    text: read(path),
+  }));
+
+  it.each(TABLES)('the columns of $name have no second list', ({ columns }) => {
+    const names = Object.keys(columns);
+    const lists = sources.filter(({ text }) => {
+      const found = listed(text);
+      return names.filter((name) => found.has(name)).length > names.length * SOME;
+    });
+    expect(lists.filter(({ text }) => isDefinition(text))).not.toEqual([]);
+    expect(lists.filter(({ text }) => !isDefinition(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  it.each(TABLES)('docs/sql.md has the columns and types of the definition of $name', (table) => {
+    const section = read('docs/sql.md').split(`### \`${table.name}\`\n`)[1]?.split('\n### ')[0] ?? '';
+    const told = [...section.matchAll(/^\| `(.+)` \| `(.+)` \|$/gmu)].map(
+      ([, name, type]) => `${name} ${type}`,
+    );
+    const defined = [
+      ...Object.entries<Column>(table.columns).map(
+        ([name, { type }]) => `${name.charAt(0).toUpperCase()}${name.slice(1)} ${type}`,
+      ),
+      ...Object.entries(table.ofStore).map(([name, type]) => `${name} ${type}`),
+    ];
+    expect(told.toSorted()).toEqual(defined.toSorted());
+  });
+});
