@@ -46,15 +46,6 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Tests that run once more on two shards: reads and writes through distributed tables, state beside them, and live scoring on both. */
-const ON_SHARDS = [
-  'test/integration/store/{decisions,ingest,members,scores,sessions}.test.ts',
-  'test/integration/store/long/jobs.test.ts',
-  'test/integration/pipeline/live-scoring.loop.test.ts',
-  'test/integration/pipeline/long/fleet-budget.test.ts',
-  'test/integration/purge/purge.loop.test.ts',
-];
-
 /** One project per kind of test; what each may do is told in CONTRIBUTING.md, "Tests". */
 export default defineConfig({
   test: {
@@ -66,7 +57,6 @@ export default defineConfig({
       folder('contract', { testTimeout: 120_000 }),
       folder('parity', { ...SHARED_MODULES, testTimeout: 120_000 }),
       folder('integration', SLOW),
-      { test: { name: 'shards', include: ON_SHARDS, env: { SPANSCORE_TEST_CLUSTER: '1' }, ...SLOW } },
       folder('e2e', SLOW),
       folder('peers', SLOW),
       folder('tarball', SLOW),

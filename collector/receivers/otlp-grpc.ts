@@ -90,7 +90,9 @@ export async function startOtlpGrpc(where: ListenOptions, deps: ReceiverDependen
     session.setLocalWindowSize(SESSION_WINDOW_BYTES);
     closeWhenIdle(session, limits);
     session.on('stream', (stream) => {
-      stream.once('close', begin(session.socket, () => stream.readableEnded).end);
+      // A reply that nobody reads does not keep the place.
+      const isUnderWay = () => stream.readableEnded && !stream.writableEnded;
+      stream.once('close', begin(session.socket, isUnderWay).end);
     });
   });
   server.on('stream', (stream, headers) => {
@@ -132,7 +134,7 @@ async function handle(
         ),
       );
     }
-    reply(stream, await answer(stream, headers, lease, deps));
+    reply(stream, await answer(stream, headers, lease, deps), limits.requestTimeoutMs);
     counter.measure('request_ms', performance.now() - startedMs, { transport: 'grpc' });
   } catch (error) {
     fail(stream, error, deps);
@@ -221,10 +223,13 @@ function isAnswered(stream: ServerHttp2Stream): boolean {
   return stream.destroyed || stream.closed || stream.headersSent;
 }
 
-function reply(stream: ServerHttp2Stream, message: Buffer): void {
+/** Sends the reply. A sender that does not read it loses the call. */
+function reply(stream: ServerHttp2Stream, message: Buffer, withinMs: number): void {
   if (isAnswered(stream)) {
     return;
   }
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), withinMs);
+  stream.once('close', () => clearTimeout(timer));
   stream.respond({ ':status': 200, ...HEADERS }, { waitForTrailers: true });
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
   stream.end(writeGrpcMessage(message));

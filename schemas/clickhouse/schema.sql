@@ -359,8 +359,8 @@ ORDER BY (Tenant, TraceId, Target, TargetId, Rule, Scorer)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
--- Decisions as they came, in the order of writing: those of the last days are counted without a read of the whole history. `Reason`
--- is the code alone.
+-- Decisions as they came, in the order of writing: those of the last days are counted without a read of the whole history, and
+-- monitors read how first attempts on uniformly sampled targets ended. `Reason` is the code alone.
 CREATE TABLE IF NOT EXISTS decision_arrivals
 (
     `WrittenAt` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
@@ -370,9 +370,14 @@ CREATE TABLE IF NOT EXISTS decision_arrivals
     `TargetId` String CODEC(ZSTD(1)),
     `Rule` LowCardinality(String),
     `Scorer` LowCardinality(String),
+    `Fingerprint` LowCardinality(String),
+    `Agent` LowCardinality(String),
+    `Environment` LowCardinality(String),
     `Status` LowCardinality(String),
     `Reason` LowCardinality(String),
+    `Stratum` LowCardinality(String),
     `Weight` Nullable(Float64),
+    `Revision` UInt32,
     `EvidenceUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
     `Version` UInt64
 )
@@ -384,36 +389,9 @@ SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_dedup
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS decision_arrivals_of_decisions TO decision_arrivals AS
 SELECT
-    WrittenAt, Tenant, TraceId, Target, TargetId, Rule, Scorer, Status, substringIndex(Reason, ':', 1) AS Reason, Weight,
-    EvidenceUntil, Version
+    WrittenAt, Tenant, TraceId, Target, TargetId, Rule, Scorer, Fingerprint, Agent, Environment, Status,
+    substringIndex(Reason, ':', 1) AS Reason, Stratum, Weight, Revision, EvidenceUntil, Version
 FROM decisions;
-
--- How the first attempts on uniformly sampled targets ended, in the order in which that was decided.
-CREATE TABLE IF NOT EXISTS outcome_arrivals
-(
-    `WrittenAt` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
-    `Tenant` LowCardinality(String),
-    `TraceId` String CODEC(ZSTD(1)),
-    `TargetId` String CODEC(ZSTD(1)),
-    `Rule` LowCardinality(String),
-    `Scorer` LowCardinality(String),
-    `Fingerprint` LowCardinality(String),
-    `Agent` LowCardinality(String),
-    `Environment` LowCardinality(String),
-    `Status` LowCardinality(String),
-    `Target` LowCardinality(String)
-)
-ENGINE = MergeTree
-PARTITION BY toDate(WrittenAt)
-ORDER BY (WrittenAt, TraceId)
-TTL toDateTime(WrittenAt) + toIntervalDay(30)
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS outcome_arrivals_of_decisions TO outcome_arrivals AS
-SELECT WrittenAt, Tenant, TraceId, Target, TargetId, Rule, Scorer, Fingerprint, Agent, Environment, Status
-FROM decisions
-WHERE Status IN ('scored', 'failed', 'deferred') AND Scorer != '*' AND Stratum = 'uniform' AND Revision <= 1
-    AND NOT startsWith(Reason, 'in_progress');
 
 -- Numbers of current decisions by the hour of their evidence, for the coverage. A verdict on a whole rule counts for each scorer of
 -- the rule. An hour is computed from the decisions and replaced as a whole, never added to. A row whose decisions are gone is
@@ -1042,17 +1020,6 @@ ENGINE = ReplacingMergeTree(Version)
 ORDER BY (Channel, EventId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS non_replicated_deduplication_window = 1000;
-
--- Which processes tell alerts.
-CREATE TABLE IF NOT EXISTS alert_members
-(
-    `Member` String,
-    `Leaving` UInt8,
-    `BeatAt` DateTime64(3, 'UTC') DEFAULT now64(3)
-)
-ENGINE = ReplacingMergeTree(BeatAt)
-ORDER BY Member
-TTL toDateTime(BeatAt) + toIntervalDay(1);
 
 -- Work of minutes or hours: repairs, erasures, histories. One current row for each job. Only the process that has the lease (the
 -- duty `job <id>`) writes a row, after the first one. `Version` rises with each lease and each write of it, so a row of a former

@@ -1,4 +1,5 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { except } from 'hono/combine';
 import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { timeout } from 'hono/timeout';
@@ -38,6 +39,7 @@ import { createPurgeRoutes } from './resources/purges.ts';
 import { createScoreWriteRoutes } from './resources/score-writes.ts';
 import { createScoreRoutes } from './resources/scores.ts';
 import { createSessionRoutes } from './resources/sessions.ts';
+import { createSqlRoutes } from './resources/sql.ts';
 import { createSignInRoutes } from './resources/sign-in.ts';
 import { createStatusRoutes } from './resources/status.ts';
 import { createTraceRoutes } from './resources/traces.ts';
@@ -95,7 +97,8 @@ export function createApiRoutes() {
     .route('/', createSeriesRoutes())
     .route('/', createDistributionRoutes())
     .route('/', createOverviewRoutes())
-    .route('/', createCompareRoutes());
+    .route('/', createCompareRoutes())
+    .route('/', createSqlRoutes());
 }
 
 /** Creates the whole HTTP API. */
@@ -135,11 +138,15 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
   api.use(`${PREFIX}/*`, limitBody(MAX_BODY), answerUnchanged);
   api.use(
     `${PREFIX}/*`,
-    timeout(maxRequestMs, (c: Context<ApiEnv>) => {
-      const advice = c.var.afterLimit?.() ?? 'ask for less at a time';
-      const message = `the request took longer than ${maxRequestMs / SECOND_MS} s; ${advice}`;
-      return new HTTPException(504, { message });
-    }),
+    // A statement has a limit of its own.
+    except(
+      `${PREFIX}/sql`,
+      timeout(maxRequestMs, (c: Context<ApiEnv>) => {
+        const advice = c.var.afterLimit?.() ?? 'ask for less at a time';
+        const message = `the request took longer than ${maxRequestMs / SECOND_MS} s; ${advice}`;
+        return new HTTPException(504, { message });
+      }),
+    ),
   );
   api.route(PREFIX, routes);
   const document = buildOpenApi(PREFIX, createApiRoutes());

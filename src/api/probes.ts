@@ -5,7 +5,8 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { ApiEnv } from './api-env.ts';
 import { createReadiness } from './health.ts';
 import { requireScope } from './router.ts';
-import { refuseTenant } from './totals.ts';
+import { HTTPException } from 'hono/http-exception';
+import type { Caller } from './access/request-access.ts';
 
 export interface ProbeOptions {
   /** Current checks of the readiness. */
@@ -35,3 +36,11 @@ export function createProbes({ checks, metrics, log }: ProbeOptions): Hono<ApiEn
 }
 
 const NO_STORE = { 'cache-control': 'no-store' };
+
+/** Throws a 403 for a token of one tenant that asks for totals over all tenants. */
+function refuseTenant({ tenant = '' }: Caller, totals: string): void {
+  if (tenant !== '') {
+    const message = `${totals} are totals over all tenants, and this token belongs to tenant ${tenant}; use a token without a tenant`;
+    throw new HTTPException(403, { message });
+  }
+}

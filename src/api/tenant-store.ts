@@ -85,6 +85,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
     const { tenant } = caller;
     const scope = { tenant, explain, namedRows: createRowNaming(config, store, tenant) };
     return {
+      /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
+      sql: tenant === undefined ? store.sql : undefined,
       /** Clock of the store, Unix milliseconds. */
       nowMs: () => spans.nowMs(),
       status: () => readStatus(store, tenant),

@@ -13,7 +13,7 @@ import { isMetUnread, listAttributeKeys, needsFactsFor } from '../scoring/select
 import type { BackfillRange } from './backfill-spec.ts';
 import type { PageTimes } from './checkpoint.ts';
 
-/** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of a cluster's nodes differ. */
+/** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of replicas differ. */
 const AHEAD_MS = 3_600_000;
 
 /** Needs of the selection of a backfill. */

@@ -25,6 +25,7 @@ import { registerRestore } from './commands/restore.ts';
 import { registerScore } from './commands/score.ts';
 import { registerScores } from './commands/scores.ts';
 import { registerServe } from './commands/serve.ts';
+import { registerSql } from './commands/sql.ts';
 import { registerStatus } from './commands/status.ts';
 import { registerTraces } from './commands/traces.ts';
 
@@ -39,6 +40,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerScore,
   registerScores,
   registerExport,
+  registerSql,
   registerTraces,
   registerExplain,
   registerCoverage,

@@ -1,17 +1,26 @@
 import { Command, CommanderError } from 'commander';
 import { loadConfig, type LoadedConfig, reportedIssues } from '../app/config/index.ts';
-import { AppError, readErrorMessage, RequestError } from '../domain/errors.ts';
+import { AppError, readErrorMessage, RequestError, InvalidInputError } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './show/clean-text.ts';
 import type { Action, BindOptions, CommandContext, ConfigOptions, GlobalOptions } from './command.ts';
 import { openApp, type App } from './context.ts';
 import type { StoreUser } from '../app/store/connect-store.ts';
-import { explainFileError } from './file-errors.ts';
 import { EXIT, chooseExitCode, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './show/output.ts';
 import { PREBUILT_SCORERS } from '../components.ts';
 import { buildProgram, readGlobals } from './program.ts';
+
+const ADVICE: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied; run the command as a user who may use it, or change its permissions',
+  EPERM: 'the system does not allow it; run the command as another user, or change its permissions',
+  ENOENT: 'there is no such file or folder; check the path',
+  EISDIR: 'this is a folder; name a file',
+  ENOTDIR: 'a part of the path is no folder; check the path',
+  ENOSPC: 'the disk is full; free some space',
+  EROFS: 'the file system is read-only; choose another place',
+};
 
 /** Arguments, streams and folder of the program. */
 export interface Surroundings {
@@ -214,4 +223,15 @@ function tellError(error: unknown, globals: GlobalOptions, stderr: TextSink): vo
   const unexpected =
     error instanceof AppError || globals.verbose === true ? '' : ' (run with --verbose for the stack)';
   stderr.write(`error: ${message}${unexpected}\n${stack === '' ? '' : `${stack}\n`}`);
+}
+
+/** Turns a failure of the file system at a path into an error that says what to do. Returns any other error as it is. */
+export function explainFileError(thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || !('code' in thrown) || !('path' in thrown)) {
+    return thrown;
+  }
+  const advice = ADVICE[String(thrown.code)];
+  return advice === undefined || typeof thrown.path !== 'string'
+    ? thrown
+    : new InvalidInputError(`${thrown.path}: ${advice} (${String(thrown.code)})`, {}, thrown);
 }

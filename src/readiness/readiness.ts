@@ -9,7 +9,7 @@ export interface ReadinessSettings {
 /** Number of decision waits for a trace whose root span has not come. */
 export const ROOTLESS_WAITS = 6;
 
-/** Largest difference between the clocks of a cluster's nodes, milliseconds. A stamp further ahead is from before the clock went back. */
+/** Largest difference between the clocks of replicas, milliseconds. A stamp further ahead is from before the clock went back. */
 export const AHEAD_MS = 60_000;
 
 /** State of an arriving trace. */

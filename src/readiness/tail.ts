@@ -15,7 +15,7 @@ const WHOLE_EVERY_MS = 10_000;
 /** Overlap of the ticks in between, milliseconds: most inserts commit within it, and it costs the store a third of the whole one. */
 const SHORT_OVERLAP_MS = 5_000;
 
-/** Time after the store's clock up to which a tick reads arrivals, milliseconds: the clocks of a cluster's nodes differ. */
+/** Time after the store's clock up to which a tick reads arrivals, milliseconds: the clocks of replicas differ. */
 const READ_AHEAD_MS = 3_600_000;
 
 /** Time up to which arrivals are read at a start and after the clock went back, milliseconds: all of them. */

@@ -30,6 +30,7 @@ export function createDatabaseClient(
   maxConnections: number,
   database: string,
   requestTimeoutMs = limitMs(options) + ANSWER_GRACE_MS,
+  application = OWN_APPLICATION,
 ): ClickHouseClient {
   try {
     return createClient({
@@ -37,7 +38,7 @@ export function createDatabaseClient(
       username: options.username,
       password: options.password,
       database,
-      application: OWN_APPLICATION,
+      application,
       max_open_connections: maxConnections,
       request_timeout: requestTimeoutMs,
       keep_alive: { enabled: true },

@@ -1,5 +1,4 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
-import type { Cluster } from './cluster/cluster.ts';
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { ReadingTerms } from '../domain/trace/span.ts';
 import type { ReadLimits } from './contracts/store.ts';
@@ -9,8 +8,8 @@ import type { KnownSignals } from './spans/agent-signal-sql.ts';
 /** ClickHouse database over HTTP. Values reach a statement as parameters only. Every error is an `AppError`. */
 export interface Database {
   readonly name: string;
-  /** Servers with the tables; undefined for a single server. */
-  readonly cluster: Cluster | undefined;
+  /** True for tables that several servers replicate. */
+  readonly isReplicated: boolean;
   /** Settings with which every trace is read. */
   readonly reading: ReadingTerms;
   /** Signals of all conventions. */
@@ -23,9 +22,11 @@ export interface Database {
   stream(sql: string, params?: QueryParams): AsyncIterable<StreamedRow[]>;
   /** Streams the result of a statement that names its own format. Fails before the first byte, or not at all. */
   bytes(sql: string, params: QueryParams): AsyncIterable<Uint8Array>;
+  /** Streams the result of a statement of a person; the embedded engine runs it apart from spanscore's statements. Fails like `bytes`. */
+  guestBytes(sql: string, guest: GuestTerms): AsyncIterable<Uint8Array>;
   /**
    * Runs a statement without a result.
-   * @param settings go before those that a cluster needs
+   * @param settings go before those that replicated tables need
    */
   command(sql: string, settings?: ClickHouseSettings): Promise<void>;
   /** Like `rows` and `command`, but outside of the database, which may not exist yet. */
@@ -42,9 +43,14 @@ export interface Database {
   limitReads(limits: ReadLimits): Database;
   /** Checks that the server answers and the password is right. */
   ping(): Promise<void>;
-  /** Refuses statements from now on while the cluster has other shards than the stored rows. */
-  watchShards(): void;
   close(): Promise<void>;
+}
+
+/** Settings and limits of a statement of a person. */
+export interface GuestTerms {
+  readonly settings: ClickHouseSettings;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
 }
 
 export interface StreamedRow {

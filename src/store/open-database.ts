@@ -7,17 +7,15 @@ import { signalsWith } from '../conventions/agent-signals.ts';
 import type { ReadingTerms } from '../domain/trace/span.ts';
 import { signalsFromTheStart } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
-import { nameShards } from './cluster/name-shards.ts';
-import { guardSends, sendToCluster, sendToServer, type Send } from './cluster/send-statement.ts';
-import type { Database, StreamedRow } from './database.ts';
-import { createShardGuard } from './cluster/shard-guard.ts';
+import type { Database, GuestTerms, StreamedRow } from './database.ts';
 import {
   createDatabaseClient,
   limitMs,
   MAX_EXECUTION_TIME_S,
   type ClientOptions,
 } from './database-client.ts';
-import { toLimitedReadError, toStoreError } from './store-error.ts';
+import { sendToReplicas, sendToServer, type Send } from './replicated.ts';
+import { toLimitedReadError, toStatementError, toStoreError } from './store-error.ts';
 import type { QueryParams } from './query-params.ts';
 
 /** Sockets for reads and small writes. Inserts of spans have their own pool, so that neither blocks the other. */
@@ -26,8 +24,8 @@ const MAX_INSERT_CONNECTIONS = 8;
 
 export interface DatabaseOptions extends ClientOptions {
   readonly database: string;
-  /** Name of the cluster in `system.clusters` on whose servers the tables are. */
-  readonly cluster?: string | undefined;
+  /** True for tables that several servers replicate. */
+  readonly replicated?: boolean;
   /** Settings with which every trace is read. */
   readonly reading?: ReadingTerms;
 }
@@ -99,20 +97,20 @@ function asReader(connection: Connection, options: DatabaseOptions): Reader {
   };
 }
 
-/** Name and cluster of the database, with a connection that works before the database is there. */
+/** Name and kind of the database, with a connection that works before the database is there. */
 function openOutside(options: DatabaseOptions): {
-  readonly basics: Pick<Database, 'name' | 'cluster' | 'outside'>;
+  readonly basics: Pick<Database, 'name' | 'isReplicated' | 'outside'>;
   readonly outside: Connection;
 } {
-  const { database: name, cluster } = options;
+  const { database: name, replicated = false } = options;
   const outside: Connection = {
     client: createDatabaseClient(options, 1, 'default'),
-    send: cluster === undefined ? sendToServer : sendToCluster,
+    send: replicated ? sendToReplicas : sendToServer,
   };
   const reader = asReader(outside, options);
   const basics = {
     name,
-    cluster: cluster === undefined ? undefined : { name: cluster, database: name },
+    isReplicated: replicated,
     outside: {
       rows: <Row>(sql: string, params?: QueryParams) => readRows<Row>(reader, { sql, params }),
       command: (sql: string, settings?: ClickHouseSettings) => runCommand(outside, sql, settings),
@@ -124,14 +122,10 @@ function openOutside(options: DatabaseOptions): {
 /** Opens the pools without sending a request. Throws a `ConfigError` for a database name that is no plain identifier. */
 export function openDatabase(options: DatabaseOptions): Database {
   checkName(options);
-  const isCluster = options.cluster !== undefined;
-  const named = (sql: string, params?: QueryParams) =>
-    isCluster ? nameShards(sql, params) : { sql, params };
   const { basics, outside } = openOutside(options);
-  const guard = createShardGuard(basics);
   const connect = (maxConnections: number): Connection => ({
     client: createDatabaseClient(options, maxConnections, options.database),
-    send: isCluster ? guardSends(guard) : sendToServer,
+    send: outside.send,
   });
   const main = connect(MAX_CONNECTIONS);
   const reader = asReader(main, options);
@@ -145,9 +139,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     reading,
     signals,
     agentSignals: signalsFromTheStart(signals),
-    rows: (sql, params) => readRows(reader, named(sql, params)),
-    stream: (sql, params) => streamRows(reader, named(sql, params)),
+    rows: (sql, params) => readRows(reader, { sql, params }),
+    stream: (sql, params) => streamRows(reader, { sql, params }),
     bytes: (sql, params) => readBytes(options, main.send, { sql, params }),
+    guestBytes: (sql, guest) => readGuestBytes(options, main.send, sql, guest),
     command: (sql, settings) => runCommand(main, sql, settings),
     insertRows: (table, rows, token) => insertJson(main, { table, rows, settings: inserting, token }),
     insertSelected: (statement, params) =>
@@ -164,12 +159,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       const limitedReader = { ...own, settings: buildLimits(limits), toError: toLimitedReadError };
       return {
         ...database,
-        rows: (sql, params) => readRows(limitedReader, named(sql, params)),
-        stream: (sql, params) => streamRows(limitedReader, named(sql, params)),
+        rows: (sql, params) => readRows(limitedReader, { sql, params }),
+        stream: (sql, params) => streamRows(limitedReader, { sql, params }),
       };
     },
     ping: () => ping(outside.client),
-    watchShards: () => guard.start(),
     close: async () => {
       await Promise.all([main, inserter, outside, ...limited].map(({ client }) => client.close()));
     },
@@ -239,6 +233,33 @@ async function* readBytes(
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
     throw toStoreError(error, `reading (${shortenSql(sql)})`);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Application of a client with the statement of a person. */
+const GUEST_APPLICATION = 'spanscore-sql';
+
+async function* readGuestBytes(
+  options: DatabaseOptions,
+  send: Send,
+  sql: string,
+  { settings, timeoutMs, signal }: GuestTerms,
+): AsyncGenerator<Uint8Array> {
+  const client = createDatabaseClient(options, 1, options.database, timeoutMs, GUEST_APPLICATION);
+  try {
+    signal.throwIfAborted();
+    const { stream } = await send(sql, (own) =>
+      client.exec({
+        query: sql,
+        clickhouse_settings: { ...LARGE, ...own, ...settings },
+        abort_signal: signal,
+      }),
+    );
+    yield* stream as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw toStatementError(error);
   } finally {
     await client.close();
   }

@@ -1,8 +1,10 @@
 import { ClickHouseError } from '@clickhouse/client';
 import {
   AppError,
+  findCause,
   QueryStoppedError,
   readErrorMessage,
+  RequestError,
   StoreRejectedError,
   StoreUnavailableError,
 } from '../domain/errors.ts';
@@ -97,6 +99,21 @@ const LONGEST_MESSAGE = 500;
 function firstLine(message: string): string {
   const line = message.trim().split('\n', 1)[0] ?? '';
   return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+}
+
+/** Codes of the statement of a person, beside those that no store takes: UNKNOWN_TABLE, a limit, READONLY, ACCESS_DENIED. */
+const STATEMENT_CODES: readonly string[] = [...LIMIT_CODES, '60', '164', '497'];
+
+/** Converts the error of a statement of a person: a `RequestError` with the engine's words, unless the store is at fault. */
+export function toStatementError(thrown: unknown): AppError {
+  const said = findCause(thrown, ClickHouseError);
+  const isOfStatement =
+    said !== null && (STATEMENT_CODES.includes(said.code) || !UNAVAILABLE_CODES.has(said.code));
+  if (!isOfStatement || said.message.includes(ALL_MEMORY)) {
+    return toStoreError(thrown, 'running a statement');
+  }
+  const text = said.message.replace(/:? (?:In scope|While (?:executing|processing)) .*$/su, '');
+  return new RequestError(`query: ${firstLine(text)} (${said.type ?? said.code})`);
 }
 
 /** Converts the error of a read with limits of its own. A read that reached one of them becomes a `QueryStoppedError`. */

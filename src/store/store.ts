@@ -28,7 +28,6 @@ import { createJobStore } from './jobs/jobs.ts';
 import { createPurgeStore } from './purge/purge-store.ts';
 import { createTombstoneStore } from './purge/tombstones.ts';
 import { createMemberStore } from './scores/members.ts';
-import { readServerClocks } from './cluster/check-cluster.ts';
 import { applyMergeSettings } from './schema/merge-settings.ts';
 import { createSchema, readSchemaStatus, refuseForeign } from './schema/create-schema.ts';
 import { readDefinitions } from './schema/table-definitions.ts';
@@ -47,6 +46,7 @@ import { createRepairStore } from './scores/repairs.ts';
 import { createRuleVersionStore } from './scores/rule-versions.ts';
 import { createRunStore } from './scores/runs.ts';
 import { createSessionStore } from './scores/sessions.ts';
+import { createSqlStatements } from './sql/run-statement.ts';
 import { createScoreExport } from './scores/score-export.ts';
 import { createScoreStore, readScorerNames } from './scores/scores.ts';
 import { createAgentPastStore } from './scores/agent-pasts.ts';
@@ -113,11 +113,10 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
   if (options.migrate !== false) {
     await setUp(database, options);
   }
-  database.watchShards();
 }
 
 async function setUp(database: Database, options: StoreOptions): Promise<void> {
-  const created = await createSchema(database, options.log);
+  const created = await createSchema(database);
   if (created > 0) {
     options.log?.info('tables created', { created });
   }
@@ -173,9 +172,9 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     unknownWords: async () => source?.unknownWords() ?? [],
     watchSource: async () => source?.watch(),
     aheadRows: () => readAheadRows(database),
-    serverClocks: () => readServerClocks(database),
     pace: (tenant) => readStorePace(database, tenant),
     size: () => readStoreSize(database),
+    sql: createSqlStatements(database),
     limitReads: (limits) => createStore(database.limitReads(limits), foreign),
     ping: () => database.ping(),
     close: () => database.close(),

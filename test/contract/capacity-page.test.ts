@@ -9,20 +9,22 @@ import {
   type Figure,
   type Load,
   type Needs,
-} from '../support/documents/capacity-page.ts';
+} from '../../tools/docs/capacity-page.ts';
 import { METRICS, prometheusName, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 const page = read('docs/capacity.md');
+const figures = read('docs/evidence/store.md');
 
 describe('docs/capacity.md', () => {
   it('has the tables of the arithmetic (after a change: vitest run --project contract capacity-page -u)', async () => {
     await expect(fillTables(page)).toMatchFileSnapshot('../../docs/capacity.md');
+    await expect(fillTables(figures)).toMatchFileSnapshot('../../docs/evidence/store.md');
   });
 
   it('has all four tables, each with rows', () => {
-    const tables = [...page.matchAll(/<!-- table: ([\w ]+) -->\n([^]*?)<!-- end -->/g)];
+    const tables = [...`${page}${figures}`.matchAll(/<!-- table: ([\w ]+) -->\n([^]*?)<!-- end -->/g)];
 
     expect(tables.map(([, name]) => name)).toEqual(['loads', 'a million spans', 'judges', 'figures']);
     expect(tables.filter(([, , text = '']) => text.split('\n').length < 5)).toEqual([]);
@@ -34,13 +36,13 @@ describe('docs/capacity.md', () => {
 
   it('names commands that the package has', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const commands = [...page.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
+    const commands = [...figures.matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
 
     expect(commands).toContain('bench:ingest');
     expect(commands.filter((name) => !(name in scripts))).toEqual([]);
-    expect(Object.values<Figure>(FIGURES).filter(({ command }) => !page.includes(`\`${command}\``))).toEqual(
-      [],
-    );
+    expect(
+      Object.values<Figure>(FIGURES).filter(({ command }) => !figures.includes(`\`${command}\``)),
+    ).toEqual([]);
   });
 
   it('names metrics that a process has', () => {

@@ -40,5 +40,5 @@ function listWrappers(): string[] {
 it('a short file with one importer gives a reason in its first line, or joins its importer', () => {
   const wrappers = listWrappers();
 
-  expect(wrappers.length, wrappers.join('\n')).toBeLessThanOrEqual(MOST_WRAPPERS);
+  expect(wrappers.length > MOST_WRAPPERS ? wrappers : []).toEqual([]);
 });

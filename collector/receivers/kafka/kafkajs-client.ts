@@ -185,13 +185,9 @@ function listRecords(messages: readonly KafkaMessage[]): KafkaRecord[] {
   return records;
 }
 
+/** Returns the headers as text. None has two values: `createKafka` reads the first one only. */
 function textHeaders(headers: IHeaders): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([key, value]) => {
-      const first = Array.isArray(value) ? value[0] : value;
-      return first === undefined ? [] : [[key, first.toString()]];
-    }),
-  );
+  return Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, String(value)]));
 }
 
 /** Partitions of a member, by topic. */

@@ -8,9 +8,11 @@ import type { Log } from '../../../src/telemetry/log.ts';
 import { decompressLz4 } from './lz4.ts';
 import { listPoisonRecords } from './poison-records.ts';
 import { decompressSnappy } from './snappy.ts';
+import { KNOWN_HEADERS } from './take-batch.ts';
 
 // The only file that imports kafkajs. It holds the workarounds for kafkajs 2.2.4, which package.json pins exactly:
 //   pauseIdleQueues  an idle connection sets a thousand timers a second
+//   skipHeaders      20,000 headers of one record take seven minutes of the event loop
 //   installCodecs    a batch that cannot be decompressed ends the consumer; lz4, snappy and zstd are missing; no limit of bytes
 // CONTRIBUTING.md, "Libraries with an exact version", says what to check before another version.
 
@@ -34,6 +36,7 @@ export function createKafka(
   } = {},
 ): Kafka {
   pauseIdleQueues();
+  skipHeaders();
   return new Kafka({
     clientId: 'spanscore',
     brokers: [...brokers],
@@ -92,6 +95,35 @@ function readQueuePrototype(): RequestQueue | undefined {
   const isKnown =
     typeof prototype === 'object' && prototype !== null && 'scheduleCheckPendingRequests' in prototype;
   return isKnown ? (prototype as RequestQueue) : undefined;
+}
+
+interface RecordHeader {
+  readonly key: string | null;
+  readonly value: Buffer | null;
+}
+
+/** Used part of kafkajs' reader of bytes. */
+interface RecordDecoder {
+  readVarInt(): number;
+  readVarIntArray(read: (decoder: RecordDecoder) => RecordHeader): RecordHeader[];
+}
+
+/**
+ * Reads from now on only the headers of records that have a meaning and a value, the first of each name. kafkajs 2.2.4 copies all
+ * headers of a record for each further one.
+ */
+export function skipHeaders(): void {
+  const Decoder = require('kafkajs/src/protocol/decoder.js') as { readonly prototype: RecordDecoder };
+  Decoder.prototype.readVarIntArray = function readKnownHeaders(this: RecordDecoder, read) {
+    const known = new Map<string, RecordHeader>();
+    for (let left = this.readVarInt(); left > 0; left -= 1) {
+      const { key, value } = read(this);
+      if (key !== null && value !== null && KNOWN_HEADERS.has(key) && !known.has(key)) {
+        known.set(key, { key, value });
+      }
+    }
+    return [...known.values()];
+  };
 }
 
 type Decompress = (data: Buffer, maxBytes: number) => Promise<Buffer> | Buffer;

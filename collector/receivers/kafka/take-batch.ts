@@ -46,6 +46,13 @@ const CONTENT_TYPE_HEADER = 'content-type';
 /** Tenant of a record, where its senders may name one. */
 const TENANT_HEADER = 'spanscore.tenant';
 
+/** Headers of records that have a meaning. */
+export const KNOWN_HEADERS: ReadonlySet<string> = new Set([
+  SIGNAL_HEADER,
+  CONTENT_TYPE_HEADER,
+  TENANT_HEADER,
+]);
+
 /** Content of the topics, and its tenant. */
 export interface KafkaSource {
   readonly signals: ReadonlyMap<string, Signal>;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the user of Grafana at the first start: it may only read (docs/sql.md, "Readers on a server").
+# Makes the user of Grafana at the first start: it may only read (docs/sql.md, "Readers").
 set -euo pipefail
 clickhouse client --user "$CLICKHOUSE_USER" --password "$CLICKHOUSE_PASSWORD" --multiquery <<SQL
 CREATE ROLE IF NOT EXISTS spanscore_reader;

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { HTTPException } from 'hono/http-exception';
@@ -12,7 +12,12 @@ import {
 import { SECOND_MS } from '../../domain/durations.ts';
 import { sha256 } from '../../domain/identity.ts';
 import { OWN_SITES, siteOf, type RequestSite } from './request-site.ts';
-import { buildCookie, readCookie, SIGN_IN_MS } from './session-cookie.ts';
+
+/** Time for which a sign-in is valid, milliseconds. */
+const SIGN_IN_MS = 12 * 60 * 60_000;
+
+/** Version of the format of a cookie. */
+const FORMAT = '2';
 
 /** Proof of a sender: none is needed without tokens. */
 export type Proof = 'none' | 'bearer' | 'cookie';
@@ -151,4 +156,48 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
     },
     signOut: (c) => setCookie(c, COOKIE, '', { ...cookieTerms(siteOf(c)), maxAge: 0 }),
   };
+}
+
+/** A cookie that was sent: whose it is has to be proved. */
+interface SentCookie {
+  /** Id of the sign-in. */
+  readonly id: string;
+  readonly expiresAtMs: number;
+  /** Returns true for the digest of the token that the cookie was made with. */
+  isOf(digest: Buffer): boolean;
+}
+
+/** A sign-in, as its cookie proves it. */
+interface SignInTerms {
+  /** Digest of the token. */
+  readonly digest: Buffer;
+  readonly id: string;
+  readonly expiresAtMs: number;
+}
+
+/**
+ * Builds the value of a cookie: the time of its end, the id of the sign-in, and a signature of both and of the token's digest. It does
+ * not hold the token or its digest.
+ */
+export function buildCookie(key: string, { digest, id, expiresAtMs }: SignInTerms): string {
+  const head = `${FORMAT}.${Math.floor(expiresAtMs / SECOND_MS)}.${id}`;
+  return `${head}.${sign(key, head, digest).toString('base64url')}`;
+}
+
+/** Reads the value of a cookie. Returns undefined for another format, and for a cookie that has ended. */
+export function readCookie(key: string, value: string, nowMs: number): SentCookie | undefined {
+  const [, head = '', format, end, id = '', signature = ''] =
+    /^((\d+)\.(\d{1,12})\.([\da-f-]{36}))\.([\w-]{43})$/u.exec(value) ?? [];
+  const expiresAtMs = Number(end) * SECOND_MS;
+  if (format !== FORMAT || expiresAtMs <= nowMs) {
+    return undefined;
+  }
+  const sent = Buffer.from(signature, 'base64url');
+  return { id, expiresAtMs, isOf: (digest) => timingSafeEqual(sign(key, head, digest), sent) };
+}
+
+function sign(key: string, head: string, digest: Buffer): Buffer {
+  return createHmac('sha256', key)
+    .update(`spanscore session ${head} ${digest.toString('hex')}`)
+    .digest();
 }

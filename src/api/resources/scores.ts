@@ -5,8 +5,12 @@ import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { ScoreDetail, ScoreItem } from '../schemas/score-schema.ts';
 import { ScoreParams } from '../schemas/target-fields.ts';
-import { scoreViewJson } from '../json/score-view-json.ts';
 import { scoreJson } from '../json/score-json.ts';
+import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
+import type { ScoreView } from '../reads/scores.ts';
+import { isoTime } from '../json/time-json.ts';
+
+const NOWHERE = { spanId: null, messageIndex: null, partIndex: null, start: null, end: null };
 
 const scoreList = createList('scores');
 
@@ -60,4 +64,44 @@ export function createScoreRoutes() {
       const score = await readWhole(() => scores.read(c.req.valid('param').scoreId));
       return c.json(scoreViewJson(score), 200);
     });
+}
+
+/** Formats a score with the places of its quotes and the calls of its judge. */
+function scoreViewJson({ score, places, judgeCalls }: ScoreView) {
+  return {
+    ...scoreJson(score),
+    verdicts: score.verdicts.map((verdict, index) => ({
+      ...verdict,
+      quote: verdict.quote ?? null,
+      ...(places[index] ?? NOWHERE),
+    })),
+    judgeCalls: judgeCalls.map(callJson),
+  };
+}
+
+function callJson({
+  step,
+  status,
+  model,
+  prompt,
+  reply,
+  error,
+  durationMs,
+  calledAtMs,
+  ...rest
+}: JudgeCallRecord) {
+  const { inputTokens, outputTokens, costUsd } = rest;
+  return {
+    step,
+    status,
+    model,
+    prompt,
+    reply,
+    error,
+    inputTokens,
+    outputTokens,
+    costUsd,
+    latencyMs: durationMs,
+    calledAt: isoTime(calledAtMs),
+  };
 }

@@ -1,12 +1,17 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { sessionJson, sessionViewJson } from '../json/session-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { TenantQuery } from '../schemas/target-fields.ts';
 import { FILTER_FIELDS } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { SessionDetail, SessionItem } from '../schemas/session-schema.ts';
+import type { ListedSession } from '../../store/contracts/lists.ts';
+import { decisionJson } from '../json/decision-json.ts';
+import type { SessionView } from '../reads/sessions.ts';
+import { scoreJson } from '../json/score-json.ts';
+import { isoTime } from '../json/time-json.ts';
+import { traceJson } from '../json/trace-json.ts';
 
-const { since, until, service, agent, environment, model, serviceVersion, sessionId, userId } = FILTER_FIELDS;
+const { since, until, service, agent, environment, model, serviceVersion } = FILTER_FIELDS;
 
 const sessionList = createList('sessions');
 
@@ -26,8 +31,8 @@ const listSessions = createRoute({
       environment,
       model,
       serviceVersion,
-      sessionId,
-      userId,
+      sessionId: FILTER_FIELDS.sessionId,
+      userId: FILTER_FIELDS.userId,
     }),
   },
   responses: { 200: describeJson('A page of sessions.', describePage(SessionItem)), ...PROBLEMS },
@@ -56,4 +61,43 @@ export function createSessionRoutes() {
       const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
       return c.json(sessionViewJson(await sessions.read(asked)), 200);
     });
+}
+
+/** Formats a session of a list as JSON; times in ISO 8601. */
+function sessionJson(session: ListedSession) {
+  const {
+    tenant,
+    sessionId,
+    startedAtMs,
+    lastTurnMs,
+    turnCount,
+    userId,
+    agents,
+    services,
+    totalTokens,
+    costUsd,
+  } = session;
+  return {
+    tenant,
+    sessionId,
+    startedAt: isoTime(startedAtMs),
+    lastTurnAt: isoTime(lastTurnMs),
+    turnCount,
+    userId: userId || null,
+    agents,
+    services,
+    totalTokens,
+    costUsd,
+    scores: session.scores.map(scoreJson),
+  };
+}
+
+/** Formats a session with its turns and decisions as JSON. */
+function sessionViewJson({ session, turns, omittedTurns, decisions, nowMs }: SessionView) {
+  return {
+    ...sessionJson(session),
+    decisions: decisions.map((decision) => decisionJson(decision, nowMs)),
+    turns: turns.map(traceJson),
+    omittedTurns,
+  };
 }

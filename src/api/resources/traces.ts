@@ -1,13 +1,17 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { readWhole } from '../access/whole-reads.ts';
-import { spanJson } from '../json/span-json.ts';
-import { traceJson } from '../json/trace-json.ts';
-import { traceViewJson } from '../json/trace-view-json.ts';
+import { spanJson, type StepSpan } from '../json/span-json.ts';
+import { traceJson, deriveState } from '../json/trace-json.ts';
 import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS } from '../lists/filters.ts';
 import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
 import { hexId, TenantQuery } from '../schemas/target-fields.ts';
 import { SpanItem, TraceDetail, TraceItem } from '../schemas/trace-schema.ts';
+import { decisionJson } from '../json/decision-json.ts';
+import type { TraceView } from '../reads/traces.ts';
+import { scoreJson } from '../json/score-json.ts';
+import { computedJson } from '../json/computed-json.ts';
+import { createTextCutter, type TextCutter } from '../json/cut-texts.ts';
 
 const traceList = createList('traces');
 
@@ -60,4 +64,29 @@ export function createTraceRoutes() {
       const span = await readWhole(() => traces.readSpan(asked));
       return c.json({ ...spanJson(span), truncated: false }, 200);
     });
+}
+
+/** Formats a whole trace as JSON, with big texts cut. */
+function traceViewJson({ key, reading, spans, scores, decisions, computed, joinedWith, nowMs }: TraceView) {
+  const cutter = createTextCutter();
+  const counts = Object.entries(Object.groupBy(decisions, ({ status }) => status));
+  const cut = reading === null ? null : cutter.cut(reading);
+  return {
+    tenant: key.tenant,
+    traceId: key.traceId,
+    state: deriveState(
+      Object.fromEntries(counts.map(([status, rows]) => [status, rows.length])),
+      scores.length,
+    ),
+    reading: cut === null ? null : { ...cut.value, truncated: cut.truncated },
+    spans: spans.map((span) => cutSpanJson(span, cutter)),
+    scores: scores.map(scoreJson),
+    decisions: [...decisions.map((decision) => decisionJson(decision, nowMs)), ...computed.map(computedJson)],
+    joinedWith,
+  };
+}
+
+function cutSpanJson(span: StepSpan, cutter: TextCutter) {
+  const { value, truncated } = cutter.cut(spanJson(span));
+  return { ...value, truncated };
 }

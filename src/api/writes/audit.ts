@@ -23,6 +23,7 @@ export type AuditAction =
   | 'tenant.purge'
   | 'rescore.start'
   | 'rule.preview'
+  | 'sql.run'
   | 'backfill.preview'
   | 'backfill.start'
   | 'backfill.pause'

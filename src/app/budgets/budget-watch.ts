@@ -3,7 +3,7 @@ import type { BudgetReading } from '../../scoring/budget/budget-ask.ts';
 import { computeRenewal } from '../../domain/money/budget-period.ts';
 import { createBudgetReader } from '../../scoring/budget/read-budgets.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import { listConfiguredBudgets } from './configured-budgets.ts';
+import type { ScopedBudget } from '../../domain/money/budget.ts';
 
 /** State of a cap. */
 export interface CapState extends BudgetReading {
@@ -57,4 +57,19 @@ export function createBudgetWatch(
     readRecent: async (maxAgeMs) =>
       latest !== undefined && monotonicMs() - latest.readAtMs <= maxAgeMs ? latest.moment : read(),
   };
+}
+
+/** Lists the budgets of a configuration: of rules, of tenants and of the installation. */
+function listConfiguredBudgets({ rules, budgets }: Pick<Config, 'rules' | 'budgets'>): ScopedBudget[] {
+  const { total, tenants } = budgets;
+  return [
+    ...rules.flatMap(({ name, budget }): ScopedBudget[] =>
+      budget === undefined ? [] : [{ scope: { kind: 'rule', name }, caps: budget }],
+    ),
+    ...Object.entries(tenants).map(([name, caps]): ScopedBudget => ({
+      scope: { kind: 'tenant', name },
+      caps,
+    })),
+    ...(total === undefined ? [] : [{ scope: { kind: 'total', name: '' }, caps: total } as const]),
+  ];
 }

@@ -1,13 +1,27 @@
-import { MONITOR_DUTY } from '../../monitors/monitor-store.ts';
+import { MONITOR_DUTY, type MonitorStore } from '../../monitors/monitor-store.ts';
 import type { MonitorGroup } from '../../monitors/rule.ts';
 import type { Duties } from '../../ownership/duties.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Metrics, MetricLabels, Reading } from '../../telemetry/metrics.ts';
 import { loggedAlerts } from './logged-alerts.ts';
-import { startMonitorLoop } from './monitor-loop.ts';
-import { monitorReadings } from './monitor-readings.ts';
 import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
+import { SPLIT_LABELS, buildSplit } from '../../domain/series-facets.ts';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import { isAlert } from '../../monitors/series.ts';
+import { setImmediate as pause } from 'node:timers/promises';
+import { createEvaluator } from '../../monitors/evaluator.ts';
+import type { Timers } from '../../scoring/live/timers.ts';
+import { repeatCheck } from '../repeat-check.ts';
+
+/** Interval of the checks for a closed bucket, milliseconds. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Limit of series with their own metrics; series with an alert come first. */
+export const MAX_REPORTED_SERIES = 1_000;
+
+/** Number of fingerprint digits, enough to distinguish the judges of a scorer. */
+const FINGERPRINT_DIGITS = 8;
 
 /**
  * Starts monitors in a scorer process. Without any configured monitor, it only ends open incidents of earlier monitors, so
@@ -33,4 +47,95 @@ export function startMonitors(
     await duties.leave(MONITOR_DUTY);
   };
   return { name: 'monitors', stage: 'work', stop };
+}
+
+/** Returns mean, baseline, limit, evidence and state of each series, and the number of series in each state. */
+export function monitorReadings(statuses: readonly MonitorStatus[]): Reading[] {
+  const reported = [...statuses]
+    .sort((a, b) => Number(isAlert(b.phase)) - Number(isAlert(a.phase)))
+    .slice(0, MAX_REPORTED_SERIES);
+  const byPhase = Map.groupBy(statuses, ({ phase }) => phase);
+  return [
+    ...[...byPhase].map(
+      ([state, { length }]) =>
+        ({ name: 'spanscore.monitor.series', value: length, labels: { state } }) as const,
+    ),
+    ...reported.flatMap(seriesReadings),
+  ];
+}
+
+function seriesReadings(status: MonitorStatus): Reading[] {
+  const { alert, series, phase, mean, baseline, limit, evidenceLog10 } = status;
+  const labels: MetricLabels = {
+    alert,
+    tenant: series.tenant,
+    scorer: series.scorer,
+    fingerprint: series.fingerprint.slice(0, FINGERPRINT_DIGITS),
+    agent: series.agent,
+    environment: series.environment,
+    ...Object.fromEntries(buildSplit(series).map(([facet, value]) => [SPLIT_LABELS[facet], value])),
+  };
+  const gauges = [
+    { name: 'spanscore.monitor.mean', value: mean },
+    { name: 'spanscore.monitor.baseline', value: baseline },
+    { name: 'spanscore.monitor.limit', value: limit },
+    { name: 'spanscore.monitor.evidence', value: evidenceLog10 },
+  ] as const;
+  return [
+    { name: 'spanscore.monitor.state', value: 1, labels: { ...labels, state: phase } },
+    ...gauges.flatMap(({ name, value }) => (value === null ? [] : [{ name, value, labels }])),
+  ];
+}
+
+export interface MonitorLoopDeps {
+  readonly store: MonitorStore;
+  /**
+   * Returns true when this process is the evaluator among the scorer processes on one store. Two evaluators for a moment do
+   * the same work with the same result. Throws when the store does.
+   */
+  readonly isEvaluator: () => Promise<boolean>;
+  readonly log: Log;
+  readonly timers?: Timers;
+}
+
+/** Running evaluation of monitors. */
+interface MonitorLoop {
+  /** Stops within a bucket; the next start folds that bucket again. */
+  stop(): Promise<void>;
+  /** States of the rules; empty while another process is the evaluator. */
+  statuses(): MonitorStatus[];
+}
+
+/** Starts to evaluate monitors when their buckets close. Retries failures from the stored state. */
+export function startMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorLoopDeps): MonitorLoop {
+  const { store, isEvaluator, log, timers } = deps;
+  const stopping = new AbortController();
+  const evaluator = createEvaluator(groups, {
+    store,
+    async turn() {
+      await pause();
+      stopping.signal.throwIfAborted();
+    },
+    warn: (message, fields) => log.warn(message, fields),
+  });
+
+  async function look(): Promise<void> {
+    if (await isEvaluator()) {
+      await evaluator.advance();
+    } else {
+      evaluator.forget();
+    }
+  }
+
+  const looks = repeatCheck(look, {
+    everyMs: LOOK_EVERY_MS,
+    failing: 'monitors wait',
+    stopping,
+    log,
+    timers,
+  });
+  return {
+    ...looks,
+    statuses: () => evaluator.statuses(),
+  };
 }

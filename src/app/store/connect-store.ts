@@ -3,9 +3,7 @@ import { checkDataDirectory, createDataDirectory } from '../../config/data-direc
 import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import type { ReadingTerms } from '../../domain/trace/span.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../../store/embedded/engine.ts';
-import type { ReaderAccount } from '../../store/embedded/readers/reader-account.ts';
 import type { ForeignTables } from '../../store/foreign/foreign-schema.ts';
-import { readableTables } from '../../store/schema/readable-tables.ts';
 import type { StoreOptions } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
@@ -174,7 +172,7 @@ function storeOptions(
     username,
     password,
     database: store.database,
-    cluster: store.cluster,
+    replicated: store.replicated,
     retention,
     foreignSpans,
     reading: readingTerms(config),
@@ -229,26 +227,9 @@ function engineOptions({ store }: Config, log: Log, user: StoreUser): EmbeddedEn
     log: engineLog(log),
     username,
     ...(password === '' ? {} : { password }),
-    // The port is for readers beside `serve`. A command on another data directory may run beside it.
+    // The port is for other programs beside `serve`. A command on another data directory may run beside it.
     ...(port === undefined || command !== 'serve' ? {} : { port }),
-    readers: readerAccounts(store),
   };
-}
-
-/**
- * Returns the SQL readers with the tables that each may read. A reader of one tenant gets only tables whose rows have a
- * tenant.
- */
-function readerAccounts({ readers, database }: Config['store']): ReaderAccount[] {
-  return readers.map(({ username, password, tenant }) => ({
-    username,
-    password,
-    database,
-    tables: readableTables()
-      .filter(({ hasTenant }) => hasTenant || tenant === undefined)
-      .map(({ name }) => name),
-    ...(tenant === undefined ? {} : { tenant }),
-  }));
 }
 
 /**

@@ -6,14 +6,12 @@ import { type ExporterSection, readOptions, type ReceiverSection } from '../../c
 import { readServeFile } from '../../config/serve-file.ts';
 import { ConfigError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { SECOND_MS } from '../../domain/durations.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';
 import { connectStore } from '../../app/store/connect-store.ts';
 import { openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
 import { refuseNode } from '../node-version.ts';
 import type { CheckResult } from './check-result.ts';
-import { checkServers } from './cluster-servers.ts';
-import type { AheadRows, ServerClock, Store, UnknownWord } from '../../store/contracts/store.ts';
+import type { AheadRows, Store, UnknownWord } from '../../store/contracts/store.ts';
 
 export interface DoctorDeps {
   readonly log: Log;
@@ -24,8 +22,6 @@ const OPENAI_URL = 'https://api.openai.com/v1';
 const JUDGE_LIMIT_MS = 10_000;
 /** Clock difference in milliseconds above which ages and dashboards are misleading. */
 const MAX_SKEW_MS = 5000;
-/** Largest difference of two servers of a cluster: the 45 s that readers read again, less the 30 s of the longest insert. */
-const MAX_SERVER_SKEW_MS = 15_000;
 
 export function checkNode(version: string): CheckResult {
   const refusal = refuseNode(version);
@@ -108,18 +104,15 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
       status: 'ok',
       detail: `${connection.kind}, database ${status.database} has ${isComplete ? 'all tables' : 'not all tables; spanscore serve or spanscore migrate creates them'}`,
     };
-    const servers = status.cluster === undefined ? [] : [checkServers(status.cluster)];
     if (!isComplete) {
-      return [found, ...servers];
+      return [found];
     }
     const store = await openConnectedStore(connection, deps.log);
     try {
       return [
         found,
-        ...servers,
         ...(await checkSpans(config, store)),
         await checkClock(store),
-        ...(await checkServerClocks(store)),
         ...(await store.aheadRows()).map(describeAhead),
       ];
     } finally {
@@ -161,36 +154,6 @@ async function checkClock(store: Store): Promise<CheckResult> {
   const askedMs = Date.now();
   const storeMs = await store.spans.nowMs();
   return checkSkew(storeMs, { askedMs, answeredMs: Date.now() });
-}
-
-async function checkServerClocks(store: Store): Promise<CheckResult[]> {
-  const clocks = await store.serverClocks();
-  return clocks.length === 0 ? [] : [checkServerSkew(clocks)];
-}
-
-/**
- * Checks how far the clocks of the servers are apart. Each reader reads 45 s again, and an insert takes up to 30 s of that: a row that is
- * stamped by a clock further behind would not be found.
- */
-export function checkServerSkew(clocks: readonly ServerClock[]): CheckResult {
-  const check = 'clocks of the servers';
-  const [slowest, ...faster] = clocks.toSorted((a, b) => a.atMs - b.atMs);
-  const fastest = faster.at(-1) ?? slowest;
-  const apartMs = (fastest?.atMs ?? 0) - (slowest?.atMs ?? 0);
-  const detail = `${clocks.length} servers, up to ${apartMs / SECOND_MS} s apart`;
-  if (apartMs <= MAX_SKEW_MS) {
-    return { check, status: 'ok', detail };
-  }
-  const losesRows = apartMs > MAX_SERVER_SKEW_MS;
-  const effect = losesRows
-    ? `more than ${MAX_SERVER_SKEW_MS / SECOND_MS} s can hide rows from scorers, exporters and monitors`
-    : `more than ${MAX_SKEW_MS / SECOND_MS} s can move exporters and jobs from one process to another`;
-  return {
-    check,
-    status: losesRows ? 'failed' : 'warning',
-    detail: `${detail}: ${slowest?.server} is behind ${fastest?.server}; ${effect}`,
-    fix: 'synchronise the clocks of the servers with NTP',
-  };
 }
 
 /** Describes words for the status and the kind of spans that are read as unset. */

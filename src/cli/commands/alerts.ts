@@ -1,23 +1,52 @@
 import { formatCount } from '../../domain/plural.ts';
 import { isoTime } from '../../api/json/time-json.ts';
-import { InvalidInputError } from '../../domain/errors.ts';
+import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { buildMonitorGroups } from '../../app/monitors/monitor-groups.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
-import { loadMonitorFiles, loadMonitorTests, findSeriesFaults } from '../../config/index.ts';
-import type { BacktestResult } from '../../monitors/backtest.ts';
+import {
+  loadMonitorFiles,
+  loadMonitorTests,
+  findSeriesFaults,
+  checkValue,
+  durationMs,
+  type MonitorTest,
+} from '../../config/index.ts';
+import { type BacktestResult, type ScoreRecord, createBacktest } from '../../monitors/backtest.ts';
 import { type Detection, type MonitorGroup, type MonitorRule, buildSplits } from '../../monitors/rule.ts';
-import type { Transition } from '../../monitors/series.ts';
+import type { Transition, Phase } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { alertChart } from '../show/alert-chart.ts';
-import { backtestScores, type ScoreOfSeries } from '../../app/backtest/backtest-scores.ts';
+import { backtestScores, type ScoreOfSeries, type DayMean } from '../../app/backtest/backtest-scores.ts';
 import { storedScores } from '../../app/backtest/stored-scores.ts';
 import { parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { addIncidentCommands } from '../alerts/alert-incidents.ts';
-import { type MonitorTestOutcome, runMonitorTest } from '../alerts/run-monitor-tests.ts';
-import { readScoreLines } from '../alerts/score-file.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { decodeTextChunks } from '../../domain/text-encoding.ts';
+import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import { findInputFile } from '../input/input-file.ts';
+
+/** Series of lines that name no series. */
+const UNNAMED_SERIES = 'scores';
+
+const lineSchema = z.object({
+  series: z.string().default(UNNAMED_SERIES),
+  scoredAt: z.iso.datetime({
+    offset: true,
+    error: 'write a date and time with its zone, like 2026-01-01T00:03:10Z',
+  }),
+  score: z.number().min(0).max(1),
+});
+
+const WIDTH = 40;
+
+/** Limit of days shown, counted from the last day. */
+const MAX_DAYS = 60;
 
 /** Default range of stored scores for a backtest. */
 const STORED_SINCE = '30d';
@@ -65,7 +94,7 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
     .command('test')
     .description('Run tests of rules. Exit code 1 when an expectation fails.')
     .argument('<files...>', 'test files')
-    .action(bind(test));
+    .action(bind(runTests));
   alerts
     .command('backtest')
     .description('Print when rules would have fired on stored scores or on the scores in a file.')
@@ -79,7 +108,7 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
         .argParser(parseMoment)
         .default(parseMoment(STORED_SINCE), STORED_SINCE),
     )
-    .action(bind(backtest));
+    .action(bind(runBacktest));
   addIncidentCommands(alerts, bind);
 };
 
@@ -100,7 +129,7 @@ async function readScoreSources(context: CommandContext) {
   return { ...config, known: PREBUILT_SCORERS };
 }
 
-async function backtest(context: CommandContext, options: BacktestOptions): Promise<ExitCode> {
+async function runBacktest(context: CommandContext, options: BacktestOptions): Promise<ExitCode> {
   const files = await loadMonitorFiles(options.rules, context.cwd);
   const groups = buildMonitorGroups(files.flatMap((file) => file.groups));
   for (const { alert, detection } of groups.flatMap(({ rules }) => rules)) {
@@ -155,7 +184,7 @@ async function openScores(
   return storedScores(store.monitorView, { fromMs: since, toMs: Date.now() }, splits);
 }
 
-async function test(context: CommandContext, files: readonly string[]): Promise<ExitCode> {
+async function runTests(context: CommandContext, files: readonly string[]): Promise<ExitCode> {
   let failed = 0;
   for (const name of files) {
     const { path, rules, tests } = await loadMonitorTests(resolve(context.cwd, name));
@@ -213,4 +242,153 @@ function eventJson({ atMs, to, finding }: Transition) {
         evidenceLog10: finding.evidenceLog10,
         ...(finding.cut === undefined ? {} : { cut: finding.cut }),
       };
+}
+
+/**
+ * Draws the mean of each day as a bar, the baseline or the limit as a mark, and the times at which the alert fired and ended:
+ * `2026-01-20 0.71 ████████████████████████████│    720  firing 10:05`.
+ */
+function alertChart(result: BacktestResult, days: readonly DayMean[]): string {
+  const { alert, series, baseline, limit, scores, checks, finalState } = result;
+  const head = `${alert} on ${series}: ${formatCount(scores, 'score')}, ${formatCount(checks, 'check')}, now ${finalState}${baseline === null ? '' : `, baseline ${baseline.toFixed(3)}`}${limit === null ? '' : `, limit ${limit.toFixed(3)}`}`;
+  const left = days.length - MAX_DAYS;
+  const rows = days.slice(-MAX_DAYS).map((day) => formatRow(day, result));
+  return [head, ...(left > 0 ? [`  (${left} earlier days not shown)`] : []), ...rows].join('\n');
+}
+
+function formatRow(
+  { dayMs, mean, count }: DayMean,
+  { baseline, limit, transitions }: BacktestResult,
+): string {
+  const line = baseline ?? limit;
+  const cells: string[] = Array.from({ length: WIDTH + 1 }, (_, cell) =>
+    cell < Math.round(mean * WIDTH) ? '█' : ' ',
+  );
+  if (line !== null) {
+    cells[Math.round(line * WIDTH)] = '│';
+  }
+  const happened = transitions
+    .filter(({ atMs }) => atMs >= dayMs && atMs < dayMs + DAY_MS)
+    .map(({ to, atMs }) => `${to} ${(isoTime(atMs) ?? '').slice(11, 16)}`);
+  const tail = happened.length === 0 ? '' : `  ${happened.join(', ')}`;
+  const date = (isoTime(dayMs) ?? '').slice(0, 10);
+  return `  ${date}  ${mean.toFixed(3)}  ${cells.join('')} ${String(count).padStart(6)}${tail}`;
+}
+
+/**
+ * Reads the lines `{ series?, scoredAt, score }` of a file (`-`: stdin) in order. Skips empty lines. Throws an
+ * `InvalidInputError` that names the first invalid line.
+ */
+export async function* readScoreLines(
+  name: string,
+  context: Pick<CommandContext, 'cwd' | 'stdin'>,
+): AsyncGenerator<ScoreOfSeries> {
+  const bytes = name === '-' ? context.stdin : createReadStream(await findInputFile(context.cwd, name));
+  const input = Readable.from(decodeTextChunks(bytes));
+  let line = 0;
+  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    line += 1;
+    if (text.trim() !== '') {
+      yield readLine(text, `${name === '-' ? 'stdin' : name}:${line}`);
+    }
+  }
+}
+
+function readLine(text: string, place: string): ScoreOfSeries {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidInputError(`${place}: not JSON: ${readErrorMessage(cause)}`);
+  }
+  const { series, scoredAt, score } = checkLine(value, place);
+  return { series: { name: series }, atMs: Date.parse(scoredAt), step: Math.round(score * SCORE_STEPS) };
+}
+
+function checkLine(value: unknown, place: string): z.infer<typeof lineSchema> {
+  try {
+    return checkValue(lineSchema, value);
+  } catch (error) {
+    throw new InvalidInputError(
+      `${place}: ${readErrorMessage(error)}; a line is {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, the score directed: 0 worst, 1 best`,
+    );
+  }
+}
+
+/** Result of one expectation. */
+interface MonitorTestOutcome {
+  readonly test: string;
+  readonly alert: string;
+  readonly series: string;
+  /** Time since the start of the test at which the state was read, as written in the file; `end` without a time. */
+  readonly at: string;
+  readonly ok: boolean;
+  readonly expected: Readonly<{ state?: Phase | undefined; firings?: number | undefined }>;
+  /** Null when the rule or the series does not exist. */
+  readonly found: Readonly<{ state: Phase; firings: number }> | null;
+}
+
+/** Folds the series of a test into the rules. Runs once for each time that has an expectation. */
+export function runMonitorTest(test: MonitorTest, groups: readonly MonitorGroup[]): MonitorTestOutcome[] {
+  const startMs = Date.parse(test.start);
+  const records = buildRecords(test, startMs);
+  const endMs = Math.max(...records.ends);
+  const results = new Map<number, BacktestResult[]>();
+  const resultsAt = (untilMs: number): BacktestResult[] => {
+    const known = results.get(untilMs) ?? foldUntil(untilMs);
+    results.set(untilMs, known);
+    return known;
+  };
+  return test.expect.map(({ alert, series, at, state, firings }) => {
+    const untilMs = at === undefined ? endMs : startMs + durationMs(at);
+    const result = resultsAt(untilMs).find((one) => one.alert === alert && one.series === series);
+    const found = result === undefined ? null : foundIn(result);
+    const ok =
+      found !== null &&
+      (state === undefined || state === found.state) &&
+      (firings === undefined || firings === found.firings);
+    return { test: test.name, alert, series, at: at ?? 'end', ok, expected: { state, firings }, found };
+  });
+
+  function foldUntil(untilMs: number): BacktestResult[] {
+    const backtest = createBacktest(
+      groups,
+      test.series.map(({ name }) => ({ name })),
+    );
+    for (const record of records.inOrder) {
+      if (record.atMs < untilMs) {
+        backtest.add(record);
+      }
+    }
+    return backtest.finish(untilMs);
+  }
+}
+
+function foundIn({ finalState, transitions }: BacktestResult): { state: Phase; firings: number } {
+  return { state: finalState, firings: transitions.filter(({ to }) => to === 'firing').length };
+}
+
+function buildRecords(
+  test: MonitorTest,
+  startMs: number,
+): { readonly inOrder: ScoreRecord[]; readonly ends: number[] } {
+  const records: ScoreRecord[] = [];
+  const ends = test.series.map(({ segments }, series) => {
+    let fromMs = startMs;
+    for (const segment of segments) {
+      const everyMs = durationMs(segment.every);
+      const untilMs = fromMs + durationMs(segment.for);
+      for (
+        let atMs = fromMs, turn = 0;
+        atMs < untilMs && segment.scores.length > 0;
+        atMs += everyMs, turn += 1
+      ) {
+        const score = segment.scores[turn % segment.scores.length] ?? 0;
+        records.push({ series, atMs, step: Math.round(score * SCORE_STEPS) });
+      }
+      fromMs = untilMs;
+    }
+    return fromMs;
+  });
+  return { inOrder: records.sort((a, b) => a.atMs - b.atMs), ends };
 }

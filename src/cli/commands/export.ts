@@ -70,9 +70,8 @@ async function exportScores(context: CommandContext, options: ExportOptions): Pr
   };
   const chunks = store.scoreExport.read(scores, format, { isRaw: options.raw });
   if (out === undefined) {
-    const decoder = new TextDecoder();
     for await (const chunk of chunks) {
-      await context.out.raw(decoder.decode(chunk, { stream: true }));
+      await context.out.raw(chunk);
     }
     return EXIT.done;
   }

@@ -5,7 +5,7 @@ import { findConfigFile } from '../../config/files/config-file.ts';
 import { InvalidInputError, readErrorMessage, RequestError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { initialConfig } from '../initial-config.ts';
+import { defaultRule } from '../../config/default-rule.ts';
 
 const NAME = 'spanscore.config.yaml';
 
@@ -66,4 +66,80 @@ async function writeNew(path: string, text: string): Promise<void> {
   } catch (cause) {
     throw new InvalidInputError(`${path} cannot be written: ${readErrorMessage(cause)}`, { path }, cause);
   }
+}
+
+/**
+ * Returns the text of the file that `spanscore init` writes. The file repeats the default values and has the keys that
+ * users need next as comments. A commented key works once its `# ` is removed.
+ * @param schema path of the JSON Schema for editors
+ */
+export function initialConfig(schema: string | undefined): string {
+  const { name, scorers } = defaultRule(undefined, undefined);
+  return `${schema === undefined ? '' : `# yaml-language-server: $schema=${schema}\n`}# Configuration of spanscore. Every part is optional; check it with: npx spanscore check-config
+# All keys: docs/configuration.md of the package
+# \${env:NAME} and \${env:NAME:-default} read environment variables, \${file:/run/secrets/NAME} reads a file.
+
+store:
+  dataDir: .spanscore                                   # files of the embedded engine
+  # url: http://127.0.0.1:8123                          # a ClickHouse server instead of the embedded engine
+  # username: default
+  # password: \${env:CLICKHOUSE_PASSWORD:-}
+  # spans: { table: otel.otel_traces }                  # tables of the Collector's ClickHouse exporter, only read
+  retention: { spans: 30d, scores: 400d }
+
+receivers:
+  otlp:
+    http: { endpoint: "127.0.0.1:4318" }                # for other machines: 0.0.0.0:4318, with tls and auth.tokens
+    grpc: { endpoint: "127.0.0.1:4317" }
+  # kafka: { brokers: ["127.0.0.1:9092"], topics: [otlp_spans], logTopics: [otlp_logs] }
+
+# ingest: { keep: agent-spans }                         # other spans keep only their position in the trace
+# auth:
+#   tokens: [{ name: team-a, token: "\${env:TEAM_A_TOKEN}", tenant: a, scopes: [ingest] }]
+
+# A judge is a model that checks an agent's answer. spanscore calls one only when it is named here or in SPANSCORE_JUDGE.
+# A budget needs the price of its judge, in USD per million tokens: 0 for a model of your own.
+# judges:
+#   default: local/qwen3
+#   providers:
+#     local: { baseURL: "http://127.0.0.1:11434/v1" }   # any server with OpenAI chat completions
+#     openai: { apiKey: "\${env:OPENAI_API_KEY}", requestsPerMinute: 500 }
+#   prices:
+#     local/qwen3: { input: 0, output: 0 }
+
+# Your own scorers are files; to start, copy examples/own-scorer.ts of the package.
+# scorers:
+#   tone-of-voice: { module: ./tone-of-voice.ts, range: [0, 1] }
+
+# The default rule is this (with SPANSCORE_JUDGE it also has grounding):
+# rules:
+#   - name: ${name}
+#     scorers: [${scorers.join(', ')}]
+#     sample: { rate: 1 }
+#   - name: judged
+#     scorers: [hallucination, faithfulness]
+#     where: { service: [my-agent], environment: production }
+#     sample: { rate: 0.1, always: [error, tool-error] }
+#     budget: { perDay: 5 }                             # USD
+
+# Monitors find drifting scores, and alerts send messages. Try rules on stored scores first: npx spanscore alerts backtest --help
+# monitors:
+#   - groups:
+#       - name: quality
+#         rules:
+#           - { alert: ToolErrorsRose, detector: drift, series: { scorer: behaviour-tool-errors } }
+# alerts:
+#   slack: [{ name: on-call, url: "\${env:SLACK_HOOK}" }]
+
+# These texts are removed before a judge is called.
+redaction:
+  fields: []
+  patterns: [email, credit-card, api-key, jwt, private-key, random-text]
+
+# Exporters also send scores as OpenTelemetry events.
+# exporters:
+#   otlp: { endpoint: "http://127.0.0.1:4328", as: [span-event, log] }
+
+api: { endpoint: "127.0.0.1:4320" }                     # /healthz, /readyz, /metrics, /api/v1
+`;
 }

@@ -53,12 +53,10 @@ async function migrate(context: CommandContext, options: MigrateOptions) {
         [
           ...(created === 0 ? [] : [`created ${formatCount(created, 'table')} and views`]),
           describeSchema(after),
-          ...listCreated(before, after),
-          ...listGaps(after),
           ...(rebuilt === undefined ? [] : [`aggregates of ${rebuilt} hours computed anew`]),
         ].join('\n'),
     );
-    return after.cluster === undefined || after.cluster.gaps.length === 0 ? EXIT.done : EXIT.failed;
+    return EXIT.done;
   } finally {
     await connection.release();
   }
@@ -77,7 +75,6 @@ async function rebuild({ log, signal }: CommandContext, connection: StoreConnect
 }
 
 function statusJson(status: SchemaStatus, withStatements: boolean) {
-  const { cluster } = status;
   return {
     database: status.database,
     schema: status.schema ?? null,
@@ -86,23 +83,13 @@ function statusJson(status: SchemaStatus, withStatements: boolean) {
     ...(status.fault === undefined ? {} : { fault: status.fault }),
     missing: status.pending.length,
     ...(withStatements ? { statements: status.pending } : {}),
-    ...(cluster === undefined
-      ? {}
-      : { gaps: cluster.gaps, ...(withStatements ? { repairs: cluster.repairs } : {}) }),
   };
 }
 
 function showStatus(status: SchemaStatus, withStatements: boolean): string {
   const head = describeSchema(status);
-  const pending = withStatements && status.pending.length > 0 ? [joinStatements(status.pending)] : [];
-  const gaps = listGaps(status).map((line) => (withStatements ? `-- ${line}` : line));
-  const repairs = withStatements ? (status.cluster?.repairs ?? []) : [];
-  return [
-    withStatements ? `-- ${head}` : head,
-    ...gaps,
-    ...(repairs.length === 0 ? [] : [joinStatements(repairs)]),
-    ...pending,
-  ].join('\n');
+  const pending = withStatements && status.pending.length > 0 ? [`${status.pending.join(';\n\n')};`] : [];
+  return [withStatements ? `-- ${head}` : head, ...pending].join('\n');
 }
 
 function describeSchema({ database, state, schema, known, pending, fault }: SchemaStatus): string {
@@ -111,26 +98,4 @@ function describeSchema({ database, state, schema, known, pending, fault }: Sche
   }
   const missing = pending.length === 0 ? '' : `, but lacks ${formatCount(pending.length, 'table')} of it`;
   return `database ${database} has schema ${schema}, as this version needs${missing}`;
-}
-
-function joinStatements(statements: readonly string[]): string {
-  return `${statements.join(';\n\n')};`;
-}
-
-/** Lines about tables that servers of a cluster lack. */
-function listGaps({ cluster }: SchemaStatus): string[] {
-  const gaps = cluster?.gaps ?? [];
-  return [
-    ...gaps.map(
-      ({ server, tables }) =>
-        `server ${server} lacks ${formatCount(tables.length, 'table')}: ${tables.join(', ')}`,
-    ),
-    ...(cluster?.fault === undefined ? [] : [cluster.fault]),
-  ];
-}
-
-function listCreated(before: SchemaStatus, after: SchemaStatus): string[] {
-  return (before.cluster?.gaps ?? [])
-    .filter(({ server }) => after.cluster?.gaps.every((gap) => gap.server !== server))
-    .map(({ server, tables }) => `created ${formatCount(tables.length, 'table')} on server ${server}`);
 }

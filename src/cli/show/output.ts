@@ -2,7 +2,7 @@ import { cleanText, escapeUnsafe, safeJson } from './clean-text.ts';
 
 /** Writable text stream, like `process.stdout`. */
 export interface TextSink {
-  write(text: string): boolean;
+  write(text: string | Uint8Array): boolean;
   once(event: 'drain' | 'close', listener: () => void): unknown;
   off(event: 'drain' | 'close', listener: () => void): unknown;
   /** True for a terminal, which has a width. */
@@ -23,7 +23,7 @@ export interface Output {
   /** Prints data for people; prints nothing with `json`. */
   text(text: string): Promise<void>;
   /** Prints a part of a document, also with `json`: as it is, but on a terminal with escaped control characters. */
-  raw(part: string): Promise<void>;
+  raw(part: string | Uint8Array): Promise<void>;
   /** Prints a message to stderr. */
   talk(message: string): void;
   /** Shows how far the work is, on stderr: on one line of a terminal, else on a line now and then. */
@@ -47,6 +47,7 @@ export interface OutputOptions {
 
 export function createOutput(options: OutputOptions): Output {
   const { json, stdout, stderr } = options;
+  const decoder = new TextDecoder();
   let hasOpenLine = false;
   let shownMs = Number.NEGATIVE_INFINITY;
   const endLine = () => {
@@ -56,7 +57,7 @@ export function createOutput(options: OutputOptions): Output {
     }
   };
   const write = (text: string) => writeRaw(text.endsWith('\n') ? text : `${text}\n`);
-  const writeRaw = async (text: string) => {
+  const writeRaw = async (text: string | Uint8Array) => {
     endLine();
     if (!stdout.write(text)) {
       await new Promise<void>((resolve) => {
@@ -75,7 +76,10 @@ export function createOutput(options: OutputOptions): Output {
     item: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     document: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     text: async (text) => (json ? undefined : write(cleanText(text))),
-    raw: (part) => writeRaw(stdout.isTTY === true ? escapeUnsafe(part) : part),
+    raw: (part) => {
+      const text = () => (typeof part === 'string' ? part : decoder.decode(part, { stream: true }));
+      return writeRaw(stdout.isTTY === true ? escapeUnsafe(text()) : part);
+    },
     talk: (message) => {
       endLine();
       stderr.write(`${cleanText(message)}\n`);

@@ -1,5 +1,4 @@
 import { alertIssues } from './alert-checks.ts';
-import { clusterIssues } from './cluster-checks.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KnownScorer } from '../default-rule.ts';
 import { durationMs } from '../duration.ts';
@@ -14,7 +13,6 @@ import type { Config } from '../schema.ts';
 import { type Components, listReceivers, type ReceiverSection } from '../schema/components.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
 import { DEFAULT_CATCH_UP } from '../schema/scoring.ts';
-import { readerIssues } from './reader-checks.ts';
 
 /** Providers that work without an entry. */
 const BUILT_IN_PROVIDERS = ['openai'];
@@ -35,8 +33,6 @@ export function crossIssues(
     ...redactionIssues(config),
     ...timeIssues(config),
     ...foreignSpansIssues(config, receivers),
-    ...clusterIssues(config),
-    ...readerIssues(config),
     ...tokenIssues(config),
     ...addressIssues(config, receivers),
     ...receiverIssues(config, receivers),
@@ -200,6 +196,13 @@ function addressIssues(config: Config, receivers: readonly ReceiverSection[]): C
     issues.push({
       path: ['store', 'port'],
       message: 'belongs to the embedded engine, but store.url names a server; remove one of the two',
+      dependsOn: [['store', 'url']],
+    });
+  }
+  if (config.store.replicated && config.store.url === undefined) {
+    issues.push({
+      path: ['store', 'replicated'],
+      message: 'the embedded engine has no replicas; set store.url, or remove store.replicated',
       dependsOn: [['store', 'url']],
     });
   }

@@ -39,23 +39,6 @@ const retention = z
   })
   .describe('Time that rows are kept.');
 
-const reader = z
-  .strictObject({
-    username: z
-      .string()
-      .regex(/^[\w.@-]{1,64}$/, { error: 'letters, digits and . _ @ - only, at most 64' })
-      .describe('User name of the reader.')
-      .meta({ examples: ['analyst'] }),
-    password: secret('Password of the reader.').min(8, { error: 'must have at least 8 characters' }),
-    tenant: z
-      .string()
-      .min(1, { error: 'must not be empty' })
-      .describe('Tenant whose rows the reader sees. Absent: all rows.')
-      .meta({ examples: ['acme'] })
-      .optional(),
-  })
-  .describe('One reader.');
-
 /** Schema of the store. */
 export const Store = z.strictObject({
   url: httpUrl(
@@ -72,16 +55,12 @@ export const Store = z.strictObject({
     .regex(/^[A-Za-z_]\w*$/, { error: 'letters, digits and _ only, not beginning with a digit' })
     .default('spanscore')
     .describe('Database of all tables of spanscore. It is created when it does not exist.'),
-  cluster: z
-    .string()
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, {
-      error: 'letters, digits and _ . - only, at most 64, beginning with a letter, a digit or _',
-    })
+  replicated: z
+    .boolean()
+    .default(false)
     .describe(
-      'Name of a cluster of ClickHouse servers (system.clusters), with url: tables are replicated, and rows about traces are distributed by trace id. See docs/deploy.md.',
-    )
-    .meta({ examples: ['main'] })
-    .optional(),
+      'True for tables that several ClickHouse servers behind url replicate. Not for ClickHouse Cloud, which replicates by itself. See docs/deploy.md.',
+    ),
   port: z
     .int({ error: 'write a port, like 8123' })
     .min(1, { error: 'write a port, like 8123' })
@@ -103,13 +82,6 @@ export const Store = z.strictObject({
   )
     .min(16, { error: 'must have at least 16 characters' })
     .optional(),
-  readers: z
-    .array(reader)
-    .max(64, { error: 'at most 64 readers' })
-    .default([])
-    .describe(
-      'Users that may read the tables of the embedded engine with SQL and do nothing else. See docs/sql.md.',
-    ),
   spans: foreignSpans.optional(),
   retention: retention.prefault({}),
 });

@@ -1,12 +1,7 @@
 import { listOwnTables } from '../schema/schema-file.ts';
 
 /** Tables of processes that run. They mean nothing in another store. */
-const OF_PROCESSES: ReadonlySet<string> = new Set([
-  'scorer_members',
-  'duty_members',
-  'alert_members',
-  'write_probe',
-]);
+const OF_PROCESSES: ReadonlySet<string> = new Set(['scorer_members', 'duty_members', 'write_probe']);
 
 /**
  * Tables that say that work was done, before the tables of that work: a decision before its score, progress before its results. What

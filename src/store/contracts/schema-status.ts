@@ -1,5 +1,3 @@
-import type { ClusterStatus } from './cluster-status.ts';
-
 /** Schema of a store, beside the schema of this program. */
 export interface SchemaStatus {
   readonly database: string;
@@ -18,6 +16,4 @@ export interface SchemaStatus {
   readonly pending: readonly string[];
   /** Reason against the use of a foreign store, with the way out. */
   readonly fault: string | undefined;
-  /** Servers with these tables; undefined without a cluster. */
-  readonly cluster: ClusterStatus | undefined;
 }

@@ -20,6 +20,7 @@ import type { SessionStore } from './sessions.ts';
 import type { ScoreExport } from './score-export.ts';
 import type { ScoreFeed } from './score-feed.ts';
 import type { SpanSink } from './span-sink.ts';
+import type { SqlStatements } from '../sql/run-statement.ts';
 import type { VersionSampleStore } from './version-samples.ts';
 import type {
   CoveredCell,
@@ -75,13 +76,6 @@ export interface StorePace {
   /** Means of the last minute. */
   readonly spansPerSecond: number;
   readonly scoresPerSecond: number;
-}
-
-/** Clock of a server of a cluster, in whole seconds. */
-export interface ServerClock {
-  /** Host name and port. */
-  readonly server: string;
-  readonly atMs: number;
 }
 
 /** A word for the status or the kind of spans in a foreign table that is not known. */
@@ -171,10 +165,10 @@ export interface Store {
   watchSource(): Promise<void>;
   /** Finds the tables that have rows ahead of the store's clock. */
   aheadRows(): Promise<AheadRows[]>;
-  /** Reads the clocks of all servers of a cluster at about the same moment; nothing for a single server. */
-  serverClocks(): Promise<ServerClock[]>;
   /** Reads the pace of one tenant, or of all. */
   pace(tenant?: string): Promise<StorePace>;
+  /** Statements of people. */
+  readonly sql: SqlStatements;
   /** Reads the size of the store. */
   size(): Promise<StoreSize>;
   /** Returns the same store with reads that have limits of their own and their own connections. It closes with this one. */

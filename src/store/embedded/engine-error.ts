@@ -58,8 +58,6 @@ const STATUS_BY_NAME = new Map(
 /** Codes of the errors that the HTTP front raises, by ClickHouse's names. */
 const OWN_CODES = {
   SYNTAX_ERROR: 62,
-  SESSION_NOT_FOUND: 372,
-  SESSION_IS_LOCKED: 373,
   ACCESS_DENIED: 497,
   READONLY: 164,
   QUERY_IS_TOO_LARGE: 229,

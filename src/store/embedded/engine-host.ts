@@ -8,8 +8,6 @@ import { writeEngineConfig } from './engine-config.ts';
 import { createHttpFront } from './http-front.ts';
 import * as limits from './limits.ts';
 import { formatMoved, readMoved } from './moved-file.ts';
-import { NamedSessions } from './sessions/named-sessions.ts';
-import { ReaderStatements } from './readers/reader-runner.ts';
 import { SessionPool } from './sessions/session-pool.ts';
 import { openReplyFiles } from './reply-files.ts';
 import { openSpool } from './spool.ts';
@@ -55,16 +53,12 @@ function openSession(chdb: ChdbModule, path: string, connectionArgs: readonly st
   }
 }
 
-function openPools(open: () => ChdbSession, hasReaders: boolean) {
+function openPools(open: () => ChdbSession) {
   const { MAX_WAITING: maxWaiting } = limits;
   return {
     queries: new SessionPool(open, { size: limits.QUERY_SESSIONS, maxWaiting }),
     clients: new SessionPool(open, { size: limits.CLIENT_SESSIONS, maxWaiting }),
     inserts: new SessionPool(open, { size: limits.INSERT_SESSIONS, maxWaiting }),
-    reading: new SessionPool(open, {
-      size: hasReaders ? limits.READER_SESSIONS : 0,
-      maxWaiting: limits.MAX_WAITING_READERS,
-    }),
   };
 }
 
@@ -117,13 +111,12 @@ function refuseWritesIfMoved(dataDir: string, run: StatementRunner): StatementRu
  */
 export async function startEngineHost(options: OpenMessage, onFatal: () => void): Promise<EngineHost> {
   const chdb = await loadChdb(options.chdbModule);
-  const configFile = await writeEngineConfig(options.dataDir, options.readers);
+  const configFile = await writeEngineConfig(options.dataDir);
   const connectionArgs = engineArguments(options.memoryLimitBytes, configFile);
   const open = (): ChdbSession => openSession(chdb, options.enginePath, connectionArgs);
   const control = open();
-  const { reading, ...pools } = openPools(open, options.readers.length > 0);
-  const allPools = [reading, ...Object.values(pools)];
-  const named = new NamedSessions(open, limits.NAMED_SESSIONS);
+  const pools = openPools(open);
+  const allPools = Object.values(pools);
   const spool = await openSpool(options.dataDir, {
     maxFileBytes: limits.MAX_INSERT_BYTES,
     maxTotalBytes: limits.MAX_SPOOLED_BYTES,
@@ -138,18 +131,10 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
       setTimeout(onFatal, limits.LAST_REPLY_MS);
     },
   };
-  const { username, password, readers, memoryLimitBytes } = options;
-  const ofReaders = new ReaderStatements({ ...lent, sessions: reading, memoryLimitBytes });
-  const owner = {
-    username,
-    password,
-    run: refuseWritesIfMoved(options.dataDir, createStatementRunner({ ...lent, ...pools, named, spool })),
-  };
   const server = createHttpFront({
-    accounts: [
-      owner,
-      ...readers.map((reader, index) => ({ ...reader, run: ofReaders.runner(reader, index) })),
-    ],
+    username: options.username,
+    password: options.password,
+    run: refuseWritesIfMoved(options.dataDir, createStatementRunner({ ...lent, ...pools, spool })),
     onError: (error) => {
       if (error instanceof Error && /shutting down due to a fatal error/u.test(error.message)) {
         onFatal();
@@ -165,7 +150,6 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
     const tooLong = new Promise<boolean>((resolve) => setTimeout(resolve, limits.DRAIN_MS, false));
     if (await Promise.race([drained, tooLong])) {
       await finishReplies(server, closed);
-      named.closeAll();
       allPools.forEach((pool) => pool.close());
       control.close();
     }

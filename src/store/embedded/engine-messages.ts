@@ -1,5 +1,3 @@
-import type { ReaderAccount } from './readers/reader-account.ts';
-
 /** Message from parent to child, sent once, before any other. */
 export interface OpenMessage {
   readonly type: 'open';
@@ -12,7 +10,6 @@ export interface OpenMessage {
   readonly username: string;
   readonly password: string;
   readonly memoryLimitBytes: number;
-  readonly readers: readonly ReaderAccount[];
   /** The module that holds chdb. */
   readonly chdbModule: string;
 }

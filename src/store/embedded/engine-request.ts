@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { decompressedBlocks } from './native/compressed-blocks.ts';
 import { EngineError } from './engine-error.ts';
 import { MAX_STATEMENT_BYTES } from './limits.ts';
 import { parseStatement, type SqlStatement } from './sql-statement.ts';
@@ -31,23 +30,10 @@ const RESERVED = new Set([
   'cancel_http_readonly_queries_on_client_close',
 ]);
 
-/** A session that a client names, so that what it sets holds for the requests behind it. */
-export interface SessionRequest {
-  readonly id: string;
-  /** Time that the session may be idle, seconds. */
-  readonly timeoutMs: number;
-  /** True when the request must fail without such a session. */
-  readonly mustExist: boolean;
-  /** True when the session ends with this request. */
-  readonly isLast: boolean;
-}
-
 /** One request, understood. */
 export interface EngineRequest {
   readonly statement: SqlStatement;
-  /** The database that the request names; of a named session without it, the one that it is in. */
-  readonly database: string | undefined;
-  readonly session: SessionRequest | undefined;
+  readonly database: string;
   readonly defaultFormat: string;
   readonly settings: ReadonlyMap<string, string>;
   /** Values of `{name:Type}` parameters, in the escaped form of TSV as the protocol has them. */
@@ -58,8 +44,6 @@ export interface EngineRequest {
   readonly isLargeReply: boolean;
   /** True when the reply may have a Content-Encoding. */
   readonly compressReply: boolean;
-  /** True when the reply must use ClickHouse's compressed blocks. */
-  readonly replyInBlocks: boolean;
   /** The revision of the network protocol in which the client reads a Native reply; 0: as in files, or another format. */
   readonly nativeRevision: number;
   /** The data of an insert, and how it is compressed (`COMPRESSION` of the engine). */
@@ -94,32 +78,15 @@ function readCompression(request: IncomingMessage): string | undefined {
   return name;
 }
 
-const SESSION_TIMEOUT_S = 60;
-const MAX_SESSION_TIMEOUT_S = 3_600;
-
-function findSession(url: URLSearchParams): SessionRequest | undefined {
-  const id = url.get('session_id') ?? '';
-  if (id === '') {
-    return undefined;
-  }
-  const seconds = Number(url.get('session_timeout') ?? SESSION_TIMEOUT_S);
-  if (!Number.isInteger(seconds) || seconds < 1 || seconds > MAX_SESSION_TIMEOUT_S) {
+/** Refuses ClickHouse's own compression, which only clients of the native protocol need. */
+function refuseBlocks(url: URLSearchParams): void {
+  const asked = ['compress', 'decompress'].find((name) => url.get(name) === '1');
+  if (asked !== undefined) {
     throw new EngineError(
-      'BAD_ARGUMENTS',
-      `session_timeout is from 1 to ${MAX_SESSION_TIMEOUT_S} seconds, not '${url.get('session_timeout')}'`,
+      'NOT_IMPLEMENTED',
+      `The embedded engine has no compressed blocks (${asked}=1): choose gzip or no compression in your client`,
     );
   }
-  return {
-    id,
-    timeoutMs: seconds * 1_000,
-    mustExist: url.get('session_check') === '1',
-    isLast: url.get('close_session') === '1',
-  };
-}
-
-/** Returns true when the reply, or an error, must use ClickHouse's compressed blocks. */
-export function hasBlocksRequested(url: URLSearchParams): boolean {
-  return url.get('compress') === '1';
 }
 
 function protocolRevision(url: URLSearchParams): number {
@@ -198,37 +165,18 @@ async function* concatenated(first: Uint8Array, rest: AsyncIterable<Uint8Array>)
   yield* rest;
 }
 
-/** A body without the compressed blocks that `decompress=1` announces. */
-function readBody(
-  request: IncomingMessage,
-  url: URLSearchParams,
-  compression: string | undefined,
-): AsyncIterable<Uint8Array> {
-  if (url.get('decompress') !== '1') {
-    return request;
-  }
-  if (compression !== undefined) {
-    throw new EngineError(
-      'BAD_ARGUMENTS',
-      'A body may have a Content-Encoding or the compressed blocks of decompress=1, not both',
-    );
-  }
-  return decompressedBlocks(request);
-}
-
 async function statementAndData(
   request: IncomingMessage,
   url: URLSearchParams,
 ): Promise<Pick<EngineRequest, 'statement' | 'data' | 'dataCompression'>> {
   const compression = readCompression(request);
-  const sent = readBody(request, url, compression);
   const isForm = (request.headers['content-type'] ?? '').startsWith('multipart/form-data');
   if (isForm) {
     await mergeMultipart(request, url, await readAll(request, MAX_STATEMENT_BYTES));
   }
   const query = url.get('query');
   if (query === null) {
-    const body = decompressed(await readAll(sent, MAX_STATEMENT_BYTES), compression, MAX_STATEMENT_BYTES);
+    const body = decompressed(await readAll(request, MAX_STATEMENT_BYTES), compression, MAX_STATEMENT_BYTES);
     const { statement, data } = parseBody(body);
     return { statement, data: data && concatenated(data, [] as never), dataCompression: undefined };
   }
@@ -242,9 +190,9 @@ async function statementAndData(
         'Data both in the URL and in a compressed body: send it in the body',
       );
     }
-    return { statement, data: concatenated(inline, sent), dataCompression: compression };
+    return { statement, data: concatenated(inline, request), dataCompression: compression };
   }
-  if (!isForm && (await readAll(sent, MAX_STATEMENT_BYTES)).length > 0) {
+  if (!isForm && (await readAll(request, MAX_STATEMENT_BYTES)).length > 0) {
     throw new EngineError('BAD_ARGUMENTS', 'The query in the URL takes no data, but the request has a body');
   }
   return { statement, data: undefined, dataCompression: undefined };
@@ -255,7 +203,7 @@ export async function readEngineRequest(
   request: IncomingMessage,
   url: URLSearchParams,
 ): Promise<EngineRequest> {
-  const session = findSession(url);
+  refuseBlocks(url);
   const work = await statementAndData(request, url);
   if (request.method === 'GET' && work.statement.kind !== 'read') {
     throw new EngineError('READONLY', 'Cannot execute this query by GET: use POST for statements that write');
@@ -270,18 +218,15 @@ export async function readEngineRequest(
   if (nativeRevision > 0 && !settings.has(JSON_SETTING)) {
     settings.set(JSON_SETTING, '1');
   }
-  const database = url.get('database') ?? header('x-clickhouse-database');
   return {
     ...work,
     settings,
     parameters,
-    database: database ?? (session === undefined ? 'default' : undefined),
-    session,
+    database: url.get('database') ?? header('x-clickhouse-database') ?? 'default',
     defaultFormat,
     isOwn: header('user-agent')?.startsWith(`${OWN_APPLICATION} `) === true,
     isLargeReply: url.has('buffer_size'),
-    compressReply: url.get('enable_http_compression') === '1' && !hasBlocksRequested(url),
-    replyInBlocks: hasBlocksRequested(url),
+    compressReply: url.get('enable_http_compression') === '1',
     nativeRevision,
   };
 }

@@ -6,7 +6,6 @@ import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress }
 import { startEngineProcess, type EngineProcess } from './engine-process.ts';
 import { createOrphanEnder, isAnswering, readFileHolder } from './ownership/orphan-engine.ts';
 import { readProcessStart } from './ownership/process-start.ts';
-import type { ReaderAccount } from './readers/reader-account.ts';
 import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
 import {
   claimDirectory,
@@ -51,8 +50,6 @@ export interface EmbeddedEngineOptions {
   /** User name; default `default`, with a random password. */
   readonly username?: string;
   readonly password?: string;
-  /** Accounts of readers, each with some tables only. */
-  readonly readers?: readonly ReaderAccount[];
   /** Called when the engine ended unexpectedly; it restarts on the same port with the same password. */
   readonly onExit?: (exit: EngineExit) => void;
   /** Wait for another process with the directory, milliseconds; default 45 s. */
@@ -204,7 +201,6 @@ function openOptions(dataDir: string, options: EmbeddedEngineOptions): OpenOptio
     username: options.username ?? USERNAME,
     password: options.password ?? randomBytes(24).toString('base64url'),
     memoryLimitBytes: options.memoryLimitBytes ?? defaultMemoryLimitBytes(),
-    readers: options.readers ?? [],
     chdbModule: options.chdbModule ?? 'chdb',
   };
 }

@@ -4,23 +4,17 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createBrotliCompress, createDeflate, createGzip, createZstdCompress } from 'node:zlib';
 import type { ChdbResult } from './sessions/chdb-session.ts';
-import { plainBlocks } from './native/compressed-blocks.ts';
 import { EngineError, wireError } from './engine-error.ts';
-import { readEngineRequest, hasBlocksRequested, type EngineRequest } from './engine-request.ts';
+import { readEngineRequest, type EngineRequest } from './engine-request.ts';
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
 import { limitConnections } from '../../domain/connection-places.ts';
 import { sha256 } from '../../domain/identity.ts';
 
-/** Account that may send statements, with the runner of its statements. */
-export interface FrontAccount {
+export interface FrontOptions {
   readonly username: string;
   readonly password: string;
   readonly run: StatementRunner;
-}
-
-export interface FrontOptions {
-  readonly accounts: readonly FrontAccount[];
   /** Called for each error of the engine, before the client gets it. */
   readonly onError: (error: unknown) => void;
 }
@@ -57,12 +51,7 @@ function formatSummary({ counts }: StatementReply): string {
   });
 }
 
-function sendError(
-  request: IncomingMessage,
-  response: ServerResponse,
-  error: unknown,
-  inBlocks: boolean,
-): void {
+function sendError(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   const wire = wireError(error);
   response.writeHead(wire.status, {
     'Content-Type': 'text/plain; charset=UTF-8',
@@ -70,14 +59,7 @@ function sendError(
     // After an unread body, the server cannot find the beginning of the next request.
     ...(request.complete ? {} : { Connection: 'close' }),
   });
-  const body = Buffer.from(`${wire.body}\n`);
-  response.end(inBlocks ? Buffer.concat([...plainBlocks(body)]) : body);
-}
-
-async function* compressedBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    yield* plainBlocks(chunk);
-  }
+  response.end(`${wire.body}\n`);
 }
 
 type Encoder = () => Transform;
@@ -115,43 +97,35 @@ async function sendReply(
     ...(encoder === undefined ? {} : { 'Content-Encoding': encoder.name }),
   });
   response.setTimeout(SEND_TIMEOUT_MS, () => response.destroy());
-  const source = Readable.from(understood.replyInBlocks ? compressedBlocks(reply.chunks) : reply.chunks, {
-    objectMode: false,
-  });
+  const source = Readable.from(reply.chunks, { objectMode: false });
   const stages = encoder === undefined ? [source] : [source, encoder.stream];
   // An error ends the connection, so that no reader takes the reply for complete.
   await pipeline([...stages, response]);
 }
 
-/** Finds the account of a request. Compares all accounts, each in constant time. */
-function authentication(accounts: readonly FrontAccount[]) {
-  const known = accounts.map((account) => ({
-    expected: sha256(`${account.username}:${account.password}`),
-    account,
-  }));
-  return (request: IncomingMessage, parameters: URLSearchParams): FrontAccount => {
-    const given = sha256(readCredentials(request, parameters));
-    const [found] = known.filter(({ expected }) => timingSafeEqual(given, expected));
-    if (found === undefined) {
+/** Returns the check of a request's name and password, in constant time. */
+function authentication({ username, password }: FrontOptions) {
+  const expected = sha256(`${username}:${password}`);
+  return (request: IncomingMessage, parameters: URLSearchParams): void => {
+    if (!timingSafeEqual(sha256(readCredentials(request, parameters)), expected)) {
       throw new EngineError(
         'AUTHENTICATION_FAILED',
         'Authentication failed: password is incorrect, or there is no user with such name',
       );
     }
-    return found.account;
   };
 }
 
 /** Creates the HTTP server of ClickHouse's protocol; it does not listen yet. */
 export function createHttpFront(options: FrontOptions): Server {
-  const findAccount = authentication(options.accounts);
+  const authenticate = authentication(options);
 
   async function answer(
     request: IncomingMessage,
     response: ServerResponse,
     parameters: URLSearchParams,
   ): Promise<void> {
-    const { run } = findAccount(request, parameters);
+    authenticate(request, parameters);
     const gone = new AbortController();
     response.once('close', () => {
       if (!response.writableFinished) {
@@ -159,7 +133,7 @@ export function createHttpFront(options: FrontOptions): Server {
       }
     });
     const understood = await readEngineRequest(request, parameters);
-    const reply = await run(understood, gone.signal);
+    const reply = await options.run(understood, gone.signal);
     try {
       await sendReply(request, response, understood, reply);
     } finally {
@@ -189,7 +163,7 @@ export function createHttpFront(options: FrontOptions): Server {
       if (response.headersSent) {
         response.destroy();
       } else {
-        sendError(request, response, error, hasBlocksRequested(parameters));
+        sendError(request, response, error);
       }
     }
   }

@@ -7,15 +7,6 @@ export const CLIENT_SESSIONS = 2;
 /** Sessions that only inserts use, so that an insert never waits for a query. */
 export const INSERT_SESSIONS = 4;
 
-/** Sessions of all readers, separate from those of queries and inserts. */
-export const READER_SESSIONS = 2;
-
-/** Requests of readers that may wait for a session. */
-export const MAX_WAITING_READERS = 32;
-
-/** Limit of named sessions with a setting or a temporary table. */
-export const NAMED_SESSIONS = 32;
-
 /** Limit of requests of one kind that wait for a session; the next one is refused with TOO_MANY_SIMULTANEOUS_QUERIES. */
 export const MAX_WAITING = 256;
 
@@ -28,12 +19,7 @@ export const MAX_HEADER_BYTES = 2 * 1024 * 1024;
 /** Limit of a statement in a body, after decompression, with inline data. */
 export const MAX_STATEMENT_BYTES = 64 * 1024 * 1024;
 
-/**
- * Limit of one block of compressed data, compressed or not: the largest that the Go client of ClickHouse writes or reads.
- */
-export const MAX_BLOCK_BYTES = 128 * 1024 * 1024;
-
-/** Limit of the data of one insert, as sent; for compressed blocks, decompressed. */
+/** Limit of the data of one insert, as sent. */
 export const MAX_INSERT_BYTES = 1024 * 1024 * 1024;
 
 /** Limit of the data of all inserts that are being received or run. */

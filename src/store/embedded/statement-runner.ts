@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { ChdbResult, ChdbSession } from './sessions/chdb-session.ts';
 import type { EngineRequest } from './engine-request.ts';
-import type { NamedSessions } from './sessions/named-sessions.ts';
 import { atRevision } from './native/native-revision.ts';
 import { EngineError } from './engine-error.ts';
 import * as limits from './limits.ts';
-import { leaseNamed, leasePooled, type Lease, type Outcome } from './sessions/session-lease.ts';
+import { leasePooled, type Lease, type Outcome } from './sessions/session-lease.ts';
 import type { ReplyFiles } from './reply-files.ts';
 import type { SessionPool } from './sessions/session-pool.ts';
 import type { Spool } from './spool.ts';
@@ -37,7 +36,6 @@ export interface RunnerParts extends LentParts {
   /** Sessions of the statements of other programs. */
   readonly clients: SessionPool;
   readonly inserts: SessionPool;
-  readonly named: NamedSessions;
   readonly spool: Spool;
 }
 
@@ -93,21 +91,6 @@ async function runWhole(
   }
 }
 
-/** Lends the session that the request names when it holds something or will, else one of the pool. */
-function lease(
-  parts: RunnerParts,
-  pool: SessionPool,
-  request: EngineRequest,
-  signal: AbortSignal,
-): Promise<Lease> {
-  const { session, statement } = request;
-  if (session !== undefined && (statement.kind === 'session' || parts.named.holds(session.id))) {
-    return leaseNamed(pool, parts.named, session, request, signal);
-  }
-  const database = request.database ?? 'default';
-  return leasePooled(pool, { ...request, database }, signal);
-}
-
 async function runInsert(
   parts: RunnerParts,
   request: EngineRequest,
@@ -119,7 +102,7 @@ async function runInsert(
     // VALUES may be expressions, as slow as any other statement.
     const isForeign = !request.isOwn && insert.format.toLowerCase() === 'values';
     const pool = isForeign ? parts.clients : parts.inserts;
-    const { session, finish } = await lease(parts, pool, request, signal);
+    const { session, finish } = await leasePooled(pool, request, signal);
     const sql = insertFromFile(insert, path, request.dataCompression);
     const written = await runWhole(session, sql, 'Null', finish);
     return { format: 'Null', chunks: yieldOnce(new Uint8Array()), counts: { read: undefined, written } };
@@ -288,28 +271,17 @@ async function runQuery(
     nativeRevision,
     limitS: isRead && !isOwn ? readLimitS(request) : undefined,
   };
-  const lent = await lease(parts, isOwn ? parts.queries : parts.clients, request, signal);
+  const lent = await leasePooled(isOwn ? parts.queries : parts.clients, request, signal);
   return runLent(lent, query, parts, signal);
 }
 
 /** Runs one request's statement. `signal` fires when the client has closed the connection. */
 export type StatementRunner = (request: EngineRequest, signal: AbortSignal) => Promise<StatementReply>;
 
-/** A runner over two pools of sessions. Every statement leaves its session as it found it, unless the client named it. */
+/** A runner over pools of sessions. Every statement leaves its session as it found it. */
 export function createStatementRunner(parts: RunnerParts): StatementRunner {
-  return async (request, signal) => {
-    const { session, statement } = request;
-    if (session !== undefined) {
-      parts.named.note(session);
-    }
-    try {
-      return statement.insert === undefined
-        ? await runQuery(parts, request, signal)
-        : await runInsert(parts, request, statement.insert, signal);
-    } finally {
-      if (session?.isLast === true) {
-        parts.named.end(session.id);
-      }
-    }
-  };
+  return (request, signal) =>
+    request.statement.insert === undefined
+      ? runQuery(parts, request, signal)
+      : runInsert(parts, request, request.statement.insert, signal);
 }

@@ -1,19 +1,58 @@
-import { findTrace } from '../spans/activity.ts';
+import { findTrace, readActivity, toActivity, type ActivityRow } from '../spans/activity.ts';
 import { readArrivals, readClock } from '../spans/arrivals.ts';
-import type { SpanSource } from '../contracts/stores.ts';
-import type { UnknownWord } from '../contracts/store.ts';
+import {
+  type SpanSource,
+  MAX_KEYS,
+  type TraceKey,
+  joinTraceKey,
+  type TraceActivity,
+} from '../contracts/stores.ts';
+import type { UnknownWord, TraceListFilter } from '../contracts/store.ts';
 import type { Database } from '../database.ts';
 import { readFacts } from '../spans/facts.ts';
 import { limitsFor, READ_LIMITS, readTraces } from '../spans/read-traces.ts';
-import { listByStart } from '../spans/trace-starts.ts';
+import {
+  listByStart,
+  toNanos,
+  type StartCandidate,
+  type StartIndex,
+  type StartRange,
+} from '../spans/trace-starts.ts';
 import type { TraceListing } from '../spans/traces-list.ts';
 import { createDiscovery } from './discovery.ts';
-import { readForeignSchema, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
-import { countForeign, foreignStarts } from './foreign-starts.ts';
-import { foreignTables } from './foreign-tables.ts';
-import { newestForeign } from './newest-foreign.ts';
-import { createTableActivity } from './table-activity.ts';
-import { readUnknownWords } from './unknown-words.ts';
+import {
+  readForeignSchema,
+  type ForeignSchema,
+  type ForeignTables,
+  type ForeignTable,
+} from './foreign-schema.ts';
+import { foreignTables, foreignParams } from './foreign-tables.ts';
+import { SPAN_KINDS, STATUS_CODES } from '../../domain/trace/span.ts';
+import { KIND, quoteTexts, STATUS, COUNTS, END, agentSpanSql, START, WANTED_TRACES } from './foreign-rows.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
+import { type Remembered, readBounds } from './trace-bounds.ts';
+import { splitIntoSlices } from '../spans/trace-keys.ts';
+
+const HOUR_NS = 3_600_000_000_000n;
+
+const SHORTEST_NS = 1_000_000_000n;
+
+/** A window with less than this part of the wanted traces is followed by a wider one. */
+const FEW = 0.2;
+
+/** Most traces whose times are remembered after they were looked up, for the reads that follow. */
+const MOST_REMEMBERED = 10_000;
+
+/** Time for which the spans of a trace that was just looked up are read within its known times, milliseconds. */
+const RECENT_MS = 60_000;
+
+/** Windows of the search, milliseconds; the next one when the former has too few rows. */
+const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS, Infinity];
+
+/** Most rows of a table that are looked at, and most words of a column that are told. */
+const MAX_ROWS = 100_000_000;
+
+const MAX_WORDS = 5;
 
 /** Foreign tables as a source of spans. */
 export interface ForeignSource {
@@ -105,4 +144,208 @@ function describeSchema(tables: ForeignTables, { traces, logs, lookup }: Foreign
   return `${tables.traces} with attributes as ${attributes}, ${starts}; ${
     logs === null ? 'no logs' : `logs in ${tables.logs}`
   }`;
+}
+
+/** Finds the words for status and kind of spans that no reading knows. An absent word counts as unset. */
+async function readUnknownWords(database: Database, { name }: ForeignTable): Promise<UnknownWord[]> {
+  const columns = [
+    ['StatusCode', STATUS, STATUS_CODES],
+    ['SpanKind', KIND, SPAN_KINDS],
+  ] as const;
+  const queries = columns.map(
+    ([column, read, known]) => `(SELECT '${column}' AS column, ${read} AS word, toString(count()) AS rows
+      FROM ${name} AS origin GROUP BY word HAVING word NOT IN ${quoteTexts(['', ...known])}
+      ORDER BY count() DESC, word LIMIT ${MAX_WORDS})`,
+  );
+  const rows = await database.rows<Record<keyof UnknownWord, string>>(
+    `SELECT * FROM (${queries.join(' UNION ALL ')}) ORDER BY column DESC, toUInt64(rows) DESC, word
+      SETTINGS max_rows_to_read = ${MAX_ROWS}, read_overflow_mode = 'break'`,
+  );
+  return rows.map(({ column, word, rows: count }) => ({ column, word, rows: Number(count) }));
+}
+
+/** Traces by their last end, newest first: the table has no arrivals. */
+async function newestForeign(
+  database: Database,
+  table: ForeignTable,
+  filter: TraceListFilter,
+): Promise<TraceKey[]> {
+  const limit = Math.min(filter.limit, MAX_KEYS);
+  if ((filter.tenant ?? '') !== '') {
+    return [];
+  }
+  const sinceMs = filter.sinceMs ?? 0;
+  const nowMs = await readClock(database);
+  for (const windowMs of WINDOWS_MS) {
+    const fromMs = Math.max(sinceMs, nowMs - windowMs);
+    const rows = await database.rows<TraceKey>(
+      `SELECT '' AS tenant, origin.TraceId AS traceId
+       FROM ${table.name} AS origin
+       WHERE origin.Timestamp >= fromUnixTimestamp64Nano({from:Int64}) AND ${COUNTS}
+         ${filter.service === undefined ? '' : 'AND origin.ServiceName = {service:String}'}
+       GROUP BY traceId
+       ORDER BY max(${END}) DESC, traceId
+       LIMIT {limit:UInt32}`,
+      { from: toNanos(fromMs), service: filter.service ?? '', limit },
+    );
+    if (rows.length === limit || fromMs <= sinceMs) {
+      return rows;
+    }
+  }
+  return [];
+}
+
+/** Activity of traces that arrived, and of those that were never seen to. */
+interface TableActivity {
+  /** By arrivals where there are any, else by the table. Keyed by `joinTraceKey`. */
+  readonly of: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
+  /** By the table alone. */
+  readonly inTable: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
+  /** The same, with the arrivals of those that arrived. */
+  readonly asArrived: (activities: readonly TraceActivity[]) => Promise<TraceActivity[]>;
+  /** Activity from an earlier look-up in the table. */
+  readonly remembered: (key: TraceKey) => Remembered | undefined;
+}
+
+function createTableActivity(
+  database: Database,
+  schema: () => Promise<ForeignSchema>,
+  monotonicMs: () => number = () => performance.now(),
+): TableActivity {
+  const known = new Map<string, { activity: TraceActivity; foundMs: number }>();
+
+  async function inTable(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
+    const foundMs = monotonicMs();
+    const found = await readForeignActivity(database, await schema(), keys);
+    for (const [name, activity] of found) {
+      known.delete(name);
+      known.set(name, { activity, foundMs });
+    }
+    for (const name of known.keys()) {
+      if (known.size <= MOST_REMEMBERED) {
+        break;
+      }
+      known.delete(name);
+    }
+    return found;
+  }
+
+  async function of(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
+    const arrived = await readActivity(database, keys);
+    const others = keys.filter((key) => !arrived.has(joinTraceKey(key)));
+    return others.length === 0 ? arrived : new Map([...arrived, ...(await inTable(others))]);
+  }
+
+  async function asArrived(activities: readonly TraceActivity[]): Promise<TraceActivity[]> {
+    const arrived = await readActivity(database, activities);
+    return activities.map((activity) => {
+      const { firstArrivalMs, lastArrivalMs } = arrived.get(joinTraceKey(activity)) ?? activity;
+      return { ...activity, firstArrivalMs, lastArrivalMs };
+    });
+  }
+
+  function remembered(key: TraceKey): Remembered | undefined {
+    const found = known.get(joinTraceKey(key));
+    return found && { activity: found.activity, isRecent: monotonicMs() - found.foundMs < RECENT_MS };
+  }
+
+  return { of, inTable, asArrived, remembered };
+}
+
+/**
+ * Activity of traces by their spans in a table without arrival times, keyed by `joinTraceKey`: each span counts as arrived when
+ * it ended, or now when its clock is ahead. Traces that are not there are absent.
+ */
+async function readForeignActivity(
+  database: Database,
+  schema: ForeignSchema,
+  keys: readonly TraceKey[],
+): Promise<Map<string, TraceActivity>> {
+  const found = new Map<string, TraceActivity>();
+  const wanted = keys.filter((key) => key.tenant === '');
+  for (const slice of splitIntoSlices(wanted)) {
+    const bounds = await readBounds(database, schema.lookup, { keys: slice, activities: [] });
+    const rows = await database.rows<ActivityRow>(
+      `SELECT '' AS tenant, origin.TraceId AS traceId,
+         intDiv(least(min(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS firstArrival,
+         intDiv(least(max(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS lastArrival,
+         min(${START}) AS firstStart,
+         max(${END}) AS lastEnd,
+         max(origin.ParentSpanId = '') AS rootSeen,
+         max(${agentSpanSql(schema.traces, database.signals)}) AS agentSeen,
+         max(${STATUS} = 'Error') AS errorSeen
+       FROM ${schema.traces.name} AS origin
+       WHERE ${WANTED_TRACES} AND ${COUNTS}
+       GROUP BY origin.TraceId`,
+      foreignParams(slice, bounds),
+    );
+    for (const row of rows) {
+      const activity = toActivity(row);
+      found.set(joinTraceKey(activity), activity);
+    }
+  }
+  return found;
+}
+
+/**
+ * Starts of traces in a table that is not ordered by them: read in windows of time, as wide as the traces in the window before
+ * were few. A trace with spans in several windows has a candidate in each.
+ */
+function foreignStarts(
+  database: Database,
+  schema: () => Promise<ForeignSchema>,
+  activity: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>,
+): StartIndex {
+  let widthNs = HOUR_NS;
+
+  async function candidates(range: StartRange, after: StartCandidate, most: number) {
+    const endNs = BigInt(toNanos(range.toMs));
+    const fromNs = BigInt(after.start);
+    if (fromNs >= endNs || (range.tenant ?? '') !== '') {
+      return { found: [], next: null };
+    }
+    const windowEndNs = fromNs + widthNs < endNs ? fromNs + widthNs : endNs;
+    const { traces } = await schema();
+    const found = await database.rows<StartCandidate>(
+      `SELECT min(${START}) AS start, origin.TraceId AS traceId, '' AS tenant
+       FROM ${traces.name} AS origin
+       WHERE origin.Timestamp >= fromUnixTimestamp64Nano({from:Int64})
+         AND origin.Timestamp < fromUnixTimestamp64Nano({to:Int64}) AND ${COUNTS}
+       GROUP BY traceId
+       HAVING (start, traceId) > ({from:Int64}, {afterTrace:String})
+       ORDER BY start, traceId
+       LIMIT {most:UInt32}`,
+      { from: String(fromNs), to: String(windowEndNs), afterTrace: after.traceId, most },
+    );
+    const last = found.at(-1);
+    if (found.length === most && last !== undefined) {
+      const usedNs = 2n * (BigInt(last.start) - fromNs);
+      widthNs = usedNs > SHORTEST_NS ? usedNs : SHORTEST_NS;
+      return { found, next: last };
+    }
+    widthNs = found.length < FEW * most ? widthNs * 4n : widthNs;
+    const next = windowEndNs < endNs ? { start: String(windowEndNs), traceId: '', tenant: '' } : null;
+    return { found, next };
+  }
+
+  return { candidates, activity };
+}
+
+/** Estimates how many traces have a span that starts in the range: too few for a table that cannot be read in the time of a statement. */
+async function countForeign(
+  database: Database,
+  { traces }: ForeignSchema,
+  { tenant, fromMs, toMs }: Parameters<SpanSource['count']>[0],
+): Promise<number> {
+  if ((tenant ?? '') !== '') {
+    return 0;
+  }
+  const [row] = await database.rows<{ traces: string }>(
+    `SELECT uniq(origin.TraceId) AS traces FROM ${traces.name} AS origin
+     WHERE origin.Timestamp >= fromUnixTimestamp64Nano({from:Int64})
+       AND origin.Timestamp < fromUnixTimestamp64Nano({to:Int64}) AND ${COUNTS}
+     SETTINGS timeout_overflow_mode = 'break'`,
+    { from: toNanos(fromMs), to: toNanos(toMs) },
+  );
+  return Number(row?.traces ?? 0);
 }

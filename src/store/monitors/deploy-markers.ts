@@ -1,10 +1,21 @@
-import type { DeployMarker } from '../../domain/deploy-marker.ts';
+import type { DeployMarker, Deploy } from '../../domain/deploy-marker.ts';
 import type { Listed, ListPage } from '../contracts/lists.ts';
 import type { MarkerFilter, MarkerStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { toDateTime } from '../values.ts';
-import { readVersionScores } from './version-scores.ts';
+import { type IntervalScores, SCORE_STEPS } from '../../monitors/bucket.ts';
+import { computeSeriesKey } from '../../monitors/series-key.ts';
+import type { VersionScores } from '../../monitors/version-compare.ts';
+import { meanStep, STANDING, STEP, UNIT } from './folded-scores-sql.ts';
+import { fromSeriesRow, SERIES_COLUMNS, seriesColumnsBy, type SeriesRow } from './series-columns.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+
+/** Range before a deploy that gives the baseline, milliseconds. */
+const BEFORE_MS = 14 * DAY_MS;
+
+/** Hours of series that are read at most. */
+const MAX_ROWS = 500_000;
 
 /**
  * Creates the store of versions: when each version of an agent or service was first seen in live scores (a view writes those),
@@ -53,4 +64,55 @@ function listMarkers(
 interface MarkerRow extends Omit<DeployMarker, 'atMs'> {
   readonly atMs: string;
   readonly keyId: string;
+}
+
+interface HourRow extends SeriesRow {
+  readonly HourMs: string;
+  readonly IsAfter: number;
+  readonly Steps: number[];
+  readonly Counts: number[];
+}
+
+/** Folded scores of every series of a service or of some of its agents, by the hour: all before a deploy, those of the new version since. */
+async function readVersionScores(
+  database: Database,
+  { tenant, service, version, agents, atMs }: Deploy,
+): Promise<VersionScores[]> {
+  const rows = await database.rows<HourRow>(
+    `SELECT ${SERIES_COLUMNS}, HourMs, IsAfter,
+       sumMap([MeanStep], [toUInt32(1)]) AS Histogram, Histogram.1 AS Steps, arrayMap(n -> toUInt32(n), Histogram.2) AS Counts
+     FROM (
+       SELECT ${seriesColumnsBy([])},
+         intDiv(toUnixTimestamp64Milli(WrittenAt), 3600000) * 3600000 AS HourMs,
+         WrittenAt >= fromUnixTimestamp64Milli({at:Int64}) AS IsAfter,
+         ${meanStep(STEP, '1')} AS MeanStep
+       FROM score_arrivals
+       WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND Tenant = {tenant:String}
+         AND ServiceName = {service:String} AND ${STANDING} = 'folded'
+         AND (empty({agents:Array(String)}) OR Agent IN {agents:Array(String)})
+         AND (WrittenAt < fromUnixTimestamp64Milli({at:Int64}) OR {version:String} IN (ServiceVersion, AgentVersion))
+       GROUP BY ${SERIES_COLUMNS}, HourMs, IsAfter, ${UNIT})
+     GROUP BY ${SERIES_COLUMNS}, HourMs, IsAfter
+     ORDER BY HourMs, ${SERIES_COLUMNS} LIMIT ${MAX_ROWS}`,
+    { tenant, service, version, agents, at: atMs, from: atMs - BEFORE_MS },
+  );
+  return [...Map.groupBy(rows, (row) => computeSeriesKey(fromSeriesRow(row))).values()].flatMap((hours) => {
+    const [first] = hours;
+    return first === undefined
+      ? []
+      : [
+          {
+            series: fromSeriesRow(first),
+            before: hours.filter(({ IsAfter }) => IsAfter === 0).map(buildHour),
+            after: hours.filter(({ IsAfter }) => IsAfter === 1).map(buildHour),
+          },
+        ];
+  });
+}
+
+function buildHour({ HourMs, Steps, Counts }: HourRow): IntervalScores {
+  return {
+    startMs: Number(HourMs),
+    scores: { values: Steps.map((step) => step / SCORE_STEPS), counts: Counts },
+  };
 }

@@ -1,3 +1,4 @@
+import { WHOLE_RULE } from '../../domain/decision.ts';
 import type { SeriesFacets, SplitFacet } from '../../domain/series-facets.ts';
 import type { BucketRange, SeriesBucket } from '../../monitors/monitor-store.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
@@ -49,6 +50,10 @@ function scoresBy(by: readonly SplitFacet[]): string {
   GROUP BY BucketMs, ${SERIES_COLUMNS}`;
 }
 
+/** Condition for the rows of `decision_arrivals` that say how a first attempt on a uniformly sampled target ended. */
+export const IS_OUTCOME = `Status IN ('scored', 'failed', 'deferred') AND Scorer != '${WHOLE_RULE}' AND Stratum = 'uniform'
+  AND Revision <= 1 AND Reason != 'in_progress'`;
+
 /**
  * Counts the outcomes of one target for each trace or session and rule: outcomes of one trace depend on each other. The choice by a
  * hash does not depend on the outcome.
@@ -61,8 +66,8 @@ const OUTCOMES = `
   FROM (
     SELECT ${BUCKET} AS BucketMs, ${seriesColumnsBy([])},
       min(cityHash64(TargetId)) AS Chosen, groupUniqArray((cityHash64(TargetId), toString(Status))) AS Ends
-    FROM outcome_arrivals
-    WHERE ${WITHIN}
+    FROM decision_arrivals
+    WHERE ${WITHIN} AND ${IS_OUTCOME}
     GROUP BY BucketMs, ${SERIES_COLUMNS}, if(TraceId = '', TargetId, TraceId), Rule)
   GROUP BY BucketMs, ${SERIES_COLUMNS}`;
 

@@ -1,7 +1,7 @@
 import type { MonitorStore } from '../../monitors/monitor-store.ts';
 import type { AlertStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
-import { closeBuckets, readBuckets } from './monitor-buckets.ts';
+import { closeBuckets, IS_OUTCOME, readBuckets } from './monitor-buckets.ts';
 import { countLateScores, explainSeries } from './monitor-evidence.ts';
 import {
   readCheckpoint,
@@ -26,7 +26,7 @@ export function createMonitorStore(
         database,
         `SELECT toUnixTimestamp64Milli(minOrNull(First)) AS atMs FROM (
            SELECT minOrNull(WrittenAt) AS First FROM score_arrivals
-           UNION ALL SELECT minOrNull(WrittenAt) FROM outcome_arrivals)`,
+           UNION ALL SELECT minOrNull(WrittenAt) FROM decision_arrivals WHERE ${IS_OUTCOME})`,
       ),
     firstBucketMs: (intervalMs) =>
       readMoment(

@@ -5,7 +5,6 @@ import type {
   PurgeStore,
   PurgeSubject,
 } from '../contracts/purge.ts';
-import { onCluster } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
 import { toDateTime } from '../values.ts';
@@ -64,10 +63,6 @@ async function removeAll(
 ): Promise<void> {
   const known = await readPurgeTables(database, jobId);
   const changed = known.filter(({ name }) => tables.includes(name));
-  if (database.cluster !== undefined) {
-    // Every server deletes what its own copy of the items names.
-    await database.command(`SYSTEM SYNC REPLICA${onCluster(database.cluster)} ${database.name}.purge_items`);
-  }
   for (const { name, condition, update } of changed) {
     const change = update === undefined ? 'DELETE' : `UPDATE ${update}`;
     await beginMutation(database, name, `${change} WHERE ${condition}`);

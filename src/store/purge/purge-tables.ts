@@ -1,5 +1,4 @@
 import { HASHED_SESSION, MAX_SESSION_ID_BYTES } from '../../domain/session-target.ts';
-import { statementTable } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 /** Tables that the conditions below never apply to: sums of money, records that hold hashes alone, and jobs, which have a part of their own. */
@@ -48,9 +47,8 @@ export async function readPurgeTables(database: Database, jobId: string): Promis
      GROUP BY table ORDER BY table`,
   );
   return tables
-    .map(({ owner, columns }) => ({ name: statementTable(database.cluster, owner), columns }))
-    .filter(({ name }) => !isKept(name))
-    .flatMap(({ name, columns }) => buildPurgeTables(jobId, name, new Set(columns)));
+    .filter(({ owner }) => !isKept(owner))
+    .flatMap(({ owner, columns }) => buildPurgeTables(jobId, owner, new Set(columns)));
 }
 
 /** Returns the changes of a table; none for a table that names nothing that can be purged. */

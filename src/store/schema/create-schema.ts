@@ -1,12 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Log } from '../../telemetry/log.ts';
-import { checkCluster, checkKind } from '../cluster/check-cluster.ts';
-import { checkShards, recordShards, SHARDS_TABLE } from '../cluster/cluster-shards.ts';
-import { ANSWERING, ofAllServers, onCluster, type Cluster } from '../cluster/cluster.ts';
-import { fillServers, readClusterStatus } from '../cluster/fill-servers.ts';
-import { renderStatement } from '../cluster/render-statement.ts';
 import type { SchemaStatus } from '../contracts/schema-status.ts';
 import type { Database } from '../database.ts';
+import { checkTables, renderReplicated, requireReplicated } from '../replicated.ts';
 import { listOwnTables, readSchema, type Schema } from './schema-file.ts';
 
 /** View that says with which schema the store was made. Its one statement both takes the database and records the version. */
@@ -22,14 +17,8 @@ export async function readSchemaStatus(
   database: Database,
   schema: Schema = readSchema(),
 ): Promise<SchemaStatus> {
-  await checkServers(database);
-  const status = await compareSchema(database, schema);
-  const { cluster } = database;
-  if (cluster === undefined || status.state === 'foreign') {
-    return { ...status, cluster: undefined };
-  }
-  const statements = status.state === 'empty' ? [] : [SHARDS_TABLE, ...schema.statements];
-  return { ...status, cluster: await readClusterStatus(database, cluster, statements) };
+  await checkTables(database);
+  return compareSchema(database, schema);
 }
 
 /** Throws for a store that was made with another schema. */
@@ -47,15 +36,10 @@ export function refuseForeign({ fault, schema, known }: SchemaStatus): void {
 /**
  * Creates the tables that the database lacks, and the database. Throws for a store that was made with another schema, before anything
  * is written. Two processes may do this at once, because every statement can be repeated.
- * @param log takes the fault of servers whose tables cannot be created, while the other ones serve; without a log, it is thrown
  * @returns the number of created tables and views
  */
-export async function createSchema(
-  database: Database,
-  log?: Log,
-  schema: Schema = readSchema(),
-): Promise<number> {
-  await checkServers(database);
+export async function createSchema(database: Database, schema: Schema = readSchema()): Promise<number> {
+  await checkTables(database);
   const status = await compareSchema(database, schema);
   refuseForeign(status);
   if (status.state === 'empty') {
@@ -70,18 +54,7 @@ export async function createSchema(
   for (const statement of rest) {
     await database.command(statement);
   }
-  const { cluster } = database;
-  if (cluster !== undefined) {
-    await recordShards(database, cluster, status.state === 'empty');
-    await fill(database, cluster, schema, log);
-  }
   return status.pending.length;
-}
-
-async function checkServers(database: Database): Promise<void> {
-  await checkKind(database);
-  await checkCluster(database);
-  await checkShards(database);
 }
 
 /** Compares the tables of the store with those of the schema. */
@@ -89,10 +62,9 @@ async function compareSchema(
   database: Database,
   { version: known, statements }: Schema,
 ): Promise<SchemaStatus> {
-  const { name, cluster } = database;
+  const { name } = database;
   const rows = await database.outside.rows<{ table: string; query: string }>(
-    `SELECT name AS table, any(as_select) AS query FROM ${ofAllServers(cluster, 'system.tables')}
-     WHERE database = {name:String} GROUP BY table${cluster === undefined ? '' : ` ${ANSWERING}`}`,
+    'SELECT name AS table, as_select AS query FROM system.tables WHERE database = {name:String}',
     { name },
   );
   const tables = new Map(rows.map(({ table, query }) => [table, query]));
@@ -104,7 +76,7 @@ async function compareSchema(
   const pending = listStatements(database, known, statements).filter(
     (statement) => !tables.has(CREATED.exec(statement)?.[1] ?? ''),
   );
-  const base = { database: name, schema, known, cluster: undefined };
+  const base = { database: name, schema, known };
   const found = rows.map(({ table }) => table).filter((table) => own.has(table));
   if (schema === undefined ? found.length > 0 : schema !== known) {
     const fault = describeFault(name, { schema, known, isMigrated: tables.has(MIGRATED), found });
@@ -136,55 +108,26 @@ export function shortenVersion(version: string | undefined): string {
   return version?.slice(0, 12) ?? 'without a version';
 }
 
-/** Lists all statements that make a store, the one with its version first, for the servers of the database. */
-function listStatements({ cluster }: Database, version: string, statements: readonly string[]): string[] {
-  const first = `CREATE VIEW IF NOT EXISTS ${VERSION}${onCluster(cluster)} AS SELECT '${version}' AS Version`;
-  return cluster === undefined
-    ? [first, ...statements]
-    : [first, ...[SHARDS_TABLE, ...statements].flatMap((each) => renderStatement(each, cluster))];
+/** Lists all statements that make a store, the one with its version first. */
+function listStatements(
+  { isReplicated }: Database,
+  version: string,
+  statements: readonly string[],
+): string[] {
+  const first = `CREATE VIEW IF NOT EXISTS ${VERSION} AS SELECT '${version}' AS Version`;
+  return [first, ...(isReplicated ? statements.map(renderReplicated) : statements)];
 }
 
-/** Creates the tables that servers of a cluster lack, because they joined it later. */
-async function fill(
-  database: Database,
-  cluster: Cluster,
-  { statements }: Schema,
-  log: Log | undefined,
-): Promise<void> {
-  const readStatus = () => readClusterStatus(database, cluster, [SHARDS_TABLE, ...statements]);
-  try {
-    const status = await readStatus();
-    if (status.gaps.length > 0) {
-      await fillServers(database, status, async () => (await readStatus()).gaps);
-      for (const { server, tables } of status.gaps) {
-        log?.info('tables created on a server that lacked them', { server, tables });
-      }
-    }
-  } catch (error) {
-    if (log === undefined) {
-      throw error;
-    }
-    log.error('servers of the cluster lack tables, and these cannot be created', { error });
-  }
-}
-
-/**
- * Checks first whether the database exists: a user of a shared server may have a database without the right to create one.
- */
+/** Checks first whether the database exists: a user of a shared server may have a database without the right to create one. */
 async function createDatabase(database: Database): Promise<void> {
-  if (!(await databaseExists(database))) {
-    await database.outside.command(
-      `CREATE DATABASE IF NOT EXISTS \`${database.name}\`${onCluster(database.cluster)} ENGINE = Atomic`,
-    );
+  if (database.isReplicated) {
+    await requireReplicated(database);
+  } else if (!(await databaseExists(database))) {
+    await database.outside.command(`CREATE DATABASE IF NOT EXISTS \`${database.name}\` ENGINE = Atomic`);
   }
 }
 
-async function databaseExists(database: Database): Promise<boolean> {
-  const [row] = await database.outside.rows<{ servers: string; databases: string }>(
-    `SELECT (SELECT count() FROM ${ofAllServers(database.cluster, 'system.one')}) AS servers,
-       (SELECT count() FROM ${ofAllServers(database.cluster, 'system.databases')} WHERE name = {name:String}) AS databases
-     ${ANSWERING}`,
-    { name: database.name },
-  );
-  return row !== undefined && row.servers === row.databases;
+async function databaseExists({ name, outside }: Database): Promise<boolean> {
+  const found = await outside.rows('SELECT name FROM system.databases WHERE name = {name:String}', { name });
+  return found.length > 0;
 }

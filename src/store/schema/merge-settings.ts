@@ -1,6 +1,5 @@
 import { readErrorMessage, StoreRejectedError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { alterTable } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 /** Settings of tables by name, as SQL literals. */
@@ -30,7 +29,6 @@ const PARTITIONED = [
   'trace_activity',
   'trace_starts',
   'score_arrivals',
-  'outcome_arrivals',
   'decision_arrivals',
   'judge_calls',
   'spend',
@@ -61,7 +59,7 @@ const CHOICES: readonly (readonly [string, readonly Settings[]])[] = [
  * @param definitions CREATE statements of the tables, by name
  */
 export async function applyMergeSettings(
-  database: Pick<Database, 'command' | 'cluster'>,
+  database: Pick<Database, 'command'>,
   definitions: ReadonlyMap<string, string>,
   log?: Log,
 ): Promise<void> {
@@ -75,7 +73,7 @@ export async function applyMergeSettings(
       }
       const changes = formatSettings(settings).join(', ');
       try {
-        await database.command(alterTable(database.cluster, table, `MODIFY SETTING ${changes}`));
+        await database.command(`ALTER TABLE ${table} MODIFY SETTING ${changes}`);
         break;
       } catch (error) {
         log?.info('merge settings not changed: merges of this table cost more', {

@@ -1,6 +1,5 @@
 import { ConfigError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { alterTable } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 /** Days that rows are kept, from their arrival (spans) or from their write (scores). */
@@ -64,7 +63,6 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     { table: 'export_replays', from: WRITTEN, days: scores },
     { table: 'spend', from: WRITTEN, days: Math.max(scores, BUDGET_DAYS) },
     { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
-    { table: 'outcome_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'decision_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'monitor_buckets', from: WRITTEN, days: scores },
     { table: 'alert_events', from: WRITTEN, days: scores },
@@ -89,7 +87,7 @@ export async function applyRetention(
     const definition = definitions.get(expiry.table);
     const days = currentDays(definition ?? '', expiry.column);
     if (definition !== undefined && days !== expiry.days) {
-      await database.command(alterTable(database.cluster, expiry.table, buildChange(expiry)));
+      await database.command(`ALTER TABLE ${expiry.table} ${buildChange(expiry)}`);
       log?.info('retention changed', {
         table: expiry.table,
         column: expiry.column ?? '',

@@ -16,8 +16,6 @@ export interface Schema {
 /** Table that the schema creates. */
 export interface OwnTable {
   readonly name: string;
-  /** True when each row has a tenant. */
-  readonly hasTenant: boolean;
 }
 
 /** Returns the path of the schema: next to the sources in a checkout, next to `dist` in an installed package. */
@@ -64,7 +62,7 @@ export function listOwnTables({ statements }: Schema = readSchema()): OwnTable[]
   return statements
     .flatMap((statement): OwnTable[] => {
       const name = CREATE_TABLE.exec(statement)?.[1];
-      return name === undefined ? [] : [{ name, hasTenant: /^\s*`Tenant` /mu.test(statement) }];
+      return name === undefined ? [] : [{ name }];
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,5 +1,4 @@
 import { AppError } from '../../domain/errors.ts';
-import { onCluster } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 /** Table that exists while a command fills or repairs a database. Its comment names the command, and what it copies. */
@@ -39,11 +38,11 @@ export async function refuseUnfinished(database: Database): Promise<void> {
  */
 export async function markUnfinished(database: Database, mark: string): Promise<void> {
   await database.command(
-    `CREATE TABLE IF NOT EXISTS ${MARK}${onCluster(database.cluster)} (At DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY At COMMENT '${mark}'`,
+    `CREATE TABLE IF NOT EXISTS ${MARK} (At DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY At COMMENT '${mark}'`,
   );
 }
 
 /** Removes the mark: the database is complete. */
 export async function markFinished(database: Database): Promise<void> {
-  await database.command(`DROP TABLE IF EXISTS ${MARK}${onCluster(database.cluster)} SYNC`);
+  await database.command(`DROP TABLE IF EXISTS ${MARK} SYNC`);
 }

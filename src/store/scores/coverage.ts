@@ -28,7 +28,7 @@ export function createCoverageStore(database: Database): CoverageStore {
   };
 }
 
-/** Time by which the clocks of the nodes of a cluster may differ, milliseconds. */
+/** Time by which the clocks of replicas may differ, milliseconds. */
 const CLOCKS_MS = HOUR_MS;
 
 const OF_TENANT = 'AND Tenant = {tenant:String}';

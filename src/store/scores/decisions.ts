@@ -1,9 +1,5 @@
 import { BACKFILL_RULES, HELD_BACK, type Decision } from '../../domain/decision.ts';
-import type {
-  DecisionStore,
-  DueQuery,
-  HeldBackQuery,
-} from '../contracts/stores.ts';
+import type { DecisionStore, DueQuery, HeldBackQuery } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { readUndecided } from '../spans/undecided.ts';
 import { IN_KEYS, IN_SHARDS } from '../spans/trace-keys.ts';

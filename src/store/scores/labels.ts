@@ -3,7 +3,7 @@ import { TupleParam } from '@clickhouse/client';
 import { compareValues } from '../../domain/compare-values.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { listPartLimits } from '../../domain/agreement/directed-score.ts';
+import { listPartLimits, type Scale } from '../../domain/agreement/directed-score.ts';
 import type {
   LabelledScorer,
   LabelledVersion,
@@ -14,10 +14,26 @@ import type {
 import type { Score } from '../../domain/score.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
-import { splitIntoSlices } from '../spans/trace-keys.ts';
-import { readScales } from './scorer-scales.ts';
-import { readTenants } from './target-tenants.ts';
+import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
+
+/** Queries for the tenants of things: with spans, runs, or scores of a scorer. */
+const QUERIES = {
+  trace: [
+    'SELECT DISTINCT Tenant AS tenant, TraceId AS id FROM trace_activity WHERE TraceId IN {ids:Array(String)}',
+    'SELECT DISTINCT Tenant AS tenant, TraceId AS id FROM runs WHERE TraceId IN {ids:Array(String)}',
+    `SELECT DISTINCT Tenant AS tenant, TraceId AS id FROM scores
+     PREWHERE TraceId IN {ids:Array(String)} WHERE ScoredBy = ''`,
+  ],
+  session: [
+    'SELECT DISTINCT Tenant AS tenant, SessionId AS id FROM runs WHERE SessionId IN {ids:Array(String)}',
+    `SELECT DISTINCT Tenant AS tenant, SessionId AS id FROM scores
+     PREWHERE ${WITHOUT_TRACE} AND SessionId IN {ids:Array(String)} WHERE ScoredBy = ''`,
+  ],
+} as const;
+
+/** Days whose scores tell the scale of a scorer. */
+const SCALE_DAYS = 30;
 
 /** Bands of a range. */
 const BANDS = 5;
@@ -240,4 +256,46 @@ const READ_LABELLED_VERSIONS = `
 
 function toTarget({ startMs, target, ...row }: Omit<StoredTarget, 'scoreId'>, draw: number): LabelTarget {
   return { ...row, target: target as TargetKind, startMs: Number(startMs), draw };
+}
+
+/** Reads the scales of the newest scores that scorers have given, by the names of their rows. */
+async function readScales(
+  database: Database,
+  { scorers, tenants }: { readonly scorers: readonly string[]; readonly tenants: readonly string[] },
+): Promise<Map<string, Scale>> {
+  const rows = await database.rows<{
+    scorer: string;
+    scale: readonly [higherIsBetter: boolean | null, scoreMin: number | null, scoreMax: number | null];
+  }>(
+    `SELECT toString(Scorer) AS scorer, argMax((HigherIsBetter, ScoreMin, ScoreMax), ScoredAt) AS scale
+     FROM scores
+     WHERE Tenant IN {tenants:Array(String)} AND Scorer IN {scorers:Array(String)}
+       AND Day >= today() - ${SCALE_DAYS} AND ScoredBy = '' AND IsDeleted = 0
+     GROUP BY scorer`,
+    { scorers: [...scorers], tenants: [...tenants] },
+  );
+  return new Map(
+    rows.map(({ scorer, scale: [higherIsBetter, scoreMin, scoreMax] }) => [
+      scorer,
+      { higherIsBetter, scoreMin, scoreMax },
+    ]),
+  );
+}
+
+/** Reads the tenants that have these traces or sessions, in order, by id. */
+async function readTenants(
+  database: Database,
+  kind: keyof typeof QUERIES,
+  ids: readonly string[],
+): Promise<Map<string, string[]>> {
+  const found = new Map<string, Set<string>>();
+  for (const slice of splitIntoSlices([...new Set(ids)])) {
+    const rows = await Promise.all(
+      QUERIES[kind].map((sql) => database.rows<{ tenant: string; id: string }>(sql, { ids: slice })),
+    );
+    for (const { tenant, id } of rows.flat()) {
+      found.set(id, (found.get(id) ?? new Set()).add(tenant));
+    }
+  }
+  return new Map([...found].map(([id, tenants]) => [id, [...tenants].toSorted()]));
 }

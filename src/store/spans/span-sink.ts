@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
 import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../contracts/rows/columns.ts';
 import type { RowBlock, SpanSink } from '../contracts/span-sink.ts';
-import { ofAllServers } from '../cluster/cluster.ts';
 import type { Database } from '../database.ts';
 
 const COLUMNS: Record<IngestTable, readonly (readonly [string, string])[]> = {
@@ -30,11 +29,10 @@ export function createSpanSink(database: Database): SpanSink {
   };
 }
 
-/** Reads the free space of the disks; of a cluster, that of the fullest server. */
+/** Reads the free space of the disks; of replicas, the space of the one that answers. */
 async function readFreeBytes(database: Database): Promise<number | null> {
   const [row] = await database.rows<{ free: string; disks: string }>(
-    `SELECT toString(min(free)) AS free, toString(count()) AS disks FROM (
-       SELECT sum(free_space) AS free FROM ${ofAllServers(database.cluster, 'system.disks')} GROUP BY hostName(), tcpPort())`,
+    'SELECT toString(sum(free_space)) AS free, toString(count()) AS disks FROM system.disks',
   );
   return row === undefined || row.disks === '0' ? null : Number(row.free);
 }

@@ -18,6 +18,7 @@ const READERS: string[][] = [
   ['conventions'],
   ['backfill', '--from', '7d', '--dry-run'],
   ['backfill', '--from', '7d'],
+  ['sql', 'SELECT 1'],
   ['dlq', 'list'],
   ['dlq', 'drop', '--all'],
   ['alerts', 'list'],

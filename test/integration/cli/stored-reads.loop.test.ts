@@ -80,6 +80,29 @@ describe('a preview', () => {
   });
 });
 
+describe('a SELECT of a person', () => {
+  const traces = 'SELECT uniq(TraceId) AS traces FROM otel_traces';
+
+  it('prints a table, lines of JSON or a format of the engine', async () => {
+    expect((await command('sql', traces)).stdout).toMatch(/┌─traces─┐\n.*│ +21 │/u);
+    expect((await command('sql', traces, '--json')).rows()).toMatchObject([
+      { traces: expect.anything() as unknown },
+    ]);
+    expect((await command('sql', traces, '--format', 'CSV')).stdout).toBe('21\n');
+  });
+
+  it.each([
+    ['SELEC 1'],
+    ['SELECT * FROM system.users'],
+    ['SELECT 1', '--format', 'a b'],
+    ['SELECT 1', '--format', 'Nonsense'],
+  ])('that is refused ends with 2: %s %s %s', async (...args) => {
+    const { code, stdout, stderr } = await command('sql', ...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/error: (?:query|--format): /u);
+  });
+});
+
 describe('a backfill of traces that came a moment ago', () => {
   const backfill = (...more: string[]) => command('backfill', '--from', '1h', '--json', ...more);
 

@@ -286,6 +286,25 @@ describe('hostile gRPC', () => {
     expect(collector.stats().counts.connections_dropped).toBeGreaterThanOrEqual(15);
   });
 
+  it('a sender that never reads its reply loses the call', async () => {
+    await start({ limits: { requestTimeoutMs: 200, headersTimeoutMs: 200 } });
+    const session = grpcConnection(address(), { initialWindowSize: 0 });
+    await callOn(session, { body: framed(Buffer.alloc(0)) }).catch(() => undefined);
+    expect(session.destroyed).toBe(false);
+    session.destroy();
+  });
+
+  it('senders that never read their replies keep no other sender out', async () => {
+    await start({ limits: { maxConnections: 5 } });
+    const sessions = Array.from({ length: 20 }, () => grpcConnection(address(), { initialWindowSize: 0 }));
+    sessions.forEach(
+      (session) => void callOn(session, { body: framed(Buffer.alloc(0)) }).catch(() => undefined),
+    );
+    await until(() => collector.stats().counts.connections_dropped >= 15);
+    await expect(takesCallsAgain()).resolves.toBeUndefined();
+    sessions.forEach((session) => session.destroy());
+  });
+
   it('calls that are cancelled at once by the thousand leave nothing behind', async () => {
     await start();
     const session = grpcConnection(address());

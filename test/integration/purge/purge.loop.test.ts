@@ -196,7 +196,7 @@ testLong('a purged user is in no column of any table; other users keep all rows'
   const job = await purge({ id: 'ann' });
 
   expect([...new Set(before.map((hit) => hit.split(':')[0]))].join(' ')).toBe(
-    'alert_events decision_arrivals decisions judge_calls otel_logs otel_traces outcome_arrivals run_starts runs score_arrivals score_starts scores trace_activity trace_arrivals trace_starts',
+    'alert_events decision_arrivals decisions judge_calls otel_logs otel_traces run_starts runs score_arrivals score_starts scores trace_activity trace_arrivals trace_starts',
   );
   expect(job).toMatchObject({ status: 'done', error: '', report: { traces: 2, sessions: 2, mentions: 0 } });
   expect(job.report['rows']).toMatchObject({ otel_traces: 2, otel_logs: 2, dead_letters: 2, exports: 2 });

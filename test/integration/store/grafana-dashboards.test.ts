@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
-import { readableTables } from '../../../src/store/schema/readable-tables.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { listSql } from '../../support/documents/lint-sql.ts';
 import { OPERATIONS_DASHBOARD } from '../../../tools/deploy/grafana/operations-dashboard.ts';
@@ -53,18 +52,13 @@ const SESSIONS: Readonly<Record<string, string>> = { ...VALUES, Target: "'sessio
 
 let dataDir: string;
 let engine: EmbeddedEngine;
-let reader: ClickHouseAddress;
+let owner: ClickHouseAddress;
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'spanscore-grafana-'));
-  const account = { username: 'grafana', password: 'of the data source' };
-  engine = await startEmbeddedEngine({
-    dataDir,
-    readers: [{ ...account, database, tables: readableTables().map(({ name }) => name) }],
-  });
+  engine = await startEmbeddedEngine({ dataDir });
   const { url, username, password } = engine;
-  const owner = { url, username, password, database };
-  reader = { url, ...account, database };
+  owner = { url, username, password, database };
   const store = await openStore({ ...owner, retention: { spansDays: 30, scoresDays: 400 } });
   await store.close();
   const asked = new Set([
@@ -125,25 +119,22 @@ function statementsOf(title: string): string[] {
   return statements.filter(([name]) => name === title).map(([, sql]) => sql);
 }
 
-describe('the SQL of the dashboards, asked by a reader', () => {
+describe('the SQL of the dashboards', () => {
   it.each(statements)('%s yields rows', async (_title, sql) => {
-    expect(await queryRows(reader, expand(sql))).not.toEqual([]);
-    expect(await queryRows(reader, expand(sql, CHOSEN))).not.toEqual([]);
+    expect(await queryRows(owner, expand(sql))).not.toEqual([]);
+    expect(await queryRows(owner, expand(sql, CHOSEN))).not.toEqual([]);
   });
 
   it.each(statements.filter(([, sql]) => sql.includes('$__conditionalAll(Scorer')))(
     '%s has none for a scorer that nobody has, and none for another tenant',
     async (_title, sql) => {
-      expect(await queryRows(reader, expand(sql, { ...CHOSEN, scorer: "it''s none" }))).toEqual([]);
-      expect(await queryRows(reader, expand(sql, { ...CHOSEN, tenant: 'other' }))).toEqual([]);
+      expect(await queryRows(owner, expand(sql, { ...CHOSEN, scorer: "it''s none" }))).toEqual([]);
+      expect(await queryRows(owner, expand(sql, { ...CHOSEN, tenant: 'other' }))).toEqual([]);
     },
   );
 
   const means = async (sql = '', scorer = 'grounding') => {
-    const rows = await queryRows<{ series: string; mean: number }>(
-      reader,
-      expand(sql, { ...CHOSEN, scorer }),
-    );
+    const rows = await queryRows<{ series: string; mean: number }>(owner, expand(sql, { ...CHOSEN, scorer }));
     return new Set(rows.map(({ series, mean }) => `${series}: ${mean}`));
   };
 
@@ -167,7 +158,7 @@ describe('the SQL of the dashboards, asked by a reader', () => {
     const [sql = ''] = statementsOf('Against the week before');
 
     const compared = (scorer: string) =>
-      queryRows<Record<string, unknown>>(reader, expand(sql, { ...CHOSEN, scorer }));
+      queryRows<Record<string, unknown>>(owner, expand(sql, { ...CHOSEN, scorer }));
 
     const [, grounding] = await compared('grounding');
     expect(grounding).toMatchObject({ Target: 'trace', mean: 0.5, 'week before': 0.8 });

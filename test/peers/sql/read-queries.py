@@ -73,6 +73,10 @@ for run in asked["runs"]:
         runs.append([reading(client, query) for query in run["queries"]])
 with clickhouse_connect.get_client(**where) as client:
     command = client.command("SELECT 42")
+    client.command("CREATE TABLE written (a UInt64, b String) ENGINE = MergeTree ORDER BY a")
+    client.insert("written", [[1, "one"], [2, "two"]], column_names=["a", "b"])
+    client.insert_df("written", pandas.DataFrame({"a": [3], "b": ["three"]}))
+    # A session has no effect: it is accepted.
     client.command("SET max_block_size = 77")
-    setting = client.command("SELECT getSetting('max_block_size')")
-json.dump({"runs": runs, "command": command, "setting": setting}, sys.stdout)
+    written = client.command("SELECT count() FROM written")
+json.dump({"runs": runs, "command": command, "written": written}, sys.stdout)

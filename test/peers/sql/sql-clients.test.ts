@@ -213,7 +213,7 @@ describe.skipIf('missing' in python)('clickhouse-connect', () => {
       const read = (await runReader(command, [SCRIPT], { address, runs })) as {
         runs: Reply[][];
         command: number;
-        setting: number;
+        written: number;
       };
 
       runs.forEach((run, at) => {
@@ -226,18 +226,17 @@ describe.skipIf('missing' in python)('clickhouse-connect', () => {
         });
       });
       expect(read.command).toBe(42);
-      // A setting holds for the requests behind it, since the client names its session.
-      expect(read.setting).toBe(77);
+      expect(read.written).toBe(3);
     },
     TIMEOUT_MS,
   );
 });
 
 describe.skipIf('missing' in go)('clickhouse-go over HTTP', () => {
-  it.each(['none', 'lz4', 'zstd', 'gzip', 'deflate', 'br'])(
+  it.each(['none', 'gzip', 'deflate', 'br'])(
     'reads tables whole, with %s compression',
     async (compression) => {
-      const input = asked(compression, compression === 'none' || compression === 'lz4');
+      const input = asked(compression, compression === 'none');
       const address = new URL(test.options.url).host;
       const command = 'missing' in go ? '' : go.binary;
       const replies = (await runReader(command, [], { ...input, address })) as unknown[][][];

@@ -36,6 +36,7 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
     body: ({ traceId }) => ({ traceId, scorers: ['keyword-coverage'] }),
   },
   'post /preview': { action: 'rule.preview', body: () => ({ rule: 'default', sample: 1 }) },
+  'post /sql': { action: 'sql.run', body: () => ({ query: 'SELECT count() FROM scores' }) },
   'post /backfills': { action: 'backfill.start', body: () => ({ from: '1d', scorer: 'tone' }) },
   'post /backfills/{id}/pause': { action: 'backfill.pause', body: () => ({}) },
   'post /backfills/{id}/resume': { action: 'backfill.resume', body: () => ({}) },

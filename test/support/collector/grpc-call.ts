@@ -1,4 +1,4 @@
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
+import { type ClientHttp2Session, connect, type IncomingHttpHeaders, type Settings } from 'node:http2';
 import type { Address } from './otlp-post.ts';
 
 export const TRACES_METHOD = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
@@ -29,8 +29,8 @@ export function framed(message: Uint8Array, compressed = false): Buffer {
 }
 
 /** Opens a connection. Its failures appear in its calls. */
-export function grpcConnection(address: Address): ClientHttp2Session {
-  const session = connect(`http://${address.host}:${address.port}`);
+export function grpcConnection(address: Address, settings: Settings = {}): ClientHttp2Session {
+  const session = connect(`http://${address.host}:${address.port}`, { settings });
   session.on('error', () => undefined);
   return session;
 }

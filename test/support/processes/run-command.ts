@@ -9,8 +9,8 @@ export async function runCommand(
 ): Promise<CliResult> {
   const output = { stdout: '', stderr: '' };
   const buildSink = (name: keyof typeof output) => ({
-    write(text: string) {
-      output[name] += text;
+    write(text: string | Uint8Array) {
+      output[name] += typeof text === 'string' ? text : Buffer.from(text).toString('utf8');
       return true;
     },
     once: () => undefined,

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 
 /** ClickHouse for one test file. Each test file uses a database with a random name. */
@@ -21,22 +20,8 @@ export async function testEngine(): Promise<TestEngine> {
   if (url !== undefined && url !== '') {
     return { url, username: user ?? 'default', password: password ?? '', stop: () => Promise.resolve() };
   }
-  return isClusterRun() ? startTwoShards() : startEngine({});
-}
-
-/** Returns true when the tests of this run use an engine with two shards: SPANSCORE_TEST_CLUSTER is set. */
-export function isClusterRun(): boolean {
-  return (process.env['SPANSCORE_TEST_CLUSTER'] ?? '') !== '';
-}
-
-/** Starts an embedded engine that is a cluster of two shards (`cluster/two-shards.ts`). */
-export async function startTwoShards(): Promise<TestEngine> {
-  return startEngine({ chdbModule: fileURLToPath(new URL('cluster/two-shards.ts', import.meta.url)) });
-}
-
-async function startEngine(options: { readonly chdbModule?: string }): Promise<TestEngine> {
   const dataDir = await mkdtemp(join(tmpdir(), 'spanscore-test-'));
-  const engine = await startEmbeddedEngine({ dataDir, ...options });
+  const engine = await startEmbeddedEngine({ dataDir });
   return {
     url: engine.url,
     username: engine.username,

@@ -7,8 +7,7 @@ import { encodeLog, encodeSpan, RowWriter } from '../../../src/store/contracts/r
 import type { RowBlock } from '../../../src/store/contracts/span-sink.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { runCommand } from './clickhouse-query.ts';
-import { TWO_SHARDS } from './cluster/cluster-name.ts';
-import { isClusterRun, testEngine, type TestEngine } from './engine.ts';
+import { testEngine, type TestEngine } from './engine.ts';
 import { aScore } from '../builders/a-score.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 
@@ -29,7 +28,6 @@ export function storeOptions(
     username: engine.username,
     password: engine.password,
     database,
-    cluster: isClusterRun() ? TWO_SHARDS : undefined,
     retention: { spansDays: 30, scoresDays: 400 },
   };
 }

@@ -161,9 +161,9 @@ describe('a backfill by rules on sessions', () => {
     store.clockMs += HOUR_MS;
     const options = { concurrency: 1, tracesPerSecond: 20, rescore: true };
     await runBackfill(scoring, { ...request(0, 100), options });
-    const gaps = begunMs.slice(1).map((atMs, index) => atMs - (begunMs[index] ?? 0));
-    expect(gaps).toHaveLength(3);
-    expect(Math.min(...gaps)).toBeGreaterThan(40);
+    expect(begunMs).toHaveLength(4);
+    // Three gaps of 50 ms. A busy machine that begins the first one late makes their sum shorter; without the limit it is 15 ms.
+    expect((begunMs.at(-1) ?? 0) - (begunMs[0] ?? 0)).toBeGreaterThan(75);
   });
 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
-import { explainFileError } from '../../../src/cli/file-errors.ts';
+import { explainFileError } from '../../../src/cli/run.ts';
 
 function thrownBy(work: () => unknown): unknown {
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { initialConfig } from '../../../src/cli/initial-config.ts';
+import { initialConfig } from '../../../src/cli/commands/init.ts';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import { loadConfig } from '../../../src/app/config/index.ts';
 import { folderWith } from '../../support/builders/config-files.ts';

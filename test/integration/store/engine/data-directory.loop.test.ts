@@ -285,7 +285,6 @@ describe('a directory with traces of the past', () => {
     expect((await readdir(directory.dataDir)).sort()).toEqual([
       'clickhouse',
       'engine-config.xml',
-      'engine-users.xml',
       'engine.lock',
       'owner.lock',
     ]);

@@ -86,7 +86,7 @@ describe('the schema of a store', () => {
     };
     const outcomes = await Promise.allSettled(
       [readSchema(), other].map((schema) =>
-        withDatabase(options, (database) => createSchema(database, undefined, schema)),
+        withDatabase(options, (database) => createSchema(database, schema)),
       ),
     );
     const { schema } = await readStoreSchema(options);
@@ -101,7 +101,7 @@ describe('the schema of a store', () => {
     const options = storeOptions(engine);
     await withDatabase(options, async (database) => {
       const half = { version: known, statements: statements.slice(0, 1) };
-      await createSchema(database, undefined, half);
+      await createSchema(database, half);
       expect(await readSchemaStatus(database)).toMatchObject({ state: 'incomplete', schema: known });
       expect(await createSchema(database)).toBe(statements.length - 1);
       expect(await readSchemaStatus(database)).toMatchObject({ state: 'current' });
@@ -184,7 +184,7 @@ describe('merge settings', () => {
     const altered: string[] = [];
     await withDatabase(options, async (database) => {
       await applyMergeSettings(
-        { cluster: database.cluster, command: async (sql) => void altered.push(sql) },
+        { command: async (sql) => void altered.push(sql) },
         await readDefinitions(database),
       );
     });

@@ -47,11 +47,11 @@ it('expired rows go and young ones stay, with the merge settings of the store', 
 }, 120_000);
 
 it('a partition without inserts becomes one part', async () => {
-  await database.command(`ALTER TABLE outcome_arrivals MODIFY SETTING min_age_to_force_merge_seconds = 2`);
+  await database.command(`ALTER TABLE decision_arrivals MODIFY SETTING min_age_to_force_merge_seconds = 2`);
   for (const day of [2, 1, 0]) {
     for (let insert = 0; insert < 4; insert++) {
       await database.command(
-        `INSERT INTO outcome_arrivals (WrittenAt, TraceId) SELECT now64(3) - toIntervalDay(${day}), toString(number) FROM numbers(3)`,
+        `INSERT INTO decision_arrivals (WrittenAt, TraceId) SELECT now64(3) - toIntervalDay(${day}), toString(number) FROM numbers(3)`,
       );
     }
   }
@@ -59,9 +59,9 @@ it('a partition without inserts becomes one part', async () => {
   await until(async () => {
     const [parts] = await database.rows<{ amount: string }>(
       `SELECT toString(count()) AS amount FROM system.parts
-       WHERE database = currentDatabase() AND active AND table = 'outcome_arrivals'`,
+       WHERE database = currentDatabase() AND active AND table = 'decision_arrivals'`,
     );
     return parts?.amount === '3';
   }, 60_000);
-  expect(await countRows('outcome_arrivals')).toBe(36);
+  expect(await countRows('decision_arrivals')).toBe(36);
 }, 90_000);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startMonitorLoop, type MonitorLoopDeps } from '../../../../src/app/monitors/monitor-loop.ts';
+import { startMonitorLoop, type MonitorLoopDeps } from '../../../../src/app/monitors/start-monitors.ts';
 import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
 import type { MonitorGroup } from '../../../../src/monitors/rule.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_REPORTED_SERIES, monitorReadings } from '../../../../src/app/monitors/monitor-readings.ts';
+import { MAX_REPORTED_SERIES, monitorReadings } from '../../../../src/app/monitors/start-monitors.ts';
 import type { MonitorStatus } from '../../../../src/monitors/monitor-status.ts';
 import { A_SERIES } from '../../../support/fakes/memory-monitors.ts';
 

@@ -5,7 +5,6 @@ import {
   checkLoops,
   checkNode,
   checkPorts,
-  checkServerSkew,
   checkSkew,
   describeAhead,
 } from '../../../../src/cli/checks/doctor-checks.ts';
@@ -108,26 +107,6 @@ describe('doctor', () => {
       status: 'ok',
       detail: 'this machine is 0 ms ahead of the store',
     });
-  });
-
-  it('compares the clocks of the servers of a cluster with the time that readers read again', () => {
-    const clocks = (...seconds: number[]) =>
-      seconds.map((second, index) => ({ server: `ch-${index}:9000`, atMs: second * 1_000 }));
-
-    expect(checkServerSkew(clocks(100, 103, 98))).toMatchObject({
-      status: 'ok',
-      detail: '3 servers, up to 5 s apart',
-    });
-    expect(checkServerSkew(clocks(100, 113, 98))).toMatchObject({
-      status: 'warning',
-      detail: expect.stringContaining('ch-2:9000 is behind ch-1:9000') as string,
-    });
-    expect(checkServerSkew(clocks(100, 116))).toMatchObject({
-      status: 'failed',
-      detail: expect.stringContaining('up to 16 s apart') as string,
-      fix: expect.stringContaining('NTP') as string,
-    });
-    expect(checkServerSkew(clocks(100)).status).toBe('ok');
   });
 
   it('warns of rows ahead of the clock of the store', () => {

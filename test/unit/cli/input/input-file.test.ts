@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readScoreLines } from '../../../../src/cli/alerts/score-file.ts';
+import { readScoreLines } from '../../../../src/cli/commands/alerts.ts';
 import { findInputFile } from '../../../../src/cli/input/input-file.ts';
 import { readLabelText } from '../../../../src/cli/input/label-file.ts';
 import { findTraceFiles } from '../../../../src/cli/input/trace-files.ts';

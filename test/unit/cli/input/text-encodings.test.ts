@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readScoreLines } from '../../../../src/cli/alerts/score-file.ts';
+import { readScoreLines } from '../../../../src/cli/commands/alerts.ts';
 import { readPasswordFile } from '../../../../src/cli/input/input-file.ts';
 import { parseLabels, readLabelText } from '../../../../src/cli/input/label-file.ts';
 import { readTraceFiles } from '../../../../src/cli/input/trace-files.ts';

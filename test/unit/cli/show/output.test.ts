@@ -7,7 +7,7 @@ function recordingSink(accepts = () => true) {
   const waiting: (() => void)[] = [];
   const sink: TextSink = {
     write: (text) => {
-      written.push(text);
+      written.push(String(text));
       return accepts();
     },
     once: (_event, listener) => waiting.push(listener),

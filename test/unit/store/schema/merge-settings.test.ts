@@ -9,7 +9,6 @@ function buildServer(refusal: (sql: string) => Error | undefined = () => undefin
   const taken: string[] = [];
   let asked = 0;
   const server = {
-    cluster: undefined,
     async command(sql: string) {
       asked += 1;
       const error = refusal(sql);

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { pauseIdleQueues } from '../../../../../collector/receivers/kafka/kafkajs.ts';
+import { pauseIdleQueues, skipHeaders } from '../../../../../collector/receivers/kafka/kafkajs.ts';
 
 interface Queue {
   push(request: { entry: object; expectResponse: boolean; sendRequest: () => void }): void;
@@ -66,5 +66,39 @@ describe('the queue of a connection to Kafka', () => {
     expect(sent).toEqual([1]);
     answer(1);
     expect(sent).toEqual([1, 2]);
+  });
+});
+
+describe('the headers of a record', () => {
+  interface Bytes {
+    readonly buffer: Buffer;
+    writeVarInt(value: number): Bytes;
+    writeVarIntString(text: string): Bytes;
+    writeVarIntBytes(bytes: Buffer | null): Bytes;
+  }
+  const Encoder = require('kafkajs/src/protocol/encoder') as new () => Bytes;
+  const Decoder = require('kafkajs/src/protocol/decoder') as new (bytes: Buffer) => object;
+  const decodeRecord = require('kafkajs/src/protocol/recordBatch/record/v0/decoder') as (
+    decoder: object,
+    batch: object,
+  ) => { readonly headers: unknown; readonly value: Buffer };
+
+  it('without a meaning are passed over, by the hundred thousand, and so are values that are null', () => {
+    skipHeaders();
+    const headers: [string, string | null][] = [
+      ['content-type', null],
+      ['content-type', 'application/json'],
+      ['content-type', 'text/plain'],
+      ['spanscore.tenant', null],
+      ...Array.from({ length: 100_000 }, (_, index) => [`x${index}`, 'y'] as [string, string]),
+    ];
+    const record = new Encoder().writeVarInt(0).writeVarInt(0).writeVarInt(0).writeVarIntBytes(null);
+    record.writeVarIntBytes(Buffer.from('spans')).writeVarInt(headers.length);
+    headers.forEach(([key, value]) =>
+      record.writeVarIntString(key).writeVarIntBytes(value === null ? null : Buffer.from(value)),
+    );
+    const batch = { firstOffset: '0', firstTimestamp: '0' };
+    const { value, headers: found } = decodeRecord(new Decoder(record.buffer), batch);
+    expect([value.toString(), found]).toEqual(['spans', { 'content-type': Buffer.from('application/json') }]);
   });
 });
