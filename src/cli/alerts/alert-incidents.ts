@@ -1,17 +1,15 @@
 import { type Command, Option } from 'commander';
 import { formatBeyond, formatSummary } from '../../outbound/alerts/alert-text.ts';
 import {
-  acknowledgedJson,
+  type acknowledgedJson,
   alertJson,
   type AlertReplies,
-  muteJson,
-  unmutedJson,
+  type muteJson,
+  type unmutedJson,
 } from '../../api/json/alert-json.ts';
 import { isStatusMuted, monitorJson } from '../../api/json/monitor-json.ts';
-import { deployJson } from '../../api/json/deploy-json.ts';
+import type { deployJson } from '../../api/json/deploy-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
-import { acknowledgeIncident, muteSubject, unmuteSubject } from '../../api/writes/alert-replies.ts';
-import { compareDeploys } from '../../api/reads/compare-deploys.ts';
 import {
   configuredMonitors,
   type KeyedRule,
@@ -25,13 +23,13 @@ import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
 import { limitUpTo, parseMoment, parseSpan } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { auditCommand } from '../audit-command.ts';
 import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { openApi } from '../open-api.ts';
 import { table } from '../show/output.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { formatCount } from '../../domain/plural.ts';
-import { DAY_MS } from '../../domain/durations.ts';
+import { DAY_MS, SECOND_MS } from '../../domain/durations.ts';
 
 interface ListOptions {
   readonly incidents?: boolean;
@@ -81,10 +79,10 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
 }
 
 async function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
-  const { config, store } = await context.openApp();
   if (options.sinceDeploy !== undefined) {
-    return listSinceDeploy(context, store, options.sinceDeploy);
+    return listSinceDeploy(context, options.sinceDeploy);
   }
+  const { config, store } = await context.openApp();
   const replies = await readReplies(store);
   if (options.incidents === true) {
     return listIncidents(context, store, options, replies);
@@ -103,17 +101,19 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
   return EXIT.done;
 }
 
-async function listSinceDeploy(context: CommandContext, store: Store, version: string): Promise<ExitCode> {
-  const compared = await compareDeploys(store.markers, { version });
-  for (const { deploy, comparisons } of compared) {
-    for (const comparison of comparisons) {
-      const { before, after, series, evidenceLog10 } = comparison;
-      await context.out.item(deployJson(deploy, comparison), () => {
-        const evidence = evidenceLog10 === null ? '' : `, evidence ${evidenceLog10.toFixed(1)}`;
-        const numbers = `${shown(before.mean)} (n ${before.count}) → ${shown(after.mean)} (n ${after.count})`;
-        return `${comparison.effect.padEnd(9)}  ${showSeries(series)}  ${numbers}${evidence}`;
-      });
-    }
+async function listSinceDeploy(context: CommandContext, version: string): Promise<ExitCode> {
+  const api = await openApi(context, 'alerts list');
+  const { items } = await api.read<{ readonly items: readonly ReturnType<typeof deployJson>[] }>(
+    '/markers/compare',
+    { version },
+  );
+  for (const compared of items) {
+    const { before, after, series, evidenceLog10, verdict } = compared;
+    await context.out.item(compared, () => {
+      const evidence = evidenceLog10 === null ? '' : `, evidence ${evidenceLog10.toFixed(1)}`;
+      const numbers = `${shown(before.mean)} (n ${before.count}) → ${shown(after.mean)} (n ${after.count})`;
+      return `${verdict.padEnd(9)}  ${showSeries(series)}  ${numbers}${evidence}`;
+    });
   }
   return EXIT.done;
 }
@@ -135,12 +135,13 @@ async function listIncidents(
 }
 
 async function acknowledge(context: CommandContext, id: string): Promise<ExitCode> {
-  const { store } = await context.openApp();
-  const subjects = [{ kind: 'incident', id }] as const;
-  await auditCommand(context, 'alerts ack', { action: 'alert.acknowledge', subjects });
-  const incident = await acknowledgeIncident(store.alerts, id);
+  const api = await openApi(context, 'alerts ack');
+  const incident = await api.write<ReturnType<typeof acknowledgedJson>>(
+    'POST',
+    `/alerts/${encodeURIComponent(id)}/ack`,
+  );
   await context.out.document(
-    acknowledgedJson(incident),
+    incident,
     () =>
       `${incident.alert} gets a new baseline from the beginning of the change; the incident ends with the next bucket`,
   );
@@ -152,35 +153,23 @@ async function mute(
   subject: string,
   { for: forMs }: { readonly for: number },
 ): Promise<ExitCode> {
-  const { config, store } = await context.openApp();
-  const rules = keyedRules(await configuredMonitors(config));
-  const nowMs = await store.spans.nowMs();
-  await auditCommand(context, 'alerts mute', {
-    action: 'mute.set',
-    subjects: [{ kind: 'alert', id: subject }],
-  });
-  const muted = await muteSubject(
-    store.alerts,
-    { subject, untilMs: nowMs + forMs },
-    { rules, monitorView: store.monitorView, nowMs },
-  );
-  await context.out.document(
-    muteJson(muted),
-    () => `no messages about ${muted.subject} until ${isoTime(muted.untilMs)}`,
-  );
+  const api = await openApi(context, 'alerts mute');
+  const body = { subject, for: forMs % SECOND_MS === 0 ? `${forMs / SECOND_MS}s` : `${forMs}ms` };
+  const muted = await api.write<ReturnType<typeof muteJson>>('POST', '/mutes', { body });
+  await context.out.document(muted, () => `no messages about ${muted.subject} until ${muted.until}`);
   return EXIT.done;
 }
 
 async function unmute(
   context: CommandContext,
   subject: string,
-  { tenant: of }: { readonly tenant?: string },
+  { tenant }: { readonly tenant?: string },
 ): Promise<ExitCode> {
-  const { store } = await context.openApp();
-  const subjects = [{ kind: 'alert', id: subject }] as const;
-  await auditCommand(context, 'alerts unmute', { action: 'mute.end', subjects });
-  const unmuted = await unmuteSubject(store.alerts, { subject, of });
-  await context.out.document(unmutedJson(unmuted), () => `${unmuted.subject} is no longer muted`);
+  const api = await openApi(context, 'alerts unmute');
+  const ended = await api.write<ReturnType<typeof unmutedJson>>('DELETE', '/mutes', {
+    query: { subject, tenant },
+  });
+  await context.out.document(ended, () => `${ended.unmuted} is no longer muted`);
   return EXIT.done;
 }
 

@@ -3,15 +3,13 @@ import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
 import { examples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
 import { collectConditions, parseRate, parseShare, parseUsd } from '../input/backfill-options.ts';
 import { startBackfill, attachBackfill } from '../jobs/start-backfill.ts';
-import { backfillJson } from '../../api/json/backfill-json.ts';
-import { findBackfill, orderBackfill } from '../../app/jobs/backfill-jobs.ts';
+import type { backfillJson } from '../../api/json/backfill-json.ts';
 import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
-import { BACKFILL } from '../../backfill/backfill-job.ts';
 import { readBackfillReport } from '../../backfill/backfill-report.ts';
 import { readBackfillSpec } from '../../backfill/backfill-spec.ts';
-import type { Job, JobOrder } from '../../store/contracts/jobs.ts';
-import { auditCommand } from '../audit-command.ts';
+import type { JobOrder } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { openApi } from '../open-api.ts';
 import { table } from '../show/output.ts';
 import { showBackfill } from '../show/show-backfill.ts';
 
@@ -103,17 +101,19 @@ function registerKnown(backfill: Command, bind: Bind): void {
     .action(bind((context, id: string) => changeBackfill(context, id, 'cancel')));
 }
 
+type BackfillJson = ReturnType<typeof backfillJson>;
+
 /** Prints the newest backfills. */
 async function listBackfills(context: CommandContext, { limit }: { limit: number }): Promise<ExitCode> {
-  const { store } = await context.openApp();
-  const { items: listed } = await store.jobs.list({ kind: BACKFILL }, { limit });
+  const api = await openApi(context, 'backfill list');
+  const { items } = await api.read<{ readonly items: readonly BackfillJson[] }>('/backfills', { limit });
   if (context.out.json) {
-    for (const job of listed) {
-      await context.out.item(backfillJson(job), () => '');
+    for (const backfill of items) {
+      await context.out.item(backfill, () => '');
     }
-  } else if (listed.length > 0) {
+  } else if (items.length > 0) {
     await context.out.text(
-      table(['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'], listed.map(listCells)),
+      table(['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'], items.map(listCells)),
     );
   } else {
     context.out.talk('there are no backfills');
@@ -121,40 +121,41 @@ async function listBackfills(context: CommandContext, { limit }: { limit: number
   return EXIT.done;
 }
 
-function listCells(job: Job): string[] {
-  const { from, to } = readBackfillSpec(job.spec);
-  const { matched, scored, remaining } = readBackfillReport(job.report);
-  const counts = [matched, scored, remaining].map(String);
-  return [job.id, job.status, from, to, ...counts, job.costUsd.toFixed(4)];
+function listCells(backfill: BackfillJson): string[] {
+  const { id, status, spec, costUsd } = backfill;
+  const { from, to } = readBackfillSpec(spec);
+  const { matched, scored, remaining } = readBackfillReport(backfill);
+  return [id, status, from, to, ...[matched, scored, remaining].map(String), costUsd.toFixed(4)];
 }
 
 /** Prints how far one backfill is. */
 async function showOneBackfill(context: CommandContext, id: string): Promise<ExitCode> {
-  const { store } = await context.openApp();
-  return print(context, await findBackfill(store.jobs, id));
+  const api = await openApi(context, 'backfill show');
+  return print(context, await api.read(pathOf(id)));
 }
 
 /** Pauses or cancels a backfill. */
 async function changeBackfill(context: CommandContext, id: string, order: JobOrder): Promise<ExitCode> {
-  const { store } = await context.openApp();
-  await auditOrder(context, id, order);
-  return print(context, await orderBackfill(store.jobs, await findBackfill(store.jobs, id), order));
+  return print(context, await sendOrder(context, id, order));
 }
 
 /** Resumes a backfill: in a running serve, or here when none runs. */
 async function resumeBackfill(context: CommandContext, id: string): Promise<ExitCode> {
+  const resumed = await sendOrder(context, id, 'resume');
   const { store } = await context.openApp();
-  await auditOrder(context, id, 'resume');
-  const job = await orderBackfill(store.jobs, await findBackfill(store.jobs, id), 'resume');
-  return (await hasLiveScorer(store.duties)) ? print(context, job) : attachBackfill(context, id);
+  return (await hasLiveScorer(store.duties)) ? print(context, resumed) : attachBackfill(context, id);
 }
 
-function auditOrder(context: CommandContext, id: string, order: JobOrder): Promise<void> {
-  const subjects = [{ kind: 'backfill', id }] as const;
-  return auditCommand(context, `backfill ${order}`, { action: `backfill.${order}`, subjects });
+async function sendOrder(context: CommandContext, id: string, order: JobOrder): Promise<BackfillJson> {
+  const api = await openApi(context, `backfill ${order}`);
+  return api.write('POST', `${pathOf(id)}/${order}`);
 }
 
-async function print({ out }: CommandContext, job: Job): Promise<ExitCode> {
-  await out.document(backfillJson(job), () => showBackfill(job));
+function pathOf(id: string): string {
+  return `/backfills/${encodeURIComponent(id)}`;
+}
+
+async function print({ out }: CommandContext, backfill: BackfillJson): Promise<ExitCode> {
+  await out.document(backfill, () => showBackfill(backfill));
   return EXIT.done;
 }

@@ -1,16 +1,12 @@
 import { Option } from 'commander';
-import {
-  COVERAGE_GROUPS,
-  coverageLines,
-  type CoverageGroup,
-  type CoverageLine,
-} from '../../api/json/coverage-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { COVERAGE_GROUPS, type CoverageGroup, type CoverageLine } from '../../api/json/coverage-json.ts';
+import { isoText } from '../../api/resources/aggregates/score-json.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { openApi } from '../open-api.ts';
 import { table } from '../show/output.ts';
 
 interface CoverageOptions {
@@ -48,17 +44,14 @@ export const registerCoverage: RegisterCommand = (program, bind) => {
 async function coverage(context: CommandContext, options: CoverageOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
   const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { countCoverage } = await import('../../app/aggregates/count-coverage.ts');
   const { rules } = await loadScorerKit(config, context);
-  const { store } = await context.openApp();
-  const nowMs = await store.spans.nowMs();
-  const { decided, waiting, sinceMs } = await countCoverage(
-    store,
-    { sinceMs: options.since ?? nowMs - DEFAULT_RANGE_MS, nowMs, byService: options.by === 'service' },
-    rules,
-  );
-  const lines = coverageLines(decided, waiting, { by: options.by, sinceMs });
-  context.out.talk(`targets whose last span arrived since ${isoTime(sinceMs)}`);
+  const api = await openApi(context, 'coverage', { runRules: rules });
+  const sinceMs = options.since ?? Date.now() - DEFAULT_RANGE_MS;
+  const { items: lines } = await api.read<{ readonly items: readonly CoverageLine[] }>('/coverage', {
+    by: options.by,
+    since: options.since === undefined ? undefined : isoText(options.since),
+  });
+  context.out.talk(`targets whose last span arrived since ${lines[0]?.since ?? isoText(sinceMs)}`);
   if (lines.every((line) => COLUMNS.every(([, count]) => line[count] === 0))) {
     context.out.talk(
       'nothing was decided in this time; for a longer one: --since 30d; whether traces come: spanscore status',

@@ -1,13 +1,11 @@
 import { Option } from 'commander';
-import { agreementJson } from '../../api/json/agreement-json.ts';
+import type { agreementJson } from '../../api/json/agreement-json.ts';
+import type { scoreJson } from '../../api/json/score-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { formatCount } from '../../domain/plural.ts';
-import type { Score } from '../../domain/score.ts';
 import { MIN_LABELS } from '../../labels/measure-agreement.ts';
-import type { ListFilters, ListKey } from '../../store/contracts/lists.ts';
-import type { Store } from '../../store/contracts/store.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -23,6 +21,7 @@ import {
   readLabelText,
 } from '../input/label-file.ts';
 import { listRowNames } from '../input/scorer-names.ts';
+import { openApi } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';
 import { table } from '../show/output.ts';
@@ -45,9 +44,6 @@ interface AgreementOptions {
   readonly scorer: string;
   readonly since?: number;
 }
-
-/** Labels that are read at a time. */
-const PAGE = 500;
 
 /** Range of `agreement` without `--since`. */
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
@@ -157,17 +153,19 @@ async function exportLabels(context: CommandContext, options: ExportOptions): Pr
   const { config, store } = await context.openApp();
   const format = chooseFormat(context, options);
   const { scorer } = options;
-  const filters = {
-    source: ['human'] as const,
-    ...(scorer === undefined ? {} : { scorer: await listRowNames(scorer, config, store) }),
-    ...(options.since === undefined ? {} : { sinceMs: options.since }),
+  const query = {
+    source: 'human',
+    scorer: scorer && (await listRowNames(scorer, config, store)),
+    since: isoTime(options.since ?? null) ?? undefined,
   };
+  const api = await openApi(context, 'labels export');
   let count = 0;
   async function* formatLines(): AsyncGenerator<string> {
     if (format === 'csv') {
       yield `${CSV_HEAD}\n`;
     }
-    for await (const label of readLabels(store, filters)) {
+    for await (const score of api.list<LabelJson>('/scores', query)) {
+      const label = toExported(score);
       count += 1;
       yield `${format === 'csv' ? formatCsv(label, options.raw) : formatNdjson(label)}\n`;
     }
@@ -185,18 +183,6 @@ async function exportLabels(context: CommandContext, options: ExportOptions): Pr
   return EXIT.done;
 }
 
-/** Reads the labels that pass filters, the newest run first. */
-async function* readLabels(
-  { lists }: Pick<Store, 'lists'>,
-  filters: ListFilters,
-): AsyncGenerator<ExportedLabel> {
-  for (let after: ListKey | null | undefined; after !== null;) {
-    const page = await lists.scores(filters, { limit: PAGE, after });
-    yield* page.items.map(toExported);
-    after = page.next;
-  }
-}
-
 /** Chooses the format of a file as the import guesses it, and that of stdout by `--json`. */
 function chooseFormat({ out: { json } }: CommandContext, { format, out }: ExportOptions): LabelFormat {
   if (out === undefined) {
@@ -205,7 +191,10 @@ function chooseFormat({ out: { json } }: CommandContext, { format, out }: Export
   return format ?? guessFormat(out, '');
 }
 
-function toExported(score: Score): ExportedLabel {
+/** Label as a row of the API. */
+type LabelJson = ReturnType<typeof scoreJson>;
+
+function toExported(score: LabelJson): ExportedLabel {
   const { tenant, traceId, sessionId, scorer, label, reason, scoredBy, scoredAt } = score;
   return {
     tenant,
@@ -217,27 +206,25 @@ function toExported(score: Score): ExportedLabel {
     label,
     note: reason,
     reviewer: scoredBy,
-    labelledAt: isoTime(scoredAt) ?? '',
+    labelledAt: scoredAt ?? '',
   };
 }
 
 async function agreement(context: CommandContext, options: AgreementOptions): Promise<ExitCode> {
   const { config, store } = await context.openApp();
-  const { readAgreement } = await import('../../labels/read-agreement.ts');
-  const { createPassLineFinder } = await import('../../app/scoring/scorer-scales.ts');
-  const nowMs = await store.spans.nowMs();
-  const sinceMs = options.since ?? nowMs - DEFAULT_RANGE_MS;
-  const { scorer } = options;
+  const { scorer, since = Date.now() - DEFAULT_RANGE_MS } = options;
   const scorers = await listRowNames([scorer], config, store);
-  const findPassLine = createPassLineFinder(config);
-  const reading = await readAgreement({ ...store, findPassLine }, { scorers, sinceMs, nowMs });
-  if (reading.versions.length === 0) {
+  const api = await openApi(context, 'labels agreement');
+  const agreed = await api.read<ReturnType<typeof agreementJson>>('/labels/agreement', {
+    scorer,
+    since: isoTime(since) ?? undefined,
+  });
+  if (agreed.versions.length === 0) {
     context.out.talk(
-      `no run since ${isoTime(sinceMs)} has both a score of ${scorer} and a label for it; label some: GET /api/v1/labels/queue?scorer=${scorers.at(-1)}, or spanscore labels import`,
+      `no run since ${agreed.since} has both a score of ${scorer} and a label for it; label some: GET /api/v1/labels/queue?scorer=${scorers.at(-1)}, or spanscore labels import`,
     );
   }
-  const document = agreementJson({ scorer, sinceMs, untilMs: nowMs, reading });
-  await context.out.document(document, () => showAgreement(reading));
+  await context.out.document(agreed, () => showAgreement(agreed));
   return EXIT.done;
 }
 

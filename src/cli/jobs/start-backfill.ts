@@ -106,13 +106,13 @@ export async function attachBackfill(context: CommandContext, id: string): Promi
     kinds: [kind],
     takesAlone: !isBesideLive,
     isLeft: isBesideLive,
-    show: showBackfill,
+    show: (each: Job) => showBackfill(backfillJson(each)),
     toJson: backfillJson,
   };
   const job = await runAttached(context, attached);
   const { skipped, failed } = readBackfillReport(job.report);
   const code = await finishJob(context, job, {
-    show: showBackfill,
+    show: (each: Job) => showBackfill(backfillJson(each)),
     isIncomplete: Object.keys(failed).length > 0 || skipped[SKIPPED.maxCost] !== undefined,
     farewell: (await hasLiveScorer(store.duties))
       ? `detached: a running serve with this configuration continues it; to stop it: spanscore backfill pause ${id}`

@@ -1,35 +1,38 @@
 import { readBackfillReport } from '../../backfill/backfill-report.ts';
 import { formatCount } from '../../domain/plural.ts';
-import { OPEN_STATUSES, type Job } from '../../store/contracts/jobs.ts';
+import type { backfillJson } from '../../api/json/backfill-json.ts';
+import { OPEN_STATUSES } from '../../store/contracts/jobs.ts';
 import { showReasons } from './show-reasons.ts';
 
+type BackfillJson = ReturnType<typeof backfillJson>;
+
 /** Formats the state of a backfill on one line. */
-export function showBackfill(job: Job): string {
+export function showBackfill(job: BackfillJson): string {
   return `backfill ${job.id}: ${showState(job)}`;
 }
 
-function showState(job: Job): string {
+function showState(job: BackfillJson): string {
   const { status, checkpoint, left, error, costUsd } = job;
   if (status === 'queued' && checkpoint === null) {
-    return `waits for a process that runs it${left === '' ? '' : ` (${left})`}`;
+    return `waits for a process that runs it${left === null ? '' : ` (${left})`}`;
   }
   const isOpen = OPEN_STATUSES.includes(status);
   return [
     ...(status === 'running' || status === 'done' ? [] : [status]),
-    ...showCounts(job.report),
+    ...showCounts(job),
     ...(isOpen ? showRest(job) : []),
     ...(costUsd > 0 ? [`${costUsd.toFixed(4)} USD`] : []),
-    ...(isOpen && error !== '' ? [`waits: ${error}`] : []),
+    ...(isOpen && error !== null ? [`waits: ${error}`] : []),
   ].join(' · ');
 }
 
 /** Lists what is left, and how fast a running backfill is. */
-function showRest({ status, report }: Job): string[] {
-  const { perSecond, etaSeconds, remaining } = readBackfillReport(report);
+function showRest(job: BackfillJson): string[] {
+  const { perSecond, etaSeconds, remaining } = readBackfillReport(job);
   if (remaining === 0) {
     return [];
   }
-  const isFast = status === 'running' && perSecond !== null && etaSeconds !== null;
+  const isFast = job.status === 'running' && perSecond !== null && etaSeconds !== null;
   return [
     `${remaining} left`,
     ...(isFast ? [`${perSecond.toFixed(1)}/s`, `${showSpell(etaSeconds)} to go`] : []),

@@ -5,7 +5,7 @@ import { COVERAGE_GROUPS, coverageLines } from '../../json/coverage-json.ts';
 import { describePage } from '../../lists/cursors.ts';
 import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
 import { Time } from '../series-schema.ts';
-import { readRange } from './scores-query.ts';
+import { readMoment } from '../../lists/filters.ts';
 
 const count = z.number();
 
@@ -71,7 +71,7 @@ export function createCoverageRoutes() {
     const store = tenantStore(c.var);
     const { by, since } = c.req.valid('query');
     const nowMs = await store.nowMs();
-    const { fromMs } = readRange({ since }, { nowMs, defaultMs: DAY_MS });
+    const fromMs = readMoment('since', since, nowMs) ?? nowMs - DAY_MS;
     const byService = by === 'service';
     const { decided, waiting, sinceMs } = await store.coverage({ sinceMs: fromMs, nowMs, byService });
     return c.json({ items: coverageLines(decided, waiting, { by, sinceMs }), next: null }, 200);
