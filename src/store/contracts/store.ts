@@ -20,7 +20,6 @@ import type { SessionStore } from './sessions.ts';
 import type { ScoreExport } from './score-export.ts';
 import type { ScoreFeed } from './score-feed.ts';
 import type { SpanSink } from './span-sink.ts';
-import type { SqlStatements } from '../sql/run-statement.ts';
 import type { VersionSampleStore } from './version-samples.ts';
 import type {
   CoveredCell,
@@ -32,6 +31,15 @@ import type {
   SpanSource,
   TraceKey,
 } from './stores.ts';
+
+/** One SELECT of a person. */
+export interface SqlRequest {
+  readonly query: string;
+  /** An output format of the engine. */
+  readonly format: string;
+  readonly maxSeconds: number;
+  readonly signal: AbortSignal;
+}
 
 export interface TraceListFilter {
   readonly tenant?: string;
@@ -168,7 +176,7 @@ export interface Store {
   /** Reads the pace of one tenant, or of all. */
   pace(tenant?: string): Promise<StorePace>;
   /** Statements of people. */
-  readonly sql: SqlStatements;
+  readonly sql: { run(request: SqlRequest): AsyncGenerator<Uint8Array> };
   /** Reads the size of the store. */
   size(): Promise<StoreSize>;
   /** Returns the same store with reads that have limits of their own and their own connections. It closes with this one. */

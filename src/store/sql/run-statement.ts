@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { SECOND_MS } from '../../domain/durations.ts';
+import type { SqlRequest } from '../contracts/store.ts';
 import type { Database } from '../database.ts';
 import { createStatementCheck } from './check-statement.ts';
 
@@ -17,17 +18,6 @@ const LIMITS = {
 
 /** Time that a statement may wait for its turn and its reply, beside its own limit, milliseconds. */
 const GRACE_MS = 30_000;
-
-/** One SELECT of a person. */
-export interface SqlRequest {
-  readonly query: string;
-  /** An output format of the engine. */
-  readonly format: string;
-  readonly maxSeconds: number;
-  readonly signal: AbortSignal;
-}
-
-export type SqlStatements = ReturnType<typeof createSqlStatements>;
 
 /** Statements of people: one SELECT over the documented tables, read-only and with limits. */
 export function createSqlStatements(database: Database) {
