@@ -39,7 +39,7 @@ export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependen
     connectionsCheckingInterval: limits.timeoutCheckMs,
   };
   const listener: RequestListener = (request, response) => {
-    const { end } = begin(request.socket, () => request.complete);
+    const { end } = begin(request.socket, () => request.complete && !response.writableEnded);
     response.once('close', end);
     void handle(request, deps).then((reply) => send(request, response, reply, stopping));
   };

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import type { ServerTls } from '../config/tls-files.ts';
-import { limitConnections } from '../domain/connection-places.ts';
+import { limitConnections, type ConnectionLimits } from '../domain/connection-places.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { PROBLEM_HEADERS, problemJson, type Problem } from './problem.ts';
@@ -49,6 +49,7 @@ export interface ApiServerOptions {
   /** Answers a request. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly log: Log;
+  readonly connections?: ConnectionLimits;
 }
 
 /** An API that listens. */
@@ -79,13 +80,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     options.tls === undefined
       ? createServer(limits)
       : createTlsServer({ ...limits, ...options.tls, handshakeTimeout: HEADERS_LIMIT_MS });
-  const begin = limitConnections(server, CONNECTIONS);
+  const begin = limitConnections(server, options.connections ?? CONNECTIONS);
   const answer = getRequestListener(options.fetch, {
     overrideGlobalObjects: false,
     errorHandler: (error) => answerUnaddressed(error, options.log),
   });
   server.on('request', (request, response) => {
-    const { isKept, end } = begin(request.socket, () => request.complete);
+    // A reply that nobody reads does not keep the place.
+    const { isKept, end } = begin(request.socket, () => request.complete && !response.writableEnded);
     response.once('close', end);
     if (isKept && !PROBE.test(request.url ?? '')) {
       answerFull(response);

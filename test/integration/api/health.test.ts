@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createReadiness } from '../../../src/api/health.ts';
 import type { TenantStore } from '../../../src/api/tenant-store.ts';
-import type { ApiServer } from '../../../src/api/server.ts';
+import { startApiServer, type ApiServer } from '../../../src/api/server.ts';
 import { NotFoundError } from '../../../src/domain/errors.ts';
 import type { ReadinessCheck } from '../../../src/domain/readiness-check.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -185,6 +185,27 @@ describe('the connections of an API', () => {
 
     expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
     end();
+  });
+
+  it('lose their places when nobody reads their replies', async () => {
+    const large = Buffer.alloc(32 * 1024 * 1024);
+    const server = await startApiServer({
+      host: '127.0.0.1',
+      port: 0,
+      log: silentLog,
+      fetch: ({ url }) => new Response(url.endsWith('/large') ? large : 'small'),
+      connections: { total: 4, perAddress: 2, kept: 0 },
+    });
+    const sockets = [1, 2].map(() => connect(server.address.port, server.address.host));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined);
+      socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+      await once(socket, 'readable');
+    }
+    const reply = await fetch(`http://127.0.0.1:${server.address.port}/small`);
+    expect(await reply.text()).toBe('small');
+    sockets.forEach((socket) => socket.destroy());
+    await server.stop();
   });
 
   it('leave room for probes, and for nothing else, when all have a request under way', async () => {
