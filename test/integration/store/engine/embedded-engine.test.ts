@@ -552,3 +552,19 @@ describe('many requests at once', () => {
     expect(answers).toEqual(answers.map((_, n) => `v${n}`));
   });
 });
+
+describe('a backup', () => {
+  it('is written below the folder of backups, is restored from there, and is written nowhere else', async () => {
+    const [name, copy] = [await table('n UInt8'), `copy_${randomUUID().replaceAll('-', '')}`];
+    await client.insert({ table: name, values: [{ n: 7 }], format: 'JSONEachRow' });
+    expect(await (await raw(`BACKUP TABLE ${name} TO File('${copy}')`)).text()).toContain('BACKUP_CREATED');
+    const restored = await raw(
+      `RESTORE TABLE ${database}.${name} AS ${database}.${copy} FROM File('${copy}')`,
+    );
+    expect(await restored.text()).toContain('RESTORED');
+    expect(await count(copy)).toBe(1);
+    for (const path of [`/tmp/${copy}`, `../${copy}`]) {
+      expect([path, (await raw(`BACKUP TABLE ${name} TO File('${path}')`)).status]).toEqual([path, 400]);
+    }
+  });
+});
