@@ -117,7 +117,7 @@ CREATE TABLE IF NOT EXISTS trace_arrivals
 ENGINE = MergeTree
 PARTITION BY toDate(ArrivedAt)
 ORDER BY (ArrivedAt, Tenant, TraceId)
-TTL toDateTime(ArrivedAt) + toIntervalDay(3)
+TTL toDateTime(ArrivedAt) + toIntervalDay(4)
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
 -- Arrivals of a trace together, for look-ups by id. Only idempotent aggregates: a retried insert may be counted twice.
