@@ -18,7 +18,7 @@ import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 /** Simulated streams of traffic. The seeds are 1, 2, 3 and so on. */
-const SEEDS = loops(10, 200);
+const SEEDS = loops(10, 100);
 const TRACES = loops(2_000, 4_000);
 const RATE = 0.05;
 const LARGE_TOKENS = 50_000;

@@ -199,6 +199,7 @@ const OWN_SHAPE: readonly string[] = [
   'purge',
   'restore',
   'serve',
+  'sql',
 ];
 
 describe('the JSON of a command', () => {
