@@ -102,7 +102,12 @@ describe.skipIf('missing' in program)('a Collector whose spans cannot be stored 
     const engine = await startEmbeddedEngine({ dataDir, onExit: () => deaths++ });
     cleanups.push(() => engine.stop());
     const { url: endpoint, username, password } = engine;
-    const { otelcol, send } = await collectorTo('clickhouse', { endpoint, username, password });
+    const { otelcol, send } = await collectorTo('clickhouse', {
+      endpoint,
+      username,
+      password,
+      compress: 'gzip',
+    });
 
     await send(NAMES.slice(0, 5));
     process.kill(engine.pid, 'SIGKILL');

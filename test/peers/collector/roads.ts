@@ -40,7 +40,7 @@ function bearer(road: Road): Record<string, string> {
 function buildExporter(road: Road, serve: ServeAddresses, kafka: Kafka): Record<string, unknown> {
   const [traces, logs] = kafka.topics;
   const { url: endpoint, username, password, database } = serve.clickhouse;
-  const clickhouse = { endpoint, username, password };
+  const clickhouse = { endpoint, username, password, compress: 'none' };
   // Each is asked for alone: a serve that reads tables receives nothing itself.
   const exporters: Record<Road, () => Record<string, unknown>> = {
     otlp_http: () => ({ endpoint: serve.otlpHttp, headers: bearer('otlp_http') }),
