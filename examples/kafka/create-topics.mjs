@@ -23,18 +23,13 @@ const numPartitions = 6;
 const admin = new Kafka({ brokers: [KAFKA_BROKER], logLevel: logLevel.NOTHING }).admin();
 await admin.connect();
 try {
-  const existing = await admin.listTopics();
   for (const topic of ['otlp_spans', 'otlp_logs']) {
-    if (existing.includes(topic)) {
-      console.log(`${topic}: exists, left as it is`);
-      continue;
-    }
     const wanted = { topic, numPartitions, replicationFactor: replicas, configEntries };
-    await admin.createTopics({ topics: [wanted], waitForLeaders: false }).catch((error) => {
+    const isNew = await admin.createTopics({ topics: [wanted], waitForLeaders: false }).catch((error) => {
       const [{ message } = error] = error.errors ?? [];
       throw new Error(`${KAFKA_BROKER} does not create ${topic} with ${replicas} replicas: ${message}`);
     });
-    console.log(`${topic}: created`);
+    console.log(`${topic}: ${isNew ? 'created' : 'exists, left as it is'}`);
   }
 } finally {
   await admin.disconnect();
