@@ -201,8 +201,8 @@ function send(request: IncomingMessage, response: ServerResponse, reply: Reply, 
 
 /**
  * Watches the connections of a server. Returns a function that stops it: no new connections; connections without a request
- * under way are closed at once (also those that never sent anything, or are in a TLS handshake); the others are closed
- * after their reply or after the grace time.
+ * under way are closed at once, also a connection that never sent anything or is in a TLS handshake. A connection with a request
+ * is closed after its reply or after the grace time.
  */
 function createStopper(server: Server): (graceMs: number) => Promise<void> {
   const open = new Map<string, Socket>();

@@ -31,7 +31,7 @@ import { scoreNow, type ScoreRequest } from './writes/score-now.ts';
 import type { ScoringOnDemand } from './writes/scoring-on-demand.ts';
 import { storeLabel, type GivenLabel } from './writes/store-label.ts';
 
-/** What a process that scores adds to the reads. */
+/** Parts that a process that scores adds to the reads. */
 export interface ProcessReads extends Partial<Pick<ConfigurationSource, 'runRules' | 'judgeState'>> {
   /** Finds the reasons why rules have no decision on a trace. */
   readonly explain?: ExplainTrace;

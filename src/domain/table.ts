@@ -17,7 +17,7 @@ type ValueOf<Type extends string> = Type extends `Nullable(${infer Inner})`
 export interface Column<Value = unknown, Type extends string = string> {
   /** Its type in ClickHouse. */
   readonly type: Type;
-  /** What the value is, where its name does not say it; the description in the API. */
+  /** Meaning of the value, where its name does not say it; the description in the API. */
   readonly meaning?: string | undefined;
   /** All values of a column of words. */
   readonly values?: readonly string[];

@@ -94,7 +94,7 @@ async function loadSignals(database: Database, options: StoreOptions): Promise<v
   }
 }
 
-/** Compares the schema of the store with that of this program. Changes nothing and creates no database. */
+/** Compares the schema of the store with the schema of this program. Changes nothing and creates no database. */
 export async function readStoreSchema(options: DatabaseOptions): Promise<SchemaStatus> {
   const database = openDatabase(options);
   try {

@@ -42,8 +42,8 @@ interface CompareStores extends Pick<Store, 'comparedScores'> {
 }
 
 /**
- * Compares the scores that two sides gave to the same targets: the newest ones, when there are many. The ids are those of traces, the
- * largest difference first.
+ * Compares the scores that two sides gave to the same targets: the newest ones, when there are many. The ids name traces, the
+ * trace with the largest difference first.
  */
 export async function compareScores(stores: CompareStores, { left, right, ...request }: CompareRequest) {
   const { reads, comparedScores } = stores;

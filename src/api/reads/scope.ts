@@ -6,7 +6,7 @@ import type { TraceKey } from '../../store/contracts/stores.ts';
 /** Finds the reasons why rules have no decision on a trace. */
 export type ExplainTrace = (key: TraceKey) => Promise<readonly ComputedDecision[]>;
 
-/** What all reads of one caller share. */
+/** Parts that all reads of one caller share. */
 export interface Scope {
   /** The only tenant that they see; undefined: all. */
   readonly tenant: string | undefined;

@@ -7,7 +7,7 @@ import { prepareWrittenRule, previewConfigured } from '../../app/preview/preview
 import { findRule } from '../../app/scoring/rule-names.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
-/** Times of a preview within that of a request, milliseconds: for the list of traces, and for the verdicts too. */
+/** Time limits of a preview, shorter than the limit of its request, milliseconds: of the list of traces, and of the list with the verdicts. */
 const [LISTING_LIMIT_MS, JUDGING_LIMIT_MS] = [8_000, 22_000];
 
 /** Preview of a rule that a caller asks for. */

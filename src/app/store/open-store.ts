@@ -39,7 +39,7 @@ export async function openServedStore(
   return openStore({ ...address, retention: { spansDays: 1, scoresDays: 1 }, migrate: false });
 }
 
-/** Compares the schema of the store with that of this program. Changes nothing and creates no database. */
+/** Compares the schema of the store with the schema of this program. Changes nothing and creates no database. */
 export async function readSchemaStatus({ options }: StoreConnection): Promise<SchemaStatus> {
   const { readStoreSchema } = await import('../../store/store.ts');
   return readStoreSchema(options);
