@@ -1,5 +1,5 @@
 import type { Caller } from '../access/request-access.ts';
-import { BACKFILL } from '../../backfill/backfill-job.ts';
+import { BACKFILL } from '../../jobs/stored-job.ts';
 import { ConfigError, InvalidInputError } from '../../domain/errors.ts';
 import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { ListPage } from '../../store/contracts/lists.ts';

@@ -1,4 +1,4 @@
-import { BACKFILL } from '../../backfill/backfill-job.ts';
+import { BACKFILL } from '../../jobs/stored-job.ts';
 import { InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import { OPEN_STATUSES, type Job, type JobOrder, type JobStore } from '../../store/contracts/jobs.ts';
 

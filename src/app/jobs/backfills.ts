@@ -1,9 +1,9 @@
 import { backfillJson } from '../../api/json/backfill-json.ts';
 import type { JobJson } from '../../api/json/job-json.ts';
-import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
-import type { BackfillReport } from '../../backfill/backfill-report.ts';
-import { describeRules, type BackfillRule, type BackfillSpec } from '../../backfill/backfill-spec.ts';
-import { dryRunBackfill, type BackfillEstimate, type LookedBackfill } from '../../backfill/dry-run.ts';
+import { backfillKind } from '../../jobs/backfill.ts';
+import { BACKFILL, describeRules } from '../../jobs/stored-job.ts';
+import type { BackfillReport, BackfillRule, BackfillSpec } from '../../jobs/stored-job.ts';
+import { dryRunBackfill, type BackfillEstimate, type LookedBackfill } from '../../jobs/dry-run.ts';
 import { InvalidInputError, RequestError } from '../../domain/errors.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';

@@ -1,5 +1,5 @@
 import type { JobKind } from '../../jobs/job-kind.ts';
-import { rescoreKind } from '../../rescore/rescore-job.ts';
+import { rescoreKind } from '../../jobs/rescore.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../config/index.ts';

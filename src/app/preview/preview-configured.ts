@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PreviewView } from '../../api/lists/preview-view.ts';
-import { previewRule } from '../../preview/preview-rule.ts';
+import { previewRule } from '../../jobs/preview.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import { computeRuleVersion, type PreparedRule } from '../../scoring/select/rule.ts';
 import type { Store } from '../../store/contracts/store.ts';

@@ -1,6 +1,6 @@
 import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import type { ProviderPace } from '../../estimate/estimate-time.ts';
+import type { ProviderPace } from '../../jobs/estimate.ts';
 import { MOST_CALLS } from '../../judge/judge-registry.ts';
 import { createReplyCache } from '../../judge/reply-cache.ts';
 import type { CatchUpTerms } from '../../scoring/live/catch-up.ts';

@@ -2,7 +2,7 @@ import { dryRunConfigured } from '../../app/jobs/backfills.ts';
 import { createConfiguredScoring } from '../../app/scoring/configured-scoring.ts';
 import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
 import type { ScorerKit } from '../../app/scoring/scorer-kit.ts';
-import type { BackfillSpec } from '../../backfill/backfill-spec.ts';
+import type { BackfillSpec } from '../../jobs/stored-job.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { showCounts } from '../show/show-backfill.ts';

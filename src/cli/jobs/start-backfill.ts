@@ -64,7 +64,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     return dryRunHere(context, kit, spec);
   }
   const { store } = await context.openApp();
-  const { BACKFILL } = await import('../../backfill/backfill-job.ts');
+  const { BACKFILL } = await import('../../jobs/stored-job.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
   const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
   if (detach === true) {
@@ -94,7 +94,7 @@ export async function attachBackfill(context: CommandContext, id: string): Promi
   const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
   const { configureBackfillKind } = await import('../../app/jobs/backfills.ts');
   const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
-  const { readBackfillReport, SKIPPED } = await import('../../backfill/backfill-report.ts');
+  const { readBackfillReport, SKIPPED } = await import('../../jobs/stored-job.ts');
   const { log } = context;
   const kit = await loadScorerKit(config, context);
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, purged });

@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { chooseExitCode } from '../../../src/cli/exit-codes.ts';
-import { BACKFILL } from '../../../src/backfill/backfill-job.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { TargetKind } from '../../../src/domain/trace/agent-run.ts';
-import { RESCORE, rescoreKind } from '../../../src/rescore/rescore-job.ts';
-import { buildRescoreSpec } from '../../../src/rescore/rescore-spec.ts';
+import { rescoreKind } from '../../../src/jobs/rescore.ts';
+import { BACKFILL, buildRescoreSpec, RESCORE } from '../../../src/jobs/stored-job.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { createScoring } from '../../../src/scoring/scoring.ts';
 import { liveMode } from '../../../src/scoring/scoring-mode.ts';

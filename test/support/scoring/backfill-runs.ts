@@ -1,12 +1,12 @@
-import { backfillKind } from '../../../src/backfill/backfill-job.ts';
-import { readBackfillReport, type BackfillReport } from '../../../src/backfill/backfill-report.ts';
+import { backfillKind } from '../../../src/jobs/backfill.ts';
 import {
   computeBackfillId,
   describeRules,
-  type BackfillRange,
+  readBackfillReport,
+  type BackfillReport,
   type BackfillSpec,
-} from '../../../src/backfill/backfill-spec.ts';
-import { dryRunBackfill, type DryRun } from '../../../src/backfill/dry-run.ts';
+} from '../../../src/jobs/stored-job.ts';
+import { dryRunBackfill, type DryRun } from '../../../src/jobs/dry-run.ts';
 import type { PriceTable } from '../../../src/domain/money/model-prices.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { JobRun } from '../../../src/jobs/job-kind.ts';
@@ -14,10 +14,11 @@ import type { Scoring } from '../../../src/scoring/scoring.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { NO_SESSION_WAIT, type SessionSettings } from '../../../src/scoring/sessions/session-readiness.ts';
 import type { CallSize } from '../../../src/store/contracts/judge-use.ts';
+import type { JobRange } from '../../../src/jobs/selection.ts';
 import type { Job, JobProgress } from '../../../src/store/contracts/jobs.ts';
 
 /** Backfill as a test asks for it. */
-export interface AskedBackfill extends BackfillRange {
+export interface AskedBackfill extends JobRange {
   readonly rules: readonly Rule[];
   readonly liveRules?: readonly Rule[];
   readonly sessions?: SessionSettings;

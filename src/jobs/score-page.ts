@@ -4,9 +4,10 @@ import { sleep } from '../domain/waits.ts';
 import { readReasonCode } from '../scoring/attempt/attempt-failure.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
-import { addSkipped, countRows, SKIPPED, type PairCounts } from './backfill-report.ts';
-import type { SelectedTargets } from './select-backfill.ts';
-import { nameScore, type BackfillTargets } from './targets.ts';
+import type { Score, ScoreSource } from '../domain/score.ts';
+import type { SelectedPage } from './selection.ts';
+import { addSkipped, countRows, SKIPPED, type BackfillCounts } from './stored-job.ts';
+import { nameRow, nameTarget, nameTargetOf, type JobTargets, type TargetKey } from './targets.ts';
 
 /** Default of `retryWaitsMs`. */
 export const RETRY_WAITS_MS: readonly number[] = [1_000, 3_000, 9_000];
@@ -21,19 +22,21 @@ export interface PageTerms {
   readonly signal: AbortSignal;
   /** Waits before scorers that wait for their judge are tried again, milliseconds. */
   readonly retryWaitsMs: readonly number[];
+  /** Returns true for the source of a score that the backfill may have written. */
+  readonly isOurs: (source: ScoreSource) => boolean;
   /** Called with the pairs of each target as soon as it is done. */
-  readonly onPairs: (pairs: PairCounts) => void;
+  readonly onPairs: (pairs: BackfillCounts) => void;
 }
 
 /**
  * Scores the targets of a page, and counts all its pairs from the stored decisions. So the counts are exact after an interruption,
  * too. Throws a retryable `AppError` while a scorer cannot reach its judge at all, and what `check` throws.
  */
-export async function scorePage<Key>(
-  targets: BackfillTargets<Key>,
-  { taken, fresh, decisions, leftToLive }: SelectedTargets<Key>,
+export async function scorePage(
+  targets: JobTargets,
+  { taken, fresh, decisions, arriving, owed }: SelectedPage,
   terms: PageTerms,
-): Promise<PairCounts> {
+): Promise<BackfillCounts> {
   const pairs = countPairs(targets.rules);
   const isRefused =
     targets.rules.length > 0 &&
@@ -41,10 +44,10 @@ export async function scorePage<Key>(
     targets.rules.every(({ scorers }) => scorers.every((each) => each.isJudged));
   const outcomes = isRefused ? new Map<string, TraceOutcome>() : await scoreTargets(targets, taken, terms);
   const { yes: scoredKeys = [], no: undecidedKeys = [] } = Object.groupBy(taken, (key) =>
-    isDecided(outcomes.get(targets.name(key))) ? 'yes' : 'no',
+    isDecided(outcomes.get(nameTarget(key))) ? 'yes' : 'no',
   );
-  const isStored = (key: Key) =>
-    !fresh.has(key) || !hasAllRows(targets.rules, outcomes.get(targets.name(key)));
+  const isStored = (key: TargetKey) =>
+    !fresh.has(key) || !hasAllRows(targets.rules, outcomes.get(nameTarget(key)));
   const rows = [...decisions, ...(await readRows(targets, scoredKeys, { outcomes, isStored }))];
   const newScores = await findNewScores(targets, rows, outcomes, terms);
   const countTerms = {
@@ -53,15 +56,23 @@ export async function scorePage<Key>(
     isSpent: terms.isSpent(),
     isNewScore: (row: Decision) => newScores.has(nameScore(row)),
   };
-  const undecided = undecidedKeys.map((key) => outcomes.get(targets.name(key)));
+  const undecided = undecidedKeys.map((key) => outcomes.get(nameTarget(key)));
   return [
-    [SKIPPED.arriving, leftToLive.arriving],
-    [SKIPPED.leftToLive, leftToLive.owed],
+    [SKIPPED.arriving, arriving],
+    [SKIPPED.leftToLive, owed],
     ...undecided.map((outcome) => [explainUndecided(outcome, isRefused), 1] as const),
   ].reduce(
     (counts, [code, count]) => addSkipped(counts, code as string, pairs * (count as number)),
     countRows(rows, countTerms),
   );
+}
+
+function nameScore({
+  tenant,
+  targetId,
+  fingerprint,
+}: Pick<Score, 'tenant' | 'targetId' | 'fingerprint'>): string {
+  return JSON.stringify([tenant, targetId, fingerprint]);
 }
 
 /** Counts the scorers of rules. */
@@ -78,9 +89,9 @@ function explainUndecided(outcome: TraceOutcome | undefined, isRefused: boolean)
 }
 
 /** Scores targets, and again those whose scorers wait for their judge. */
-async function scoreTargets<Key>(
-  targets: BackfillTargets<Key>,
-  taken: readonly Key[],
+async function scoreTargets(
+  targets: JobTargets,
+  taken: readonly TargetKey[],
   terms: PageTerms,
 ): Promise<Map<string, TraceOutcome>> {
   const outcomes = new Map<string, TraceOutcome>();
@@ -94,11 +105,11 @@ async function scoreTargets<Key>(
       terms.onPairs(countOutcome(targets.rules, outcome, terms));
     });
     await terms.check();
-    keys = taken.filter((key) => isWaiting(outcomes.get(targets.name(key)), terms));
+    keys = taken.filter((key) => isWaiting(outcomes.get(nameTarget(key)), terms));
     if (keys.length === 0) {
       break;
     }
-    const waiting = keys.flatMap((key) => outcomes.get(targets.name(key)) ?? []);
+    const waiting = keys.flatMap((key) => outcomes.get(nameTarget(key)) ?? []);
     rejectAway(
       waiting.flatMap((outcome) => listWaiting(outcome, terms)),
       [...outcomes.values()],
@@ -111,7 +122,11 @@ async function scoreTargets<Key>(
   return outcomes;
 }
 
-function countOutcome(rules: readonly PreparedRule[], outcome: TraceOutcome, terms: PageTerms): PairCounts {
+function countOutcome(
+  rules: readonly PreparedRule[],
+  outcome: TraceOutcome,
+  terms: PageTerms,
+): BackfillCounts {
   const names = new Set(outcome.scores.map(nameScore));
   return countRows(outcome.decisions, {
     rules,
@@ -160,46 +175,40 @@ function hasAllRows(rules: readonly PreparedRule[], outcome: TraceOutcome | unde
 }
 
 /** Passes over the targets of a page. */
-interface PagePasses<Key> {
+interface PagePasses {
   readonly outcomes: ReadonlyMap<string, TraceOutcome>;
   /** Returns true for a target that may have rows of an earlier pass. */
-  readonly isStored: (key: Key) => boolean;
+  readonly isStored: (key: TargetKey) => boolean;
 }
 
 /** Returns the decisions of the rules, read where needed. A scorer that failed in a rescore leaves the stored row of before. */
-async function readRows<Key>(
-  targets: BackfillTargets<Key>,
-  keys: readonly Key[],
-  { outcomes, isStored }: PagePasses<Key>,
+async function readRows(
+  targets: JobTargets,
+  keys: readonly TargetKey[],
+  { outcomes, isStored }: PagePasses,
 ): Promise<Decision[]> {
   const names = new Set(targets.rules.map(({ name }) => name));
   const toRead = keys.filter(isStored);
   const stored = toRead.length === 0 ? [] : await targets.readRows(toRead);
-  const ofKeys = new Set(keys.map((key) => targets.name(key)));
-  const now = keys.flatMap((key) => outcomes.get(targets.name(key))?.decisions ?? []);
-  const rows = [...stored, ...now].filter((row) => names.has(row.rule) && ofKeys.has(targets.nameOfRow(row)));
-  return [...new Map(rows.map((row) => [nameCell(row), row])).values()];
-}
-
-function nameCell({ tenant, traceId, targetId, rule, scorer }: Decision): string {
-  return JSON.stringify([tenant, traceId, targetId, rule, scorer]);
+  const ofKeys = new Set(keys.map((key) => nameTarget(key)));
+  const now = keys.flatMap((key) => outcomes.get(nameTarget(key))?.decisions ?? []);
+  const rows = [...stored, ...now].filter((row) => names.has(row.rule) && ofKeys.has(nameTargetOf(row)));
+  return [...new Map(rows.map((row) => [nameRow(row), row])).values()];
 }
 
 /** Finds the scores that this job has computed, also in a pass that was interrupted before its decisions were stored. */
-async function findNewScores<Key>(
-  targets: BackfillTargets<Key>,
+async function findNewScores(
+  targets: JobTargets,
   rows: readonly Decision[],
   outcomes: ReadonlyMap<string, TraceOutcome>,
-  { begunMs }: PageTerms,
+  { begunMs, isOurs }: PageTerms,
 ): Promise<ReadonlySet<string>> {
   const found = new Set([...outcomes.values()].flatMap(({ scores }) => scores.map(nameScore)));
   const unclear = rows.filter(
     (row) => row.status === 'scored' && row.decidedAt >= begunMs && !found.has(nameScore(row)),
   );
   const stored = unclear.length === 0 ? [] : await targets.readScores(unclear);
-  for (const score of stored.filter(
-    ({ scoredAt, source }) => scoredAt >= begunMs && targets.isOurs(source),
-  )) {
+  for (const score of stored.filter(({ scoredAt, source }) => scoredAt >= begunMs && isOurs(source))) {
     found.add(nameScore(score));
   }
   return found;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { EMPTY_REPORT } from '../../../src/backfill/backfill-report.ts';
-import { CostCap } from '../../../src/backfill/cost-cap.ts';
-import { shareStock } from '../../../src/backfill/backfill-run.ts';
+import { NO_COUNTS } from '../../../src/jobs/stored-job.ts';
+import { CostCap } from '../../../src/jobs/cost-cap.ts';
+import { shareStock } from '../../../src/jobs/backfill.ts';
 import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
 import { createBudget } from '../../../src/scoring/budget/budget.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
@@ -92,8 +92,8 @@ it('a rescore replaces scores once, each with its source and sampling, also afte
   const checkpoint = {
     ...(saved?.checkpoint as object),
     phase: 'traces',
-    afterTrace: null,
-    counts: EMPTY_REPORT,
+    after: null,
+    counts: NO_COUNTS,
   };
   store.clockMs += 60_000;
   const again = { ...asked, from: { checkpoint, report: {}, costUsd: 0 } };

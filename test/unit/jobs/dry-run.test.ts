@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createScorer } from '../../../src/evals/create-scorer.ts';
-import { DECLARED_FACTOR } from '../../../src/estimate/estimate-cost.ts';
+import { DECLARED_FACTOR } from '../../../src/jobs/estimate.ts';
 import { createJudgeRegistry } from '../../../src/judge/judge-registry.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { dryRun } from '../../support/scoring/backfill-runs.ts';

@@ -1,40 +1,34 @@
-import PQueue from 'p-queue';
+import { z } from 'zod';
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import { isRecord } from '../domain/unknown-values.ts';
-import { sleep } from '../domain/waits.ts';
-import { findForeignScorer } from '../jobs/foreign-scorers.ts';
-import { SETTLE_MS } from '../jobs/settle-time.ts';
-import type { JobKind, JobRun } from '../jobs/job-kind.ts';
 import type { Claims } from '../ownership/claim.ts';
 import { joinCell } from '../ownership/division.ts';
-import { scoreTraces } from '../scoring/score-traces.ts';
+import { formatReason, readReasonCode } from '../scoring/attempt/attempt-failure.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { redoMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { findSessionKeys } from '../scoring/sessions/session-keys.ts';
-import { scoreSession } from '../scoring/sessions/score-session.ts';
-import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-sessions.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
 import type { RepairQuery, RepairStore } from '../store/contracts/repairs.ts';
 import { joinTraceKey } from '../store/contracts/stores.ts';
+import { beginJob, type JobKind, type JobRun } from './job-kind.ts';
 import {
   addResult,
-  EMPTY_REPORT,
-  readReport,
+  findForeignScorer,
+  JobPlace,
+  readRescoreReport,
+  readRescoreSpec,
+  RESCORE,
   type RescoreReport,
   type RescoreResult,
-} from './rescore-report.ts';
-import { readRescoreSpec, type RescoreSpec } from './rescore-spec.ts';
-import { formatReason, readReasonCode } from '../scoring/attempt/attempt-failure.ts';
+  type RescoreSpec,
+} from './stored-job.ts';
+import { createSessionTargets, createTraceTargets, nameRow, nameTargetOf } from './targets.ts';
 
 /** Codes of deferred decisions that are about the target itself: its judge works for others. */
 const OF_THE_TARGET: ReadonlySet<string> = new Set(['judge_malformed', 'judge_window']);
-
-/** Name of the kind of job. */
-export const RESCORE = 'rescore';
 
 /** Most traces of one page. After a kill, only work of one page may be done again. */
 const PAGE = 100;
@@ -47,7 +41,7 @@ export interface RescoreDeps {
   readonly sessions: SessionSettings;
   /** Computes a keyed hash of a text, in hex: the checkpoint holds no ids. */
   readonly hide: (text: string) => string;
-  /** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. Default 1,000. */
+  /** See `beginJob`. */
   readonly settleMs?: number | undefined;
 }
 
@@ -63,18 +57,13 @@ export function rescoreKind(deps: RescoreDeps): JobKind {
   };
 }
 
-/** Place of a rescore. It names no trace and no session, so that a purge has nothing to find in it. */
-interface Checkpoint {
-  /** Begin of the job by the store's clock, Unix milliseconds: later scores are results of it, or newer. */
-  readonly begunMs: number;
-  readonly phase: 'traces' | 'sessions' | 'done';
-  /** Hash of the last trace or session that is done. */
-  readonly after: string | null;
+const Checkpoint = JobPlace.extend({
   /** Hash of the key of all hashes in the place. */
-  readonly keyId: string;
+  keyId: z.string(),
   /** Hashes of decisions of the next page that are counted. */
-  readonly settled: readonly string[];
-}
+  settled: z.array(z.string()).readonly(),
+});
+type Checkpoint = Readonly<z.infer<typeof Checkpoint>>;
 
 class Rescore {
   readonly #deps: RescoreDeps;
@@ -91,7 +80,7 @@ class Rescore {
     this.#job = job;
     this.#run = run;
     this.#spec = readRescoreSpec(job.spec);
-    this.#report = readReport(job.report);
+    this.#report = readRescoreReport(job.report);
     this.#costUsd = job.costUsd;
     this.#checkpoint = { begunMs: 0, phase: 'traces', after: null, keyId: deps.hide('key'), settled: [] };
   }
@@ -111,22 +100,19 @@ class Rescore {
 
   /** Continues from the stored place, or begins. Counts what an interrupted page has done. */
   async #begin(): Promise<void> {
-    const stored = this.#job.checkpoint;
-    if (isRecord(stored)) {
-      const known = stored as unknown as Checkpoint;
+    const isNew = this.#job.checkpoint === null;
+    if (isNew) {
+      const begunMs = await beginJob(this.#deps.scoring.stores.spans, this.#run, this.#deps.settleMs);
+      this.#checkpoint = { ...this.#checkpoint, begunMs };
+    } else {
+      const stored = Checkpoint.parse(this.#job.checkpoint);
       const { keyId } = this.#checkpoint;
       // With another key, the order is another one: all is looked at again. What has a new score is not scored again.
       this.#checkpoint =
-        known.keyId === keyId ? known : { ...known, phase: 'traces', after: null, keyId, settled: [] };
-    } else {
-      const { scoring, settleMs = SETTLE_MS } = this.#deps;
-      const begunMs = (await scoring.stores.spans.nowMs()) + settleMs;
-      await sleep(2 * settleMs, this.#run.signal);
-      this.#checkpoint = { ...this.#checkpoint, begunMs };
-      this.#report = EMPTY_REPORT;
+        stored.keyId === keyId ? stored : { ...stored, phase: 'traces', after: null, keyId, settled: [] };
     }
     const remaining = (await this.#count()) - this.#checkpoint.settled.length;
-    const uncounted = isRecord(stored) ? Math.max(0, this.#report.remaining - remaining) : 0;
+    const uncounted = isNew ? 0 : Math.max(0, this.#report.remaining - remaining);
     this.#report = { ...this.#report, remaining, uncounted: this.#report.uncounted + uncounted };
     await this.#run.save(this.#progress());
   }
@@ -134,14 +120,11 @@ class Rescore {
   async #count(): Promise<number> {
     const { phase } = this.#checkpoint;
     const { repairs } = this.#deps;
-    const traces = phase === 'traces' ? await repairs.count(this.#query()) : 0;
-    const sessions =
-      phase === 'done'
-        ? 0
-        : await repairs.count(
-            phase === 'sessions' ? this.#query() : { ...this.#query(), ofSessions: true, after: null },
-          );
-    return traces + sessions;
+    const query = this.#query();
+    const sessions = { ...query, ofSessions: true, after: null };
+    const queries = { traces: [query, sessions], sessions: [query], done: [] }[phase];
+    const counts = await Promise.all(queries.map((each) => repairs.count(each)));
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   #query(): RepairQuery {
@@ -171,11 +154,11 @@ class Rescore {
     const newRows = new Map(decisions.map((row) => [nameRow(row), row]));
     const results = rows.map((row): [Decision, RescoreResult] => [
       row,
-      known.includes(row) ? findResult(row, outcomes.get(joinUnit(row)), newRows) : REMOVED,
+      known.includes(row) ? findResult(row, outcomes.get(nameTargetOf(row)), newRows) : REMOVED,
     ]);
     const passing = results.find(([row, result]) => isPassing(row, result))?.[1];
     const counted = results.filter(([row, result]) => !isPassing(row, result));
-    const units = new Set(counted.map(([row]) => joinUnit(row)));
+    const units = new Set(counted.map(([row]) => nameTargetOf(row)));
     const isLast = passing === undefined && this.#next(page.after).phase === 'done';
     const report = counted.reduce((sum, [, result]) => addResult(sum, result), {
       ...this.#report,
@@ -221,20 +204,17 @@ class Rescore {
       signal: AbortSignal.any(signals),
     };
     const mode = this.#mode(rows);
-    if (this.#checkpoint.phase === 'sessions') {
-      const queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
-      const keys = await findSessionKeys(scoring.stores.sessions, rows);
-      const outcomes = [...keys].map(([unit, key]) => async (): Promise<[string, TraceOutcome]> => [
-        unit,
-        await scoreSession(own, key, mode, this.#deps.sessions),
-      ]);
-      return new Map(await queue.addAll(outcomes));
-    }
-    const keys = new Map(
-      rows.map(({ tenant, traceId }) => [joinTraceKey({ tenant, traceId }), { tenant, traceId }]),
+    const outcomes = new Map<string, TraceOutcome>();
+    const isOfSessions = this.#checkpoint.phase === 'sessions';
+    const traces = rows.map(
+      ({ tenant, traceId }) => [joinTraceKey({ tenant, traceId }), { tenant, traceId }] as const,
     );
-    const outcomes = await scoreTraces(own, [...keys.values()], mode);
-    return new Map(outcomes.map((outcome) => [joinTraceKey(outcome.key), outcome]));
+    const keys = isOfSessions ? await findSessionKeys(scoring.stores.sessions, rows) : new Map(traces);
+    const targets = isOfSessions
+      ? createSessionTargets(own, mode, this.#deps.sessions)
+      : createTraceTargets(own, mode);
+    await targets.score([...keys.values()], (name, outcome) => outcomes.set(name, outcome));
+    return outcomes;
   }
 
   #mode(rows: readonly Decision[]): ScoringMode {
@@ -248,7 +228,7 @@ class Rescore {
 
   /** Creates claims on the scorers of these decisions. They end with the lease of the job. */
   #claim(rows: readonly Decision[]): Claims {
-    const cells = Map.groupBy(rows, joinUnit);
+    const cells = Map.groupBy(rows, nameTargetOf);
     return {
       claim: (key) => {
         const ours = new Set(cells.get(joinTraceKey(key))?.map(({ rule, scorer }) => joinCell(rule, scorer)));
@@ -271,16 +251,6 @@ const REMOVED: RescoreResult = {
   code: 'rule_removed',
   detail: 'the configuration no longer has the scorer in this rule',
 };
-
-/** Joins the trace of a decision, or its session. */
-function joinUnit({ tenant, traceId, targetId }: Decision): string {
-  return joinTraceKey({ tenant, traceId: traceId || targetId });
-}
-
-/** Returns the name of a decision, for sets and maps. */
-function nameRow({ tenant, traceId, target, targetId, rule, scorer }: Decision): string {
-  return JSON.stringify([tenant, traceId, target, targetId, rule, scorer]);
-}
 
 /** Reads what became of a decision. `outcome` is that of its trace or session; undefined when no spans of it are stored. */
 function findResult(

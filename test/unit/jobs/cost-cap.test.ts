@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { CostCap } from '../../../src/backfill/cost-cap.ts';
+import { CostCap } from '../../../src/jobs/cost-cap.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { createBudget } from '../../../src/scoring/budget/budget.ts';
 import type { BudgetAsk } from '../../../src/scoring/budget/budget-ask.ts';

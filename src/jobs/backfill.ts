@@ -1,71 +1,52 @@
 import PQueue from 'p-queue';
+import { z } from 'zod';
 import { SECOND_MS } from '../domain/durations.ts';
+import { ConfigError, findCause } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
 import { createProviderShare } from '../judge/limits/provider-share.ts';
-import type { JobRun } from '../jobs/job-kind.ts';
-import { SETTLE_MS } from '../jobs/settle-time.ts';
+import type { JudgeStock } from '../scoring/attempt/judge-stock.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
 import { MAX_KEYS } from '../store/contracts/stores.ts';
-import {
-  addCounts,
-  atLeast,
-  EMPTY_REPORT,
-  readBackfillReport,
-  sumReasons,
-  type BackfillReport,
-  type PairCounts,
-} from './backfill-report.ts';
-import {
-  computeBackfillId,
-  readBackfillSpec,
-  readRange,
-  renameRules,
-  type BackfillRange,
-  type BackfillSpec,
-} from './backfill-spec.ts';
-import { Progress, readCheckpoint, type Checkpoint, type PageTimes } from './checkpoint.ts';
 import { CostCap } from './cost-cap.ts';
+import { beginJob, type JobKind, type JobRun } from './job-kind.ts';
 import { countPairs, RETRY_WAITS_MS, scorePage } from './score-page.ts';
 import {
   countTargets,
-  readLive,
-  selectBackfill,
+  selectSessions,
+  selectTraces,
+  SESSION_PAGE,
+  startSelection,
+  type JobRange,
+  type PageTimes,
+  type SelectedPage,
   type Selecting,
-  type SelectedTargets,
-} from './select-backfill.ts';
-import { selectSessions, SESSION_PAGE } from './select-sessions.ts';
-import { createSessionTargets, createTraceTargets, type BackfillTargets } from './targets.ts';
-import type { JudgeStock } from '../scoring/attempt/judge-stock.ts';
+} from './selection.ts';
+import {
+  addCounts,
+  atLeast,
+  BACKFILL,
+  BackfillCounts,
+  computeBackfillId,
+  findForeignScorer,
+  JobPlace,
+  NO_COUNTS,
+  readBackfillReport,
+  readBackfillSpec,
+  readRange,
+  renameRules,
+  sumReasons,
+  type BackfillReport,
+  type BackfillRule,
+  type BackfillSpec,
+} from './stored-job.ts';
+import { createSessionTargets, createTraceTargets, type JobTargets } from './targets.ts';
 
 /** Time over which the speed is measured, milliseconds. */
 const WINDOW_MS = 30_000;
-
-/** Speed of a count that grows. */
-class ProgressRate {
-  readonly #monotonicMs: () => number;
-  readonly #samples: { readonly atMs: number; readonly count: number }[] = [];
-
-  constructor(monotonicMs: () => number) {
-    this.#monotonicMs = monotonicMs;
-  }
-
-  /** Returns the growth a second since half a minute ago; null before the count has grown. */
-  measure(count: number): number | null {
-    const atMs = this.#monotonicMs();
-    this.#samples.push({ atMs, count });
-    while (atMs - (this.#samples[1]?.atMs ?? atMs) > WINDOW_MS) {
-      this.#samples.shift();
-    }
-    const [first] = this.#samples;
-    const elapsedMs = atMs - (first?.atMs ?? atMs);
-    const growth = count - (first?.count ?? count);
-    return elapsedMs <= 0 || growth <= 0 ? null : (growth * SECOND_MS) / elapsedMs;
-  }
-}
 
 /**
  * Most traces of a page by its slowest scorer: one that asks a judge, one of the user's own, one that runs here. A page begins anew after an
@@ -79,17 +60,16 @@ const PAGES_AT_ONCE = 2;
 /** Interval in which the progress within a page is stored, milliseconds. */
 const SAVE_EVERY_MS = 2_000;
 
-/** Needs of the work of one backfill. */
-export interface BackfillWork {
+export interface BackfillDeps {
   readonly scoring: Scoring;
-  /** Rules of the specification, with the scorers of the configuration. */
-  readonly rules: readonly PreparedRule[];
+  /** Prepares a rule with the scorers of the configuration. Throws a `ConfigError` when it lacks one. */
+  readonly bindRule: (rule: BackfillRule) => Promise<PreparedRule>;
   /** Rules of live scoring. Traces and sessions that live scoring has yet to decide are left to it. */
   readonly liveRules: readonly PreparedRule[];
   readonly sessions: SessionSettings;
   /** Part of the places of judges for a backfill that names none: above 0 and at most 1. */
   readonly judgeShare: number;
-  /** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. Default 1,000. */
+  /** See `beginJob`. */
   readonly settleMs?: number | undefined;
   /** Most traces of a page; at most `MAX_KEYS`. Default: by the slowest scorer. */
   readonly pageSize?: number | undefined;
@@ -97,35 +77,122 @@ export interface BackfillWork {
   readonly retryWaitsMs?: readonly number[] | undefined;
 }
 
+/** Creates the kind of job that scores stored traces with the code of live scoring. */
+export function backfillKind(deps: BackfillDeps): JobKind {
+  const bindRules = (job: Job) => Promise.all(readBackfillSpec(job.spec).rules.map(deps.bindRule));
+  return {
+    name: BACKFILL,
+    refuse: async (job) => {
+      const { rules } = readBackfillSpec(job.spec);
+      const fingerprints = Object.fromEntries(rules.map(({ name, scorers }) => [name, scorers]));
+      try {
+        return findForeignScorer(fingerprints, await bindRules(job));
+      } catch (error) {
+        const fault = findCause(error, ConfigError);
+        if (fault === null) {
+          throw error;
+        }
+        return `its configuration cannot run the scorers: ${fault.message}`;
+      }
+    },
+    run: async (job, run) => new BackfillRun(deps, await bindRules(job), job, run).finish(),
+  };
+}
+
+const Checkpoint = JobPlace.extend({
+  /** Estimated number of traces in the range, of agents or not. */
+  listed: z.number(),
+  /** Number of them in the pages that are done. */
+  passed: z.number(),
+  /** Counts of the pages that are done. */
+  counts: BackfillCounts,
+  /** Money that judge calls may have cost when this place was stored, or cost before the next one is, USD. Absent without a cap. */
+  claimedUsd: z.number().optional(),
+});
+type Checkpoint = Readonly<z.infer<typeof Checkpoint>>;
+
+const START: Checkpoint = {
+  begunMs: 0,
+  phase: 'traces',
+  after: null,
+  listed: 0,
+  passed: 0,
+  counts: NO_COUNTS,
+};
+
+/**
+ * Progress of a backfill: all that is done, and the place from which another run can continue. A place is a time, and targets of one time
+ * may lie on two pages. So a page becomes the place only when a page with later targets is known.
+ */
+class Progress {
+  done: Checkpoint;
+  place: Checkpoint;
+  #last: bigint | null = null;
+
+  constructor(from: Checkpoint) {
+    this.done = from;
+    this.place = from;
+  }
+
+  /** Adds what belongs to no page, or ends a phase. */
+  advance(change: Partial<Checkpoint>): void {
+    this.done = { ...this.done, ...change };
+    this.place = this.done;
+    this.#last = null;
+  }
+
+  /** Adds a page. Pages come in their order. */
+  addPage(counts: BackfillCounts, { listed, times: { last } }: SelectedPage): void {
+    const { done } = this;
+    const sum = addCounts(done.counts, counts);
+    this.done = { ...done, after: String(last), passed: done.passed + listed, counts: sum };
+    this.#last = last;
+  }
+
+  /** Notes the page after the last one that is done. */
+  noteNext({ first }: PageTimes): void {
+    if (this.#last !== null && first > this.#last) {
+      this.place = this.done;
+    }
+  }
+}
+
+/** Page whose targets are being scored. */
+interface OpenPage {
+  readonly page: SelectedPage;
+  /** Counts for the progress, until the counts of the whole page take their place. */
+  counts: BackfillCounts;
+  readonly settle: Promise<BackfillCounts>;
+}
+
 /** One lease of a backfill: continues from the stored place to the end. */
-export class BackfillRun {
-  readonly #work: BackfillWork;
+class BackfillRun {
+  readonly #deps: BackfillDeps;
   readonly #spec: BackfillSpec;
-  readonly #range: BackfillRange;
+  readonly #range: JobRange;
   readonly #run: JobRun;
   readonly #rules: readonly PreparedRule[];
   readonly #pageSize: number;
-  readonly #rate: ProgressRate;
   readonly #cap: CostCap | null;
-  /** Counts of the pages under way: for the progress, until the counts of the whole page take their place. */
   readonly #open = new Set<OpenPage>();
   readonly #progress: Progress;
   /** Stores one progress after the other, so that an older one never replaces a newer one. */
   readonly #saves = new PQueue({ concurrency: 1 });
+  /** Pairs that were done at some times, for the speed. */
+  readonly #samples: { readonly atMs: number; readonly count: number }[] = [];
   #costUsd: number;
   /** Counts that were stored last, by this run or the one before. */
-  #shown: BackfillReport;
+  #shown: BackfillCounts;
 
-  constructor(work: BackfillWork, job: Job, run: JobRun) {
-    this.#work = work;
+  constructor(deps: BackfillDeps, rules: readonly PreparedRule[], job: Job, run: JobRun) {
+    this.#deps = deps;
     this.#run = run;
     this.#spec = readBackfillSpec(job.spec);
     this.#range = readRange(this.#spec, job.tenant);
-    this.#rules = renameRules(computeBackfillId(this.#spec, job.tenant), work.rules);
-    this.#pageSize = work.pageSize ?? choosePageSize(work.rules);
-    this.#rate = new ProgressRate(work.scoring.monotonicMs);
+    this.#rules = renameRules(computeBackfillId(this.#spec, job.tenant), rules);
+    this.#pageSize = deps.pageSize ?? choosePageSize(rules);
     const { maxCostUsd } = this.#spec;
-    const checkpoint = readCheckpoint(job.checkpoint, maxCostUsd);
+    const checkpoint = job.checkpoint === null ? START : Checkpoint.parse(job.checkpoint);
     const spentUsd = Math.max(job.costUsd, checkpoint.claimedUsd ?? 0);
     this.#cap = maxCostUsd === null ? null : new CostCap(maxCostUsd, spentUsd, () => this.#save());
     this.#costUsd = job.costUsd;
@@ -136,42 +203,42 @@ export class BackfillRun {
   /** Scores what is left. Returns the last progress. Throws what `JobRun.check` throws, and what the store throws. */
   async finish(): Promise<JobProgress> {
     const saver = setInterval(() => void this.#save().catch(() => undefined), SAVE_EVERY_MS);
+    const { spans } = this.#deps.scoring.stores;
     try {
       if (this.#progress.done.begunMs === 0) {
-        await this.#begin();
+        const settleMs = this.#spec.rescore ? this.#deps.settleMs : 0;
+        const begunMs = await beginJob(spans, this.#run, settleMs);
+        await this.#advance({ begunMs, listed: await spans.count(this.#range) });
       }
       const scoring = this.#limitScoring();
-      const selecting = await this.#startSelection();
+      const { begunMs } = this.#progress.done;
+      const redo = this.#spec.rescore ? { sinceMs: begunMs, selects: () => true } : null;
+      const selecting = await startSelection(this.#deps, backfillMode(this.#rules, redo));
+      const { mode, sessions } = selecting;
       if (this.#progress.done.phase === 'traces') {
-        await this.#scoreTraces(scoring, selecting);
-        await this.#advance({ phase: 'sessions' });
+        const pages = selectTraces(scoring.stores, this.#range, selecting, this.#continueAt(this.#pageSize));
+        const targets = createTraceTargets(readScoresAgain(scoring), mode);
+        await this.#scorePages(targets, pages, selecting, 'matched');
+        await this.#advance({ phase: 'sessions', after: null });
       }
       if (this.#progress.done.phase === 'sessions') {
         await this.#readLeftTurns(scoring, selecting);
-        await this.#scoreSessions(scoring, selecting);
+        const pages = selectSessions(scoring.stores, this.#range, selecting, this.#continueAt(SESSION_PAGE));
+        await this.#scorePages(createSessionTargets(scoring, mode, sessions), pages, selecting, 'sessions');
         await this.#advance({ phase: 'done' });
       }
       return this.#buildProgress(this.#cap?.paidUsd);
     } finally {
       clearInterval(saver);
-      await this.#work.scoring.budget.giveBack();
+      await this.#deps.scoring.budget.giveBack();
       await this.#saves.onIdle();
       this.#run.keep(this.#buildProgress(this.#cap?.paidUsd));
     }
   }
 
-  async #begin(): Promise<void> {
-    const { scoring, settleMs = SETTLE_MS } = this.#work;
-    const marginMs = this.#spec.rescore ? settleMs : 0;
-    const begunMs = (await scoring.stores.spans.nowMs()) + marginMs;
-    const listed = await scoring.stores.spans.count(this.#range);
-    await sleep(2 * marginMs, this.#run.signal);
-    await this.#advance({ begunMs, listed });
-  }
-
   /** Adds the limits of the backfill to those of the process, and ends with the lease of the job. */
   #limitScoring(): Scoring {
-    const { scoring, judgeShare } = this.#work;
+    const { scoring, judgeShare } = this.#deps;
     const { concurrency, rescore } = this.#spec;
     const { judgeScope, signal, judgeStock, traceConcurrency, monotonicMs: now } = scoring;
     const share = this.#spec.judgeShare ?? judgeShare;
@@ -197,44 +264,18 @@ export class BackfillRun {
     };
   }
 
-  async #startSelection(): Promise<Selecting> {
-    const { scoring, liveRules, sessions } = this.#work;
-    const { begunMs } = this.#progress.done;
-    const redo = this.#spec.rescore ? { sinceMs: begunMs, selects: () => true } : null;
-    return {
-      mode: backfillMode(this.#rules, redo),
-      live: await readLive(scoring, liveRules),
-      readiness: scoring.readiness,
-      sessions,
-    };
-  }
-
-  async #scoreTraces(scoring: Scoring, selecting: Selecting): Promise<void> {
-    const targets = createTraceTargets(scoring, selecting.mode);
-    const { concurrency } = this.#spec;
-    const { afterTrace: after } = this.#progress.done;
-    const limit = this.#limitPage(this.#pageSize);
-    const pages = selectBackfill(scoring, this.#range, selecting, { after, limit });
-    await this.#scorePages(targets, this.#pace(pages), {
-      atOnce: concurrency === null ? PAGES_AT_ONCE : 1,
-      describe: (page) => ({
-        counted: { matched: countTargets(page), sessions: 0 },
-        listed: page.listed,
-        place: { afterTrace: String(page.times.last) },
-      }),
-    });
-  }
-
   /** Limits the targets of a page to what may run at the same time, and in a second. */
   #limitPage(most: number): number {
     const { concurrency, tracesPerSecond } = this.#spec;
     return Math.max(1, Math.floor(Math.min(most, concurrency ?? Infinity, tracesPerSecond ?? Infinity)));
   }
 
+  #continueAt(most: number): { readonly after: string | null; readonly limit: number } {
+    return { after: this.#progress.done.after, limit: this.#limitPage(most) };
+  }
+
   /** Gives pages out as fast as the backfill may go. */
-  async *#pace<Page extends { readonly taken: readonly unknown[] }>(
-    pages: AsyncIterable<Page>,
-  ): AsyncGenerator<Page> {
+  async *#pace(pages: AsyncIterable<SelectedPage>): AsyncGenerator<SelectedPage> {
     const { tracesPerSecond } = this.#spec;
     for await (const page of pages) {
       const begunMs = performance.now();
@@ -256,55 +297,39 @@ export class BackfillRun {
     if (where === undefined || mode.sessionRules.length === 0) {
       return;
     }
-    const targets = createTraceTargets(scoring, mode);
-    const limit = this.#limitPage(this.#pageSize);
-    const pages = selectBackfill(scoring, range, { ...selecting, mode }, { after: null, limit });
+    const targets = createTraceTargets(readScoresAgain(scoring), mode);
+    const listing = { after: null, limit: this.#limitPage(this.#pageSize) };
+    const pages = selectTraces(scoring.stores, range, { ...selecting, mode }, listing);
     for await (const page of this.#pace(pages)) {
-      const { settle, open } = this.#startPage(targets, page);
-      await settle;
+      const open = this.#startPage(targets, page, selecting);
+      await open.settle;
       this.#open.delete(open);
       await this.#run.check();
     }
   }
 
-  async #scoreSessions(scoring: Scoring, selecting: Selecting): Promise<void> {
-    const { mode, sessions } = selecting;
-    const targets = createSessionTargets(scoring, mode, sessions);
-    const { afterSession: after } = this.#progress.done;
-    const limit = this.#limitPage(SESSION_PAGE);
-    const pages = selectSessions(scoring, this.#range, selecting, { after, limit });
-    await this.#scorePages(targets, this.#pace(pages), {
-      // The turns of a page's sessions are in memory.
-      atOnce: 1,
-      describe: (page) => ({
-        counted: { matched: 0, sessions: countTargets(page) },
-        listed: 0,
-        place: { afterSession: String(page.times.last) },
-      }),
-    });
-  }
-
-  /** Scores pages, some at the same time. */
-  async #scorePages<Key, Page extends SelectedTargets<Key> & { readonly times: PageTimes }>(
-    targets: BackfillTargets<Key>,
-    pages: AsyncIterable<Page>,
-    { atOnce, describe }: PagesTerms<Page>,
+  /** Scores the pages of a phase in their order: some of traces at the same time, one of sessions, whose turns are in memory. */
+  async #scorePages(
+    targets: JobTargets,
+    pages: AsyncIterable<SelectedPage>,
+    selecting: Selecting,
+    counted: 'matched' | 'sessions',
   ): Promise<void> {
-    const underWay: PageUnderWay[] = [];
+    const atOnce = counted === 'matched' && this.#spec.concurrency === null ? PAGES_AT_ONCE : 1;
+    const underWay: OpenPage[] = [];
     try {
-      for await (const page of pages) {
-        const { counted, listed, place } = describe(page);
+      for await (const page of this.#pace(pages)) {
         if (underWay.length === 0) {
           this.#progress.noteNext(page.times);
         }
-        underWay.push({ ...this.#startPage(targets, page), counted, listed, place, times: page.times });
+        underWay.push(this.#startPage(targets, page, selecting));
         if (underWay.length >= atOnce) {
-          await this.#settleFirst(underWay);
+          await this.#settleFirst(underWay, counted);
         }
         await this.#run.check();
       }
       while (underWay.length > 0) {
-        await this.#settleFirst(underWay);
+        await this.#settleFirst(underWay, counted);
       }
     } finally {
       // After an error, the other pages still write rows.
@@ -313,43 +338,38 @@ export class BackfillRun {
   }
 
   /** Starts to score a page. */
-  #startPage<Key>(
-    targets: BackfillTargets<Key>,
-    page: SelectedTargets<Key>,
-  ): Pick<PageUnderWay, 'settle' | 'open'> {
-    const open: OpenPage = { counts: EMPTY_REPORT };
-    this.#open.add(open);
+  #startPage(targets: JobTargets, page: SelectedPage, { mode }: Selecting): OpenPage {
     const settle = scorePage(targets, page, {
       begunMs: this.#progress.done.begunMs,
       isSpent: () => this.#cap?.isSpent === true,
       check: () => this.#run.check(),
       signal: this.#run.signal,
-      retryWaitsMs: this.#work.retryWaitsMs ?? RETRY_WAITS_MS,
+      retryWaitsMs: this.#deps.retryWaitsMs ?? RETRY_WAITS_MS,
+      // A backfill that replaces scores keeps the source of each.
+      isOurs: (source) => source === 'backfill' || (mode.redo !== null && source !== 'human'),
       onPairs: (pairs) => {
         open.counts = addCounts(open.counts, pairs);
       },
     });
+    const open: OpenPage = { page, counts: NO_COUNTS, settle };
+    this.#open.add(open);
     // A page may fail while the page before it is awaited: the error is thrown when this page is.
     settle.catch(() => this.#open.delete(open));
-    return { settle, open };
+    return open;
   }
 
   /** Waits for the first page. Pages end in the order of their places, so that a checkpoint leaves out none. */
-  async #settleFirst(underWay: PageUnderWay[]): Promise<void> {
+  async #settleFirst(underWay: OpenPage[], counted: 'matched' | 'sessions'): Promise<void> {
     const [first, next] = underWay;
     if (first === undefined) {
       return;
     }
-    const pairs = await first.settle;
+    const counts = await first.settle;
     underWay.shift();
-    this.#open.delete(first.open);
-    const { counts, passed } = this.#progress.done;
-    const sum = addCounts(counts, pairs);
-    const { matched, sessions } = first.counted;
-    const all = { ...sum, matched: sum.matched + matched, sessions: sum.sessions + sessions };
-    this.#progress.addPage({ ...first.place, passed: passed + first.listed, counts: all }, first.times);
+    this.#open.delete(first);
+    this.#progress.addPage({ ...counts, [counted]: countTargets(first.page) }, first.page);
     if (next !== undefined) {
-      this.#progress.noteNext(next.times);
+      this.#progress.noteNext(next.page.times);
     }
     await this.#save();
   }
@@ -370,18 +390,32 @@ export class BackfillRun {
     this.#shown = counts;
     const done = counts.scored + sumReasons(counts.skipped) + sumReasons(counts.failed);
     const remaining = this.#estimateRemaining(done);
-    const perSecond = this.#rate.measure(done);
+    const perSecond = this.#measureSpeed(done);
     const report: BackfillReport = {
       ...counts,
       remaining,
       perSecond,
       etaSeconds: perSecond === null ? null : Math.ceil(remaining / perSecond),
+      maxCostUsd: this.#spec.maxCostUsd,
     };
     return {
       checkpoint: { ...this.#progress.place, ...(claimedUsd === undefined ? {} : { claimedUsd }) },
       report: { ...report },
       costUsd: this.#costUsd,
     };
+  }
+
+  /** Returns the pairs a second since half a minute ago; null before a pair is done. */
+  #measureSpeed(count: number): number | null {
+    const atMs = this.#deps.scoring.monotonicMs();
+    const samples = this.#samples;
+    samples.push({ atMs, count });
+    while (atMs - (samples[1]?.atMs ?? atMs) > WINDOW_MS) {
+      samples.shift();
+    }
+    const elapsedMs = atMs - (samples[0]?.atMs ?? atMs);
+    const growth = count - (samples[0]?.count ?? count);
+    return elapsedMs <= 0 || growth <= 0 ? null : (growth * SECOND_MS) / elapsedMs;
   }
 
   /** Estimates the pairs that are left: one for each scorer and trace that matches, by the part of the traces that did so far. */
@@ -411,33 +445,13 @@ function choosePageSize(rules: readonly PreparedRule[]): number {
   return scorers.some(({ guest }) => guest !== undefined) ? PAGE.own : PAGE.quick;
 }
 
-type PageCounts = Pick<BackfillReport, 'matched' | 'sessions'>;
-
-/** Terms of the pages of one kind of targets. */
-interface PagesTerms<Page> {
-  /** Pages that are scored at the same time. */
-  readonly atOnce: number;
-  readonly describe: (page: Page) => {
-    readonly counted: PageCounts;
-    /** Number of traces that were listed for the page. */
-    readonly listed: number;
-    /** Place after the page. */
-    readonly place: Partial<Checkpoint>;
-  };
-}
-
-/** Counts of a page that is not done. */
-interface OpenPage {
-  counts: BackfillReport;
-}
-
-/** Page whose targets are being scored. */
-interface PageUnderWay {
-  readonly settle: Promise<PairCounts>;
-  readonly open: OpenPage;
-  readonly counted: PageCounts;
-  readonly times: PageTimes;
-  /** Number of traces that were listed for it. */
-  readonly listed: number;
-  readonly place: Partial<Checkpoint>;
+/**
+ * Reads the scores of each run again before its judge is asked, however lately they were read: the page beside may have judged the same
+ * run meanwhile.
+ */
+function readScoresAgain(scoring: Scoring): Scoring {
+  const { laterScores } = scoring;
+  const read: typeof laterScores.read = (task) =>
+    laterScores.read({ ...task, existingReadMs: Number.NEGATIVE_INFINITY });
+  return { ...scoring, laterScores: { read } };
 }

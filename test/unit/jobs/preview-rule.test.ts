@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { previewRule } from '../../../src/preview/preview-rule.ts';
+import { previewRule } from '../../../src/jobs/preview.ts';
 import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
 import type { JudgeCall } from '../../../src/judge/judge-execution.ts';

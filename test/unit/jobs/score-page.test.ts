@@ -1,35 +1,34 @@
 import { expect, it } from 'vitest';
-import { scorePage } from '../../../src/backfill/score-page.ts';
-import type { BackfillTargets } from '../../../src/backfill/targets.ts';
+import { scorePage } from '../../../src/jobs/score-page.ts';
+import { nameTarget, type JobTargets } from '../../../src/jobs/targets.ts';
 import { buildOutcome } from '../../../src/scoring/trace-task.ts';
 import { buildDecision } from '../../support/store/store-rows.ts';
 
-const TRACE_ID = 'a'.repeat(32);
+const KEY = { tenant: '', traceId: 'a'.repeat(32) };
 
 /** Scores a page of one trace whose scorer waits for a reason. Returns the number of its tries. */
 async function countTries(reason: string): Promise<number> {
   let tries = 0;
-  const targets: BackfillTargets<string> = {
+  const targets: JobTargets = {
     rules: [],
-    name: (key) => key,
-    nameOfRow: ({ traceId }) => traceId,
     async score(keys, onOutcome) {
       tries += 1;
-      for (const key of keys) {
-        const decisions = [buildDecision({ traceId: key, status: 'deferred', reason })];
-        onOutcome(key, buildOutcome({ tenant: '', traceId: key }, { decisions }));
-      }
+      expect(keys).toEqual([KEY]);
+      const decisions = [buildDecision({ ...KEY, status: 'deferred', reason })];
+      onOutcome(nameTarget(KEY), buildOutcome(KEY, { decisions }));
     },
     readRows: async () => [],
     readScores: async () => [],
-    isOurs: () => true,
   };
   const page = {
-    taken: [TRACE_ID],
-    fresh: new Set([TRACE_ID]),
+    taken: [KEY],
+    fresh: new Set([KEY]),
     decided: 0,
     decisions: [],
-    leftToLive: { arriving: 0, owed: 0 },
+    arriving: 0,
+    owed: 0,
+    listed: 1,
+    times: { first: 0n, last: 0n },
   };
   await scorePage(targets, page, {
     begunMs: 0,
@@ -37,6 +36,7 @@ async function countTries(reason: string): Promise<number> {
     check: async () => undefined,
     signal: new AbortController().signal,
     retryWaitsMs: [1, 1],
+    isOurs: () => true,
     onPairs: () => undefined,
   });
   return tries;
