@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConfigError, rejectAborted } from '../../domain/errors.ts';
-import { applyTombstones } from '../../purge/apply-tombstones.ts';
+import { applyTombstones } from '../../purge/purge.ts';
 import { watchPurgedTraces } from '../../purge/purged-traces.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../config/index.ts';

@@ -1,10 +1,8 @@
 import { readPurgeSecret } from '../../config/purge-key-file.ts';
 import { ConfigError } from '../../domain/errors.ts';
-import { purgeLateTraces } from '../../purge/late-traces.ts';
+import { purgeLateTraces, createPurgeKind } from '../../purge/purge.ts';
 import { createPurgeKey, type PurgeKey } from '../../purge/purge-key.ts';
-import { watchPurgedTraces, type WatchedTraces } from '../../purge/purged-traces.ts';
-import { withoutPurged } from '../../purge/without-purged.ts';
-import { createPurgeKind } from '../../purge/purge-job.ts';
+import { watchPurgedTraces, type WatchedTraces, withoutPurged } from '../../purge/purged-traces.ts';
 import type { JobKind } from '../../jobs/job-kind.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';

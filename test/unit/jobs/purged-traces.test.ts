@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createHashSet, watchPurgedTraces } from '../../../src/purge/purged-traces.ts';
+import { HashSet, watchPurgedTraces } from '../../../src/purge/purged-traces.ts';
 import { createPurgeKey } from '../../../src/purge/purge-key.ts';
 import type { PurgeKind, StoredTombstone } from '../../../src/store/contracts/purge.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -85,7 +85,7 @@ test('the hash is HMAC-SHA256, also with a secret that is longer than its block'
 });
 
 test('a set of many hashes has those that were added, and no others', () => {
-  const set = createHashSet();
+  const set = new HashSet();
   const hashes = Array.from({ length: 25_000 }, (_, index) => sha256Hex(String(index)));
   expect(hashes.every((hash) => set.add(hash))).toBe(true);
 
