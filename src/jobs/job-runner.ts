@@ -31,12 +31,6 @@ export interface JobRunnerDeps {
   readonly log: Log;
 }
 
-/** Runner of the jobs of a store in this process. */
-export interface JobRunner {
-  /** Interrupts the jobs under way, and leaves them to other processes. A second call waits for the first. */
-  stop(): Promise<void>;
-}
-
 /** Interval between looks for jobs, milliseconds. */
 export const LOOK_EVERY_MS = 3_000;
 
@@ -53,37 +47,36 @@ const DEFAULTS = {
  * knows that the runner has ended, else when its beats are old.
  */
 export function startJobRunner(deps: JobRunnerDeps, options: JobRunnerOptions = {}): JobRunner {
-  const runner = new LeasedRunner(deps, { ...DEFAULTS, ...options });
-  const stopping = new AbortController();
-  const loop = runner.loop(stopping.signal);
-  return {
-    stop: async () => {
-      stopping.abort();
-      await loop;
-    },
-  };
+  return new JobRunner(deps, { ...DEFAULTS, ...options });
 }
 
-/** Job that runs in this process. */
-interface RunningJob {
-  readonly interrupt: AbortController;
-  readonly ended: Promise<void>;
-}
-
-class LeasedRunner {
+/** Runner of the jobs of a store in this process. */
+export class JobRunner {
   readonly #deps: JobRunnerDeps;
   readonly #options: typeof DEFAULTS & JobRunnerOptions;
   readonly #leases = new Map<string, JobLease>();
-  readonly #running = new Map<string, RunningJob>();
+  readonly #running = new Map<
+    string,
+    { readonly interrupt: AbortController; readonly ended: Promise<void> }
+  >();
   /** Reasons that this process has stored for jobs that it cannot run. */
   readonly #refusals = new Map<string, string>();
+  readonly #stopping = new AbortController();
+  readonly #loop: Promise<void>;
 
   constructor(deps: JobRunnerDeps, options: typeof DEFAULTS & JobRunnerOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#loop = this.#runLoop(this.#stopping.signal);
   }
 
-  async loop(stopping: AbortSignal): Promise<void> {
+  /** Interrupts the jobs under way, and leaves them to other processes. A second call waits for the first. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  async #runLoop(stopping: AbortSignal): Promise<void> {
     await sleep(this.#options.firstLookMs, stopping);
     while (!stopping.aborted) {
       try {
@@ -133,7 +126,8 @@ class LeasedRunner {
   async #endCancelled(job: Job): Promise<void> {
     const { epoch } = await this.#ask(job.id);
     if (epoch !== undefined) {
-      await endCancelled(this.#deps, job);
+      const finishedAtMs = await this.#deps.nowMs();
+      await this.#deps.jobs.write({ ...beginLease(job), status: 'cancelled', finishedAtMs });
       await this.#leaveAll([job.id]);
     }
   }
@@ -159,18 +153,27 @@ class LeasedRunner {
     return undefined;
   }
 
-  async #tryStart(job: Job, kind: JobKind): Promise<void> {
-    const { lease, epoch } = await this.#ask(job.id);
+  async #tryStart({ id }: Job, kind: JobKind): Promise<void> {
+    const { lease, epoch } = await this.#ask(id);
     if (epoch !== undefined) {
       const interrupt = new AbortController();
-      const held = { lease, epoch, interrupt };
-      const ended = this.#run(job.id, kind, held);
-      this.#running.set(job.id, { interrupt, ended });
+      this.#running.set(id, { interrupt, ended: this.#run(id, kind, { lease, epoch, interrupt }) });
     }
   }
 
+  /** Runs a job to its end, or until it is interrupted; then it stays open for this or another process. A failure of the store is logged. */
   async #run(id: string, kind: JobKind, held: HeldLease): Promise<void> {
-    await runLeasedJob(this.#deps, { id, kind, held }, this.#options);
+    const { jobs, log } = this.#deps;
+    try {
+      // The holder before may have stored progress since the job was listed.
+      const job = await jobs.find(id);
+      if (job?.status === 'queued' || job?.status === 'running') {
+        await new LeasedJob(this.#deps, job, held).run(kind, this.#options.firstRetryMs);
+      }
+    } catch (error) {
+      const details = { job: id, kind: kind.name, error };
+      log.warn('a job was left before its end; it continues here or in another process', details);
+    }
     this.#running.delete(id);
     await this.#leaveAll([id]);
   }
@@ -224,36 +227,6 @@ interface HeldLease {
 /** Returns the host and the number of this process. */
 function nameProcess(): string {
   return `${hostname()}:${process.pid}`;
-}
-
-/**
- * Runs a job to its end, or until it is interrupted; then it stays open for this or another process. Never throws: a failure of the
- * store is logged.
- * @param options `firstRetryMs`: first wait after an error that may pass, milliseconds
- */
-async function runLeasedJob(
-  deps: JobRunnerDeps,
-  { id, kind, held }: { readonly id: string; readonly kind: JobKind; readonly held: HeldLease },
-  { firstRetryMs }: { readonly firstRetryMs: number },
-): Promise<void> {
-  try {
-    // The holder before may have stored progress since the job was listed.
-    const job = await deps.jobs.find(id);
-    if (job?.status === 'queued' || job?.status === 'running') {
-      await new LeasedJob(deps, job, held).run(kind, firstRetryMs);
-    }
-  } catch (error) {
-    deps.log.warn('a job was left before its end; it continues here or in another process', {
-      job: id,
-      kind: kind.name,
-      error,
-    });
-  }
-}
-
-/** Stores the end of a cancelled job that no process runs. */
-async function endCancelled({ jobs, nowMs }: JobRunnerDeps, job: Job): Promise<void> {
-  await jobs.write({ ...beginLease(job), status: 'cancelled', finishedAtMs: await nowMs() });
 }
 
 /** Returns the row of a job under a new lease: its version is above every row of an earlier lease. */

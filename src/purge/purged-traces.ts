@@ -26,30 +26,20 @@ export interface PurgedTracesDeps {
   readonly log: Log;
 }
 
-/** Purged traces that are read again and again. */
-export interface WatchedTraces extends PurgedTraces {
-  /** Calls a listener after each read that found new tombstones. */
-  onPurge(listener: () => void): void;
-  /** Returns the time of the last purge of a user, Unix milliseconds by the store's clock; undefined for a user who was not purged. */
-  findUser(tenant: string, userId: string): number | undefined;
-  /** Throws a `ConfigError` when tombstones have another key than this process. */
-  check(): Promise<void>;
-  stop(): void;
-}
-
 /**
  * Reads all tombstones, then the new ones every 2 s. Throws a `ConfigError` when there are tombstones of another key: this process could
  * not recognise their traces.
  */
 export async function watchPurgedTraces(deps: PurgedTracesDeps): Promise<WatchedTraces> {
-  const watch = new TombstoneWatch(deps);
+  const watch = new WatchedTraces(deps);
   await watch.renew();
   await watch.check();
   watch.start();
   return watch;
 }
 
-class TombstoneWatch implements WatchedTraces {
+/** Purged traces that are read again and again. */
+export class WatchedTraces implements PurgedTraces {
   readonly #deps: PurgedTracesDeps;
   readonly #hashes = new HashSet();
   /** Last deletion of rows of each session: its time, and the count of tombstones at that moment. By hash. */
@@ -104,16 +94,19 @@ class TombstoneWatch implements WatchedTraces {
     return deleted !== undefined && deleted.count > mark;
   }
 
+  /** Returns the time of the last purge of a user, Unix milliseconds by the store's clock; undefined for a user who was not purged. */
   findUser(tenant: string, userId: string): number | undefined {
     return this.#users.size === 0 || userId === ''
       ? undefined
       : this.#users.get(this.#deps.key.compute('user', tenant, userId));
   }
 
+  /** Calls a listener after each read that found new tombstones. */
   onPurge(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
+  /** Throws a `ConfigError` when tombstones have another key than this process. */
   async check(): Promise<void> {
     if (this.#hasOtherKey) {
       throw new ConfigError(
