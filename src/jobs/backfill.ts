@@ -71,7 +71,7 @@ export interface BackfillDeps {
   readonly judgeShare: number;
   /** See `beginJob`. */
   readonly settleMs?: number | undefined;
-  /** Most traces of a page; at most `MAX_KEYS`. Default: by the slowest scorer. */
+  /** Most traces or sessions of a page; at most `MAX_KEYS`. Default: by the slowest scorer. */
   readonly pageSize?: number | undefined;
   /** Waits before scorers that wait for their judge are tried again, milliseconds. Default 1, 3 and 9 s. */
   readonly retryWaitsMs?: readonly number[] | undefined;
@@ -223,7 +223,12 @@ class BackfillRun {
       }
       if (this.#progress.done.phase === 'sessions') {
         await this.#readLeftTurns(scoring, selecting);
-        const pages = selectSessions(scoring.stores, this.#range, selecting, this.#continueAt(SESSION_PAGE));
+        const pages = selectSessions(
+          scoring.stores,
+          this.#range,
+          selecting,
+          this.#continueAt(Math.min(SESSION_PAGE, this.#deps.pageSize ?? SESSION_PAGE)),
+        );
         await this.#scorePages(createSessionTargets(scoring, mode, sessions), pages, selecting, 'sessions');
         await this.#advance({ phase: 'done' });
       }

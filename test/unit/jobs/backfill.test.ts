@@ -28,15 +28,19 @@ function history(store: MemoryStore, count: number): string[] {
   });
 }
 
-function wholeDay(store: MemoryStore) {
-  return { fromMs: store.clockMs - 24 * HOUR_MS, toMs: store.clockMs };
+const wholeDay = (store: MemoryStore) => ({ fromMs: store.clockMs - 24 * HOUR_MS, toMs: store.clockMs });
+
+/** Opens a store with traces that began three hours ago. */
+function openPast(count: number): MemoryStore {
+  const store = new MemoryStore();
+  history(store, count);
+  store.clockMs += 2 * HOUR_MS;
+  return store;
 }
 
 describe('a backfill', () => {
   it('scores stored traces as a stratum of its own', async () => {
-    const store = new MemoryStore();
-    history(store, 5);
-    store.clockMs += 2 * HOUR_MS;
+    const store = openPast(5);
     const seen: number[] = [];
     const summary = await runBackfill(createTestScoring(store), {
       ...wholeDay(store),
@@ -70,11 +74,9 @@ describe('a backfill', () => {
 
   it('continues after a stop at any place, with exact counts and no score twice', async () => {
     for (const stopAt of [1, 2, 3, 4]) {
-      const store = new MemoryStore();
-      history(store, 1_200);
-      store.clockMs += 2 * HOUR_MS;
+      const store = openPast(120);
       const scorer = new CountingScorer('a');
-      const request = { ...wholeDay(store), rules: [buildRule([scorer])], pageSize: 500 };
+      const request = { ...wholeDay(store), rules: [buildRule([scorer])], pageSize: 50 };
       let saves = 0;
       const onSave = () => {
         saves += 1;
@@ -89,8 +91,8 @@ describe('a backfill', () => {
       store.clockMs += 60_000;
       const { saved: from } = stopped as { saved: JobProgress };
       const second = await runBackfill(createTestScoring(store), { ...request, from });
-      expect(second).toMatchObject({ matched: 1_200, scored: 1_200, skipped: {}, remaining: 0 });
-      expect(scorer.inputs).toHaveLength(1_200);
+      expect(second).toMatchObject({ matched: 120, scored: 120, skipped: {}, remaining: 0 });
+      expect(scorer.inputs).toHaveLength(120);
     }
   });
 
@@ -99,7 +101,7 @@ describe('a backfill', () => {
     const { asks, tool, answers } = buildPieces('on two pages', { atMs: 10_000 });
     const firstMs = Number(asks.startUnixNano / 1_000_000n) - 5_000;
     store.ingest([asks]);
-    for (let index = 0; index < 499; index++) {
+    for (let index = 0; index < 49; index++) {
       const { traceId } = buildPieces(`filler ${index}`).asks;
       store.ingest([agentSpan(traceId, 'a', { says: 'x', startMs: firstMs + index })]);
     }
@@ -109,18 +111,20 @@ describe('a backfill', () => {
     const scorer = judged('j');
 
     const scoring = createJoiningScoring(store.stores, { monotonicMs: () => store.clockMs });
-    const summary = await runBackfill(scoring, { ...wholeDay(store), rules: [buildRule([scorer])] });
+    const summary = await runBackfill(scoring, {
+      ...wholeDay(store),
+      rules: [buildRule([scorer])],
+      pageSize: 10,
+    });
 
     expect(scorer.inputs).toHaveLength(1);
-    expect(summary).toMatchObject({ matched: 502, failed: {}, skipped: { part_of_run: 2 } });
+    expect(summary).toMatchObject({ matched: 52, failed: {}, skipped: { part_of_run: 2 } });
     const skipped = Object.values(summary.skipped).reduce((sum, count) => sum + count, 0);
     expect(summary.scored + skipped).toBe(store.decisions().length);
   });
 
   it('looks up the activity of its traces once, and reads no decisions again', async () => {
-    const store = new MemoryStore();
-    history(store, 1_200);
-    store.clockMs += 2 * HOUR_MS;
+    const store = openPast(120);
     const { spans, decisions } = store.stores;
     const activity = vi.fn((keys: readonly TraceKey[]) => spans.activity(keys));
     const ofTraces = vi.fn((keys: readonly TraceKey[]) => decisions.ofTraces(keys));
@@ -135,16 +139,14 @@ describe('a backfill', () => {
       rules: [buildRule([new CountingScorer('a')])],
     });
 
-    expect(summary).toMatchObject({ matched: 1_200, scored: 1_200 });
+    expect(summary).toMatchObject({ matched: 120, scored: 120 });
     expect(activity).not.toHaveBeenCalled();
     // One for the selection of the page, and one when its traces are scored.
     expect(ofTraces).toHaveBeenCalledTimes(2);
   });
 
   it('ends with the error of the store, and leaves no page behind', async () => {
-    const store = new MemoryStore();
-    history(store, 1_200);
-    store.clockMs += 2 * HOUR_MS;
+    const store = openPast(120);
     const { spans } = store.stores;
     let reads = 0;
     const failing = {
@@ -164,7 +166,7 @@ describe('a backfill', () => {
     const running = runBackfill(createTestScoring(store, {}, { stores: failing }), {
       ...wholeDay(store),
       rules: [buildRule([new CountingScorer('a')])],
-      pageSize: 500,
+      pageSize: 50,
     });
 
     await expect(running).rejects.toThrow('away');
@@ -174,9 +176,7 @@ describe('a backfill', () => {
   });
 
   it('waits for a judge that is away, and then goes on without a second call', async () => {
-    const store = new MemoryStore();
-    history(store, 3);
-    store.clockMs += 2 * HOUR_MS;
+    const store = openPast(3);
     let answers = 0;
     const scorer = judged('j', () => {
       answers -= 1;
@@ -200,9 +200,7 @@ describe('a backfill', () => {
   });
 
   it('counts a trace as failed whose judge does not answer, and a later backfill tries it again', async () => {
-    const store = new MemoryStore();
-    history(store, 4);
-    store.clockMs += 2 * HOUR_MS;
+    const store = openPast(4);
     let isOdd = true;
     const [, odd] = store.spanRows.map(({ span }) => span.traceId);
     const scorer = judged('j', ({ targetTraceId }) => {
@@ -318,9 +316,7 @@ describe('a backfill', () => {
   });
 
   it('weighs its scores by its own rate', async () => {
-    const store = new MemoryStore();
-    history(store, 60);
-    store.clockMs += 2 * HOUR_MS;
+    const store = openPast(60);
     const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0.5, always: [] } });
     const summary = await runBackfill(createTestScoring(store), { ...wholeDay(store), rules: [rule] });
     const { scored, skipped } = summary;

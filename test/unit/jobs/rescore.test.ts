@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { decisionVersion } from '../../../src/domain/decision.ts';
-import { AppError } from '../../../src/domain/errors.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
-import type { JobRun } from '../../../src/jobs/job-kind.ts';
 import { createPurgeKey } from '../../../src/purge/purge-key.ts';
 import { rescoreKind } from '../../../src/jobs/rescore.ts';
 import { buildRescoreSpec, RESCORE } from '../../../src/jobs/stored-job.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/session-readiness.ts';
-import type { Job, JobProgress } from '../../../src/store/contracts/jobs.ts';
+import type { JobProgress } from '../../../src/store/contracts/jobs.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import { buildJob, runJob } from '../../support/scoring/backfill-runs.ts';
 import {
   agentSpan,
   buildLiveMode,
@@ -46,66 +45,10 @@ async function world(...rules: Rule[]) {
     store.clockMs += MINUTE_MS;
     return ids;
   };
-  const buildJob = (ofRules: readonly Rule[], asked: Parameters<typeof buildRescoreSpec>[1]): Job => ({
-    id: 'job',
-    kind: RESCORE,
-    tenant: '',
-    spec: { ...buildRescoreSpec(ofRules.map(prepareRule), asked) },
-    checkpoint: null,
-    report: {},
-    costUsd: 0,
-    status: 'running',
-    owner: '',
-    error: '',
-    left: '',
-    createdAtMs: 0,
-    startedAtMs: 0,
-    finishedAtMs: null,
-    version: 0,
-  });
-  /** Runs the job. `checks` is the number of lease checks that succeed. */
-  const run = async (
-    asked: Parameters<typeof buildRescoreSpec>[1],
-    {
-      inForce = rules,
-      from,
-      checks = Infinity,
-    }: { inForce?: readonly Rule[]; from?: JobProgress | undefined; checks?: number } = {},
-  ) => {
-    const saved: JobProgress[] = [];
-    let left = checks;
-    const check = async () => {
-      left -= 1;
-      if (left < 0) {
-        throw new AppError('the lease is lost', { code: 'cancelled', stage: 'store', retryable: true });
-      }
-    };
-    const jobRun: JobRun = {
-      signal: new AbortController().signal,
-      check,
-      keep: () => undefined,
-      save: async (progress) => {
-        await check();
-        saved.push(structuredClone(progress));
-      },
-    };
-    const kind = rescoreKind({
-      scoring,
-      repairs: store.repairs,
-      rules: inForce.map(prepareRule),
-      sessions: NO_SESSION_WAIT,
-      hide: HIDE,
-      settleMs: 0,
-    });
-    store.clockMs += MINUTE_MS;
-    const job = { ...buildJob(inForce, asked), ...from };
-    const result = await kind.run(job, jobRun).then(
-      ({ report, costUsd }) => ({ report, costUsd, error: null }),
-      (error: unknown) => ({ report: saved.at(-1)?.report, costUsd: 0, error }),
-    );
-    return { ...result, saved };
-  };
-  const refuse = (ofRules: readonly Rule[], inForce: readonly Rule[]) =>
+  type Asked = Parameters<typeof buildRescoreSpec>[1];
+  const jobOf = (ofRules: readonly Rule[], asked: Asked, from?: JobProgress) =>
+    buildJob(RESCORE, buildRescoreSpec(ofRules.map(prepareRule), asked), from);
+  const kindOf = (inForce: readonly Rule[]) =>
     rescoreKind({
       scoring,
       repairs: store.repairs,
@@ -113,7 +56,21 @@ async function world(...rules: Rule[]) {
       sessions: NO_SESSION_WAIT,
       hide: HIDE,
       settleMs: 0,
-    }).refuse?.(buildJob(ofRules, {}));
+    });
+  const run = async (
+    asked: Asked,
+    {
+      inForce = rules,
+      from,
+      checks = Infinity,
+    }: { inForce?: readonly Rule[]; from?: JobProgress | undefined; checks?: number } = {},
+  ) => {
+    store.clockMs += MINUTE_MS;
+    const { progress, saved, error } = await runJob(kindOf(inForce), jobOf(inForce, asked, from), { checks });
+    return { report: progress?.report, saved, error };
+  };
+  const refuse = (ofRules: readonly Rule[], inForce: readonly Rule[]) =>
+    kindOf(inForce).refuse?.(jobOf(ofRules, {}));
   return { store, scoring, mode, say, run, refuse };
 }
 
@@ -282,7 +239,7 @@ describe('a rescore of a scorer', () => {
     expect(first.error).toMatchObject({ retryable: true });
     expect(first.report).toMatchObject({ scored: 2, remaining: 1 });
     answers = Infinity;
-    const second = await run({ scorer: 'a' }, { from: first.saved.at(-1) });
+    const second = await run({ scorer: 'a' }, { from: first.saved });
     expect(second.report).toMatchObject({ scored: 3, uncounted: 0, remaining: 0 });
     expect(store.scores().map(({ score }) => score)).toEqual([0.7, 0.7, 0.7]);
     expect(scorer.inputs).toHaveLength(3 + 3 + 1);
@@ -303,7 +260,7 @@ describe('a rescore of a scorer', () => {
     await store.stores.decisions.write(
       store.decisions().map((row) => ({ ...row, attempts: row.attempts + 1, decidedAt: store.clockMs })),
     );
-    const second = await run({ scorer: 'a' }, { from: first.saved.at(-1) });
+    const second = await run({ scorer: 'a' }, { from: first.saved });
     // The third trace was scored after the begin.
     expect(second.report).toMatchObject({ matched: 3, scored: 3, remaining: 0 });
     expect(scorer.inputs).toHaveLength(5);
