@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
-import { startDuties, type DutyOptions } from '../ownership/duties.ts';
+import { startDuties, type Duties, type DutyOptions } from '../ownership/duties.ts';
 import type { DutyStore } from '../store/contracts/duties.ts';
 import type { Job, JobProgress, JobRow, JobStore } from '../store/contracts/jobs.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -54,7 +54,8 @@ export function startJobRunner(deps: JobRunnerDeps, options: JobRunnerOptions = 
 export class JobRunner {
   readonly #deps: JobRunnerDeps;
   readonly #options: typeof DEFAULTS & JobRunnerOptions;
-  readonly #leases = new Map<string, JobLease>();
+  /** Candidacies for the leases of jobs: of all candidates that live, the first one has the lease. */
+  readonly #leases = new Map<string, Duties>();
   readonly #running = new Map<
     string,
     { readonly interrupt: AbortController; readonly ended: Promise<void> }
@@ -132,11 +133,20 @@ export class JobRunner {
     }
   }
 
-  /** Makes this process a candidate for the lease of a job. Returns the epoch in which it has the lease. */
-  async #ask(id: string): Promise<{ readonly lease: JobLease; readonly epoch: number | undefined }> {
-    const lease = this.#leases.get(id) ?? joinLease(this.#deps.duties, id, this.#options.lease);
-    this.#leases.set(id, lease);
-    return { lease, epoch: await lease.readEpoch() };
+  /**
+   * Makes this process a candidate for the lease of a job. Returns the epoch in which it has the lease; undefined while it has none. Each
+   * candidacy has members of its own, so that it can end and begin again.
+   */
+  async #ask(
+    id: string,
+  ): Promise<{ readonly epoch: number | undefined; readonly readEpoch: HeldLease['readEpoch'] }> {
+    const duties = this.#leases.get(id) ?? startDuties(this.#deps.duties, this.#options.lease);
+    if (!this.#leases.has(id)) {
+      duties.join([nameDuty(id)]);
+      this.#leases.set(id, duties);
+    }
+    const readEpoch = () => duties.readEpoch(nameDuty(id));
+    return { epoch: await readEpoch(), readEpoch };
   }
 
   /** Finds the kind of a job that this process can run. Stores the reason once when it cannot. */
@@ -154,10 +164,10 @@ export class JobRunner {
   }
 
   async #tryStart({ id }: Job, kind: JobKind): Promise<void> {
-    const { lease, epoch } = await this.#ask(id);
+    const { epoch, readEpoch } = await this.#ask(id);
     if (epoch !== undefined) {
       const interrupt = new AbortController();
-      this.#running.set(id, { interrupt, ended: this.#run(id, kind, { lease, epoch, interrupt }) });
+      this.#running.set(id, { interrupt, ended: this.#run(id, kind, { readEpoch, epoch, interrupt }) });
     }
   }
 
@@ -181,34 +191,18 @@ export class JobRunner {
   async #leaveAll(ids: readonly string[]): Promise<void> {
     await Promise.all(
       ids.map(async (id) => {
-        const lease = this.#leases.get(id);
+        const duties = this.#leases.get(id);
         this.#leases.delete(id);
-        await lease?.leave();
+        duties?.stop();
+        // The next candidate has the lease at once. A failure only delays it.
+        await duties?.leave(nameDuty(id)).catch(() => undefined);
       }),
     );
   }
 }
 
-/** Candidacy for the lease of a job: of all candidates that live, the first one has it. */
-interface JobLease {
-  /** Returns the number of the epoch in which this process has the lease; undefined while it has none. Throws when the store does. */
-  readEpoch(): Promise<number | undefined>;
-  /** Ends the candidacy: the next candidate has the lease at once. A failure only delays it. */
-  leave(): Promise<void>;
-}
-
-/** Makes this process a candidate. Each candidacy has members of its own, so that it can end and begin again. */
-function joinLease(store: DutyStore, jobId: string, options: DutyOptions): JobLease {
-  const duty = `job ${jobId}`;
-  const duties = startDuties(store, options);
-  duties.join([duty]);
-  return {
-    readEpoch: () => duties.readEpoch(duty),
-    leave: async () => {
-      duties.stop();
-      await duties.leave(duty).catch(() => undefined);
-    },
-  };
+function nameDuty(jobId: string): string {
+  return `job ${jobId}`;
 }
 
 /** Versions of the rows that one lease of a job writes. */
@@ -219,7 +213,7 @@ const MAX_RETRY_MS = 60_000;
 
 /** Lease in its epoch, and the switch that interrupts the work. */
 interface HeldLease {
-  readonly lease: JobLease;
+  readonly readEpoch: () => Promise<number | undefined>;
   readonly epoch: number;
   readonly interrupt: AbortController;
 }
@@ -254,8 +248,8 @@ class LeasedJob implements JobRun {
   }
 
   async check(): Promise<void> {
-    const { lease, epoch, interrupt } = this.#held;
-    if (!interrupt.signal.aborted && (await lease.readEpoch()) !== epoch) {
+    const { readEpoch, epoch, interrupt } = this.#held;
+    if (!interrupt.signal.aborted && (await readEpoch()) !== epoch) {
       interrupt.abort();
     }
     if (interrupt.signal.aborted) {
@@ -327,8 +321,8 @@ class LeasedJob implements JobRun {
 
   /** Leaves an interrupted job to the next process, unless it was cancelled or purged, or the lease is lost. */
   async #release(): Promise<void> {
-    const { lease, epoch } = this.#held;
-    if ((await lease.readEpoch()) !== epoch) {
+    const { readEpoch, epoch } = this.#held;
+    if ((await readEpoch()) !== epoch) {
       return;
     }
     const job = await this.#deps.jobs.find(this.#row.id);

@@ -68,23 +68,11 @@ export interface PurgeStores {
   readonly nowMs: () => Promise<number>;
 }
 
-/** Purge that has collected its traces and deleted nothing. */
-export interface PreparedPurge {
-  readonly traces: number;
-  readonly sessions: number;
-  /** Rows in all tables. */
-  readonly rows: number;
-  /** Texts that stay and name the id in plain text: a person decides about them. */
-  readonly mentions: number;
-  /** Begins the deletion: a tombstone of the id, unless younger data stays; then a job. Returns the id of the job. */
-  start(): Promise<string>;
-  /** Forgets what was collected. */
-  cancel(): Promise<void>;
-}
-
 /**
  * Collects the traces of a subject. Throws `NotFoundError` when nothing of it is stored, and `SeveralTenantsError` for an id that
- * several tenants have.
+ * several tenants have. The result has deleted nothing: `start` begins the deletion with a tombstone of the id, unless younger data stays, and
+ * a job, whose id it returns; `cancel` forgets what was collected. `rows` counts all tables, `mentions` the texts that stay and name the id in
+ * plain text.
  * @param beforeMs only traces whose data arrived before this time, Unix milliseconds
  */
 export async function preparePurge(
@@ -92,12 +80,12 @@ export async function preparePurge(
   key: PurgeKey,
   subject: PurgeSubject,
   beforeMs: number | undefined,
-): Promise<PreparedPurge> {
+) {
   const jobId = randomUUID();
   await purges.collect(jobId, subject);
   await purges.complete(jobId, beforeMs);
   const { traces, sessions, tenants } = await purges.readExtent(jobId);
-  const cancel = () => purges.forget(jobId);
+  const cancel = (): Promise<void> => purges.forget(jobId);
   const [first = ''] = tenants;
   if (tenants.length > 1) {
     await cancel();
@@ -113,7 +101,7 @@ export async function preparePurge(
   }
   const { kind, id } = subject;
   const tenant = kind === 'tenant' ? '' : first;
-  const start = async () => {
+  const start = async (): Promise<string> => {
     const { keyId } = key;
     const hash = key.compute(kind, tenant, id);
     if (beforeMs === undefined) {
