@@ -119,9 +119,9 @@ async function* planPages(
   const isRescore = mode.redo !== null;
   for await (const page of selectTraces(stores, range, selecting, { after: null, limit: MAX_KEYS })) {
     yield async () => {
-      const looked = await lookAtTraces(scoring, mode, page.taken);
-      const work = looked.map((each) => planTarget(each, isRescore));
-      const declined = looked.flatMap((each) => each.declined.flatMap(({ rows }) => rows));
+      const targets = await lookAtTraces(scoring, mode, page.taken);
+      const work = targets.map((each) => planTarget(each, isRescore));
+      const declined = targets.flatMap((each) => each.declined.flatMap(({ rows }) => rows));
       const standing = work.reduce((sum, each) => sum + each.standing, 0);
       const counts = countEarlier(page, declined, mode.rules);
       return {

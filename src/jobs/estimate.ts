@@ -287,15 +287,15 @@ function learnScorer(
     runBytes: stored.get(scoreId)?.runBytes,
   }));
   const sized = runs.filter(({ runBytes }) => runBytes !== undefined);
-  const known = sized.length < FEWEST_RUNS ? runs.map((run) => ({ ...run, runBytes: 0 })) : sized;
-  if (known.length < FEWEST_RUNS) {
+  const learnable = sized.length < FEWEST_RUNS ? runs.map((run) => ({ ...run, runBytes: 0 })) : sized;
+  if (learnable.length < FEWEST_RUNS) {
     return null;
   }
-  const x = known.map(({ runBytes = 0 }) => runBytes);
+  const x = learnable.map(({ runBytes = 0 }) => runBytes);
   const center = mean(x);
   const models = new Set(sizes.map(({ model }) => model));
   const lines = [...models].map((model) => {
-    const made = known.map(({ calls, attempts }) =>
+    const made = learnable.map(({ calls, attempts }) =>
       sumCalls(
         calls.filter((call) => call.model === model),
         1 / attempts,
@@ -318,7 +318,7 @@ function learnScorer(
       outputTokens: outputTokens(runBytes),
       costUsd: costUsd(runBytes),
     }));
-  const errors = known.map(
+  const errors = learnable.map(
     ({ calls, attempts, runBytes }) =>
       (sumCosts(calls.map(({ costUsd }) => costUsd)) ?? 0) / attempts - (priceOf(predict(runBytes)) ?? 0),
   );
@@ -373,11 +373,11 @@ function estimateCell(
   const expected = isRendered
     ? runs.map((ofTarget) => ofTarget.map((run) => expectCalls(run, scorer, { learned, prices })))
     : [learned === null ? [] : [{ calls: learned.predict(), basis: 'stored_calls' as const }]];
-  const asked = expected.flat().filter(({ basis }) => basis !== 'none');
-  const basis = joinBases(asked.map((each) => each.basis));
+  const predictions = expected.flat().filter(({ basis }) => basis !== 'none');
+  const basis = joinBases(predictions.map((each) => each.basis));
   const factor = count / expected.length;
   const calls = sumCalls(
-    asked.flatMap((each) => each.calls),
+    predictions.flatMap((each) => each.calls),
     factor,
   );
   const rendered = runs.flat();
@@ -393,7 +393,11 @@ function estimateCell(
     outputTokens: Math.round(sumOf(calls, 'outputTokens')),
     ...estimateInterval(costs, {
       count,
-      variance: measureVariance(learned, asked.length * factor, mean(rendered.map((run) => run.runBytes))),
+      variance: measureVariance(
+        learned,
+        predictions.length * factor,
+        mean(rendered.map((run) => run.runBytes)),
+      ),
       factor: basis === 'stored_calls' ? 1 : DECLARED_FACTOR,
     }),
     basis,
@@ -451,12 +455,12 @@ function estimateInterval(
   costs: readonly (number | null)[],
   { count, variance, factor }: { readonly count: number; readonly variance: number; readonly factor: number },
 ): Pick<CallCost, 'costUsd' | 'costLow' | 'costHigh'> {
-  const known = costs.flatMap((cost) => cost ?? []);
-  if (known.length < costs.length) {
+  const priced = costs.flatMap((cost) => cost ?? []);
+  if (priced.length < costs.length) {
     return { costUsd: null, costLow: null, costHigh: null };
   }
-  const costUsd = count * mean(known);
-  const ofSample = (count ** 2 * sampleVariance(known) * (1 - known.length / count)) / known.length;
+  const costUsd = count * mean(priced);
+  const ofSample = (count ** 2 * sampleVariance(priced) * (1 - priced.length / count)) / priced.length;
   const margin = STANDARD_ERRORS * Math.sqrt(Math.max(0, ofSample) + variance);
   return {
     costUsd,
@@ -490,8 +494,9 @@ function estimateSeconds(
   const latencies = Map.groupBy(sizes, ({ model }) => model);
   const measureBusy = (of: readonly ExpectedCalls[]) =>
     of.reduce((sum, each) => {
-      const known = latencies.get(each.model);
-      const latencyMs = known === undefined ? UNKNOWN_LATENCY_MS : mean(known.map((call) => call.durationMs));
+      const ofJudge = latencies.get(each.model);
+      const latencyMs =
+        ofJudge === undefined ? UNKNOWN_LATENCY_MS : mean(ofJudge.map((call) => call.durationMs));
       return sum + (each.calls * latencyMs) / SECOND_MS;
     }, 0);
   const byProvider = Map.groupBy(calls, ({ model }) => model.split('/', 1)[0] ?? '');

@@ -30,7 +30,7 @@ import { eachSession, type TargetKey } from './targets.ts';
 const PREVIEW_RULES = 'preview:';
 
 /** Preview that somebody asks for. Times are Unix milliseconds. */
-interface AskedPreview {
+interface PreviewRequest {
   readonly rule: PreparedRule;
   readonly fromMs: number;
   readonly toMs: number;
@@ -65,19 +65,19 @@ interface RulePreview {
  * Looks at what a rule would do with the traces or sessions of a range, and judges some of them. It is the path of live scoring at its
  * first look, and stores no score, decision or judge call. What its verdicts cost is reserved and settled. Throws what the store throws.
  */
-export async function previewRule(parts: LookParts, asked: AskedPreview): Promise<RulePreview> {
-  const { rule, fromMs, toMs, tenant, listing } = asked;
+export async function previewRule(parts: LookParts, request: PreviewRequest): Promise<RulePreview> {
+  const { rule, fromMs, toMs, tenant, listing } = request;
   const mode = modeOf(rule);
   const work = new PlannedWork();
   let [matched, left, isComplete] = [0, {} as ReasonCounts, true];
-  for await (const look of lookAtPages(parts, mode, asked)) {
+  for await (const look of lookAtPages(parts, mode, request)) {
     if (listing.aborted) {
       isComplete = false;
       break;
     }
-    const looked = await look();
-    matched += looked.length;
-    for (const { key, rules, declined, isArriving } of looked) {
+    const targets = await look();
+    matched += targets.length;
+    for (const { key, rules, declined, isArriving } of targets) {
       const reasons = isArriving
         ? ['arriving']
         : declined.flatMap(({ rows }) => rows.map(({ reason }) => reason));
@@ -91,7 +91,7 @@ export async function previewRule(parts: LookParts, asked: AskedPreview): Promis
   const limits = { share: 1, tracesPerSecond: null, traces: null };
   const estimate = await estimateWork(parts, work, { mode, tenant, ...limits });
   const [first] = work.list();
-  const chosen = [...(first?.sample.values() ?? [])].slice(0, asked.sample);
+  const chosen = [...(first?.sample.values() ?? [])].slice(0, request.sample);
   return {
     matched,
     selected: work.targets,
@@ -99,7 +99,7 @@ export async function previewRule(parts: LookParts, asked: AskedPreview): Promis
     isComplete,
     estimate,
     weeks: (toMs - fromMs) / WEEK_MS,
-    traces: await judgeTargets(parts, asked, chosen),
+    traces: await judgeTargets(parts, request, chosen),
   };
 }
 
@@ -110,7 +110,7 @@ function modeOf(rule: PreparedRule): ScoringMode {
 /** Scores traces or sessions as live scoring does, and stores nothing. Gives leased money back at the end. */
 export async function judgeTargets(
   { scoring, sessions: settings }: Pick<LookParts, 'scoring' | 'sessions'>,
-  { rule, judging }: Pick<AskedPreview, 'rule' | 'judging'>,
+  { rule, judging }: Pick<PreviewRequest, 'rule' | 'judging'>,
   keys: readonly TargetKey[],
 ): Promise<PreviewedTrace[]> {
   const mode = modeOf(rule);
@@ -130,7 +130,7 @@ export async function judgeTargets(
 async function* lookAtPages(
   { scoring, sessions: settings }: LookParts,
   mode: ScoringMode,
-  { rule, fromMs, toMs, tenant }: AskedPreview,
+  { rule, fromMs, toMs, tenant }: PreviewRequest,
 ): AsyncGenerator<() => Promise<readonly LookedTarget[]>> {
   const range = { fromMs, toMs, ...(tenant === '' ? {} : { tenant }) };
   if (rule.target === 'session') {

@@ -144,8 +144,8 @@ class Rescore {
     const page = await this.#deps.repairs.read(this.#query(), PAGE);
     const settled = new Set(this.#checkpoint.settled);
     const rows = page.decisions.filter((row) => !settled.has(this.#hideRow(row)));
-    const known = rows.filter(({ rule, scorer }) => this.#isKnown(rule, scorer));
-    const outcomes = known.length === 0 ? new Map<string, TraceOutcome>() : await this.#score(known);
+    const ours = rows.filter(({ rule, scorer }) => this.#isKnown(rule, scorer));
+    const outcomes = ours.length === 0 ? new Map<string, TraceOutcome>() : await this.#score(ours);
     const broken = [...outcomes.values()].find(({ error }) => error !== null)?.error;
     if (broken) {
       throw broken;
@@ -154,7 +154,7 @@ class Rescore {
     const newRows = new Map(decisions.map((row) => [nameRow(row), row]));
     const results = rows.map((row): [Decision, RescoreResult] => [
       row,
-      known.includes(row) ? findResult(row, outcomes.get(nameTargetOf(row)), newRows) : REMOVED,
+      ours.includes(row) ? findResult(row, outcomes.get(nameTargetOf(row)), newRows) : REMOVED,
     ]);
     const passing = results.find(([row, result]) => isPassing(row, result))?.[1];
     const counted = results.filter(([row, result]) => !isPassing(row, result));
@@ -218,11 +218,11 @@ class Rescore {
   }
 
   #mode(rows: readonly Decision[]): ScoringMode {
-    const asked = new Set(rows.map(nameRow));
+    const names = new Set(rows.map(nameRow));
     const { status } = this.#query();
     return redoMode(this.#deps.rules, {
       sinceMs: this.#checkpoint.begunMs,
-      selects: (row) => row !== undefined && row.status === status && asked.has(nameRow(row)),
+      selects: (row) => row !== undefined && row.status === status && names.has(nameRow(row)),
     });
   }
 

@@ -203,13 +203,13 @@ async function findNewScores(
   outcomes: ReadonlyMap<string, TraceOutcome>,
   { begunMs, isOurs }: PageTerms,
 ): Promise<ReadonlySet<string>> {
-  const found = new Set([...outcomes.values()].flatMap(({ scores }) => scores.map(nameScore)));
+  const names = new Set([...outcomes.values()].flatMap(({ scores }) => scores.map(nameScore)));
   const unclear = rows.filter(
-    (row) => row.status === 'scored' && row.decidedAt >= begunMs && !found.has(nameScore(row)),
+    (row) => row.status === 'scored' && row.decidedAt >= begunMs && !names.has(nameScore(row)),
   );
   const stored = unclear.length === 0 ? [] : await targets.readScores(unclear);
   for (const score of stored.filter(({ scoredAt, source }) => scoredAt >= begunMs && isOurs(source))) {
-    found.add(nameScore(score));
+    names.add(nameScore(score));
   }
-  return found;
+  return names;
 }

@@ -131,9 +131,9 @@ export function buildRescoreSpec(
   rules: readonly PreparedRule[],
   { scorer, sinceMs }: { readonly scorer?: string | undefined; readonly sinceMs?: number | undefined },
 ): RescoreSpec {
-  const isAsked = ({ name }: { readonly name: string }) => scorer === undefined || name === scorer;
-  const asked = rules.map((rule) => ({ ...rule, scorers: rule.scorers.filter(isAsked) }));
-  const fingerprints = describeRules(asked).map(({ name, scorers }) => [name, scorers]);
+  const isChosen = ({ name }: { readonly name: string }) => scorer === undefined || name === scorer;
+  const chosen = rules.map((rule) => ({ ...rule, scorers: rule.scorers.filter(isChosen) }));
+  const fingerprints = describeRules(chosen).map(({ name, scorers }) => [name, scorers]);
   return {
     scorer: scorer ?? null,
     sinceMs: sinceMs ?? null,

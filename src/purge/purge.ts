@@ -300,12 +300,12 @@ class Purge {
     await purges.complete(id, this.#spec.beforeMs ?? undefined);
     await purges.bury(id, key);
     const { traces, sessions } = await purges.readExtent(id);
-    const known = this.#checkpoint;
+    const checkpoint = this.#checkpoint;
     await this.#save({
-      buriedAtMs: known.buriedAtMs ?? (await nowMs()),
+      buriedAtMs: checkpoint.buriedAtMs ?? (await nowMs()),
       // A run that was interrupted at its very end has forgotten what it collected.
-      traces: Math.max(known.traces, traces),
-      sessions: Math.max(known.sessions, sessions),
+      traces: Math.max(checkpoint.traces, traces),
+      sessions: Math.max(checkpoint.sessions, sessions),
     });
     const rows = await purges.count(id);
     await this.#addRows(rows);
