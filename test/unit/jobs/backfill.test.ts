@@ -1,3 +1,13 @@
+import type { JobRange } from '../../../src/jobs/selection.ts';
+import { buildDecision } from '../../support/store/store-rows.ts';
+import { buildOutcome } from '../../../src/scoring/trace-task.ts';
+import { nameTarget, type JobTargets } from '../../../src/jobs/targets.ts';
+import { scorePage } from '../../../src/jobs/score-page.ts';
+import { createBudget } from '../../../src/scoring/budget/budget.ts';
+import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
+import { shareStock } from '../../../src/jobs/backfill.ts';
+import { CostCap } from '../../../src/jobs/cost-cap.ts';
+import { NO_COUNTS } from '../../../src/jobs/stored-job.ts';
 import { describe, expect, it, vi } from 'vitest';
 
 import { JudgeError } from '../../../src/judge/judge-error.ts';
@@ -7,7 +17,14 @@ import type { JobProgress } from '../../../src/store/contracts/jobs.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { buildPieces, createJoiningScoring } from '../../support/builders/pieces.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
-import { countBackfill, runBackfill, Stopped } from '../../support/scoring/backfill-runs.ts';
+import {
+  buildBackfillJob,
+  countBackfill,
+  createBackfillKind,
+  runBackfill,
+  Stopped,
+  type AskedBackfill,
+} from '../../support/scoring/backfill-runs.ts';
 import {
   agentSpan,
   CountingScorer,
@@ -38,12 +55,16 @@ function openPast(count: number): MemoryStore {
   return store;
 }
 
+/** Runs a backfill of the last day, unless it names another range. */
+const run = (store: MemoryStore, asked: Omit<AskedBackfill, 'fromMs' | 'toMs'> & Partial<JobRange>) =>
+  runBackfill(createTestScoring(store), { ...wholeDay(store), ...asked });
+const look = (store: MemoryStore, asked: AskedBackfill) => countBackfill(createTestScoring(store), asked);
+
 describe('a backfill', () => {
   it('scores stored traces as a stratum of its own', async () => {
     const store = openPast(5);
     const seen: number[] = [];
-    const summary = await runBackfill(createTestScoring(store), {
-      ...wholeDay(store),
+    const summary = await run(store, {
       rules: [buildRule([new CountingScorer('a')])],
       onSave: (progress) => seen.push(progress.remaining),
     });
@@ -62,7 +83,7 @@ describe('a backfill', () => {
     const [traceId = ''] = history(store, 1);
     store.clockMs += 2 * HOUR_MS;
     await scoreTraces(createTestScoring(store), [{ tenant: '', traceId }], mode);
-    const summary = await runBackfill(createTestScoring(store), { ...wholeDay(store), rules: [rule] });
+    const summary = await run(store, { rules: [rule] });
     expect(summary).toMatchObject({
       matched: 1,
       scored: 0,
@@ -84,13 +105,11 @@ describe('a backfill', () => {
           throw new Stopped();
         }
       };
-      const stopped: unknown = await runBackfill(createTestScoring(store), { ...request, onSave }).catch(
-        (error: unknown) => error,
-      );
+      const stopped: unknown = await run(store, { ...request, onSave }).catch((error: unknown) => error);
       expect(stopped).toMatchObject({ code: 'cancelled' });
       store.clockMs += 60_000;
       const { saved: from } = stopped as { saved: JobProgress };
-      const second = await runBackfill(createTestScoring(store), { ...request, from });
+      const second = await run(store, { ...request, from });
       expect(second).toMatchObject({ matched: 120, scored: 120, skipped: {}, remaining: 0 });
       expect(scorer.inputs).toHaveLength(120);
     }
@@ -186,13 +205,11 @@ describe('a backfill', () => {
       return { score: 1 };
     });
     const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
-    const waiting: unknown = await runBackfill(createTestScoring(store), request).catch(
-      (error: unknown) => error,
-    );
+    const waiting: unknown = await run(store, request).catch((error: unknown) => error);
     expect(waiting).toMatchObject({ code: 'judge_unavailable', retryable: true });
     answers = 100;
     const { saved: from } = waiting as { saved: JobProgress };
-    expect(await runBackfill(createTestScoring(store), { ...request, from })).toMatchObject({
+    expect(await run(store, { ...request, from })).toMatchObject({
       scored: 3,
       failed: {},
     });
@@ -210,14 +227,14 @@ describe('a backfill', () => {
       return { score: 1 };
     });
     const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
-    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({
+    expect(await run(store, request)).toMatchObject({
       scored: 3,
       failed: { judge_unavailable: 1 },
       remaining: 0,
     });
     isOdd = false;
     store.clockMs += 60_000;
-    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({
+    expect(await run(store, request)).toMatchObject({
       scored: 1,
       skipped: { already_scored: 3 },
       failed: {},
@@ -230,15 +247,15 @@ describe('a backfill', () => {
     store.clockMs += 60_000;
     const scorer = new CountingScorer('a');
     const request = { ...wholeDay(store), rules: [buildRule([scorer])] };
-    const dry = await countBackfill(createTestScoring(store), request);
+    const dry = await look(store, request);
     expect(dry).toMatchObject({ matched: 21, remaining: 21, skipped: {} });
     expect(store.decisions()).toEqual([]);
-    const real = await runBackfill(createTestScoring(store), request);
+    const real = await run(store, request);
     expect(real).toMatchObject({ matched: 21, scored: 21, skipped: {} });
     store.clockMs += 1;
     const again = { matched: 21, scored: 0, skipped: { already_scored: 21 }, remaining: 0 };
-    expect(await countBackfill(createTestScoring(store), request)).toMatchObject(again);
-    expect(await runBackfill(createTestScoring(store), request)).toMatchObject(again);
+    expect(await look(store, request)).toMatchObject(again);
+    expect(await run(store, request)).toMatchObject(again);
   });
 
   it('leaves traces that still arrive to live scoring: not quiet yet, or a missing parent', async () => {
@@ -254,10 +271,10 @@ describe('a backfill', () => {
     store.clockMs += 1_000;
     const request = { ...wholeDay(store), rules: [buildRule([new CountingScorer('a')])] };
     const left = { matched: 4, skipped: { arriving: 2 } };
-    expect(await countBackfill(createTestScoring(store), request)).toMatchObject(left);
-    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({ ...left, scored: 2 });
+    expect(await look(store, request)).toMatchObject(left);
+    expect(await run(store, request)).toMatchObject({ ...left, scored: 2 });
     store.clockMs += 15 * 60_000;
-    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({ matched: 4, scored: 2 });
+    expect(await run(store, request)).toMatchObject({ matched: 4, scored: 2 });
   });
 
   it('leaves traces to live scoring that a live rule has yet to decide with one of its scorers', async () => {
@@ -270,10 +287,10 @@ describe('a backfill', () => {
     const request = { ...wholeDay(store), liveRules: [liveRule] };
     const owed = { ...request, rules: [buildRule([shared, other])] };
     const left = { matched: 3, skipped: { left_to_live: 6 }, remaining: 0 };
-    expect(await countBackfill(createTestScoring(store), owed)).toMatchObject(left);
-    expect(await runBackfill(createTestScoring(store), owed)).toMatchObject({ ...left, scored: 0 });
+    expect(await look(store, owed)).toMatchObject(left);
+    expect(await run(store, owed)).toMatchObject({ ...left, scored: 0 });
     const free = { ...request, rules: [buildRule([other])] };
-    expect(await runBackfill(createTestScoring(store), free)).toMatchObject({ matched: 3, scored: 3 });
+    expect(await run(store, free)).toMatchObject({ matched: 3, scored: 3 });
     expect(shared.inputs).toEqual([]);
   });
 
@@ -294,7 +311,7 @@ describe('a backfill', () => {
     isDead = false;
     await scoreTraces(createTestScoring(store), [{ tenant: '', traceId: decided }], mode);
     const request = { ...wholeDay(store), rules: [rule], liveRules: [rule] };
-    expect(await runBackfill(createTestScoring(store), request)).toMatchObject({
+    expect(await run(store, request)).toMatchObject({
       matched: 2,
       scored: 0,
       skipped: { already_scored: 1, left_to_live: 1 },
@@ -308,17 +325,17 @@ describe('a backfill', () => {
     history(store, 2);
     store.clockMs += 95 * HOUR_MS;
     const request = { fromMs: 0, rules: [rule], liveRules: [rule] };
-    const early = await runBackfill(createTestScoring(store), { ...request, toMs: store.clockMs });
+    const early = await run(store, { ...request, toMs: store.clockMs });
     expect(early).toMatchObject({ matched: 2, scored: 0, skipped: { left_to_live: 2 } });
     store.clockMs += 2 * HOUR_MS;
-    const late = await runBackfill(createTestScoring(store), { ...request, toMs: store.clockMs });
+    const late = await run(store, { ...request, toMs: store.clockMs });
     expect(late).toMatchObject({ matched: 2, scored: 2 });
   });
 
   it('weighs its scores by its own rate', async () => {
     const store = openPast(60);
     const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0.5, always: [] } });
-    const summary = await runBackfill(createTestScoring(store), { ...wholeDay(store), rules: [rule] });
+    const summary = await run(store, { rules: [rule] });
     const { scored, skipped } = summary;
     expect(scored).toBeGreaterThan(5);
     expect(skipped).toEqual({ sampled_out: 60 - scored });
@@ -333,7 +350,189 @@ describe('a backfill', () => {
     store.clockMs += 2 * HOUR_MS;
     await scoreTraces(createTestScoring(store), [{ tenant: '', traceId }], mode);
     const elsewhere = { ...rule, where: { service: ['shop'] } };
-    await runBackfill(createTestScoring(store), { ...wholeDay(store), rules: [elsewhere] });
+    await run(store, { rules: [elsewhere] });
     expect(store.scores()).toHaveLength(1);
   });
+});
+
+/** Stores traces of these services that began an hour ago. */
+function storeOf(store: MemoryStore, ...services: readonly string[]): string[] {
+  const ids = services.map((service, index) => {
+    const traceId = newTraceId();
+    store.ingest([agentSpan(traceId, 'a', { says: 'x', service, startMs: store.clockMs - HOUR_MS + index })]);
+    return traceId;
+  });
+  store.clockMs += 2 * HOUR_MS;
+  return ids;
+}
+
+it('conditions choose the traces: others are no part of the backfill, and get no decision', async () => {
+  const store = new MemoryStore();
+  storeOf(store, 'shop', 'bank', 'shop');
+  const where = { not: { service: ['bank'] } };
+  const asked = { ...wholeDay(store), where, rules: [buildRule([new CountingScorer('a')])] };
+  expect(await look(store, asked)).toMatchObject({ matched: 2, remaining: 2 });
+  expect(await run(store, asked)).toMatchObject({ matched: 2, scored: 2 });
+  expect(store.decisions()).toHaveLength(2);
+});
+
+it('scores of another fingerprint stand beside the former ones, with their own source', async () => {
+  const store = new MemoryStore();
+  const [traceId = ''] = storeOf(store, 'shop');
+  const former = judged('a', () => ({ score: 0.2 }));
+  await run(store, { rules: [buildRule([former])] });
+  const present = judged('a', () => ({ score: 0.7 }));
+  Object.assign(present, { version: '2' });
+  const asked = { ...wholeDay(store), rules: [buildRule([present])] };
+  expect(await run(store, asked)).toMatchObject({ scored: 1, skipped: {} });
+  const scores = store.scores().filter((score) => score.traceId === traceId);
+  expect(scores.map(({ score, source }) => `${source} ${score}`).toSorted()).toEqual([
+    'backfill 0.2',
+    'backfill 0.7',
+  ]);
+});
+
+it('a rescore replaces scores once, each with its source and sampling, also after an interruption', async () => {
+  const store = new MemoryStore();
+  const scorer = judged('a', () => ({ score: 0.2 }));
+  const rule = buildRule([scorer], { sample: { rate: 0.999, always: [] } });
+  const mode = await buildLiveMode(store, rule);
+  const [live = ''] = storeOf(store, 'shop', 'shop');
+  await scoreTraces(createTestScoring(store), [{ tenant: '', traceId: live }], mode);
+  scorer.scores = () => ({ score: 0.9 });
+  store.clockMs += 1;
+  const all = [buildRule([scorer])];
+  const asked = { ...wholeDay(store), rules: all, options: { rescore: true } };
+  expect(await look(store, asked)).toMatchObject({ matched: 2, remaining: 2 });
+  scorer.inputs.length = 0;
+  const { saved, ...report } = await run(store, asked);
+  expect(report).toMatchObject({ scored: 2, skipped: {}, failed: {} });
+  expect(scorer.inputs).toHaveLength(2);
+  const scores = new Map(store.scores().map((score) => [score.traceId, score]));
+  expect(scores.size).toBe(2);
+  expect(scores.get(live)).toMatchObject({
+    score: 0.9,
+    source: 'live',
+    stratum: 'uniform',
+    weight: 1 / 0.999,
+    revision: 2,
+  });
+  // The progress of its begin: as if the process was killed before it stored more.
+  const checkpoint = {
+    ...(saved?.checkpoint as object),
+    phase: 'traces',
+    after: null,
+    counts: NO_COUNTS,
+  };
+  store.clockMs += 60_000;
+  const again = { ...asked, from: { checkpoint, report: {}, costUsd: 0 } };
+  expect(await run(store, again)).toMatchObject({
+    matched: 2,
+    scored: 2,
+    skipped: {},
+  });
+  expect(scorer.inputs).toHaveLength(2);
+});
+
+it('a process with another configuration leaves the job, and says why', async () => {
+  const store = new MemoryStore();
+  const rule = buildRule([judged('a')]);
+  const job = buildBackfillJob({ fromMs: 0, toMs: 1, rules: [rule] });
+  const refuse = (rules: readonly ReturnType<typeof buildRule>[]) =>
+    createBackfillKind(createTestScoring(store), { rules }).refuse?.(job);
+  expect(await refuse([rule])).toBeUndefined();
+  const other = judged('a');
+  Object.assign(other, { version: '2' });
+  expect(await refuse([buildRule([other])])).toMatch(/scorer a \(rule r\) is another one/);
+  expect(await refuse([buildRule([judged('b')], { name: 'other' })])).toMatch(/no scorer a in the rule r/);
+});
+
+it('a part of the places of judges stays free for live scoring', async () => {
+  const stock = createJudgeStock({ concurrency: 10, newestShare: 0.5, monotonicMs: () => 0 });
+  const shared = shareStock(stock, 0.3);
+  let [running, most] = [0, 0];
+  const call = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    running -= 1;
+  };
+  await Promise.all(Array.from({ length: 20 }, () => shared.run('oldest', call)));
+  expect(most).toBe(3);
+});
+
+it('a cap is never exceeded by what calls cost, and uses what they leave', async () => {
+  const store = new MemoryStore();
+  const cap = new CostCap(1, 0.2, async () => undefined);
+  const budget = cap.limit(createBudget(store.stores.judgeCalls));
+  const ask = {
+    rule: 'r',
+    tenant: '',
+    scoreId: 's',
+    model: 'test/judge',
+    usd: 0.2,
+    nowMs: () => store.clockMs,
+  };
+  let spent = 0.2;
+  const pay = async () => {
+    const call = await budget.reserve(ask);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    spent += 0.1;
+    call.settle(0.1);
+  };
+  const results = await Promise.allSettled(Array.from({ length: 30 }, pay));
+  const refused = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason as object] : [],
+  );
+  expect(spent).toBeLessThanOrEqual(1);
+  expect(spent).toBeGreaterThan(0.7);
+  expect(refused).toHaveLength(30 - Math.round((spent - 0.2) / 0.1));
+  expect(refused[0]).toMatchObject({ code: 'budget_exhausted' });
+  expect(cap.isSpent).toBe(true);
+});
+
+const KEY = { tenant: '', traceId: 'a'.repeat(32) };
+
+/** Scores a page of one trace whose scorer waits for a reason. Returns the number of its tries. */
+async function countTries(reason: string): Promise<number> {
+  let tries = 0;
+  const targets: JobTargets = {
+    rules: [],
+    async score(keys, onOutcome) {
+      tries += 1;
+      expect(keys).toEqual([KEY]);
+      const decisions = [buildDecision({ ...KEY, status: 'deferred', reason })];
+      onOutcome(nameTarget(KEY), buildOutcome(KEY, { decisions }));
+    },
+    readRows: async () => [],
+    readScores: async () => [],
+  };
+  const page = {
+    taken: [KEY],
+    fresh: new Set([KEY]),
+    decided: 0,
+    decisions: [],
+    arriving: 0,
+    owed: 0,
+    listed: 1,
+    times: { first: 0n, last: 0n },
+  };
+  await scorePage(targets, page, {
+    begunMs: 0,
+    isSpent: () => false,
+    check: async () => undefined,
+    signal: new AbortController().signal,
+    retryWaitsMs: [1, 1],
+    isOurs: () => true,
+    onPairs: () => undefined,
+  });
+  return tries;
+}
+
+it.each([
+  'judge_unavailable: away',
+  'scorer_unavailable: its process has ended',
+  'budget_exhausted: the budget of the day is spent',
+])('a scorer that waits (%s) is tried three times', async (reason) => {
+  expect(await countTries(reason)).toBe(3);
 });
