@@ -10,6 +10,7 @@ import { webhookChannel } from './outbound/alerts/webhook-definition.ts';
 import type { ExporterDefinition } from './outbound/exporters/exporter-definition.ts';
 import { otlpExporter } from './outbound/exporters/otlp-definition.ts';
 import { webhookExporter } from './outbound/exporters/webhook-definition.ts';
+import { noToolErrorsDefinition } from './scorers/checks/no-tool-errors-definition.ts';
 import { answerRelevancyDefinition } from './scorers/prebuilt/answer-relevancy/answer-relevancy-definition.ts';
 import { behaviourDefinition } from './scorers/prebuilt/behaviour/behaviour-definition.ts';
 import { biasDefinition } from './scorers/prebuilt/bias/bias-definition.ts';
@@ -22,7 +23,6 @@ import { groundingDefinition } from './scorers/prebuilt/grounding/grounding-defi
 import { hallucinationDefinition } from './scorers/prebuilt/hallucination/hallucination-definition.ts';
 import { keywordCoverageDefinition } from './scorers/prebuilt/keyword-coverage/keyword-coverage-definition.ts';
 import { multiTurnJudgeDefinition } from './scorers/prebuilt/multi-turn-judge/multi-turn-judge-definition.ts';
-import { noToolErrorsDefinition } from './scorers/checks/no-tool-errors-definition.ts';
 import { panelDefinition } from './scorers/prebuilt/panel/panel-definition.ts';
 import { promptAlignmentDefinition } from './scorers/prebuilt/prompt-alignment/prompt-alignment-definition.ts';
 import { rubricDefinition } from './scorers/prebuilt/rubric/rubric-definition.ts';
@@ -90,3 +90,35 @@ export const CHANNELS = [
 
 /** Components with a section of their own in the configuration. */
 export const COMPONENTS = { receivers: RECEIVERS, exporters: EXPORTERS, channels: CHANNELS } as const;
+
+/** Component, its key in the configuration, and its line of the documentation. */
+export interface ListedComponent {
+  readonly name: string;
+  readonly key: string;
+  readonly summary: string | undefined;
+}
+
+/** Lists the components that have a section of their own in the configuration. */
+export function listComponents({
+  receivers,
+  exporters,
+  channels,
+}: {
+  readonly receivers: readonly ReceiverDefinition[];
+  readonly exporters: readonly ExporterDefinition[];
+  readonly channels: readonly ChannelDefinition[];
+}): Record<'receivers' | 'exporters' | 'channels', ListedComponent[]> {
+  return {
+    receivers: receivers.map(({ name, key, options }) => ({ name, key, summary: options.description })),
+    exporters: exporters.map(({ name, options }) => ({
+      name,
+      key: `exporters.${name}`,
+      summary: options.description,
+    })),
+    channels: channels.map(({ name, options }) => ({
+      name,
+      key: `alerts.${name}`,
+      summary: options.description,
+    })),
+  };
+}

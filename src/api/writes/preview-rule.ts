@@ -2,9 +2,9 @@ import type { PreviewView } from '../lists/preview-view.ts';
 import type { Caller } from '../access/request-access.ts';
 import { ConfigError, InvalidInputError } from '../../domain/errors.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { prepareWrittenRule, previewConfigured } from '../../app/preview/preview-configured.ts';
-import { findRule } from '../../app/scoring/rule-names.ts';
+import type { Config } from '../../configuration.ts';
+import { prepareWrittenRule, previewConfigured } from '../../preview/preview-configured.ts';
+import { findRule } from '../../scoring/setup/scorer-names.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
 /** Time limits of a preview, shorter than the limit of its request, milliseconds: of the list of traces, and of the list with the verdicts. */

@@ -1,9 +1,9 @@
 import type { Caller } from '../access/request-access.ts';
 import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { listRulesNow, scoreTracesNow } from '../../app/scoring/score-now.ts';
-import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
+import type { Config } from '../../configuration.ts';
+import { listRulesNow, scoreTracesNow } from '../../scoring/setup/configured-scoring.ts';
+import { describeUnknownScorer, listConfiguredScorers } from '../../scoring/setup/scorer-names.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
 /** Scoring that somebody asks for. */
