@@ -306,8 +306,8 @@ async function startScorer(
     startAggregates(store, deps),
     startPostedJoins(store, deps),
     startLabelAgreement(store, { ...deps, findPassLine: createPassLineFinder(config, rules) }),
-    startMonitors(groups, { store, ...deps }),
-    startBudgets(config, store, { budget, ...deps }),
+    startMonitors(groups, { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) }, deps),
+    startBudgets(config, store, budget, deps),
     ...(await startAlerts(config, CHANNELS, store, deps)),
   );
   const status = (): ScorerStatus => ({
@@ -321,12 +321,20 @@ async function startScorer(
 function startBudgets(
   config: Config,
   store: Store,
-  { metrics, log, ...deps }: { budget: Scoring['budget']; duties: Duties; metrics: Metrics; log: Log },
+  budget: Scoring['budget'],
+  deps: { duties: Duties; metrics: Metrics; log: Log },
 ): StartedPart {
   const watch = createBudgetWatch(config, store);
-  metrics.observe(() => budgetReadings(watch));
-  const alerts = loggedAlerts(store.alerts, log);
-  return startBudgetAlerts(config.alerts.budgetPercents, { alerts, watch, log, ...deps });
+  deps.metrics.observe(() => budgetReadings(watch));
+  return startBudgetAlerts(
+    config.alerts.budgetPercents,
+    {
+      alerts: loggedAlerts(store.alerts, deps.log),
+      readCaps: () => watch.read(),
+      listSpent: (nowMs) => budget.listSpent(nowMs),
+    },
+    deps,
+  );
 }
 
 /** Returns what a process that scores adds to the reads of the API. */

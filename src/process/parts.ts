@@ -60,64 +60,13 @@ async function withinTime(part: StartedPart): Promise<void> {
   }
 }
 
-/** Waits between checks, which tests replace. */
+/** Waits between looks, which tests replace. */
 export interface Timers {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export interface RepeatTerms {
-  /** Time between two checks, milliseconds. */
-  readonly everyMs: number;
-  /** Message of the log when checks fail. */
-  readonly failing: string;
-  /** Aborts the wait for the next check. `stop` aborts it. */
-  readonly stopping: AbortController;
-  readonly log: Log;
-  readonly timers?: Timers | undefined;
-}
-
-/** Checks that are repeated until they are stopped. */
-export interface RepeatedCheck {
-  /** Stops after the check under way. */
-  stop(): Promise<void>;
-}
-
-/** Starts to repeat a check. Of failures in a row, the first one is logged. */
-export function repeatCheck(check: () => Promise<void>, terms: RepeatTerms): RepeatedCheck {
-  const { everyMs, failing, stopping, log, timers = { sleep } } = terms;
-  let isFailing = false;
-
-  async function checkOnce(): Promise<void> {
-    try {
-      await check();
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing && !stopping.signal.aborted) {
-        const isBug = !(error instanceof AppError);
-        log[isBug ? 'error' : 'warn'](failing, { error: isBug ? error : readErrorMessage(error) });
-      }
-      isFailing = true;
-    }
-  }
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await checkOnce();
-      await timers.sleep(everyMs, stopping.signal);
-    }
-  }
-
-  const running = run();
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
-}
-
 export interface DutyDeps {
-  readonly duties: Duties;
+  readonly duties: Pick<Duties, 'join' | 'readEpoch' | 'leave'>;
   readonly log: Log;
   readonly timers?: Timers | undefined;
 }
@@ -129,28 +78,47 @@ export interface RepeatedDuty {
   readonly everyMs: number;
   /** Message of the log when the work fails. */
   readonly failing: string;
-  readonly work: (signal: AbortSignal) => Promise<void>;
+  /** Gets the epoch of the duty: another process may have had it before an epoch begins. */
+  readonly work: (signal: AbortSignal, epoch: number) => Promise<void>;
   /** Called at each look of a process that does not have the duty. */
   readonly onIdle?: () => void;
 }
 
-/** Starts work that this process does while it has the duty. */
+/** Starts work that this process does while it has the duty. Of failures in a row, the first one is logged. */
 export function startRepeatedDuty(
   { duty, everyMs, failing, work, onIdle }: RepeatedDuty,
-  { duties, log, timers }: DutyDeps,
+  { duties, log, timers = { sleep } }: DutyDeps,
 ): StartedPart {
   const stopping = new AbortController();
+  const { signal } = stopping;
+  let isFailing = false;
   duties.join([duty]);
-  const look = async () => {
-    if ((await duties.readEpoch(duty)) === undefined) {
-      onIdle?.();
-    } else {
-      await work(stopping.signal);
+
+  async function look(): Promise<void> {
+    try {
+      const epoch = await duties.readEpoch(duty);
+      await (epoch === undefined ? onIdle?.() : work(signal, epoch));
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing && !signal.aborted) {
+        const isBug = !(error instanceof AppError);
+        log[isBug ? 'error' : 'warn'](failing, { error: isBug ? error : readErrorMessage(error) });
+      }
+      isFailing = true;
     }
-  };
-  const looks = repeatCheck(look, { everyMs, failing, stopping, log, timers });
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      await look();
+      await timers.sleep(everyMs, signal);
+    }
+  }
+
+  const running = run();
   const stop = async () => {
-    await looks.stop();
+    stopping.abort();
+    await running;
     await duties.leave(duty);
   };
   return { name: duty, stage: 'work', stop };

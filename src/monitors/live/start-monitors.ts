@@ -1,9 +1,7 @@
 import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { SPLIT_LABELS, buildSplit } from '../../domain/series-facets.ts';
-import type { Duties } from '../../ownership/duties.ts';
-import { type StartedPart, repeatCheck, type Timers } from '../../process/parts.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import { startRepeatedDuty, type DutyDeps, type StartedPart } from '../../process/parts.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, MetricLabels, Reading } from '../../telemetry/metrics.ts';
 import type { AlertBudget, AlertEvent } from '../alert-event.ts';
@@ -24,29 +22,32 @@ export const MAX_REPORTED_SERIES = 1_000;
 const FINGERPRINT_DIGITS = 8;
 
 /**
- * Starts monitors in a scorer process. Without any configured monitor, it only ends open incidents of earlier monitors, so
- * that their receivers get the end.
+ * Starts monitors in a scorer process, which are evaluated when their buckets close. Without any configured monitor, it only ends open
+ * incidents of earlier monitors, so that their receivers get the end. After a stop, the next start folds the last bucket again. Two
+ * evaluators for a moment do the same work with the same result.
  */
 export function startMonitors(
   groups: readonly MonitorGroup[],
-  options: {
-    readonly store: Store;
-    readonly duties: Duties;
-    readonly log: Log;
-    readonly metrics: Metrics;
-  },
+  store: MonitorStore,
+  { metrics, ...deps }: DutyDeps & { readonly metrics: Pick<Metrics, 'observe'> },
 ): StartedPart {
-  const { store, duties, log, metrics } = options;
-  duties.join([MONITOR_DUTY]);
-  const isEvaluator = async () => (await duties.readEpoch(MONITOR_DUTY)) !== undefined;
-  const monitors = { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) };
-  const loop = startMonitorLoop(groups, { store: monitors, isEvaluator, log });
-  metrics.observe(() => monitorReadings(loop.statuses()));
-  const stop = async () => {
-    await loop.stop();
-    await duties.leave(MONITOR_DUTY);
+  let stopping: AbortSignal | undefined;
+  const evaluator = createEvaluator(groups, {
+    store,
+    async turn() {
+      await pause();
+      stopping?.throwIfAborted();
+    },
+    warn: (message, fields) => deps.log.warn(message, fields),
+  });
+  metrics.observe(() => monitorReadings(evaluator.statuses()));
+  const work = async (signal: AbortSignal) => {
+    stopping = signal;
+    await evaluator.advance();
   };
-  return { name: 'monitors', stage: 'work', stop };
+  const onIdle = () => evaluator.forget();
+  const duty = MONITOR_DUTY;
+  return startRepeatedDuty({ duty, everyMs: LOOK_EVERY_MS, failing: 'monitors wait', work, onIdle }, deps);
 }
 
 /** Returns mean, baseline, limit, evidence and state of each series, and the number of series in each state. */
@@ -85,59 +86,6 @@ function seriesReadings(status: MonitorStatus): Reading[] {
     { name: 'spanscore.monitor.state', value: 1, labels: { ...labels, state: phase } },
     ...gauges.flatMap(({ name, value }) => (value === null ? [] : [{ name, value, labels }])),
   ];
-}
-
-export interface MonitorLoopDeps {
-  readonly store: MonitorStore;
-  /**
-   * Returns true when this process is the evaluator among the scorer processes on one store. Two evaluators for a moment do
-   * the same work with the same result. Throws when the store does.
-   */
-  readonly isEvaluator: () => Promise<boolean>;
-  readonly log: Log;
-  readonly timers?: Timers;
-}
-
-/** Running evaluation of monitors. */
-interface MonitorLoop {
-  /** Stops within a bucket; the next start folds that bucket again. */
-  stop(): Promise<void>;
-  /** States of the rules; empty while another process is the evaluator. */
-  statuses(): MonitorStatus[];
-}
-
-/** Starts to evaluate monitors when their buckets close. Retries failures from the stored state. */
-export function startMonitorLoop(groups: readonly MonitorGroup[], deps: MonitorLoopDeps): MonitorLoop {
-  const { store, isEvaluator, log, timers } = deps;
-  const stopping = new AbortController();
-  const evaluator = createEvaluator(groups, {
-    store,
-    async turn() {
-      await pause();
-      stopping.signal.throwIfAborted();
-    },
-    warn: (message, fields) => log.warn(message, fields),
-  });
-
-  async function look(): Promise<void> {
-    if (await isEvaluator()) {
-      await evaluator.advance();
-    } else {
-      evaluator.forget();
-    }
-  }
-
-  const looks = repeatCheck(look, {
-    everyMs: LOOK_EVERY_MS,
-    failing: 'monitors wait',
-    stopping,
-    log,
-    timers,
-  });
-  return {
-    ...looks,
-    statuses: () => evaluator.statuses(),
-  };
 }
 
 /** Wraps the alerts of a store and logs each beginning and end of an incident that is written. */

@@ -8,86 +8,47 @@ import {
   computeBudgetIncidentId,
 } from '../../monitors/alert-event.ts';
 import { buildEndEvent } from '../../monitors/build-alert-event.ts';
-import type { Duties } from '../../ownership/duties.ts';
-import { type StartedPart, repeatCheck, type RepeatedCheck, type Timers } from '../../process/parts.ts';
+import { startRepeatedDuty, type DutyDeps, type StartedPart } from '../../process/parts.ts';
 import type { AlertStore } from '../../store/contracts/monitors.ts';
-import type { Log } from '../../telemetry/log.ts';
 import type { SpentCap } from './budget-ask.ts';
 import { computeBudgetRest } from './budget-rest.ts';
-import type { BudgetWatch, BudgetMoment, CapState } from './budget-watch.ts';
-import type { Budget } from './budget.ts';
-
-/** Duty of the process that writes the alerts about budgets. */
-const BUDGET_DUTY = 'budget alerts';
-
-/** Starts the alerts about budgets in a scorer process. Without budgets, it only ends open incidents of former budgets. */
-export function startBudgetAlerts(
-  budgetPercents: readonly number[],
-  options: {
-    readonly alerts: BudgetAlertDeps['alerts'];
-    readonly watch: BudgetWatch;
-    readonly budget: Pick<Budget, 'listSpent'>;
-    readonly duties: Duties;
-    readonly log: Log;
-  },
-): StartedPart {
-  const { alerts, watch, budget, duties, log } = options;
-  duties.join([BUDGET_DUTY]);
-  const loop = startBudgetAlertLoop(budgetPercents, {
-    alerts,
-    watch,
-    listSpent: (nowMs) => budget.listSpent(nowMs),
-    readEpoch: () => duties.readEpoch(BUDGET_DUTY),
-    log,
-  });
-  const stop = async () => {
-    await loop.stop();
-    await duties.leave(BUDGET_DUTY);
-  };
-  return { name: 'budget alerts', stage: 'work', stop };
-}
+import type { BudgetMoment, CapState } from './budget-watch.ts';
 
 /** Interval of the checks of all caps, milliseconds. */
 const CHECK_EVERY_MS = 10_000;
 
-export interface BudgetAlertDeps {
+/** Budgets and their alerts. */
+export interface BudgetAlertStore {
   readonly alerts: Pick<AlertStore, 'open' | 'known' | 'write'>;
-  readonly watch: Pick<BudgetWatch, 'read'>;
+  readCaps(): Promise<BudgetMoment>;
   /** Lists the caps that refuse further calls of this process. */
-  readonly listSpent: (nowMs: number) => readonly SpentCap[];
-  /**
-   * Returns the epoch in which this process tells of budgets; undefined while another one does. Two processes for a moment write the
-   * same ids. Throws what the store throws.
-   */
-  readonly readEpoch: () => Promise<number | undefined>;
-  readonly log: Log;
-  readonly timers?: Timers;
+  listSpent(nowMs: number): readonly SpentCap[];
 }
 
 /**
  * Starts to check the caps of all budgets, and writes the beginnings and ends of their incidents. Each process that gets this duty reads the
- * stored incidents first, so it writes what a killed one did not write. Without budgets, it only ends the incidents of former budgets.
+ * stored incidents first, so it writes what a killed one did not write. Two processes for a moment write the same ids. Without budgets, it
+ * only ends the incidents of former budgets.
  * @param percents parts of a cap at which an incident begins
  */
-export function startBudgetAlertLoop(percents: readonly number[], deps: BudgetAlertDeps): RepeatedCheck {
-  const { readEpoch, log, timers } = deps;
+export function startBudgetAlerts(
+  percents: readonly number[],
+  store: BudgetAlertStore,
+  deps: DutyDeps,
+): StartedPart {
   let pass: BudgetPass | undefined;
-
-  async function check(): Promise<void> {
-    const epoch = await readEpoch();
-    if (pass?.epoch !== epoch) {
-      pass = epoch === undefined ? undefined : await beginPass(epoch, deps);
-    }
-    const current = pass;
+  const work = async (_signal: AbortSignal, epoch: number) => {
+    const current = pass?.epoch === epoch ? pass : await beginPass(epoch, store);
     // After a failure it is not known what was written, so the next check reads it.
     pass = undefined;
-    await current?.check(percents);
+    await current.check(percents);
     pass = current;
-  }
-
-  const stopping = new AbortController();
+  };
+  const onIdle = () => {
+    pass = undefined;
+  };
   const failing = 'alerts of budgets wait for the store';
-  return repeatCheck(check, { everyMs: CHECK_EVERY_MS, failing, stopping, log, timers });
+  return startRepeatedDuty({ duty: 'budget alerts', everyMs: CHECK_EVERY_MS, failing, work, onIdle }, deps);
 }
 
 /** Checks of one epoch, in which no other process writes incidents of budgets. */
@@ -96,8 +57,8 @@ interface BudgetPass {
   check(percents: readonly number[]): Promise<void>;
 }
 
-async function beginPass(epoch: number, deps: BudgetAlertDeps): Promise<BudgetPass> {
-  const { alerts, watch, listSpent } = deps;
+async function beginPass(epoch: number, store: BudgetAlertStore): Promise<BudgetPass> {
+  const { alerts } = store;
   const stored = (await alerts.open()).filter(({ budget }) => budget !== undefined);
   const open = new Map(stored.map((event) => [event.incidentId, event]));
   /** Ids of stored events. An incident begins and ends once, also when its cap is removed and comes back in the same period. */
@@ -120,8 +81,8 @@ async function beginPass(epoch: number, deps: BudgetAlertDeps): Promise<BudgetPa
       if (isDone) {
         return;
       }
-      const moment = await watch.read();
-      const spent = listSpent(moment.nowMs);
+      const moment = await store.readCaps();
+      const spent = store.listSpent(moment.nowMs);
       const planned = planBudgetAlerts({ ...moment, spent, open: [...open.values()] }, percents);
       const events = await listNew(planned);
       if (events.length > 0) {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { startMonitorLoop, type MonitorLoopDeps } from '../../../../src/monitors/live/start-monitors.ts';
+import { startMonitors } from '../../../../src/monitors/live/start-monitors.ts';
 import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
 import type { MonitorGroup } from '../../../../src/monitors/rule.ts';
+import type { ReadingSource } from '../../../../src/telemetry/metrics.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
 import { MemoryMonitors } from '../../../support/fakes/memory-monitors.ts';
 import { until } from '../../../support/until.ts';
@@ -24,36 +25,39 @@ const GROUP: MonitorGroup = {
   ],
 };
 
-/** Starts a loop whose looks follow each other at once. */
-function startLoop(store: MemoryMonitors, isEvaluator: MonitorLoopDeps['isEvaluator'] = async () => true) {
+/** Starts monitors whose looks follow each other at once. */
+function start(store: MemoryMonitors, readEpoch: () => Promise<number | undefined> = async () => 1) {
   const lines: string[] = [];
   const log = createLog('info', { destination: { write: (line) => void lines.push(line) } });
   const timers = { sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) };
-  return { lines, loop: startMonitorLoop([GROUP], { store, isEvaluator, log, timers }) };
+  const duties = { join: () => undefined, readEpoch, leave: async () => undefined };
+  let read: ReadingSource = () => [];
+  const metrics = { observe: (source: ReadingSource) => ((read = source), () => undefined) };
+  const { stop } = startMonitors([GROUP], store, { duties, log, metrics, timers });
+  return { lines, stop, readings: async () => [...(await read())] };
 }
 
 test('monitors are evaluated as their buckets close', async () => {
   const store = new MemoryMonitors();
-  const { loop } = startLoop(store);
+  const { readings, stop } = start(store);
   await until(() => store.writes > 0);
   store.scored(1_000, [0.7]);
   store.clockMs = HOUR_MS + 60_000;
-  // A stop may break off the next look, which leaves no statuses.
-  let found = loop.statuses();
-  await until(() => (found = loop.statuses()).length === 1);
-  await loop.stop();
-  expect(found).toMatchObject([{ alert: 'Low', phase: 'ok', mean: 0.7 }]);
+  await expect
+    .poll(readings)
+    .toContainEqual(expect.objectContaining({ name: 'spanscore.monitor.mean', value: 0.7 }));
+  await stop();
 });
 
 test('monitors of another process are left to it', async () => {
   const store = new MemoryMonitors();
   let looks = 0;
-  const { loop } = startLoop(store, async () => {
+  const { stop } = start(store, async () => {
     looks += 1;
-    return false;
+    return undefined;
   });
   await until(() => looks > 3);
-  await loop.stop();
+  await stop();
   expect(store.writes).toBe(0);
 });
 
@@ -63,14 +67,14 @@ test('monitors wait for an unreachable store, and log it once', async () => {
   const clock = store.nowMs;
   store.nowMs = () => (isAway ? Promise.reject(new StoreUnavailableError('the store is away')) : clock());
   let looks = 0;
-  const { loop, lines } = startLoop(store, async () => {
+  const { stop, lines } = start(store, async () => {
     looks += 1;
-    return true;
+    return 1;
   });
   await until(() => looks > 3);
   isAway = false;
   await until(() => store.writes > 0);
-  await loop.stop();
+  await stop();
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain('the store is away');
 });

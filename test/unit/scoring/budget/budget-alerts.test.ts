@@ -1,5 +1,5 @@
 import { expect, describe, it } from 'vitest';
-import { startBudgetAlertLoop } from '../../../../src/scoring/budget/budget-alerts.ts';
+import { startBudgetAlerts } from '../../../../src/scoring/budget/budget-alerts.ts';
 import type { CapState } from '../../../../src/scoring/budget/budget-watch.ts';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { BudgetScope } from '../../../../src/domain/money/budget.ts';
@@ -52,17 +52,23 @@ class BudgetStore {
   startProcess(percents: readonly number[] = [50, 80, 100]): () => Promise<void> {
     const turns: (() => void)[] = [];
     let checks = 0;
-    startBudgetAlertLoop(percents, {
-      alerts: this.alerts,
-      watch: { read: async () => ({ nowMs: this.nowMs, caps: this.caps }) },
-      listSpent: () => this.spent,
-      readEpoch: async () => {
-        checks += 1;
-        return 1;
+    const readEpoch = async () => {
+      checks += 1;
+      return 1;
+    };
+    startBudgetAlerts(
+      percents,
+      {
+        alerts: this.alerts,
+        readCaps: async () => ({ nowMs: this.nowMs, caps: this.caps }),
+        listSpent: () => this.spent,
       },
-      log: silentLog,
-      timers: { sleep: () => new Promise((resolve) => turns.push(resolve)) },
-    });
+      {
+        duties: { join: () => undefined, readEpoch, leave: async () => undefined },
+        log: silentLog,
+        timers: { sleep: () => new Promise((resolve) => turns.push(resolve)) },
+      },
+    );
     return async () => {
       await until(() => turns.length > 0);
       turns.shift()?.();
