@@ -15,39 +15,22 @@ import type { Caller, SignIns } from './access/request-access.ts';
 import { createApi } from './api.ts';
 import { readDashboardFiles } from './dashboard/dashboard-files.ts';
 import type { ReadStatus } from './serve-status.ts';
-import { startApiServer, type ApiServer } from './server.ts';
+import { startApiServer } from './server.ts';
 import { createTenantStores, type ProcessReads, type TenantStore } from './tenant-store.ts';
 import { createScoringOnDemand } from './writes/scoring-on-demand.ts';
 
 /** HTTP server of a `serve` process: probes and metrics from the beginning, further routes when all parts have started. */
-export interface ServeApi {
-  /** Names the part that the start waits for, for `/readyz`. */
-  waitFor(part: string): void;
-  /**
-   * Ends the start. Returns the address; null when the process has no role `api` and its port is in use. Throws `AppError` when a
-   * process with the role cannot listen.
-   */
-  open(parts: {
-    readonly checks: readonly ReadinessCheck[];
-    /** Returns the store of a caller, which shows its tenant only. Absent: the process has only probes. */
-    readonly findStore?: ((caller: Caller) => TenantStore) | undefined;
-    /** Sign-ins of browsers. Absent: nobody can sign in. */
-    readonly signIns?: SignIns | undefined;
-  }): Promise<ApiServer['address'] | null>;
-  /** Answers the requests under way, then closes. */
-  stop(): Promise<void>;
-}
+export type ServeApi = Awaited<ReturnType<typeof startServeApi>>;
 
 /**
  * Listens, so that a supervisor can probe the process while it starts. When the port is in use, it tries again in `open`: the process
  * that stops on the same data directory may still have the port.
- * @param options hasApi: false for a process without the role `api`, which has the probes and the metrics only
+ * @param hasApi false for a process without the role `api`, which has the probes and the metrics only
  */
 export async function startServeApi(
   config: Config,
-  options: { readonly hasApi: boolean; readonly log: Log; readonly metrics: Metrics },
-): Promise<ServeApi> {
-  const { hasApi, log, metrics } = options;
+  { hasApi, log, metrics }: { readonly hasApi: boolean; readonly log: Log; readonly metrics: Metrics },
+) {
   let awaited = 'the process';
   let checks: readonly ReadinessCheck[] = [
     { name: 'start', check: () => Promise.reject(new Error(`the start waits for ${awaited}`)) },
@@ -76,10 +59,21 @@ export async function startServeApi(
   });
 
   return {
-    waitFor(part) {
+    /** Names the part that the start waits for, for `/readyz`. */
+    waitFor(part: string): void {
       awaited = part;
     },
-    async open(parts) {
+    /**
+     * Ends the start. Returns the address; null when the process has no role `api` and its port is in use. Throws `AppError` when a
+     * process with the role cannot listen.
+     */
+    async open(parts: {
+      readonly checks: readonly ReadinessCheck[];
+      /** Returns the store of a caller, which shows its tenant only. Absent: the process has only probes. */
+      readonly findStore?: ((caller: Caller) => TenantStore) | undefined;
+      /** Sign-ins of browsers. Absent: nobody can sign in. */
+      readonly signIns?: SignIns | undefined;
+    }) {
       checks = parts.checks;
       findStore = parts.findStore ?? (() => 'none');
       signIns = parts.signIns ?? NO_SIGN_INS;
@@ -93,6 +87,7 @@ export async function startServeApi(
       }
       return api?.address ?? null;
     },
+    /** Answers the requests under way, then closes. */
     stop: async () => api?.stop(),
   };
 }

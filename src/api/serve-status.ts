@@ -2,33 +2,18 @@ import { type Config, withoutSecrets } from '../configuration.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import { packageVersion } from '../process/package.ts';
 import type { JudgeState } from '../scoring/attempt/judge-health.ts';
-import { createBudgetWatch } from '../scoring/budget/budget-watch.ts';
+import { createBudgetWatch, type BudgetConfig } from '../scoring/budget/budget-watch.ts';
 import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
-import type { Store, StoreSize } from '../store/contracts/store.ts';
+import type { Store } from '../store/contracts/store.ts';
 import { silentLog } from '../telemetry/log.ts';
 import { createReadiness } from './health.ts';
 import { budgetJson } from './json/budget-json.ts';
-import { jobJson, type JobJson } from './json/job-json.ts';
+import { jobJson } from './json/job-json.ts';
 
 /** Addresses for spans; null without a receiver. */
 export interface OtlpAddresses {
   readonly otlpHttp: string | null;
   readonly otlpGrpc: string | null;
-}
-
-/** Store and budgets, the same for every process on one store. */
-export interface StoreStatus {
-  readonly store: StoreSize & { readonly kind: string; readonly version: string };
-  /** Jobs that have not ended, the oldest first. */
-  readonly jobs: readonly JobJson[];
-  /** Caps of this UTC day and month. */
-  readonly budgets: readonly BudgetStatus[];
-}
-
-/** State of a cap, USD. */
-export interface BudgetStatus extends ReturnType<typeof budgetJson> {
-  /** Leased by running processes and not spent. */
-  readonly reservedUsd: number;
 }
 
 /** Live scoring of one process. */
@@ -40,54 +25,17 @@ export interface ScorerStatus {
   readonly judges: readonly JudgeState[];
 }
 
-/** A part of a process, and whether it works. */
-export interface ComponentStatus {
-  readonly name: string;
-  readonly healthy: boolean;
-  /** Null for a healthy one. */
-  readonly error: string | null;
-}
-
-/** Reply of `GET /api/v1/status`. A caller of one tenant gets the parts that are about its own rows. */
-export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>, OtlpAddresses {
-  readonly version: string;
-  readonly pid: number;
-  readonly startedAt: string;
-  /** Means of the last minute; absent in a process without a store. */
-  readonly spansPerSecond?: number;
-  readonly scoresPerSecond?: number;
-  readonly components?: readonly ComponentStatus[];
-  /** Without secrets. */
-  readonly config?: Readonly<Record<string, unknown>>;
-  readonly startedAtMs: number;
-  readonly roles: readonly string[];
-}
-
 /** Start of this process, Unix milliseconds. */
 const STARTED_AT_MS = Date.now() - Math.round(process.uptime() * 1_000);
 
-/** Returns this process for the status. */
-export function processStatus(
-  roles: readonly string[],
-  otlp: OtlpAddresses,
-): Pick<ServeStatus, 'version' | 'pid' | 'startedAt' | 'startedAtMs' | 'roles' | keyof OtlpAddresses> {
-  const startedAt = new Date(STARTED_AT_MS).toISOString();
-  return {
-    version: packageVersion(),
-    pid: process.pid,
-    startedAt,
-    startedAtMs: STARTED_AT_MS,
-    roles,
-    ...otlp,
-  };
-}
+/** Store, open jobs (the oldest first) and caps, the same for every process on one store. Throws an `AppError` for a store that cannot be read. */
+export type StoreStatus = Awaited<ReturnType<typeof readStoreStatus>>;
 
-/** Reads the status of the store. Throws an `AppError` when the store cannot be read. */
-export async function readStoreStatus(
-  config: Pick<Config, 'rules' | 'budgets'>,
-  store: Pick<Store, 'size' | 'pace' | 'judgeCalls' | 'spans' | 'jobs'>,
-  kind: string,
-): Promise<StoreStatus> {
+/**
+ * Reads the status of the store.
+ * @param kind kind of the store for people
+ */
+export async function readStoreStatus(config: BudgetConfig, store: Store, kind: string) {
   const [size, { version }, { caps }, jobs] = await Promise.all([
     store.size(),
     store.pace(),
@@ -98,8 +46,27 @@ export async function readStoreStatus(
   return { store: { kind, version, ...size }, jobs: jobs.map(jobJson), budgets };
 }
 
+/** Reply of `GET /api/v1/status`. A caller of one tenant gets the parts that are about its own rows. */
+export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>, OtlpAddresses {
+  readonly version: string;
+  readonly pid: number;
+  readonly startedAt: string;
+  readonly startedAtMs: number;
+  readonly roles: readonly string[];
+  /** Means of the last minute. */
+  readonly spansPerSecond: number;
+  readonly scoresPerSecond: number;
+  readonly components: readonly {
+    readonly name: string;
+    readonly healthy: boolean;
+    readonly error: string | null;
+  }[];
+  /** Without secrets. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
 /** Parts of a running process that its status is about. */
-export interface StatusSource {
+interface StatusSource {
   readonly config: Config;
   readonly roles: readonly string[];
   readonly otlp: OtlpAddresses;
@@ -111,12 +78,12 @@ export interface StatusSource {
 }
 
 /** Reads the status for a caller of one tenant or of all. Throws an `AppError` when the store cannot be read. */
-export type ReadStatus = (store: Store, tenant: string | undefined) => Promise<ServeStatus>;
+export type ReadStatus = ReturnType<typeof createServeStatus>;
 
 /** Creates the status of a process. */
-export function createServeStatus({ config, roles, otlp, kind, checks, scorer }: StatusSource): ReadStatus {
+export function createServeStatus({ config, roles, otlp, kind, checks, scorer }: StatusSource) {
   const readiness = createReadiness(() => checks, silentLog);
-  return async (store, tenant) => {
+  return async (store: Store, tenant: string | undefined): Promise<ServeStatus> => {
     const [{ spansPerSecond, scoresPerSecond }, ofStore, { checks: parts }] = await Promise.all([
       store.pace(tenant),
       readStoreStatus(config, store, kind),
@@ -127,7 +94,17 @@ export function createServeStatus({ config, roles, otlp, kind, checks, scorer }:
       healthy: ok,
       error: error ?? null,
     }));
-    const common = { ...processStatus(roles, otlp), spansPerSecond, scoresPerSecond, components };
+    const common = {
+      version: packageVersion(),
+      pid: process.pid,
+      startedAt: new Date(STARTED_AT_MS).toISOString(),
+      startedAtMs: STARTED_AT_MS,
+      roles,
+      ...otlp,
+      spansPerSecond,
+      scoresPerSecond,
+      components,
+    };
     return tenant === undefined
       ? { ...common, ...scorer?.(), ...ofStore, config: withoutSecrets(config) }
       : {

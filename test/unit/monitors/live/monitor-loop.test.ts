@@ -33,8 +33,8 @@ function start(store: MemoryMonitors, readEpoch: () => Promise<number | undefine
   const duties = { join: () => undefined, readEpoch, leave: async () => undefined };
   let read: ReadingSource = () => [];
   const metrics = { observe: (source: ReadingSource) => ((read = source), () => undefined) };
-  const { stop } = startMonitors([GROUP], store, { duties, log, metrics, timers });
-  return { lines, stop, readings: async () => [...(await read())] };
+  const part = startMonitors([GROUP], store, { duties, log, metrics, timers });
+  return { lines, stop: () => part.stop(), readings: async () => [...(await read())] };
 }
 
 test('monitors are evaluated as their buckets close', async () => {
