@@ -40,7 +40,6 @@ import type { Scoring } from './scoring/scoring.ts';
 import { startSessionLoop } from './scoring/sessions/session-loop.ts';
 import {
   meteredStores,
-  judgeReadings,
   configureCatchUp,
   createConfiguredScoring,
   sessionSettings,
@@ -294,9 +293,8 @@ async function startScorer(
     catchUp,
   });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
-  const { budget, judgeStock, judgeHealth, unpriced } = scoring;
-  metrics.observe(() => scorerReadings({ loop, judgeStock, unpriced }));
-  metrics.observe(() => judgeReadings(scoring));
+  const { budget, judgeHealth, unpriced } = scoring;
+  metrics.observe(() => scorerReadings(loop.status(), scoring));
   metrics.observe(() => kit.guests.readings());
   started.push(
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },

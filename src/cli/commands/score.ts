@@ -76,9 +76,8 @@ async function score(
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
   const bars = createBarCheck(options.failUnder ?? new Map(), config);
-  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
+  const { listRulesNow, loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const kit = await loadScorerKit(config, context);
-  const { listRulesNow } = await import('../../scoring/setup/configured-scoring.ts');
   const rules = await listRulesNow(kit, options.scorer, session !== undefined);
   const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };
@@ -108,12 +107,10 @@ async function score(
       '--write works on stored traces only: send the file to spanscore serve, then score its trace id',
     );
   }
-  const { openTraceSpool } = await import('../trace-files/trace-spool.ts');
+  const { createSpoolStores, openTraceSpool, scoreSpool } = await import('../trace-files.ts');
   const spool = openTraceSpool(readingTerms(config));
   try {
     await readTraceFiles(inputs, context, (parts) => spool.add(parts));
-    const { createSpoolStores } = await import('../trace-files/spool-stores.ts');
-    const { scoreSpool } = await import('../trace-files/spool-stores.ts');
     const { readTrace } = await import('../../conventions/index.ts');
     const stores = createSpoolStores(spool, Date.now());
     const scoring = createConfiguredScoring({ ...shared, stores, readTrace });
@@ -134,9 +131,10 @@ async function scoreStoredTraces(
   ids: readonly string[],
   { rules, write }: Terms,
 ): Promise<TraceOutcome[]> {
-  const { scoreTracesNow } = await import('../../scoring/setup/configured-scoring.ts');
+  const { scoreTraces } = await import('../../scoring/score-traces.ts');
+  const { apiMode } = await import('../../scoring/scoring-mode.ts');
   const keys = await Promise.all(ids.map((id) => findStoredTrace(context, id)));
-  return scoreTracesNow(scoring, keys.flat(), rules, { write });
+  return scoreTraces(scoring, keys.flat(), apiMode(rules, { write }));
 }
 
 async function scoreStoredSession(

@@ -51,7 +51,7 @@ export async function readInputs(context: CommandContext, inputs: readonly strin
 const MAX_INPUT_BYTES = 256 * MIB;
 
 async function readTracesOfFiles(context: CommandContext, files: readonly string[]): Promise<TraceData[]> {
-  const { openTraceSpool } = await import('../trace-files/trace-spool.ts');
+  const { openTraceSpool } = await import('../trace-files.ts');
   const { config } = await context.loadConfig();
   const spool = openTraceSpool(readingTerms(config));
   try {

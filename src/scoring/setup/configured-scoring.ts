@@ -1,27 +1,20 @@
 import { durationDays, durationMs, type Config } from '../../configuration.ts';
-import { COMMAND_RULE } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { RequestError } from '../../domain/errors.ts';
 import { MOST_CALLS } from '../../judge/judge-registry.ts';
 import { createReplyCache } from '../../judge/reply-cache.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
-import type { TraceKey, JudgeCallRecord } from '../../store/contracts/stores.ts';
+import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import { countArrivalDays } from '../../store/schema/retention.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { MetricWriter, Reading } from '../../telemetry/metrics.ts';
-import type { JudgeStock } from '../attempt/judge-stock.ts';
 import type { CatchUpTerms } from '../live/catch-up.ts';
-import type { ScoringLoop } from '../live/scoring-loop.ts';
+import type { ScoringLoopStatus } from '../live/scoring-loop.ts';
 import type { TraceReader } from '../read/read-context.ts';
 import { shareLookups } from '../read/shared-lookups.ts';
 import type { CommitPace } from '../record/group-commit.ts';
-import { scoreTraces } from '../score-traces.ts';
-import { apiMode } from '../scoring-mode.ts';
 import type { ScoringStores } from '../scoring-stores.ts';
 import { createScoring, type Scoring } from '../scoring.ts';
-import type { PreparedRule } from '../select/rule.ts';
 import type { SessionSettings } from '../sessions/session-readiness.ts';
-import type { TraceOutcome } from '../trace-task.ts';
 import { JOINER } from './read-traces.ts';
 import type { ScorerKit } from './scorer-kit.ts';
 
@@ -156,36 +149,6 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
   return scoring;
 }
 
-/**
- * Returns the rules for a scoring that somebody asks for: one with the named scorers, or those of the configuration. Throws an
- * `RequestError` when there is none, and a `ConfigError` for a scorer that cannot be used.
- */
-export async function listRulesNow(
-  kit: ScorerKit,
-  scorers: readonly string[] | undefined,
-  isOfSession: boolean,
-): Promise<readonly PreparedRule[]> {
-  if (scorers !== undefined) {
-    return [await kit.prepareOwnRule(COMMAND_RULE, scorers, isOfSession ? 'session' : 'trace')];
-  }
-  const rules = kit.rules.filter(({ target }) => (target === 'session') === isOfSession);
-  if (rules.length === 0) {
-    const what = isOfSession ? 'sessions' : 'traces';
-    throw new RequestError(`no rules on ${what} are configured: name scorers with --scorer`);
-  }
-  return rules;
-}
-
-/** Scores traces now, without a look at earlier results. Returns one outcome for each trace. */
-export function scoreTracesNow(
-  scoring: Scoring,
-  keys: readonly TraceKey[],
-  rules: readonly PreparedRule[],
-  options: { readonly write: boolean },
-): Promise<TraceOutcome[]> {
-  return scoreTraces(scoring, keys, apiMode(rules, options));
-}
-
 /** Wraps stores and counts the rows written to them. */
 export function meteredStores(stores: ScoringStores, metrics: MetricWriter): ScoringStores {
   const { decisions, scores, judgeCalls } = stores;
@@ -195,8 +158,8 @@ export function meteredStores(stores: ScoringStores, metrics: MetricWriter): Sco
       ...decisions,
       async write(written) {
         await decisions.write(written);
-        for (const [status, count] of countBy(written, (decision) => decision.status)) {
-          metrics.add('spanscore.decisions', count, { status });
+        for (const [status, { length }] of Map.groupBy(written, (decision) => decision.status)) {
+          metrics.add('spanscore.decisions', length, { status });
         }
       },
     },
@@ -205,8 +168,8 @@ export function meteredStores(stores: ScoringStores, metrics: MetricWriter): Sco
       async write(written) {
         await scores.write(written);
         const rows = written.filter((score) => !score.isDeleted);
-        for (const [scorer, count] of countBy(rows, (score) => score.scorer)) {
-          metrics.add('spanscore.scores.written', count, { scorer });
+        for (const [scorer, { length }] of Map.groupBy(rows, (score) => score.scorer)) {
+          metrics.add('spanscore.scores.written', length, { scorer });
         }
       },
     },
@@ -228,57 +191,43 @@ function countCall(call: JudgeCallRecord, metrics: MetricWriter): void {
   metrics.add('spanscore.judge.tokens', outputTokens ?? 0, { model, type: 'output' });
 }
 
-function countBy<T>(items: readonly T[], computeKey: (item: T) => string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) {
-    const key = computeKey(item);
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return counts;
-}
-
-/** Returns the metrics of the scorer of this process: queue and work. */
-export function scorerReadings(parts: {
-  readonly loop: Pick<ScoringLoop, 'status'>;
-  /** Traces of which `costly` could not know the cost. */
-  readonly unpriced: { readonly count: number };
-  readonly judgeStock: Pick<JudgeStock, 'pending' | 'waitMs'>;
-}): Reading[] {
-  const status = parts.loop.status();
-  const { waiting, queued, waitingForRoom, inFlight, retries, spilled, oldestQueuedMs } = status;
-  const ready = queued - waitingForRoom;
-  const states = {
-    waiting,
-    queued: ready,
-    waiting_for_judge: waitingForRoom,
-    running: inFlight,
-    retrying: retries,
-  };
-  return [
-    ...Object.entries(states).map(
-      ([state, value]) => ({ name: 'spanscore.scoring.traces', value, labels: { state } }) as const,
-    ),
-    { name: 'spanscore.scoring.traces.spilled', value: spilled },
-    { name: 'spanscore.sampling.unpriced', value: parts.unpriced.count },
-    { name: 'spanscore.scoring.queue.age', value: (oldestQueuedMs ?? 0) / 1_000 },
-    { name: 'spanscore.judge.queue', value: parts.judgeStock.pending() },
-    { name: 'spanscore.judge.queue.wait', value: parts.judgeStock.waitMs() / 1_000 },
-  ];
-}
-
 /** Label of a scorer without a judge. */
 const NO_JUDGE = 'none';
 
-/** Returns the metrics of judges in this process. */
-export function judgeReadings({ judgeHealth }: Pick<Scoring, 'judgeHealth'>): Reading[] {
-  return judgeHealth.states().flatMap(({ judge, scorer, state, kinds }) => {
+/** Returns the metrics of live scoring in this process: queue, work and judges. */
+export function scorerReadings(
+  status: ScoringLoopStatus,
+  { judgeStock, judgeHealth, unpriced }: Scoring,
+): Reading[] {
+  const states = {
+    waiting: status.waiting,
+    queued: status.queued - status.waitingForRoom,
+    waiting_for_judge: status.waitingForRoom,
+    running: status.inFlight,
+    retrying: status.retries,
+  };
+  const judges = judgeHealth.states().flatMap(({ judge, scorer, state, kinds }): Reading[] => {
     const labels = { judge: judge === '' ? NO_JUDGE : judge, scorer };
     return [
-      { name: 'spanscore.judge.failing', value: state === 'failing' ? 1 : 0, labels } as const,
-      ...Object.entries(kinds).map(
-        ([kind, value]) =>
-          ({ name: 'spanscore.judge.failures', value, labels: { ...labels, kind } }) as const,
-      ),
+      { name: 'spanscore.judge.failing', value: state === 'failing' ? 1 : 0, labels },
+      ...Object.entries(kinds).map(([kind, value]): Reading => ({
+        name: 'spanscore.judge.failures',
+        value,
+        labels: { ...labels, kind },
+      })),
     ];
   });
+  return [
+    ...Object.entries(states).map(([state, value]): Reading => ({
+      name: 'spanscore.scoring.traces',
+      value,
+      labels: { state },
+    })),
+    { name: 'spanscore.scoring.traces.spilled', value: status.spilled },
+    { name: 'spanscore.sampling.unpriced', value: unpriced.count },
+    { name: 'spanscore.scoring.queue.age', value: (status.oldestQueuedMs ?? 0) / 1_000 },
+    { name: 'spanscore.judge.queue', value: judgeStock.pending() },
+    { name: 'spanscore.judge.queue.wait', value: judgeStock.waitMs() / 1_000 },
+    ...judges,
+  ];
 }

@@ -8,7 +8,8 @@ import {
   checkValue,
   conditionsSchema,
 } from '../../configuration.ts';
-import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
+import { COMMAND_RULE } from '../../domain/decision.ts';
+import { ConfigError, readErrorMessage, RequestError } from '../../domain/errors.ts';
 import type { SharedBudgets } from '../../domain/money/budget.ts';
 import { findPrice, unpricedBudget, type PriceTable } from '../../domain/money/model-prices.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
@@ -221,4 +222,24 @@ export function rejectUnpricedBudgets(
       }
     }
   }
+}
+
+/**
+ * Returns the rules for a scoring that somebody asks for: one with the named scorers, or those of the configuration. Throws an
+ * `RequestError` when there is none, and a `ConfigError` for a scorer that cannot be used.
+ */
+export async function listRulesNow(
+  kit: ScorerKit,
+  scorers: readonly string[] | undefined,
+  isOfSession: boolean,
+): Promise<readonly PreparedRule[]> {
+  if (scorers !== undefined) {
+    return [await kit.prepareOwnRule(COMMAND_RULE, scorers, isOfSession ? 'session' : 'trace')];
+  }
+  const rules = kit.rules.filter(({ target }) => (target === 'session') === isOfSession);
+  if (rules.length === 0) {
+    const what = isOfSession ? 'sessions' : 'traces';
+    throw new RequestError(`no rules on ${what} are configured: name scorers with --scorer`);
+  }
+  return rules;
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTraceSpool, type TraceSpool } from '../../../../src/cli/trace-files/trace-spool.ts';
-import type { Span } from '../../../../src/domain/trace/span.ts';
-import { buildSpan } from '../../../support/builders/spans.ts';
+import { openTraceSpool, type TraceSpool } from '../../../src/cli/trace-files.ts';
+import type { Span } from '../../../src/domain/trace/span.ts';
+import { buildSpan } from '../../support/builders/spans.ts';
 
 let spool: TraceSpool;
 
@@ -29,13 +29,8 @@ describe('a spool of traces', () => {
     expect(spool.count()).toBe(2);
     expect(spool.read(A)).toMatchObject({ traceId: A, spans: [first, second], logs: [] });
     expect(spool.find([A, B, 'c'.repeat(32)])).toEqual([
-      {
-        traceId: A,
-        firstStartUnixNano: first.startUnixNano,
-        lastEndUnixNano: second.startUnixNano + second.durationNano,
-        errorSeen: true,
-      },
-      expect.objectContaining({ traceId: B, errorSeen: false }),
+      { id: A, start: first.startUnixNano, end: second.startUnixNano + second.durationNano, failed: 1n },
+      expect.objectContaining({ id: B, failed: 0n }),
     ]);
     expect(spool.read('c'.repeat(32))).toBeUndefined();
   });
@@ -61,11 +56,13 @@ describe('a spool of traces', () => {
     );
     spool.add(spans.map((span) => partOf(span.traceId, span)));
     const [first, second, third] = spans.map((span) => span.startUnixNano) as [bigint, bigint, bigint];
-    const list = (fromUnixNano: bigint, toUnixNano: bigint, limit = 9) =>
-      spool.list({ fromUnixNano, toUnixNano, limit }).map((trace) => trace.firstStartUnixNano);
+    const list = (from: bigint, to: bigint, limit = 9) =>
+      spool
+        .list({ fromMs: Number(from / 1_000_000n), toMs: Number(to / 1_000_000n), limit })
+        .map(({ start }) => start);
 
     expect(list(first, third)).toEqual([first, second]);
-    expect(list(first, third + 1n, 2)).toEqual([first, second]);
+    expect(list(first, third + 1_000_000n, 2)).toEqual([first, second]);
   });
 
   it('keeps any time of a span', () => {
