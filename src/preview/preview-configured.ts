@@ -79,8 +79,7 @@ export async function previewConfigured(
     },
     { rule, fromMs, toMs, tenant, sample, listing, judging },
   );
-  const scorers = rule.scorers.map(({ name }) => name);
-  const monitors = await backtestMonitors(config, monitorView, { scorers, fromMs, toMs, tenant });
+  const monitors = await backtestMonitors(config, monitorView, { rule, fromMs, toMs, tenant });
   const versions = (await ruleVersions.list()).filter((version) => version.rule === rule.name);
   const current = versions.toSorted((a, b) => b.activeFromMs - a.activeFromMs)[0];
   const inForce = kit.rules.some(({ name }) => name === rule.name) ? current : undefined;
@@ -97,31 +96,13 @@ export async function previewConfigured(
   };
 }
 
-/** Monitor of the scorers of a rule, run over their stored scores. */
-interface TestedMonitor {
-  readonly alert: string;
-  readonly series: string;
-  /** Scores that it has read. */
-  readonly scores: number;
-  /** Times in the range at which it would have fired, Unix milliseconds. */
-  readonly firedAtMs: readonly number[];
-}
-
-interface MonitorTerms {
-  /** Names of the scorers of the rule. */
-  readonly scorers: readonly string[];
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** '' for all tenants. */
-  readonly tenant: string;
-}
-
 /** Runs the monitors over the stored live scores of some scorers. Throws a `ConfigError` for monitors that cannot be used. */
 async function backtestMonitors(
   config: Config,
-  view: Pick<MonitorView, 'pastScores'>,
-  { scorers, fromMs, toMs, tenant }: MonitorTerms,
-): Promise<TestedMonitor[]> {
+  view: MonitorView,
+  { rule, fromMs, toMs, tenant }: { rule: PreparedRule; fromMs: number; toMs: number; tenant: string },
+) {
+  const scorers = rule.scorers.map(({ name }) => name);
   const groups = (await configuredMonitors(config)).map((group) => ({
     ...group,
     rules: group.rules.filter(

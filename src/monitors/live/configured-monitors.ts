@@ -8,7 +8,7 @@ import { type Config, configErrorOf, readConfiguredMonitors } from '../../config
 import { DAY_MS } from '../../domain/durations.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import { seriesSplitBy, SPLIT_FACETS } from '../../domain/series-facets.ts';
-import type { Listed, ListPage } from '../../store/contracts/lists.ts';
+import type { ListPage } from '../../store/contracts/lists.ts';
 import type { MonitorView, StatusFilter } from '../../store/contracts/monitors.ts';
 import { computeRuleKey } from '../group-watch.ts';
 import type { MonitorStanding, MonitorStatus } from '../monitor-status.ts';
@@ -42,21 +42,13 @@ export function keyedRules(groups: readonly MonitorGroup[]): KeyedRule[] {
   );
 }
 
-/** States of rules for people. A paused rule has no longer the state of before its pause. */
-export interface Standings {
-  /** Reads the states, alerts first. */
-  read(filter: StandingFilter, limit: number): Promise<MonitorStanding[]>;
-  /** Lists the states by alert and series. */
-  list(filter: StandingFilter, page: ListPage): Promise<Listed<MonitorStanding>>;
-}
-
 type StandingFilter = Omit<StatusFilter, 'ruleKeys'>;
 
-/** Creates the reads of the states of rules. */
+/** Creates the reads of the states of rules for people. A paused rule has no longer its state from the time before the pause. */
 export function createStandings(
   rules: readonly KeyedRule[],
   view: Pick<MonitorView, 'statuses' | 'listStatuses' | 'lateScores'>,
-): Standings {
+) {
   const ruleKeys = rules.map(({ key }) => key);
   const paused = new Set(rules.filter(({ rule }) => rule.paused).map(({ key }) => key));
   const intervalMs = Math.min(...rules.map(({ group }) => group.intervalMs));
@@ -81,10 +73,12 @@ export function createStandings(
     });
   };
   return {
-    async read(filter, limit) {
+    /** Reads the states, alerts first. */
+    async read(filter: StandingFilter, limit: number) {
       return toStandings(await view.statuses({ ...filter, ruleKeys }, limit), filter);
     },
-    async list(filter, page) {
+    /** Lists the states by alert and series. */
+    async list(filter: StandingFilter, page: ListPage) {
       const { items, next } = await view.listStatuses({ ...filter, ruleKeys }, page);
       return { items: await toStandings(items, filter), next };
     },

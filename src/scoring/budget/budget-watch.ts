@@ -19,19 +19,14 @@ export interface BudgetMoment {
   readonly caps: readonly CapState[];
 }
 
-/** Configured budgets, with the spending of every process on the store. */
-export interface BudgetWatch {
-  /** Reads all caps, once for all callers at the same time. Throws what the store throws. */
-  read(): Promise<BudgetMoment>;
-  /** Returns what was read at most `maxAgeMs` ago, or reads. Throws what the store throws. */
-  readRecent(maxAgeMs: number): Promise<BudgetMoment>;
-}
-
 /** Budgets of rules, of tenants and of the installation. */
 export interface BudgetConfig {
   readonly rules: readonly { readonly name: string; readonly budget?: BudgetCaps | undefined }[];
   readonly budgets: SharedBudgets;
 }
+
+/** Configured budgets, with the spending of every process on the store. */
+export type BudgetWatch = ReturnType<typeof createBudgetWatch>;
 
 export function createBudgetWatch(
   config: BudgetConfig,
@@ -40,7 +35,7 @@ export function createBudgetWatch(
     readonly spans: Pick<Store['spans'], 'nowMs'>;
   },
   monotonicMs: () => number = () => performance.now(),
-): BudgetWatch {
+) {
   const reader = createBudgetReader(store.judgeCalls, listConfiguredBudgets(config));
   let latest: { readonly moment: BudgetMoment; readonly readAtMs: number } | undefined;
   let reading: Promise<BudgetMoment> | undefined;
@@ -60,8 +55,10 @@ export function createBudgetWatch(
     }));
 
   return {
+    /** Reads all caps, once for all callers at the same time. Throws what the store throws. */
     read,
-    readRecent: async (maxAgeMs) =>
+    /** Returns what was read at most `maxAgeMs` ago, or reads. Throws what the store throws. */
+    readRecent: async (maxAgeMs: number) =>
       latest !== undefined && monotonicMs() - latest.readAtMs <= maxAgeMs ? latest.moment : read(),
   };
 }
