@@ -13,7 +13,6 @@ import {
 import { loadPurgeKey } from '../../purge/configured-purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../../configuration.ts';
-import { dryRunConfigured } from './backfill-dry-run.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
 /** Time for which a dry run lists targets, milliseconds: within the time of a request, it also renders prompts. */
@@ -76,6 +75,7 @@ export function createBackfillWrites(
     /** Says what it would do and cost, and stores nothing. */
     async dryRun(asked: AskedBackfill) {
       const { kit, scoring, spec } = await plan(asked);
+      const { dryRunConfigured } = await import('./backfill-dry-run.ts');
       const signal = AbortSignal.timeout(LISTING_LIMIT_MS);
       return dryRunConfigured(
         { config, kit, scoring, judgeUse, isBesideLive: onDemand.isBesideLive },

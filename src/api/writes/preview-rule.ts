@@ -3,7 +3,6 @@ import type { Caller } from '../access/request-access.ts';
 import { ConfigError, InvalidInputError } from '../../domain/errors.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../../configuration.ts';
-import { prepareWrittenRule, previewConfigured } from '../../preview/preview-configured.ts';
 import { findRule } from '../../scoring/setup/scorer-names.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
@@ -30,6 +29,7 @@ export async function previewRule(
   { tenant = '' }: Pick<Caller, 'tenant'>,
   { rule: asked, lastMs, sample }: AskedPreview,
 ): Promise<PreviewView> {
+  const { prepareWrittenRule, previewConfigured } = await import('../../preview/preview-configured.ts');
   const listing = AbortSignal.timeout(LISTING_LIMIT_MS);
   const judging = AbortSignal.timeout(JUDGING_LIMIT_MS);
   try {

@@ -7,7 +7,7 @@ import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import type { AlertChannel } from './alert-channel.ts';
-import { startAlertDelivery, type AlertDeliveryLoop } from './alert-delivery.ts';
+import type { AlertDeliveryLoop } from './alert-delivery.ts';
 import type { ChannelDefinition } from './channel-definition.ts';
 
 /** Creates the configured channels of some kinds. */
@@ -34,6 +34,7 @@ export async function startAlerts(
   if (channels.length === 0) {
     return [];
   }
+  const { startAlertDelivery } = await import('./alert-delivery.ts');
   // One process at a time serves a channel. Two processes for a moment send the same messages with the same ids.
   const dutyName = (channel: string) => `alerts ${channel}`;
   const names = channels.map(({ name }) => dutyName(name));

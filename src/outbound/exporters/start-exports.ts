@@ -6,7 +6,7 @@ import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
 import type { ExporterDefinition } from './exporter-definition.ts';
-import { createScoreExportLoop, type ScoreExportLoop } from './score-export-loop.ts';
+import type { ScoreExportLoop } from './score-export-loop.ts';
 import type { ScoreExporter } from './score-exporter.ts';
 
 /** Creates the exporters of some kinds that a configuration has options for. */
@@ -34,6 +34,7 @@ export async function startExports(
   if (exporters.length === 0) {
     return [];
   }
+  const { createScoreExportLoop } = await import('./score-export-loop.ts');
   const dutyName = (exporter: string) => `export ${exporter}`;
   duties.join(exporters.map(({ name }) => dutyName(name)));
   const exporting = createScoreExportLoop(

@@ -13,7 +13,7 @@ import { ConfigError, readErrorMessage, RequestError } from '../../domain/errors
 import type { SharedBudgets } from '../../domain/money/budget.ts';
 import { findPrice, unpricedBudget, type PriceTable } from '../../domain/money/model-prices.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
-import { createGuestScorers, type GuestScorers } from '../../guests/guest-scorers.ts';
+import type { GuestScorers } from '../../guests/guest-scorers.ts';
 import type { GuestSpec } from '../../guests/guest-spec.ts';
 import { type JudgeRegistry, createJudgeRegistry } from '../../judge/judge-registry.ts';
 import { silentLog, type Log } from '../../telemetry/log.ts';
@@ -41,7 +41,7 @@ export interface ScorerKit {
   readonly rules: readonly PreparedRule[];
   readonly judges: JudgeRegistry;
   /** Processes of modules. A caller that continues after its work must stop them; otherwise they end with this process. */
-  readonly guests: GuestScorers;
+  readonly guests: Pick<GuestScorers, 'readings' | 'stop'>;
   /** Prepares a rule for one purpose: these scorers on every target. Throws a `ConfigError` for an unknown name. */
   prepareOwnRule(name: string, scorers: readonly string[], target?: TargetKind): Promise<PreparedRule>;
 }
@@ -55,9 +55,15 @@ export async function loadScorerKit(
   { log }: { readonly log: Log } = { log: silentLog },
 ): Promise<ScorerKit> {
   const bound = new Map<string, Promise<BoundScorer>>();
-  const guests = createGuestScorers(log);
+  let started: GuestScorers | undefined;
+  const guests = { readings: () => started?.readings() ?? [], stop: async () => started?.stop() };
+  const startGuest = async (spec: GuestSpec) => {
+    const { createGuestScorers } = await import('../../guests/guest-scorers.ts');
+    started ??= createGuestScorers(log);
+    return started.start(spec);
+  };
   const bind = async (name: string) => {
-    const binding = bound.get(name) ?? bindScorer(name, config, guests, log);
+    const binding = bound.get(name) ?? bindScorer(name, config, startGuest, log);
     bound.set(name, binding);
     return binding;
   };
@@ -84,7 +90,7 @@ type Entry = Config['scorers'][string];
 async function bindScorer(
   name: string,
   config: Config,
-  guests: GuestScorers,
+  startGuest: GuestScorers['start'],
   log: Log,
 ): Promise<BoundScorer> {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
@@ -92,7 +98,7 @@ async function bindScorer(
   if (entry?.module === undefined) {
     return { ...(await bindPrebuilt(name, entry, config)), ...declared };
   }
-  const guest = await guests.start(guestSpec(name, entry.module, entry, config, log));
+  const guest = await startGuest(guestSpec(name, entry.module, entry, config, log));
   return { name, scorer: guest.scorer, guest, ...declared };
 }
 
