@@ -5,8 +5,11 @@ import { createConfiguredJudges } from './configured-judges.ts';
 import { buildConfiguredRule } from './configured-rule.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
-import { createGuestScorers, type GuestScorers } from '../../guests/guest-scorers.ts';
-import type { GuestSpec } from '../../guests/guest-spec.ts';
+import {
+  createOwnScorers as createGuestScorers,
+  type OwnScorers as GuestScorers,
+} from '../../scorers/own/pool.ts';
+import type { OwnScorerSpec as GuestSpec } from '../../scorers/own/worker.ts';
 import type { JudgeRegistry } from '../../judge/judge-registry.ts';
 import { rejectUnpricedBudgets } from '../budgets/priced-budgets.ts';
 import { prepareRule, type BoundScorer, type PreparedRule } from '../../scoring/select/rule.ts';

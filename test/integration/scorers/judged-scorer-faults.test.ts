@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createScorer, ScorerRunError } from '../../../src/evals/index.ts';
-import type { Scorer, ScorerRunInput, ScorerRunResult, StepName } from '../../../src/evals/index.ts';
+import {
+  createScorer,
+  ScorerRunError,
+  type Scorer,
+  type ScorerRunInput,
+  type ScorerRunResult,
+  type StepName,
+} from '../../../src/scorers/evals/index.ts';
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { createGroundingScorer } from '../../../src/scorers/prebuilt/index.ts';

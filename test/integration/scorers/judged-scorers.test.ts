@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRedactor } from '../../../src/judge/redaction/redaction.ts';
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
 import { withJudgeScope } from '../../../src/judge/judge-scope.ts';
-import { ScorerRunError } from '../../../src/evals/index.ts';
+import { ScorerRunError } from '../../../src/scorers/evals/index.ts';
 import { createFaithfulnessScorer, createHallucinationScorer } from '../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../src/scorers/utils/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
 import { judgeFaults, replyJson, replyText, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import type {
   JudgeScript,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { InvalidInputError } from '../../../../src/domain/errors.ts';
-import { ScorerRunError } from '../../../../src/evals/index.ts';
+import { ScorerRunError } from '../../../../src/scorers/evals/index.ts';
 import { configureJudges } from '../../../../src/judge/judge-registry.ts';
 import * as legacy from '../../../../src/scorers/legacy/index.ts';
 import type { Metric } from '../../../../src/scorers/legacy/index.ts';
