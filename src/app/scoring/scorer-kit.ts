@@ -5,11 +5,8 @@ import { createConfiguredJudges } from './configured-judges.ts';
 import { buildConfiguredRule } from './configured-rule.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
-import {
-  createOwnScorers as createGuestScorers,
-  type OwnScorers as GuestScorers,
-} from '../../scorers/own/pool.ts';
-import type { OwnScorerSpec as GuestSpec } from '../../scorers/own/worker.ts';
+import { OwnScorers } from '../../scorers/own/pool.ts';
+import type { OwnScorerSpec } from '../../scorers/own/worker.ts';
 import type { JudgeRegistry } from '../../judge/judge-registry.ts';
 import { rejectUnpricedBudgets } from '../budgets/priced-budgets.ts';
 import { prepareRule, type BoundScorer, type PreparedRule } from '../../scoring/select/rule.ts';
@@ -27,7 +24,7 @@ export interface ScorerKit {
   readonly rules: readonly PreparedRule[];
   readonly judges: JudgeRegistry;
   /** Processes of modules. A caller that continues after its work must stop them; otherwise they end with this process. */
-  readonly guests: GuestScorers;
+  readonly guests: OwnScorers;
   /** Prepares a rule for one purpose: these scorers on every target. Throws a `ConfigError` for an unknown name. */
   prepareOwnRule(name: string, scorers: readonly string[], target?: TargetKind): Promise<PreparedRule>;
 }
@@ -41,7 +38,7 @@ export async function loadScorerKit(
   { log }: { readonly log: Log } = { log: silentLog },
 ): Promise<ScorerKit> {
   const bound = new Map<string, Promise<BoundScorer>>();
-  const guests = createGuestScorers(log);
+  const guests = new OwnScorers(log);
   const bind = async (name: string) => {
     const binding = bound.get(name) ?? bindScorer(name, config, guests, log);
     bound.set(name, binding);
@@ -67,12 +64,7 @@ export async function loadScorerKit(
 
 type Entry = Config['scorers'][string];
 
-async function bindScorer(
-  name: string,
-  config: Config,
-  guests: GuestScorers,
-  log: Log,
-): Promise<BoundScorer> {
+async function bindScorer(name: string, config: Config, guests: OwnScorers, log: Log): Promise<BoundScorer> {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
   const declared = { higherIsBetter: entry?.higherIsBetter, range: entry?.range };
   if (entry?.module === undefined) {
@@ -102,7 +94,7 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
   }
 }
 
-function guestSpec(name: string, path: string, entry: Entry, config: Config, log: Log): GuestSpec {
+function guestSpec(name: string, path: string, entry: Entry, config: Config, log: Log): OwnScorerSpec {
   const { judge, limits, env = [] } = entry;
   const timeoutMs = durationMs(limits?.timeout ?? MODULE_LIMITS.timeout);
   const variables = env.map((variable) => [variable, readEnvironment(variable)] as const);

@@ -44,18 +44,22 @@ const STOP_JUDGES_MS = 9_000;
 
 const STOP_LOOK_MS = 20;
 
-/** Ways in which a run can end without a result. */
-const FAULTS = ['timeout', 'out_of_memory', 'crash'] as const;
-type FaultKind = (typeof FAULTS)[number];
+/** Way in which a run ends without a result. */
+type FaultKind = 'timeout' | 'out_of_memory' | 'crash';
 
-interface PoolStatus {
-  readonly scorer: string;
-  readonly processes: number;
-  readonly waiting: number;
-  readonly isPaused: boolean;
-  /** Number of runs since the start that ended in each of these ways. */
-  readonly faults: Readonly<Record<FaultKind, number>>;
+/** A loaded own scorer; its caller uses it like any other scorer. */
+interface StartedScorer {
+  readonly scorer: Scorer;
+  /** Returns the number of waiting runs. */
+  pending(): number;
+  /** Number of waiting runs below which more should be given. */
+  readonly low: number;
+  /** Number of waiting runs from which on no more should be given. */
+  readonly high: number;
 }
+
+// No library: the threads of piscina share this process's memory and environment. The child processes of tinypool have no memory
+// limit, no process group and a channel through which a scorer could end this process.
 
 /** The processes of one own scorer, and the runs that wait for a process. */
 class WorkerPool {
@@ -66,7 +70,8 @@ class WorkerPool {
   readonly #suspects: QueuedRun[] = [];
   readonly #workers = new Set<OwnWorker>();
   readonly #idleTimers = new Map<OwnWorker, NodeJS.Timeout>();
-  readonly #gate = createPauseGate();
+  readonly #gate = new PauseGate();
+  /** Number of runs since the start that ended in each of these ways. */
   readonly #faults: Record<FaultKind, number> = { timeout: 0, out_of_memory: 0, crash: 0 };
   #facts: DeclaredFacts | undefined;
   #lastId = 0;
@@ -88,7 +93,7 @@ class WorkerPool {
   }
 
   /** Loads the module in a first process. Throws `ConfigError` for a module that cannot be used. */
-  async start(): Promise<DeclaredFacts> {
+  async start(): Promise<StartedScorer> {
     const loading = await this.#addWorker().loaded;
     this.#starting = null;
     if ('fault' in loading) {
@@ -96,19 +101,20 @@ class WorkerPool {
       throw new ConfigError(`scorers.${name}.module: ${path} cannot be used: ${loading.fault}`);
     }
     this.#facts = loading.facts;
-    return loading.facts;
+    const { moduleHash: _, ...facts } = loading.facts;
+    const scorer: Scorer = {
+      ...facts,
+      run: (input, options) => this.#run(input, currentJudgeScope(), options?.abortSignal),
+    };
+    return { scorer, ...WAITING_RUNS, pending: () => this.#pending };
   }
 
   /** Scores one run. Rejects with an `AppError` that names the scorer and the limit. */
-  run(
-    input: ScorerRunInput,
-    options: { readonly scope: JudgeScope; readonly signal: AbortSignal | undefined },
-  ): Promise<ScorerRunResult> {
+  #run(input: ScorerRunInput, scope: JudgeScope, signal?: AbortSignal): Promise<ScorerRunResult> {
     const refusal = this.#refusal();
     if (refusal !== null) {
       return Promise.reject(refusal);
     }
-    const { scope, signal } = options;
     const { promise, resolve, reject } = Promise.withResolvers<ScorerRunResult>();
     this.#lastId += 1;
     const id = this.#lastId;
@@ -120,14 +126,21 @@ class WorkerPool {
     return promise.finally(() => signal?.removeEventListener('abort', onAbort));
   }
 
-  status(): PoolStatus {
-    return {
-      scorer: this.#spec.name,
-      processes: this.#workers.size,
-      waiting: this.#queue.length + this.#suspects.length,
-      isPaused: this.#gate.isPaused(),
-      faults: { ...this.#faults },
-    };
+  readings(): Reading[] {
+    const labels = { scorer: this.#spec.name };
+    return [
+      { name: 'spanscore.guest.processes', value: this.#workers.size, labels },
+      { name: 'spanscore.guest.queue', value: this.#pending, labels },
+      { name: 'spanscore.guest.paused', value: this.#gate.isPaused ? 1 : 0, labels },
+      ...Object.entries(this.#faults).map(
+        ([fault, value]) =>
+          ({ name: 'spanscore.guest.faults', value, labels: { ...labels, fault } }) as const,
+      ),
+    ];
+  }
+
+  get #pending(): number {
+    return this.#queue.length + this.#suspects.length;
   }
 
   /** Gives running runs a short time to end, then ends the processes. */
@@ -160,12 +173,12 @@ class WorkerPool {
   #pausedError(): AppError {
     const { name } = this.#spec;
     const text = `scorer ${name} pauses: its last runs gave no result within ${limitTexts(this.#spec).timeout} (scorers.${name}.limits.timeout); one run a minute is tried`;
-    return runError('scorer_paused', text, { retryAfterMs: PROBE_EVERY_MS });
+    return runError('scorer_paused', text, PROBE_EVERY_MS);
   }
 
   #unavailableError(why: string): AppError {
     const text = `scorer ${this.#spec.name} cannot be run: ${why}`;
-    return runError('scorer_unavailable', text, { retryAfterMs: PROBE_EVERY_MS });
+    return runError('scorer_unavailable', text, PROBE_EVERY_MS);
   }
 
   #cancel(job: QueuedRun): void {
@@ -319,7 +332,7 @@ class WorkerPool {
       this.#restartAtMs = performance.now() + waitMs;
     }
     this.#blame(end);
-    if (this.#gate.isPaused()) {
+    if (this.#gate.isPaused) {
       this.#rejectQueue(this.#pausedError());
     }
     this.#pump();
@@ -383,94 +396,63 @@ function crashText(lastWords: string): string {
 }
 
 /** Pauses a scorer whose consecutive runs all time out. */
-interface PauseGate {
+export class PauseGate {
+  #timeouts = 0;
+  #nextProbeMs = 0;
+
+  get isPaused(): boolean {
+    return this.#timeouts >= MAX_TIMEOUTS;
+  }
+
   /** Returns true when a run may begin; during a pause, one run a minute may. */
-  admits(nowMs: number): boolean;
-  isPaused(): boolean;
-  /** Counts a run that timed out. Returns true when the scorer pauses from now on. */
-  countTimeout(nowMs: number): boolean;
-  /** Counts a run that ended in time, with or without a result. Returns true when this ends a pause. */
-  countEnd(): boolean;
-}
-
-export function createPauseGate(): PauseGate {
-  let timeouts = 0;
-  let nextProbeMs = 0;
-  const isPaused = () => timeouts >= MAX_TIMEOUTS;
-  return {
-    isPaused,
-    admits(nowMs) {
-      if (!isPaused()) {
-        return true;
-      }
-      if (nowMs < nextProbeMs) {
-        return false;
-      }
-      nextProbeMs = nowMs + PROBE_EVERY_MS;
+  admits(nowMs: number): boolean {
+    if (!this.isPaused) {
       return true;
-    },
-    countTimeout(nowMs) {
-      timeouts += 1;
-      nextProbeMs = Math.max(nextProbeMs, nowMs + PROBE_EVERY_MS);
-      return timeouts === MAX_TIMEOUTS;
-    },
-    countEnd() {
-      const wasPaused = isPaused();
-      timeouts = 0;
-      return wasPaused;
-    },
-  };
-}
+    }
+    if (nowMs < this.#nextProbeMs) {
+      return false;
+    }
+    this.#nextProbeMs = nowMs + PROBE_EVERY_MS;
+    return true;
+  }
 
-/** An own scorer in processes of its own; its caller uses it like any other scorer. */
-interface StartedScorer {
-  readonly scorer: Scorer;
-  /** Returns the number of waiting runs. */
-  pending(): number;
-  /** Number of waiting runs below which more should be given. */
-  readonly low: number;
-  /** Number of waiting runs from which on no more should be given. */
-  readonly high: number;
+  /** Counts a run that timed out. Returns true when the scorer pauses from now on. */
+  countTimeout(nowMs: number): boolean {
+    this.#timeouts += 1;
+    this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + PROBE_EVERY_MS);
+    return this.#timeouts === MAX_TIMEOUTS;
+  }
+
+  /** Counts a run that ended in time, with or without a result. Returns true when this ends a pause. */
+  countEnd(): boolean {
+    const wasPaused = this.isPaused;
+    this.#timeouts = 0;
+    return wasPaused;
+  }
 }
 
 /** All own scorers of one process. */
-export interface OwnScorers {
+export class OwnScorers {
+  readonly #log: Log;
+  readonly #pools: WorkerPool[] = [];
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
   /** Loads a module in a process of its own. Throws `ConfigError` for a module that cannot be used. */
-  start(spec: OwnScorerSpec): Promise<StartedScorer>;
-  readings(): Reading[];
+  start(spec: OwnScorerSpec): Promise<StartedScorer> {
+    const pool = new WorkerPool(spec, this.#log);
+    this.#pools.push(pool);
+    return pool.start();
+  }
+
+  readings(): Reading[] {
+    return this.#pools.flatMap((pool) => pool.readings());
+  }
+
   /** Gives running runs a short time to end, then ends the processes. */
-  stop(): Promise<void>;
-}
-
-export function createOwnScorers(log: Log): OwnScorers {
-  const pools: WorkerPool[] = [];
-  return {
-    async start(spec) {
-      const pool = new WorkerPool(spec, log);
-      pools.push(pool);
-      const { moduleHash: _, ...facts } = await pool.start();
-      const scorer: Scorer = {
-        ...facts,
-        run: (input, options) =>
-          pool.run(input, { scope: currentJudgeScope(), signal: options?.abortSignal }),
-      };
-      return { scorer, ...WAITING_RUNS, pending: () => pool.status().waiting };
-    },
-    readings: () => pools.flatMap(listReadings),
-    stop: async () => {
-      await Promise.all(pools.map((pool) => pool.stop()));
-    },
-  };
-}
-
-function listReadings(pool: WorkerPool): Reading[] {
-  const { scorer, processes, waiting, isPaused, faults } = pool.status();
-  return [
-    { name: 'spanscore.guest.processes', value: processes, labels: { scorer } },
-    { name: 'spanscore.guest.queue', value: waiting, labels: { scorer } },
-    { name: 'spanscore.guest.paused', value: isPaused ? 1 : 0, labels: { scorer } },
-    ...Object.entries(faults).map(
-      ([fault, value]) => ({ name: 'spanscore.guest.faults', value, labels: { scorer, fault } }) as const,
-    ),
-  ];
+  async stop(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.stop()));
+  }
 }

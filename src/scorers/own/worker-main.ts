@@ -2,33 +2,41 @@
  * The process of an own scorer. It loads the scorer's module at the host's `load` message, runs it, and ends when the host
  * ends.
  */
-import { readdirSync, writeFileSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
 import { Socket } from 'node:net';
 import { setPriority } from 'node:os';
+import { pathToFileURL } from 'node:url';
 import { deserialize, serialize } from 'node:v8';
 import { AppError } from '../../domain/errors.ts';
+import { JudgeError } from '../../judge/judge-error.ts';
+import { createJudgeRegistry, type JudgeRegistry } from '../../judge/judge-registry.ts';
+import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
+import type { JudgeModelObject, ModelReply } from '../../judge/model-call.ts';
+import { canonicalOptions } from '../evals/create-scorer.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
-import { withJudgeScope } from '../../judge/judge-scope.ts';
 import {
-  readFrames,
-  writeFrame,
-  readFault,
-  type LoadMessage,
-  type RunOrder,
-  type ToWorker,
-  type DeclaredFacts,
-  WORKER_NICE,
+  createFaultError,
   MESSAGE_FD,
+  readFault,
+  readFrames,
+  Turns,
   UNCAUGHT,
   WATCH_FD,
+  WORKER_NICE,
+  writeFrame,
+  type DeclaredFacts,
+  type ForwardedQuestion,
+  type FromWorker,
+  type HostAnswer,
+  type LoadMessage,
+  type RunOrder,
+  type SentError,
+  type ToWorker,
 } from './messages.ts';
 import { endGroup, startWatch } from './watch.ts';
-import { registerHooks } from 'node:module';
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { pathToFileURL } from 'node:url';
-import { canonicalOptions } from '../evals/create-scorer.ts';
-import { createTurns, ForwardedJudges, type Tell } from './forwarded-judges.ts';
 
 const PACKAGE = 'spanscore';
 
@@ -40,13 +48,25 @@ const root = new URL(isSource ? '../../../' : '../../../../', import.meta.url);
 /** Largest result that is sent to the host, bytes. */
 const MAX_RESULT_BYTES = 4 * 1024 * 1024;
 
-const channel = new Socket({ fd: MESSAGE_FD, readable: true, writable: true });
-const tell: Tell = (message) => new Promise((resolve) => writeFrame(channel, message, resolve));
+/** Most judge calls of one run; it ends a scorer that asks in an endless loop. */
+const MAX_CALLS = 200;
 
-const lane = createTurns((run) => tell({ type: 'turn', run }));
+/**
+ * Longest wait for an answer of the host. The host limits each call and its repeats; this limit only ends a call that the host
+ * has lost.
+ */
+const ANSWER_WITHIN_MS = 15 * 60_000;
+
+const channel = new Socket({ fd: MESSAGE_FD, readable: true, writable: true });
+const turns = new Turns((run) => tell({ type: 'turn', run }));
 const running = new Map<number, AbortController>();
 const busy = new Int32Array(new SharedArrayBuffer(8));
 let loaded: { readonly scorer: Scorer; readonly judges: ForwardedJudges } | undefined;
+
+/** Sends a message to the host. */
+function tell(message: FromWorker): Promise<void> {
+  return new Promise((resolve) => writeFrame(channel, message, resolve));
+}
 
 /** Counts the runs in progress; the watching thread checks more often while there is work. */
 function countWork(change: 1 | -1): void {
@@ -63,8 +83,7 @@ async function load(order: LoadMessage): Promise<void> {
       await import('../../judge/judge.ts');
     }
     lowerPriority();
-    const { judge, defaultJudge } = order;
-    loaded = { scorer, judges: new ForwardedJudges({ judge, defaultJudge, lane, tell }) };
+    loaded = { scorer, judges: new ForwardedJudges(order) };
     await tell({ type: 'loaded', facts });
   } catch (error) {
     await tell({ type: 'unloadable', message: readFault(error).message });
@@ -80,7 +99,7 @@ async function runOne({ run, input }: RunOrder): Promise<void> {
   const cancelling = new AbortController();
   running.set(run, cancelling);
   countWork(1);
-  await lane.take(run);
+  await turns.take(run);
   try {
     const result = await withJudgeScope(judges.buildScope(run), async () =>
       scorer.run(deserialize(input) as ScorerRunInput, { abortSignal: cancelling.signal }),
@@ -92,13 +111,12 @@ async function runOne({ run, input }: RunOrder): Promise<void> {
   judges.forget(run);
   running.delete(run);
   countWork(-1);
-  lane.release(run);
+  turns.release(run);
 }
 
 /** Serializes the members of a result that the host reads; a whole result would repeat the run. */
-function packResult(result: ScorerRunResult): Uint8Array {
-  const packed = result !== null && typeof result === 'object' ? readMembers(result) : result;
-  const bytes = serialize(packed);
+function packResult(result: ScorerRunResult): ReturnType<typeof serialize> {
+  const bytes = serialize(result !== null && typeof result === 'object' ? readMembers(result) : result);
   if (bytes.length > MAX_RESULT_BYTES) {
     const limit = `${MAX_RESULT_BYTES / 1024 / 1024} MiB`;
     throw new AppError(`its result has ${bytes.length} bytes; at most ${limit} are taken`, {
@@ -167,11 +185,7 @@ process.on('unhandledRejection', (error) => {
 reportMemory();
 startWatch({ memoryBytes: Number(process.argv[2]), fd: WATCH_FD, busy });
 resolveOwnPackage();
-readFrames(channel, {
-  maxBytes: Number.POSITIVE_INFINITY,
-  onMessage: (message) => onMessage(message as ToWorker),
-  onGarbage: endGroup,
-});
+readFrames(channel, Number.POSITIVE_INFINITY, (message) => onMessage(message as ToWorker), endGroup);
 
 /**
  * Resolves every import of `spanscore` in this process to the running package, even when the importing file has no copy beside
@@ -208,14 +222,8 @@ function readEntries(): Map<string, string> {
   );
 }
 
-/** The scorer of a module and the facts that it declares. */
-interface LoadedModule {
-  readonly scorer: Scorer;
-  readonly facts: DeclaredFacts;
-}
-
 /** Loads the default export of a module. Throws an `Error` with a sentence for people. */
-async function loadModule(order: LoadMessage): Promise<LoadedModule> {
+async function loadModule(order: LoadMessage): Promise<{ scorer: Scorer; facts: DeclaredFacts }> {
   const { path } = order;
   const moduleHash = createHash('sha256')
     .update(await readFile(path))
@@ -231,22 +239,15 @@ async function loadModule(order: LoadMessage): Promise<LoadedModule> {
     throw new Error(`the default export of ${path} must be a scorer: an object with run()`);
   }
   const own = scorer as Scorer;
-  return { scorer: own, facts: { ...buildFacts(own, order), id: findId(scorer, order), moduleHash } };
-}
-
-/** Returns the id of a scorer; for one without an id, its name in the configuration. */
-function findId(scorer: object, { name, path }: LoadMessage): string {
-  const { id = name } = scorer as { readonly id?: unknown };
+  const { id = order.name } = scorer as { readonly id?: unknown };
   if (typeof id !== 'string' || id === '') {
     throw new Error(`the id of the scorer of ${path} must be a text that is not empty; or leave it out`);
   }
-  return id;
+  return { scorer: own, facts: { ...buildFacts(own, order), id, moduleHash } };
 }
 
-type Facts = Omit<DeclaredFacts, 'id' | 'moduleHash'>;
-
 /** Reads the members of `ScorerMetadata` that a scorer declares, as plain data. */
-function buildFacts(scorer: Scorer, order: LoadMessage): Facts {
+function buildFacts(scorer: Scorer, order: LoadMessage): Partial<DeclaredFacts> {
   const judgeModel = findJudgeModel(scorer, order);
   const declared = {
     name: scorer.name,
@@ -258,7 +259,7 @@ function buildFacts(scorer: Scorer, order: LoadMessage): Facts {
     promptVersion: scorer.promptVersion,
     judgeModel,
   };
-  const plain = JSON.parse(JSON.stringify(declared)) as Partial<Facts>;
+  const plain = JSON.parse(JSON.stringify(declared)) as Partial<DeclaredFacts>;
   return { ...plain, options: canonicalOptions(scorer.options ?? null) };
 }
 
@@ -283,4 +284,159 @@ function asksJudge(scorer: Scorer): boolean {
   }
   const { getSteps } = scorer as { getSteps?: () => readonly { type: string }[] };
   return scorer.judgeModel !== '' || (getSteps?.().some((step) => step.type === 'prompt') ?? false);
+}
+
+/** Judge calls of one run. */
+interface RunCalls {
+  readonly run: number;
+  made: number;
+  open: number;
+  /** Id of the call by the text of its reply. */
+  readonly byReply: Map<string, number>;
+}
+
+/** Judges for the runs of an own scorer: every question to `provider/model` is sent to the host. */
+class ForwardedJudges {
+  readonly #judge: string | undefined;
+  readonly #base: JudgeRegistry;
+  /** Calls without an answer, by id. */
+  readonly #open = new Map<number, { readonly run: number; readonly settle: (answer: HostAnswer) => void }>();
+  #lastCall = 0;
+
+  constructor({ judge, defaultJudge }: LoadMessage) {
+    this.#judge = judge;
+    this.#base = createJudgeRegistry({
+      default: judge ?? defaultJudge,
+      limits: { timeoutMs: ANSWER_WITHIN_MS },
+    });
+  }
+
+  /** Builds the judge scope for the questions of one run. */
+  buildScope(run: number): JudgeScope {
+    const calls: RunCalls = { run, made: 0, open: 0, byReply: new Map() };
+    return {
+      judges: { ...this.#base, resolve: (model, step = '') => this.#resolve(calls, model, step) },
+      // The host redacts the text before it sends it to the provider.
+      redactor: false,
+      cache: {
+        get: () => undefined,
+        set: (_key, { text }) => {
+          const call = calls.byReply.get(text);
+          if (call !== undefined) {
+            void tell({ type: 'remember', run, call });
+          }
+        },
+        inFlight: new Map(),
+      },
+    };
+  }
+
+  /** Drops the open calls of a run that has ended. */
+  forget(run: number): void {
+    [...this.#open].filter(([, each]) => each.run === run).forEach(([call]) => this.#open.delete(call));
+  }
+
+  /** Passes the host's answer on to the call. */
+  async answer(call: number, answer: HostAnswer): Promise<void> {
+    const waiting = this.#open.get(call);
+    if (waiting === undefined) {
+      return;
+    }
+    await turns.take(waiting.run, true);
+    if (this.#open.delete(call)) {
+      waiting.settle(answer);
+    } else {
+      turns.release(waiting.run);
+    }
+  }
+
+  /** Resolves a judge. A model object from the module is called from this process, with its own key. */
+  async #resolve(
+    calls: RunCalls,
+    model: Parameters<JudgeRegistry['resolve']>[0],
+    step: string,
+  ): ReturnType<JudgeRegistry['resolve']> {
+    if (typeof model !== 'string') {
+      return this.#base.resolve(model);
+    }
+    const name = this.#judge ?? model;
+    const [provider = ''] = name.split('/', 1);
+    const doGenerate = async (given: never) => {
+      const options = given as CallOptions;
+      const question = { ...readQuestion(options), model: name, step };
+      const { text, modelId, isThought, ...reply } = await this.#ask(calls, question, options.abortSignal);
+      const type = isThought === true ? 'reasoning' : 'text';
+      return { ...reply, content: [{ type, text }], response: { modelId } };
+    };
+    const forwarded: JudgeModelObject = { provider, modelId: name.slice(provider.length + 1), doGenerate };
+    return { name, provider, options: {}, timeoutMs: ANSWER_WITHIN_MS, model: forwarded };
+  }
+
+  /** Asks the host. The run releases its turn while it waits. */
+  async #ask(calls: RunCalls, question: ForwardedQuestion, signal?: AbortSignal): Promise<ModelReply> {
+    const { run } = calls;
+    calls.made += 1;
+    if (calls.made > MAX_CALLS) {
+      throw new JudgeError('judge_misconfigured', `one run asked its judge more than ${MAX_CALLS} times`);
+    }
+    const call = (this.#lastCall += 1);
+    const answered = Promise.withResolvers<HostAnswer>();
+    this.#open.set(call, { run, settle: answered.resolve });
+    calls.open += 1;
+    signal?.addEventListener('abort', () => void tell({ type: 'withdraw', run, call }), { once: true });
+    void tell({ type: 'ask', run, call, question });
+    releaseTurn(run);
+    const { reply, fault } = await answered.promise;
+    calls.open -= 1;
+    if (calls.open > 0) {
+      // The run continues with this answer first; if it has further open calls, it then releases its turn.
+      setImmediate(() => calls.open > 0 && releaseTurn(run));
+    }
+    if (reply === undefined) {
+      throw createFaultError(fault as SentError);
+    }
+    calls.byReply.set(reply.text, call);
+    return reply;
+  }
+}
+
+function releaseTurn(run: number): void {
+  if (turns.holds(run)) {
+    void tell({ type: 'waits', run });
+    turns.release(run);
+  }
+}
+
+/** Options that `callModel` passes to a model object. */
+interface CallOptions {
+  readonly prompt: readonly {
+    readonly role: 'system' | 'user' | 'assistant';
+    readonly content: string | readonly { readonly text: string }[];
+  }[];
+  readonly temperature?: number;
+  readonly maxOutputTokens?: number;
+  readonly responseFormat?: { readonly schema: object };
+  readonly providerOptions?: object;
+  readonly abortSignal?: AbortSignal;
+}
+
+function readQuestion({
+  prompt,
+  temperature,
+  maxOutputTokens,
+  responseFormat,
+  providerOptions,
+}: CallOptions): Omit<ForwardedQuestion, 'model' | 'step'> {
+  return {
+    messages: prompt.map(({ role, content }) => ({
+      role,
+      text: typeof content === 'string' ? content : content.map((part) => part.text).join(''),
+    })),
+    temperature,
+    maxOutputTokens,
+    responseSchema:
+      responseFormat === undefined
+        ? undefined
+        : { jsonSchema: responseFormat.schema, strict: providerOptions === undefined },
+  };
 }

@@ -1,25 +1,24 @@
-import { AppError, type ErrorCode } from '../../domain/errors.ts';
-import type { ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
-import type { JudgeScope } from '../../judge/judge-scope.ts';
 import { deserialize, serialize } from 'node:v8';
+import { AppError, type ErrorCode } from '../../domain/errors.ts';
+import { hashValue } from '../../domain/identity.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
+import { configuredJudges } from '../../judge/judge-registry.ts';
+import type { JudgeScope } from '../../judge/judge-scope.ts';
+import { createQuestionTally } from '../../judge/limits/question-tally.ts';
+import type { ModelReply } from '../../judge/model-call.ts';
+import { defaultRedactor } from '../../judge/redaction/redaction.ts';
+import { callRepeatedly } from '../../judge/repeated-call.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
 import {
   createFaultError,
   readFault,
   readWorkerMessage,
-  type FromWorker,
   type DeclaredFacts,
   type ForwardedQuestion,
+  type FromWorker,
 } from './messages.ts';
-import { startWorkerProcess, type ProcessExit, type WorkerProcess } from './process.ts';
-import { hashValue } from '../../domain/identity.ts';
-import type { JudgeCallDeps, JudgeCallRequest } from '../../judge/call-deps.ts';
-import { configuredJudges } from '../../judge/judge-registry.ts';
-import type { ModelReply } from '../../judge/model-call.ts';
-import { createQuestionTally } from '../../judge/limits/question-tally.ts';
-import { defaultRedactor } from '../../judge/redaction/redaction.ts';
-import { callRepeatedly } from '../../judge/repeated-call.ts';
+import { WorkerProcess, type ProcessExit } from './process.ts';
 
 /** An own scorer as the configuration describes it. */
 export interface OwnScorerSpec {
@@ -41,13 +40,10 @@ export interface OwnScorerSpec {
 }
 
 /** Writes the limits for errors: `30 s`, `256 MiB`. */
-export function limitTexts(spec: Pick<OwnScorerSpec, 'timeoutMs' | 'memoryBytes'>): {
-  readonly timeout: string;
-  readonly memory: string;
-} {
+export function limitTexts({ timeoutMs, memoryBytes }: OwnScorerSpec): { timeout: string; memory: string } {
   return {
-    timeout: spec.timeoutMs % 1_000 === 0 ? `${spec.timeoutMs / 1_000} s` : `${spec.timeoutMs} ms`,
-    memory: `${Math.round(spec.memoryBytes / 1024 / 1024)} MiB`,
+    timeout: timeoutMs % 1_000 === 0 ? `${timeoutMs / 1_000} s` : `${timeoutMs} ms`,
+    memory: `${Math.round(memoryBytes / 1024 / 1024)} MiB`,
   };
 }
 
@@ -64,13 +60,9 @@ export interface QueuedRun {
 }
 
 /** Creates an error that ends a run. */
-export function runError(
-  code: ErrorCode,
-  message: string,
-  options: { readonly retryAfterMs?: number } = {},
-): AppError {
+export function runError(code: ErrorCode, message: string, retryAfterMs?: number): AppError {
   const retryable = code === 'scorer_paused' || code === 'scorer_unavailable' || code === 'cancelled';
-  return new AppError(message, { code, stage: 'judge', retryable, ...options });
+  return new AppError(message, { code, stage: 'judge', retryable, retryAfterMs });
 }
 
 /** Creates the error of a run that this process stopped: the run has no outcome. */
@@ -159,7 +151,7 @@ export class OwnWorker {
     this.#listener = listener;
     this.#timeoutMs = spec.timeoutMs;
     this.loaded = this.#loading.promise;
-    this.#process = startWorkerProcess({
+    this.#process = new WorkerProcess({
       environment: spec.environment,
       memoryBytes: spec.memoryBytes,
       isAwaited,
@@ -416,58 +408,47 @@ export class OwnWorker {
   }
 }
 
-/** Reply of a judge to a question from an own scorer's process. */
-interface JudgeAnswer {
-  readonly reply: ModelReply;
-  /** Adds the reply to the cache, once the scorer could use it. */
-  readonly remember: () => void;
-}
-
 /**
  * Makes the judge call of an own scorer in this process, so that redaction, budget, limits, audit and cache of the scope apply.
- * Throws `JudgeError`.
+ * `remember` adds the reply to the cache, once the scorer could use it. Throws `JudgeError`.
  */
 async function answerQuestion(
-  question: ForwardedQuestion,
+  { model, step, messages: sent, ...asked }: ForwardedQuestion,
   scope: JudgeScope,
   signal: AbortSignal,
-): Promise<JudgeAnswer> {
+): Promise<{ readonly reply: ModelReply; readonly remember: () => void }> {
   const registry = scope.judges ?? configuredJudges();
-  const judge = await registry.resolve(question.model, question.step);
-  const clean = createCleaner(scope);
-  const messages = question.messages.map(({ role, text }) => ({ role, text: clean(text) }));
-  const { temperature, responseSchema } = question;
+  const judge = await registry.resolve(model, step);
+  const { redactor = defaultRedactor() } = scope;
+  const messages = sent.map(({ role, text }) => ({
+    role,
+    text: redactor === false ? text : redactor.text(text),
+  }));
+  const { temperature, responseSchema, maxOutputTokens } = asked;
   // Key of the first question, built like in `askForObject`: a repeat with other wording belongs to the same question.
   const [system, prompt] = messages.map(({ text }) => text);
   const key = hashValue([judge.name, system, prompt, temperature, responseSchema?.jsonSchema ?? null]);
   const known = messages.length === 2 ? scope.cache?.get(key) : undefined;
+  const remember = (reply: ModelReply) => () => scope.cache?.set(key, reply);
   if (known !== undefined) {
     scope.onReuse?.(judge.name);
+    const { text, modelId } = known;
+    const reply: ModelReply = { text, modelId, finishReason: 'stop', usage: undefined };
+    return { reply, remember: remember(reply) };
   }
-  const reply =
-    known === undefined
-      ? await callRecorded(
-          { messages, temperature, responseSchema, maxOutputTokens: question.maxOutputTokens },
-          {
-            judge,
-            registry,
-            scope,
-            tally: createQuestionTally(judge, judge.timeoutMs),
-            signal: AbortSignal.any([signal, ...(scope.signal === undefined ? [] : [scope.signal])]),
-            step: question.step,
-          },
-        )
-      : { text: known.text, modelId: known.modelId, finishReason: 'stop', usage: undefined };
-  return { reply, remember: () => scope.cache?.set(key, reply) };
-}
-
-/** Makes a call, and records its reply before the scorer reads it: a scorer that dies leaves its paid calls. */
-async function callRecorded(request: JudgeCallRequest, deps: JudgeCallDeps): Promise<ModelReply> {
-  const { reply, record } = await callRepeatedly(request, deps.registry.limits.maxRetries, deps);
+  const { reply, record } = await callRepeatedly(
+    { messages, temperature, responseSchema, maxOutputTokens },
+    registry.limits.maxRetries,
+    {
+      judge,
+      registry,
+      scope,
+      tally: createQuestionTally(judge, judge.timeoutMs),
+      signal: AbortSignal.any([signal, ...(scope.signal === undefined ? [] : [scope.signal])]),
+      step,
+    },
+  );
+  // Before the scorer reads the reply: a scorer that dies leaves its paid calls.
   record();
-  return reply;
-}
-
-function createCleaner({ redactor = defaultRedactor() }: JudgeScope): (text: string) => string {
-  return redactor === false ? (text) => text : (text) => redactor.text(text);
+  return { reply, remember: remember(reply) };
 }

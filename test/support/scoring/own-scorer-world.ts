@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BoundScorer } from '../../../src/scoring/select/rule.ts';
-import { createOwnScorers, type OwnScorers } from '../../../src/scorers/own/pool.ts';
+import { OwnScorers } from '../../../src/scorers/own/pool.ts';
 import type { OwnScorerSpec } from '../../../src/scorers/own/worker.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 
@@ -13,7 +13,7 @@ export class OwnScorerWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'spanscore-own-'));
   /** Log lines. */
   readonly logged: string[] = [];
-  readonly own: OwnScorers = createOwnScorers(
+  readonly own = new OwnScorers(
     createLog('info', { destination: { write: (line) => void this.logged.push(line) } }),
   );
 

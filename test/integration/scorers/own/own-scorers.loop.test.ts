@@ -301,10 +301,10 @@ describe('a trace with a scorer that hangs', () => {
 /** A host as a program of its own. */
 const HOST = `
   const [path, root] = process.argv.slice(1);
-  const { createOwnScorers } = await import(root + 'scorers/own/pool.ts');
+  const { OwnScorers } = await import(root + 'scorers/own/pool.ts');
   const { createLog } = await import(root + 'telemetry/log.ts');
   const log = createLog('info', { destination: process.stdout });
-  const guest = await createOwnScorers(log).start({
+  const guest = await new OwnScorers(log).start({
     name: 'loops', path, environment: {}, timeoutMs: 600000, loadWithinMs: 60000, memoryBytes: 256e6,
   });
   await guest.scorer.run({ output: [] });

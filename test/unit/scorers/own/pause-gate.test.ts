@@ -1,21 +1,21 @@
 import { expect, it } from 'vitest';
-import { createPauseGate, PROBE_EVERY_MS } from '../../../../src/scorers/own/pool.ts';
+import { PauseGate, PROBE_EVERY_MS } from '../../../../src/scorers/own/pool.ts';
 
 function pausedAt(nowMs: number) {
-  const gate = createPauseGate();
+  const gate = new PauseGate();
   const said = Array.from({ length: 5 }, () => gate.countTimeout(nowMs));
   expect(said).toEqual([false, false, false, false, true]);
   return gate;
 }
 
 it('pauses at the fifth timeout in a row, and not when a run ended in time between them', () => {
-  const gate = createPauseGate();
+  const gate = new PauseGate();
   for (let count = 0; count < 5; count += 1) {
     const pauses = Array.from({ length: 4 }, () => gate.countTimeout(0));
     expect([...pauses, gate.countEnd()]).toEqual([false, false, false, false, false]);
   }
-  expect(gate.isPaused()).toBe(false);
-  expect(pausedAt(0).isPaused()).toBe(true);
+  expect(gate.isPaused).toBe(false);
+  expect(pausedAt(0).isPaused).toBe(true);
 });
 
 it('lets one run a minute through while it pauses', () => {

@@ -1,26 +1,26 @@
 import { expect, it } from 'vitest';
-import { createTurns } from '../../../../src/scorers/own/forwarded-judges.ts';
+import { Turns } from '../../../../src/scorers/own/messages.ts';
 
 it('gives the turn to one run after the other, to one that comes back from a judge first', async () => {
   const announced: number[] = [];
-  const lane = createTurns(async (run) => void announced.push(run));
-  await lane.take(1);
-  const turns = [lane.take(2), lane.take(3), lane.take(4, true)];
+  const turns = new Turns(async (run) => void announced.push(run));
+  await turns.take(1);
+  const taken = [turns.take(2), turns.take(3), turns.take(4, true)];
   expect(announced).toEqual([1]);
 
   for (const run of [1, 4, 2]) {
-    lane.release(run);
+    turns.release(run);
     await Promise.resolve();
   }
 
-  await Promise.all(turns);
+  await Promise.all(taken);
   expect(announced).toEqual([1, 4, 2, 3]);
 });
 
 it('keeps the turn of a run that takes it twice, and of one that another run gives away', async () => {
-  const lane = createTurns(async () => undefined);
-  await lane.take(1);
-  await lane.take(1);
-  lane.release(2);
-  expect(lane.holds(1)).toBe(true);
+  const turns = new Turns(async () => undefined);
+  await turns.take(1);
+  await turns.take(1);
+  turns.release(2);
+  expect(turns.holds(1)).toBe(true);
 });
