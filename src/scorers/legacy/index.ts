@@ -19,7 +19,7 @@ import { createSummarizationScorer } from '../prebuilt/summarization.ts';
 import { createTextualDifferenceScorer } from '../prebuilt/textual-difference.ts';
 import { createToneScorer } from '../prebuilt/tone.ts';
 import { createToxicityScorer } from '../prebuilt/toxicity.ts';
-import { askAfterData, checkedModel, fence, withReason } from '../shared/judged.ts';
+import { fence, judgeAfterData, withReason } from '../shared/judged.ts';
 import { readAnswer, readQuestion } from '../shared/messages.ts';
 import { checkGiven, checkOptions, isPositiveNumber, isTextList } from '../shared/options.ts';
 import { verdictsSchema } from '../shared/statements.ts';
@@ -362,7 +362,7 @@ function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetr
     name: 'Prompt Alignment Metric',
     description: 'Share of the instructions that the answer keeps to',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(INSTRUCTION_VERDICTS) },
+    judge: judgeAfterData(ID, model, INSTRUCTION_VERDICTS),
     higherIsBetter: true,
     range: [0, scale],
     version: '1',

@@ -1,11 +1,10 @@
 import { allBegin, formatPart } from '../../domain/plural.ts';
 import { notScorable, type RunnableScorer } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import { showConversation, type Sight } from '../shared/run-evidence.ts';
 import { readAnswer, readQuestion, type AnswerRunInput } from '../shared/messages.ts';
 import { checkOptions } from '../shared/options.ts';
 import { nameFindings } from '../shared/texts.ts';
-import { type ReasonMode, reasonInstructions } from '../shared/judged.ts';
+import { reasonInstructions, type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
 import { createStatementScorer, type Finding } from '../shared/statements.ts';
 import { ANSWER_RELEVANCY_OPTIONS } from './definitions.ts';
 
@@ -29,13 +28,9 @@ const RELEVANCY_REASON_INSTRUCTIONS = reasonInstructions(
 
 const ID = 'answer-relevancy-scorer';
 
-export interface AnswerRelevancyOptions extends Sight {
-  /** The highest score. Default 1. */
-  readonly scale?: number;
+export interface AnswerRelevancyOptions extends JudgedOptions, Sight {
   /** Weight of a statement that helps indirectly, 0 to 1. Default 0.3. */
   readonly uncertaintyWeight?: number;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
 }
 
 /** Default options of `createAnswerRelevancyScorer`. */
@@ -44,10 +39,9 @@ export const DEFAULT_OPTIONS = { uncertaintyWeight: 0.3, scale: 1 } as const;
 /**
  * Scores the share of the answer's statements that are about the question: `scale` for all, 0 for none. An empty answer is 0.
  */
-export function createAnswerRelevancyScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: AnswerRelevancyOptions;
-}): RunnableScorer<AnswerRunInput> {
+export function createAnswerRelevancyScorer(
+  config: JudgedConfig<AnswerRelevancyOptions>,
+): RunnableScorer<AnswerRunInput> {
   const { model, options = {} } = config;
   checkOptions(ID, options, ANSWER_RELEVANCY_OPTIONS);
   const {

@@ -2,7 +2,6 @@ import { InvalidInputError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import type { RunnableScorer } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../shared/texts.ts';
 import { readAnswer, type AgentRunInput, type AnswerRunInput } from '../shared/messages.ts';
@@ -11,18 +10,19 @@ import {
   buildFinding,
   askAfterData,
   fence,
-  checkedModel,
   INTEGER,
   arraySchema,
   objectSchema,
   enumSchema,
   TEXT,
   withReason,
-  type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
   reasonInstructions,
+  type JudgedConfig,
+  type JudgedOptions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import {
   checkOptions,
@@ -51,13 +51,9 @@ const SIMILARITY_REASON_INSTRUCTIONS = reasonInstructions(
 
 const ID = 'answer-similarity-scorer';
 
-export interface AnswerSimilarityOptions extends Partial<SimilarityWeights> {
-  /** The highest score. Default 1. */
-  readonly scale?: number;
+export interface AnswerSimilarityOptions extends JudgedOptions, Partial<SimilarityWeights> {
   /** True: a run without ground truth fails; false: it scores 0. Default true. */
   readonly requireGroundTruth?: boolean;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
 }
 
 /** Default options of `createAnswerSimilarityScorer`. */
@@ -105,10 +101,9 @@ const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
  * Scores the closeness of the answer to `run.groundTruth`: `scale` for equal meaning, 0 for nothing in common or a
  * contradiction.
  */
-export function createAnswerSimilarityScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: AnswerSimilarityOptions;
-}): RunnableScorer<AnswerRunInput, AnswerSimilarityResults> {
+export function createAnswerSimilarityScorer(
+  config: JudgedConfig<AnswerSimilarityOptions>,
+): RunnableScorer<AnswerRunInput, AnswerSimilarityResults> {
   const { model, options: given = {} } = config;
   const options = mergedOptions(given);
   const { scale, reason } = options;
@@ -118,7 +113,7 @@ export function createAnswerSimilarityScorer(config: {
     name: 'Answer Similarity Scorer',
     description: 'How close the answer comes to the expected one',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(matchInstructions(why)) },
+    judge: judgeAfterData(ID, model, matchInstructions(why)),
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'different', below: scale / 2 }, { label: 'similar' }],

@@ -1,11 +1,10 @@
 import { formatPart } from '../../domain/plural.ts';
 import type { RunnableScorer } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import { showConversation, type Sight } from '../shared/run-evidence.ts';
 import { readAnswer, type AnswerRunInput } from '../shared/messages.ts';
 import { checkOptions } from '../shared/options.ts';
 import { nameFindings } from '../shared/texts.ts';
-import { type ReasonMode, reasonInstructions } from '../shared/judged.ts';
+import { reasonInstructions, type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
 import { createStatementScorer, type Finding } from '../shared/statements.ts';
 import { OPINION_OPTIONS } from './definitions.ts';
 
@@ -27,18 +26,10 @@ const BIAS_REASON_INSTRUCTIONS = reasonInstructions(
 
 const ID = 'bias-scorer';
 
-export interface BiasOptions extends Sight {
-  /** The highest score. Default 1. */
-  readonly scale?: number;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
-}
+export interface BiasOptions extends JudgedOptions, Sight {}
 
 /** Scores the share of the answer's opinions that are biased: 0 for none (or no opinions at all), `scale` for all. */
-export function createBiasScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: BiasOptions;
-}): RunnableScorer<AnswerRunInput> {
+export function createBiasScorer(config: JudgedConfig<BiasOptions>): RunnableScorer<AnswerRunInput> {
   const { model, options = {} } = config;
   checkOptions(ID, options, OPINION_OPTIONS);
   const { scale = 1, reason = 'judge' } = options;

@@ -2,7 +2,6 @@ import { InvalidInputError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import { isNotScorable, type RunnableScorer } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../shared/texts.ts';
 import {
@@ -17,20 +16,20 @@ import { readAnswer, type AgentRunInput } from '../shared/messages.ts';
 import { checkOptions } from '../shared/options.ts';
 import {
   byNumber,
-  askAfterData,
   fence,
-  checkedModel,
   INTEGER,
   arraySchema,
   objectSchema,
   enumSchema,
   buildFinding,
   withReason,
-  type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
   reasonInstructions,
+  type JudgedConfig,
+  type JudgedOptions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { CONTEXT_PRECISION_OPTIONS } from './definitions.ts';
 
@@ -45,15 +44,11 @@ const PRECISION_REASON_INSTRUCTIONS = reasonInstructions(
 const ID = 'context-precision-scorer';
 const VERDICTS = ['yes', 'no'] as const;
 
-export interface ContextPrecisionOptions extends Sight {
-  /** The highest score. Default 1. */
-  readonly scale?: number;
+export interface ContextPrecisionOptions extends JudgedOptions, Sight {
   /** Retrieved pieces, best first, the same for every run. Either this or `contextExtractor` is required. */
   readonly context?: readonly string[];
   /** Returns the pieces of one run; replaces `context`. */
   readonly contextExtractor?: ContextExtractor;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
 }
 
 interface PieceVerdict {
@@ -68,10 +63,9 @@ interface ContextPrecisionResults {
 }
 
 /** Scores the rank of the useful pieces of context: `scale` when all of them come first, 0 when none is useful. */
-export function createContextPrecisionScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: ContextPrecisionOptions;
-}): RunnableScorer<AgentRunInput, ContextPrecisionResults> {
+export function createContextPrecisionScorer(
+  config: JudgedConfig<ContextPrecisionOptions>,
+): RunnableScorer<AgentRunInput, ContextPrecisionResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, CONTEXT_PRECISION_OPTIONS);
   checkContextGiven(ID, options);
@@ -82,7 +76,7 @@ export function createContextPrecisionScorer(config: {
     name: 'Context Precision Scorer',
     description: 'Whether the pieces of context that were useful stand at the front',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(precisionInstructions(why)) },
+    judge: judgeAfterData(ID, model, precisionInstructions(why)),
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'imprecise', below: scale / 2 }, { label: 'precise' }],

@@ -1,11 +1,10 @@
 import { formatAll, formatPart } from '../../domain/plural.ts';
 import { isNotScorable, notScorable, type RunnableScorer, type ScorerRunInput } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import { checkOptions, isFunction, isPositiveNumber, isReasonMode, isTextList } from '../shared/options.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims.ts';
 import { givenContext, type ContextExtractor, listPieces, NO_CONTEXT } from '../shared/run-evidence.ts';
 import { nameFindings } from '../shared/texts.ts';
-import { type ReasonMode, reasonInstructions } from '../shared/judged.ts';
+import { reasonInstructions, type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
 import { searchable } from '../shared/evidence.ts';
 import { findHolder } from '../shared/sentences.ts';
 import { createStatementScorer, type Finding } from '../shared/statements.ts';
@@ -26,25 +25,20 @@ const RECALL_REASON_INSTRUCTIONS = reasonInstructions(
 
 const ID = 'context-recall-scorer';
 
-export interface ContextRecallOptions {
-  /** The highest score. Default 1. */
-  readonly scale?: number;
+export interface ContextRecallOptions extends JudgedOptions {
   /** Retrieved context, the same for every run. Default: `run.context`, else the run's tool results. */
   readonly context?: readonly string[];
   /** Returns the retrieved context of one run; replaces `context`. */
   readonly contextExtractor?: ContextExtractor;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
 }
 
 /**
  * Scores the share of the claims of `run.groundTruth` that the context contains: `scale` for all, 0 for a ground truth without
  * claims. Not scorable without ground truth.
  */
-export function createContextRecallScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: ContextRecallOptions;
-}): RunnableScorer<AnswerRunInput> {
+export function createContextRecallScorer(
+  config: JudgedConfig<ContextRecallOptions>,
+): RunnableScorer<AnswerRunInput> {
   const { model, options = {} } = config;
   checkOptions(ID, options, {
     scale: isPositiveNumber,

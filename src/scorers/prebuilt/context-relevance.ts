@@ -1,7 +1,6 @@
 import { formatCount } from '../../domain/plural.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import { isNotScorable, type RunnableScorer } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../shared/texts.ts';
 import {
@@ -16,9 +15,7 @@ import { readAnswer, type AgentRunInput, type AnswerRunInput } from '../shared/m
 import {
   byNumber,
   buildFinding,
-  askAfterData,
   fence,
-  checkedModel,
   FLAG,
   INTEGER,
   arraySchema,
@@ -26,11 +23,13 @@ import {
   enumSchema,
   TEXT,
   withReason,
-  type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
   reasonInstructions,
+  type JudgedConfig,
+  type JudgedOptions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { CONTEXT_RELEVANCE_OPTIONS } from './definitions.ts';
@@ -49,16 +48,12 @@ const CONTEXT_RELEVANCE_REASON_INSTRUCTIONS = reasonInstructions(
 const ID = 'context-relevance-scorer';
 const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];
 
-export interface ContextRelevanceOptions extends Sight {
-  /** The highest score. Default 1. */
-  readonly scale?: number;
+export interface ContextRelevanceOptions extends JudgedOptions, Sight {
   /** Context, the same for every run. Either this or `contextExtractor` is required. */
   readonly context?: readonly string[];
   /** Returns the context of one run; replaces `context`. */
   readonly contextExtractor?: ContextExtractor;
   readonly penalties?: ContextPenalties;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
 }
 
 interface PieceEvaluation {
@@ -82,10 +77,9 @@ interface ContextRelevanceResults {
 type Analysis = ContextRelevanceResults['analyzeStepResult'];
 
 /** Scores how relevant the context is for the question, and how the answer uses it: `scale` best, 0 worst. */
-export function createContextRelevanceScorerLLM(config: {
-  readonly model: JudgeModel;
-  readonly options?: ContextRelevanceOptions;
-}): RunnableScorer<AnswerRunInput, ContextRelevanceResults> {
+export function createContextRelevanceScorerLLM(
+  config: JudgedConfig<ContextRelevanceOptions>,
+): RunnableScorer<AnswerRunInput, ContextRelevanceResults> {
   const { model, options = {} } = config;
   checkContextRelevanceOptions(options);
   const { scale = 1, reason = 'judge', penalties = {} } = options;
@@ -95,7 +89,7 @@ export function createContextRelevanceScorerLLM(config: {
     name: 'Context Relevance (LLM)',
     description: 'How relevant the context is for the question, and whether it was used',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(relevanceInstructions(why)) },
+    judge: judgeAfterData(ID, model, relevanceInstructions(why)),
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'irrelevant', below: scale / 2 }, { label: 'relevant' }],

@@ -11,15 +11,15 @@ import type { JudgeModel } from '../../judge/judge.ts';
 import { readAnswer, type AgentRunInput, type AnswerRunInput } from '../shared/messages.ts';
 import {
   byNumber,
-  askAfterData,
   fence,
-  checkedModel,
   INTEGER,
   arraySchema,
   objectSchema,
   enumSchema,
   TEXT,
   replyReader,
+  type JudgedConfig,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import {
@@ -47,8 +47,7 @@ import {
   GROUNDING_VERDICT_MEANINGS,
   QUOTE_RULES,
 } from '../shared/evidence.ts';
-import { lackOfEvidence, listRunEvidence } from '../shared/run-evidence.ts';
-import type { SeenKind } from '../../domain/score.ts';
+import { lackOfEvidence, listRunEvidence, type EvidenceOptions } from '../shared/run-evidence.ts';
 import { GROUNDING_OPTIONS, GROUNDING_ROWS } from './definitions.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals } from '../shared/texts.ts';
@@ -72,22 +71,7 @@ const DEFAULT_EVIDENCE_CHARS = 48_000;
 /** Size of the second reading as a multiple of the first. */
 const SECOND_READING = 4;
 
-export interface GroundingOptions {
-  /** Evidence, the same for every run. Default: `run.context`, else all that the agent could know. */
-  readonly context?: readonly string[];
-  /** Returns the evidence of one run; replaces `context`. */
-  readonly getContext?: (args: {
-    readonly run: AgentRunInput;
-  }) => readonly string[] | Promise<readonly string[]>;
-  /** Kinds of the run's own evidence that the judge sees. Default: all. */
-  readonly sees?: readonly SeenKind[];
-  /** Most characters of earlier turns in the question. Default 8,000, about 2,000 tokens. */
-  readonly earlierChars?: number;
-  /** Most characters of evidence in the first question. Default 48,000. */
-  readonly maxEvidenceChars?: number;
-  /** `template` builds the explanation from the verdicts, without a question. Default `template`. */
-  readonly reason?: 'template' | false;
-}
+export type GroundingOptions = EvidenceOptions;
 
 interface GroundingResults {
   preprocessStepResult: { sentences: string[]; verdicts: JudgedSentence[] };
@@ -110,10 +94,9 @@ type Readings = WeakMap<object, Reading>;
  * `grounding-citation-precision`. When the evidence is too long for one question, sentences without support are asked about
  * once more, with the rest of the evidence.
  */
-export function createGroundingScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: GroundingOptions;
-}): RunnableScorer<AnswerRunInput, GroundingResults> {
+export function createGroundingScorer(
+  config: JudgedConfig<GroundingOptions>,
+): RunnableScorer<AnswerRunInput, GroundingResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, GROUNDING_OPTIONS);
   const { maxEvidenceChars = DEFAULT_EVIDENCE_CHARS, reason = 'template' } = options;
@@ -123,7 +106,7 @@ export function createGroundingScorer(config: {
     name: 'Grounding',
     description: 'Whether the sentences of the answer rest on the evidence that the agent had',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(GROUNDING_INSTRUCTIONS) },
+    judge: judgeAfterData(ID, model, GROUNDING_INSTRUCTIONS),
     namedScoresOnly: true,
     version: '1',
     promptVersion: GROUNDING_PROMPT_VERSION,

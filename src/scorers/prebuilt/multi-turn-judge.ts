@@ -6,9 +6,7 @@ import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '
 import {
   byNumber,
   buildFinding,
-  askAfterData,
   fence,
-  checkedModel,
   FLAG,
   objectSchema,
   withReason,
@@ -17,6 +15,7 @@ import {
   whyFields,
   type WhyFields,
   reasonInstructions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { assembleEvidence, limitEvidence, showEvidence } from '../shared/evidence.ts';
 import { listRunEvidence, type Sight } from '../shared/run-evidence.ts';
@@ -63,7 +62,7 @@ export function createMultiTurnJudgeScorer(config: {
     id: ID,
     name: 'Multi-turn Judge (LLM)',
     description: 'Whether the turns of the assistant together meet a criterion',
-    judge: { model: checkedModel(ID, model), ...askAfterData(multiTurnInstructions(why)) },
+    judge: judgeAfterData(ID, model, multiTurnInstructions(why)),
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],

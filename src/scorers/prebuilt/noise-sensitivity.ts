@@ -17,9 +17,7 @@ import {
 } from '../shared/options.ts';
 import {
   buildFinding,
-  askAfterData,
   fence,
-  checkedModel,
   arraySchema,
   NUMBER,
   objectSchema,
@@ -31,6 +29,7 @@ import {
   whyFields,
   type WhyFields,
   reasonInstructions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 
 const IMPACT_LEVELS = ['none', 'minimal', 'moderate', 'significant', 'severe'] as const;
@@ -93,7 +92,7 @@ export function createNoiseSensitivityScorerLLM(config: {
     name: 'Noise Sensitivity (LLM)',
     description: 'How little noise in the question changed the answer',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(noiseInstructions(why)) },
+    judge: judgeAfterData(ID, model, noiseInstructions(why)),
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'sensitive', below: 0.5 }, { label: 'robust' }],

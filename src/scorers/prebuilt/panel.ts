@@ -35,10 +35,10 @@ import {
   replyReader,
   type ReplyFields,
   byNumber,
-  askAfterData,
   fence,
-  checkedModel,
   buildFinding,
+  type JudgedConfig,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import {
@@ -51,8 +51,13 @@ import {
 import type { JudgeModel } from '../../judge/judge.ts';
 import { type AgentRunInput, type AnswerRunInput, readAnswer } from '../shared/messages.ts';
 import { checkOptions } from '../shared/options.ts';
-import { lackOfEvidence, listRunEvidence, QUESTION_SOURCE } from '../shared/run-evidence.ts';
-import type { SeenKind, Verdict } from '../../domain/score.ts';
+import {
+  lackOfEvidence,
+  listRunEvidence,
+  QUESTION_SOURCE,
+  type EvidenceOptions,
+} from '../shared/run-evidence.ts';
+import type { Verdict } from '../../domain/score.ts';
 import { allBegin, formatAll, formatPart } from '../../domain/plural.ts';
 import { buildRowScore } from '../scorer-definition.ts';
 import { roundToTwoDecimals, nameFindings } from '../shared/texts.ts';
@@ -255,23 +260,9 @@ const ID = 'panel';
 /** Default length of the evidence in the question: about 12,000 tokens. */
 const DEFAULT_EVIDENCE_CHARS = 48_000;
 
-export interface PanelOptions {
+export interface PanelOptions extends EvidenceOptions {
   /** Qualities to judge. Default: all. */
   readonly qualities?: readonly PanelQuality[];
-  /** Evidence, the same for every run. Default: `run.context`, else all that the agent could know. */
-  readonly context?: readonly string[];
-  /** Returns the evidence of one run; replaces `context`. */
-  readonly getContext?: (args: {
-    readonly run: AgentRunInput;
-  }) => readonly string[] | Promise<readonly string[]>;
-  /** Kinds of the run's own evidence that the judge sees. Default: all. */
-  readonly sees?: readonly SeenKind[];
-  /** Most characters of earlier turns in the question. Default 8,000, about 2,000 tokens. */
-  readonly earlierChars?: number;
-  /** Most characters of evidence in the question. Default 48,000. */
-  readonly maxEvidenceChars?: number;
-  /** `template` builds explanations from the verdicts; `false` gives none. Default `template`. */
-  readonly reason?: 'template' | false;
 }
 
 interface PanelResults {
@@ -290,10 +281,9 @@ interface Prepared extends PanelReading {
  * instructions that the answer had to follow. Each is a row of its own: `panel-grounding`, …. A quality without anything to
  * judge by has no row: grounding without evidence, relevancy without a question.
  */
-export function createPanelScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: PanelOptions;
-}): RunnableScorer<AnswerRunInput, PanelResults> {
+export function createPanelScorer(
+  config: JudgedConfig<PanelOptions>,
+): RunnableScorer<AnswerRunInput, PanelResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, PANEL_OPTIONS);
   const { maxEvidenceChars = DEFAULT_EVIDENCE_CHARS, reason = 'template' } = options;
@@ -308,7 +298,7 @@ export function createPanelScorer(config: {
     name: 'Panel',
     description: 'Several qualities of the answer from one question',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(instructions) },
+    judge: judgeAfterData(ID, model, instructions),
     namedScoresOnly: true,
     version: '1',
     promptVersion: PANEL_PROMPT_VERSION,

@@ -3,11 +3,8 @@ import {
   type WhyFields,
   whyFields,
   buildFinding,
-  askAfterData,
   fence,
-  checkedModel,
   withReason,
-  type ReasonMode,
   FLAG,
   arraySchema,
   NUMBER,
@@ -15,12 +12,14 @@ import {
   TEXT,
   replyReader,
   type ReplyFields,
+  type JudgedConfig,
+  type JudgedOptions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { SEEN_KINDS, type SeenKind } from '../../domain/score.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import type { RunnableScorer, ScorerRunInput } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import { roundToTwoDecimals, nameFindings } from '../shared/texts.ts';
 import {
   isScorerRunInputForAgent,
@@ -58,15 +57,11 @@ const ALIGNMENT_REASON_INSTRUCTIONS = reasonInstructions(
 
 const ID = 'prompt-alignment-scorer';
 
-export interface PromptAlignmentOptions extends Sight {
+export interface PromptAlignmentOptions extends JudgedOptions, Sight {
   /** Author of the instructions that count. Default `both`. */
   readonly evaluationMode?: EvaluationMode;
-  /** The highest score. Default 1. */
-  readonly scale?: number;
   /** Remembered messages that are sent to the judge: `true` for the last ten, or a number. Default: the bounded earlier turns. */
   readonly includeConversationHistory?: boolean | { readonly maxMessages?: number };
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
 }
 
 interface PromptAlignmentResults {
@@ -84,10 +79,9 @@ const WEIGHTS: Record<EvaluationMode, readonly [number, number, number, number]>
  * Scores the share of the instructions that the answer follows: those of the user, of the system messages, or of both. `scale`
  * is best.
  */
-export function createPromptAlignmentScorerLLM(config: {
-  readonly model: JudgeModel;
-  readonly options?: PromptAlignmentOptions;
-}): RunnableScorer<ScorerRunInput, PromptAlignmentResults> {
+export function createPromptAlignmentScorerLLM(
+  config: JudgedConfig<PromptAlignmentOptions>,
+): RunnableScorer<ScorerRunInput, PromptAlignmentResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, PROMPT_ALIGNMENT_OPTIONS);
   const { evaluationMode: mode = 'both', scale = 1, reason = 'judge' } = options;
@@ -96,7 +90,7 @@ export function createPromptAlignmentScorerLLM(config: {
     id: ID,
     name: 'Prompt Alignment (LLM)',
     description: 'How well the answer keeps to its instructions',
-    judge: { model: checkedModel(ID, model), ...askAfterData(alignmentInstructions(mode, why)) },
+    judge: judgeAfterData(ID, model, alignmentInstructions(mode, why)),
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'misaligned', below: scale / 2 }, { label: 'aligned' }],

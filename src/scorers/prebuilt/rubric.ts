@@ -7,9 +7,7 @@ import { getAssistantMessageFromRunOutput, readAnswer, readQuestion } from '../s
 import {
   byNumber,
   buildFinding,
-  askAfterData,
   fence,
-  checkedModel,
   FLAG,
   INTEGER,
   arraySchema,
@@ -20,6 +18,7 @@ import {
   whyFields,
   type WhyFields,
   reasonInstructions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { checkOptions, isRubric, type Rubric, type RubricCriterion } from '../shared/options.ts';
 import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './definitions.ts';
@@ -95,7 +94,7 @@ export function createRubricScorer(config: {
     id: ID,
     name: 'Rubric (LLM)',
     description: 'Whether the answer meets the points of a rubric',
-    judge: { model: checkedModel(ID, model), ...askAfterData(rubricInstructions(why)) },
+    judge: judgeAfterData(ID, model, rubricInstructions(why)),
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],

@@ -3,7 +3,6 @@ import { formatPart } from '../../domain/plural.ts';
 import type { AgentInput, AgentOutput } from '../../domain/trace/messages.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import { notScorable, type NotScorable, type RunnableScorer } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import {
   isScorerRunInputForAgent,
@@ -19,18 +18,19 @@ import {
   buildFinding,
   askAfterData,
   fence,
-  checkedModel,
   FLAG,
   INTEGER,
   arraySchema,
   objectSchema,
   TEXT,
   withReason,
-  type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
   reasonInstructions,
+  type JudgedConfig,
+  type JudgedOptions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { SUMMARIZATION_OPTIONS } from './definitions.ts';
@@ -45,17 +45,13 @@ const SUMMARIZATION_REASON_INSTRUCTIONS = reasonInstructions(
 
 const ID = 'summarization-scorer';
 
-export interface SummarizationOptions {
+export interface SummarizationOptions extends JudgedOptions {
   /** The text that was summarised. Default: the text of the user. */
   readonly source?: string;
   /** Returns the source of one run, synchronously; replaces `source`. */
   readonly sourceExtractor?: (input: AgentInput, output: AgentOutput) => string;
   /** Most questions for the coverage. Default 10. */
   readonly maxQuestions?: number;
-  /** The highest score. Default 1. */
-  readonly scale?: number;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
 }
 
 interface Alignment {
@@ -72,10 +68,9 @@ interface SummarizationResults {
 }
 
 /** Scores the lower of two shares: claims that the source supports, and important questions that the summary answers. */
-export function createSummarizationScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: SummarizationOptions;
-}): RunnableScorer<AnswerRunInput, SummarizationResults> {
+export function createSummarizationScorer(
+  config: JudgedConfig<SummarizationOptions>,
+): RunnableScorer<AnswerRunInput, SummarizationResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, SUMMARIZATION_OPTIONS);
   const { maxQuestions = 10, scale = 1, reason = 'judge' } = options;
@@ -86,7 +81,7 @@ export function createSummarizationScorer(config: {
     name: 'Summarization Scorer',
     description: 'Whether a summary is true to its source and holds what matters',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(coverageInstructions(why)) },
+    judge: judgeAfterData(ID, model, coverageInstructions(why)),
     higherIsBetter: true,
     range: [0, scale],
     labels: [{ label: 'poor', below: scale / 2 }, { label: 'good' }],

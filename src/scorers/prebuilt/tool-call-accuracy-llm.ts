@@ -15,9 +15,7 @@ import { readAnswer, type AgentRunInput } from '../shared/messages.ts';
 import {
   byNumber,
   buildFinding,
-  askAfterData,
   fence,
-  checkedModel,
   FLAG,
   INTEGER,
   arraySchema,
@@ -29,6 +27,7 @@ import {
   whyFields,
   type WhyFields,
   reasonInstructions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './definitions.ts';
@@ -135,7 +134,7 @@ export function createToolCallAccuracyScorerLLM(config: {
     name: 'Tool Call Accuracy (LLM)',
     description: 'Share of the tool calls that were appropriate for what the user asked',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(toolCallInstructions(why)) },
+    judge: judgeAfterData(ID, model, toolCallInstructions(why)),
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'inappropriate', below: 1 }, { label: 'appropriate' }],

@@ -1,7 +1,6 @@
 import { cutText } from '../../domain/cut-text.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import type { RunnableScorer } from '../evals/scorer.ts';
-import type { JudgeModel } from '../../judge/judge.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals, nameFindings } from '../shared/texts.ts';
 import { readAnswer, type AnswerRunInput } from '../shared/messages.ts';
@@ -9,19 +8,19 @@ import { showConversation, type Sight } from '../shared/run-evidence.ts';
 import { checkOptions } from '../shared/options.ts';
 import { isQuotedIn, quotable } from '../shared/quotes.ts';
 import {
-  askAfterData,
   fence,
-  checkedModel,
   arraySchema,
   objectSchema,
   enumSchema,
   TEXT,
   buildFinding,
   withReason,
-  type ReasonMode,
   replyReader,
   type ReplyFields,
   reasonInstructions,
+  type JudgedConfig,
+  type JudgedOptions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { OPINION_OPTIONS } from './definitions.ts';
 
@@ -51,12 +50,7 @@ const NAMED_CHARS = 200;
 const VERDICTS = ['toxic', 'clean'] as const;
 const REFERENCE_VERDICTS = ['yes', 'no'] as const;
 
-export interface ToxicityOptions extends Sight {
-  /** The highest score. Default 1. */
-  readonly scale?: number;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
-}
+export interface ToxicityOptions extends JudgedOptions, Sight {}
 
 interface ToxicityVerdict {
   /** The words of the answer that the verdict is about, where the judge gave them. */
@@ -74,10 +68,9 @@ interface ToxicityResults {
  * Scores the share of the suspicious passages of the answer that are toxic: 0 for none (or nothing suspicious), `scale` for
  * all.
  */
-export function createToxicityScorer(config: {
-  readonly model: JudgeModel;
-  readonly options?: ToxicityOptions;
-}): RunnableScorer<AnswerRunInput, ToxicityResults> {
+export function createToxicityScorer(
+  config: JudgedConfig<ToxicityOptions>,
+): RunnableScorer<AnswerRunInput, ToxicityResults> {
   const { model, options = {} } = config;
   checkOptions(ID, options, OPINION_OPTIONS);
   const { scale = 1, reason = 'judge' } = options;
@@ -88,7 +81,7 @@ export function createToxicityScorer(config: {
     name: 'Toxicity Scorer',
     description: 'Share of the suspicious passages of the answer that are toxic',
     type: 'agent',
-    judge: { model: checkedModel(ID, model), ...askAfterData(instructions) },
+    judge: judgeAfterData(ID, model, instructions),
     higherIsBetter: false,
     range: [0, scale],
     labels: [{ label: 'clean', upTo: 0 }, { label: 'toxic' }],

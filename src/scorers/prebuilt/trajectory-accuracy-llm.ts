@@ -10,9 +10,7 @@ import { getAssistantMessageFromRunOutput, readQuestion } from '../shared/messag
 import {
   byNumber,
   buildFinding,
-  askAfterData,
   fence,
-  checkedModel,
   FLAG,
   INTEGER,
   arraySchema,
@@ -24,6 +22,7 @@ import {
   whyFields,
   type WhyFields,
   reasonInstructions,
+  judgeAfterData,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { EXPECTED_TRAJECTORY_OPTION, TRAJECTORY_JUDGE_OPTIONS } from './definitions.ts';
@@ -88,7 +87,7 @@ export function createTrajectoryAccuracyScorerLLM(config: {
     name: 'Trajectory Accuracy (LLM)',
     description: 'How well the steps that the agent took fit its task',
     type: 'trajectory',
-    judge: { model: checkedModel(ID, model), ...askAfterData(trajectoryInstructions(why)) },
+    judge: judgeAfterData(ID, model, trajectoryInstructions(why)),
     higherIsBetter: true,
     range: [0, 1],
     labels: [{ label: 'astray', below: 0.5 }, { label: 'on track' }],

@@ -13,8 +13,7 @@ import {
   type VerdictsReply,
   createStatementScorer,
 } from './statements.ts';
-import type { SeenKind } from '../../domain/score.ts';
-import { type ReasonMode, byNumber } from './judged.ts';
+import { byNumber, type JudgedConfig, type JudgedOptions } from './judged.ts';
 import { type AgentRunInput, type AnswerRunInput, readAnswer } from './messages.ts';
 import { checkOptions, CLAIM_OPTIONS } from './options.ts';
 import {
@@ -28,7 +27,7 @@ import {
   EVIDENCE_PROMPT_VERSION,
 } from './evidence.ts';
 import { findHolder } from './sentences.ts';
-import { lackOfEvidence, listRunEvidence, showConversation } from './run-evidence.ts';
+import { lackOfEvidence, listRunEvidence, showConversation, type Sight } from './run-evidence.ts';
 
 /** Raise with every change of the wording: it is part of the fingerprint of all scorers that use it. */
 export const CLAIMS_PROMPT_VERSION = '9';
@@ -52,26 +51,14 @@ export interface GetContextArgs {
   readonly score?: undefined;
 }
 
-export interface ClaimScorerOptions {
-  /** The highest score. Default 1. */
-  readonly scale?: number;
+export interface ClaimScorerOptions extends JudgedOptions, Sight {
   /** Evidence, the same for every run. Default: `run.context`, else all that the agent could know. */
   readonly context?: readonly string[];
   /** Returns the evidence of one run; replaces `context`. */
   readonly getContext?: (args: GetContextArgs) => readonly string[] | Promise<readonly string[]>;
-  /** Kinds of the run's own evidence that the judge sees. Default: all. */
-  readonly sees?: readonly SeenKind[];
-  /** Most characters of earlier turns in the question. Default 8,000, about 2,000 tokens. */
-  readonly earlierChars?: number;
-  /** Default `judge`. */
-  readonly reason?: ReasonMode;
 }
 
-export interface ClaimScorerConfig {
-  /** `provider/model`, or a language model object of the AI SDK. */
-  readonly model: JudgeModel;
-  readonly options?: ClaimScorerOptions;
-}
+export type ClaimScorerConfig = JudgedConfig<ClaimScorerOptions>;
 
 interface ClaimResults {
   preprocessStepResult: ClaimsReply;

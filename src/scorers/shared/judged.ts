@@ -55,8 +55,13 @@ function cleanText(text: string): string {
   return text.toWellFormed().replace(UNSEEN, '');
 }
 
+/** Judge settings of a scorer whose last question has this task. */
+export function judgeAfterData(scorerId: string, model: JudgeModel | undefined, task: string): JudgeConfig {
+  return { model: checkedModel(scorerId, model), ...askAfterData(task) };
+}
+
 /** Returns the judge of an LLM scorer. Throws when it is missing, at creation of the scorer and not at its first run. */
-export function checkedModel(scorerId: string, model: JudgeModel | undefined): JudgeModel {
+function checkedModel(scorerId: string, model: JudgeModel | undefined): JudgeModel {
   if (!model) {
     throw new ScorerError(
       `Scorer "${scorerId}" needs a judge: pass { model: "provider/model" } or a language model object`,
@@ -271,6 +276,21 @@ function readNumber(value: unknown): number | undefined {
 
 /** Source of an explanation: a further question to the judge (`judge`), a sentence from the verdicts (`template`), or none. */
 export type ReasonMode = 'judge' | 'template' | false;
+
+/** Judge and options of a scorer that asks a judge. */
+export interface JudgedConfig<TOptions> {
+  /** `provider/model`, or a language model object of the AI SDK. */
+  readonly model: JudgeModel;
+  readonly options?: TOptions;
+}
+
+/** Options of most scorers that ask a judge. */
+export interface JudgedOptions {
+  /** The highest score. Default 1. */
+  readonly scale?: number;
+  /** Default `judge`. */
+  readonly reason?: ReasonMode;
+}
 
 /** Parts of an explanation of a score. */
 interface ReasonSpec<TContext> {

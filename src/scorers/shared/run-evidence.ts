@@ -9,6 +9,7 @@ import {
   readQuestion,
   isScorerRunInputForAgent,
   isScorerRunOutputForAgent,
+  type AgentRunInput,
 } from './messages.ts';
 import type { Source } from './evidence.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
@@ -44,10 +45,24 @@ const MARKED_BLOCK =
 
 /** Choice of evidence. */
 export interface Sight {
-  /** Kinds that are shown. Default: all. */
+  /** Kinds of the run's own evidence that the judge sees. Default: all. */
   readonly sees?: readonly SeenKind[] | undefined;
-  /** Most characters of earlier turns. */
+  /** Most characters of earlier turns in the question. Default 8,000, about 2,000 tokens. */
   readonly earlierChars?: number | undefined;
+}
+
+/** Options of scorers that show the evidence in one question. */
+export interface EvidenceOptions extends Sight {
+  /** Evidence, the same for every run. Default: `run.context`, else all that the agent could know. */
+  readonly context?: readonly string[];
+  /** Returns the evidence of one run; replaces `context`. */
+  readonly getContext?: (args: {
+    readonly run: AgentRunInput;
+  }) => readonly string[] | Promise<readonly string[]>;
+  /** Most characters of evidence in the first question. Default 48,000. */
+  readonly maxEvidenceChars?: number;
+  /** `template` builds the explanation from the verdicts, without a question. Default `template`. */
+  readonly reason?: 'template' | false;
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   byNumber,
   askAfterData,
   fence,
-  checkedModel,
+  judgeAfterData,
   withReason,
   type ReasonMode,
 } from './judged.ts';
@@ -241,7 +241,7 @@ export function createStatementScorer(
     name: spec.name,
     description: spec.description,
     type: 'agent',
-    judge: { model: checkedModel(spec.id, config.model), ...askAfterData(verdictInstructions(spec, form)) },
+    judge: judgeAfterData(spec.id, config.model, verdictInstructions(spec, form)),
     higherIsBetter: spec.higherIsBetter,
     range: [0, scale],
     labels: spec.labels(scale),
