@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { InvalidInputError } from '../../../../src/domain/errors.ts';
-import { ScorerRunError } from '../../../../src/scorers/evals/index.ts';
-import { configureJudges } from '../../../../src/judge/judge-registry.ts';
-import * as legacy from '../../../../src/scorers/legacy/index.ts';
-import type { Metric } from '../../../../src/scorers/legacy/index.ts';
-import { judgeFaults, replyJson, replyText, startJudgeServer } from '../../../support/fakes/judge-server.ts';
-import type { JudgeServer, ScriptedReply } from '../../../support/fakes/judge-server.ts';
+import { describe, expect, it } from 'vitest';
+import type { JudgeModel } from '../../../src/judge/judge.ts';
+import * as legacy from '../../../src/scorers/legacy/index.ts';
+import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
 const QUESTION = 'How warm is it in Paris?';
 const ANSWER = 'It is 18 degrees. It will rain.';
@@ -25,7 +21,7 @@ const claims = { claims: ['It is 18 degrees.', 'It will rain.'] };
 
 interface MetricCase {
   readonly name: string;
-  readonly create: (model: string) => Metric<object>;
+  readonly create: (model: JudgeModel) => legacy.Metric<object>;
   /** Honest replies before the explanation. */
   readonly replies: readonly object[];
   readonly score: number;
@@ -129,87 +125,75 @@ const CASES: readonly MetricCase[] = [
   },
 ];
 
-let server: JudgeServer;
-let models = 0;
+type MetricClass = new (...args: unknown[]) => legacy.Metric<unknown>;
 
-beforeAll(async () => {
-  server = await startJudgeServer(() => judgeFaults.empty());
-});
-afterAll(() => server.close());
-beforeEach(() => {
-  server.requests.length = 0;
-  configureJudges({
-    providers: { local: { baseURL: server.baseUrl } },
-    limits: { firstRetryMs: 1, maxRetryWaitMs: 5, maxRetries: 1, timeoutMs: 60_000 },
+const { ContentSimilarityMetric, CompletenessMetric, KeywordCoverageMetric, TextualDifferenceMetric } =
+  legacy;
+const judged = Object.entries(legacy as unknown as Record<string, MetricClass>).filter(
+  ([name]) =>
+    !['Completeness', 'ContentSimilarity', 'KeywordCoverage', 'TextualDifference', 'Tone'].some((plain) =>
+      name.startsWith(plain),
+    ),
+);
+/** Required option of a metric. */
+const NEEDED: Record<string, string> = {
+  HallucinationMetric: 'context',
+  FaithfulnessMetric: 'context',
+  ContextPositionMetric: 'context',
+  ContextPrecisionMetric: 'context',
+  ContextRelevancyMetric: 'context',
+  ContextualRecallMetric: 'context',
+  PromptAlignmentMetric: 'instructions',
+};
+const model = scriptedModel([]);
+
+describe.each(judged)('%s', (name, JudgedMetric) => {
+  const needed = NEEDED[name];
+  const options = needed === undefined ? {} : { [needed]: ['It rains.'] };
+
+  it('refuses one object in place of two texts, and asks no judge', async () => {
+    const measuring = new JudgedMetric(model, options).measure(
+      { input: 'q', output: 'a' } as never,
+      undefined as never,
+    );
+    await expect(measuring).rejects.toThrow('takes two texts; it was given object and undefined');
+    expect(model.calls).toHaveLength(0);
+  });
+
+  it('refuses options that it does not know and scales that are none', () => {
+    expect(() => new JudgedMetric(model, { ...options, scal: 2 })).toThrow(
+      /scal is unknown; did you mean scale/,
+    );
+    expect(() => new JudgedMetric(model, { ...options, scale: 0 })).toThrow('options.scale is 0');
   });
 });
 
-/** A name that no earlier fault is remembered of. */
-function freshModel(): string {
-  models += 1;
-  return `local/judge-${models}`;
-}
+it.each(Object.entries(NEEDED))('%s refuses to be made without %s', (name, needed) => {
+  const JudgedMetric = (legacy as unknown as Record<string, MetricClass>)[name] as MetricClass;
+  expect(() => new JudgedMetric(model)).toThrow(`options.${needed} is missing`);
+});
 
-/** Answers honestly, then explains; from the question at `faulty` on it fails instead. */
-function answer(replies: readonly object[], faulty = Infinity, fault = judgeFaults.garbage): void {
-  let asked = 0;
-  server.script((): ScriptedReply => {
-    if (asked >= faulty) {
-      return fault();
-    }
-    asked += 1;
-    const reply = replies[asked - 1];
-    return reply === undefined ? replyText(WHY) : replyJson(reply);
-  });
-}
+it('the other metrics need no options', () => {
+  const others = judged.filter(([name]) => NEEDED[name] === undefined);
+  expect(others.map(([, JudgedMetric]) => new JudgedMetric(model)).length).toBeGreaterThan(0);
+});
+
+it.each([
+  new CompletenessMetric(),
+  new ContentSimilarityMetric(),
+  new KeywordCoverageMetric(),
+  new TextualDifferenceMetric(),
+])('$constructor.name refuses what is no text', async (metric) => {
+  await expect(metric.measure('q', undefined as never)).rejects.toThrow('takes two texts');
+});
 
 it('every judged metric is measured here', () => {
-  const text = [
-    'Completeness',
-    'ContentSimilarity',
-    'KeywordCoverage',
-    'TextualDifference',
-    'ToneConsistency',
-  ];
-  const judged = Object.keys(legacy).filter((name) => !text.some((kind) => name === `${kind}Metric`));
-  expect(CASES.map(({ name }) => name).sort()).toEqual(judged.sort());
+  expect(CASES.map(({ name }) => name).sort()).toEqual(judged.map(([name]) => name).sort());
 });
 
-describe.each(CASES)('$name with a judge behind HTTP', ({ create, replies, score, info = {} }) => {
-  it('measures a question and an answer', async () => {
-    answer(replies);
-    const measured = await create(freshModel()).measure(QUESTION, ANSWER);
-    expect(measured).toEqual({ score, info: { reason: WHY, ...info } });
-    expect(server.requests).toHaveLength(replies.length + 1);
-  });
-
-  it('keeps the score where only the explanation fails', async () => {
-    answer(replies, replies.length, judgeFaults.refusal);
-    const measured = await create(freshModel()).measure(QUESTION, ANSWER);
-    expect(measured).toEqual({ score, info: { reason: '', ...info } });
-  });
-
-  it.each(replies.map((_, index) => index))(
-    'has no score where question %i is not answered',
-    async (index) => {
-      for (const fault of [judgeFaults.garbage, judgeFaults.refusal, () => judgeFaults.serverError()]) {
-        answer(replies, index, fault);
-        const outcome = await create(freshModel())
-          .measure(QUESTION, ANSWER)
-          .catch((error: unknown) => error);
-        expect(outcome).toBeInstanceOf(ScorerRunError);
-        expect(outcome).toMatchObject({ code: expect.stringMatching(/^judge_/) });
-      }
-    },
-  );
-});
-
-it('a metric says why it cannot score, as it has no other way to', async () => {
-  answer([{ claims: [] }]);
-  const metric = new legacy.FaithfulnessMetric(freshModel(), { context });
-  const outcome = await metric.measure(QUESTION, ANSWER).catch((error: unknown) => error);
-  expect(outcome).toBeInstanceOf(InvalidInputError);
-  expect((outcome as Error).message).toContain(
-    '"faithfulness-scorer" cannot score this: the answer makes no',
-  );
+it.each(CASES)('$name measures a question and an answer', async ({ create, replies, score, info = {} }) => {
+  const judge = scriptedModel([...replies.map((json) => ({ json })), { text: WHY }]);
+  const measured = await create(judge).measure(QUESTION, ANSWER);
+  expect(measured).toEqual({ score, info: { reason: WHY, ...info } });
+  expect(judge.calls).toHaveLength(replies.length + 1);
 });
