@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../domain/durations.ts';
 import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
-import { STEP_NAMES } from '../evals/scorer.ts';
+import { STEP_NAMES } from '../scorers/evals/scorer.ts';
 import { findCost } from '../judge/judge-cost.ts';
 import type { PlannedCall } from '../judge/judge-scope.ts';
 import { REPEAT_MARK } from '../judge/judge.ts';

@@ -1,6 +1,6 @@
 import { WHOLE_RULE } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import type { ScorerRunInput, ScorerRunOptions, ScorerRunResult } from '../evals/scorer.ts';
+import type { ScorerRunInput, ScorerRunOptions, ScorerRunResult } from '../scorers/evals/scorer.ts';
 import { withJudgeScope, type PlannedCall } from '../judge/judge-scope.ts';
 import { readReasonCode, toFailure } from '../scoring/attempt/attempt-failure.ts';
 import { createSingleFlight } from '../scoring/attempt/single-flight.ts';

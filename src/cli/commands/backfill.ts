@@ -4,9 +4,8 @@ import { examples, type Bind, type RegisterCommand, type CommandContext } from '
 import { collectConditions, parseRate, parseShare, parseUsd } from '../input/backfill-options.ts';
 import { startBackfill, attachBackfill } from '../jobs/start-backfill.ts';
 import type { backfillJson } from '../../api/json/backfill-json.ts';
-import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
-import { readBackfillReport } from '../../jobs/stored-job.ts';
-import { readBackfillSpec } from '../../jobs/stored-job.ts';
+import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
+import { readBackfillReport, readBackfillSpec } from '../../jobs/stored-job.ts';
 import type { JobOrder } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { openApi } from '../open-api.ts';
