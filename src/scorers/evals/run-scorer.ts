@@ -267,16 +267,10 @@ function hookFailure(plan: ScorerPlan, hook: 'prepareRun' | 'details', cause: un
 }
 
 /** Bounds of one run: the caller's abort signal and a time limit. */
-interface RunBounds {
-  readonly signal: AbortSignal;
-  /** Resolves with the result of the work, or rejects with the reason as soon as the run is aborted or out of time. */
-  guard<T>(work: T | Promise<T>): Promise<T>;
-  /** Removes the timers and listeners; call it when the run has ended, with or without success. */
-  release(): void;
-}
+type RunBounds = NonNullable<ReturnType<typeof createRunBounds>>;
 
 /** Creates the bounds of a run; undefined for a run without bounds. Throws `InvalidInputError` for an invalid time. */
-function createRunBounds(scorerId: string, options: ScorerRunOptions): RunBounds | undefined {
+function createRunBounds(scorerId: string, options: ScorerRunOptions) {
   const { abortSignal, timeoutMs } = options;
   if (abortSignal === undefined && timeoutMs === undefined) {
     return undefined;
@@ -298,7 +292,9 @@ function createRunBounds(scorerId: string, options: ScorerRunOptions): RunBounds
   abortSignal?.addEventListener('abort', onAbort, { once: true });
   return {
     signal: controller.signal,
-    guard: (work) => abortWith(work, controller.signal),
+    /** Resolves with the result of the work, or rejects with the reason as soon as the run is aborted or out of time. */
+    guard: <T>(work: T | Promise<T>) => abortWith(work, controller.signal),
+    /** Removes the timers and listeners; call it when the run has ended, with or without success. */
     release: () => {
       clearTimeout(timer);
       abortSignal?.removeEventListener('abort', onAbort);
