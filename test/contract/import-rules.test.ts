@@ -54,14 +54,13 @@ describe('the import rules', () => {
     expect(rooms.length).toBeGreaterThan(15);
   });
 
-  it('let only the rooms that open the store see more of it than its contracts', () => {
+  it('let only the room that opens the store see more of it than its contracts', () => {
     const seeing = rooms.filter(({ to }) =>
       [to.pathNot].flat().some((path) => /^\^src\/(store\/)?$/.test(path ?? '')),
     );
     expect(seeing.map(({ name }) => name).sort()).toEqual([
-      'imports-of-src-app',
-      'imports-of-src-serve',
       'imports-of-src-store',
+      'imports-of-src-store-connection',
     ]);
   });
 
