@@ -5,8 +5,8 @@ import {
   type EvalAgent,
   type RunEvalsConfig,
   type Scorer,
-} from '../../../../src/scorers/evals/index.ts';
-import { createTestMessage } from '../../../../src/scorers/shared/utils.ts';
+} from '../../../src/scorers/evals/index.ts';
+import { createTestMessage } from '../../../src/scorers/shared/utils.ts';
 
 const failing = createScorer({ id: 'failing' }).generateScore(() => {
   throw new Error('no verdict');

@@ -4,14 +4,14 @@ import {
   notScorable,
   type EvalAgent,
   type RunEvalsResult,
-} from '../../../../src/scorers/evals/index.ts';
+} from '../../../src/scorers/evals/index.ts';
 import {
   EvalPassRateError,
   evalMatchers,
   expectEval,
   expectEvals,
   registerEvalMatchers,
-} from '../../../../src/scorers/evals/vitest.ts';
+} from '../../../src/scorers/evals/vitest.ts';
 
 const agent: EvalAgent = { generate: async (input: string) => ({ scoringData: { input, output: [] } }) };
 const data = [{ input: 'a' }, { input: 'b' }];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidInputError } from '../../../../src/domain/errors.ts';
+import { InvalidInputError } from '../../../src/domain/errors.ts';
 import {
   createScorer,
   notScorable,
@@ -8,7 +8,7 @@ import {
   type Scorer,
   type StoredTrace,
   type TraceSpan,
-} from '../../../../src/scorers/evals/index.ts';
+} from '../../../src/scorers/evals/index.ts';
 
 const START = '2026-01-01T00:00:00.000Z';
 

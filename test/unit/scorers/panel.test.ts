@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createPanelScorer, type PanelOptions } from '../../../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../../../src/scorers/shared/utils.ts';
-import { scriptedModel } from '../../../../support/fakes/scripted-model.ts';
-import type { ScriptedModel } from '../../../../support/fakes/scripted-model.ts';
+import { createPanelScorer, type PanelOptions } from '../../../src/scorers/prebuilt/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
+import { scriptedModel, type ScriptedModel } from '../../support/fakes/scripted-model.ts';
 
 const ANSWER = '# Paris\nIt is 18 degrees. It will rain, you fool. Shall I go on?';
 const CONTEXT = ['It is 18 degrees in Paris.'];

@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { ScorerRunInput } from '../../../../src/scorers/evals/index.ts';
-import { INJECTIONS } from '../../../fixtures/injections.ts';
-import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
-import { JUDGED_CASES, MATERIAL, buildRun, findScore } from '../../../support/builders/judged-cases.ts';
-import type { JudgedCase } from '../../../support/builders/judged-cases.ts';
-import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
-import type { ScriptedModel, ScriptedModelCall } from '../../../support/fakes/scripted-model.ts';
+import type { ScorerRunInput } from '../../../src/scorers/evals/index.ts';
+import { INJECTIONS } from '../../fixtures/injections.ts';
+import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
+import {
+  JUDGED_CASES,
+  MATERIAL,
+  buildRun,
+  findScore,
+  type JudgedCase,
+} from '../../support/builders/judged-cases.ts';
+import {
+  scriptedModel,
+  type ScriptedModel,
+  type ScriptedModelCall,
+} from '../../support/fakes/scripted-model.ts';
 
 const UNSEEN = /[\p{Cf}\u{E0100}-\u{E01EF}]|(?!\n)\p{Cc}/u;
 

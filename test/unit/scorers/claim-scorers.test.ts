@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { ScorerRunError } from '../../../../src/scorers/evals/index.ts';
-import {
-  createFaithfulnessScorer,
-  createHallucinationScorer,
-} from '../../../../src/scorers/prebuilt/index.ts';
+import type { ScorerRunError } from '../../../src/scorers/evals/index.ts';
+import { createFaithfulnessScorer, createHallucinationScorer } from '../../../src/scorers/prebuilt/index.ts';
 import {
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
-} from '../../../../src/scorers/shared/utils.ts';
-import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
-import { modelObject } from '../../../support/builders/model-object.ts';
-import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
-import type { ScriptedModelReply } from '../../../support/fakes/scripted-model.ts';
+} from '../../../src/scorers/shared/utils.ts';
+import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
+import { modelObject } from '../../support/builders/model-object.ts';
+import { scriptedModel, type ScriptedModelReply } from '../../support/fakes/scripted-model.ts';
 
 function buildRun(answer: string, result: unknown = { tempC: 18 }): ReturnType<typeof createAgentTestRun> {
   const tool = createToolInvocation({

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { MEASURES, type AgentPast } from '../../../../../src/domain/behaviour/measures.ts';
-import { countTransitions, writePath } from '../../../../../src/domain/behaviour/step-path.ts';
-import type { AgentRun } from '../../../../../src/domain/trace/agent-run.ts';
-import type { MessagePart } from '../../../../../src/domain/trace/messages.ts';
-import { readTraces } from '../../../../../src/conventions/index.ts';
-import {
-  createBehaviourScorer,
-  type BehaviourRunInput,
-} from '../../../../../src/scorers/prebuilt/behaviour.ts';
-import { listExpectations, recordedSpans } from '../../../../support/recordings/recorded-spans.ts';
-import type { ExpectedFacts } from '../../../../support/recordings/facts.ts';
+import { MEASURES, type AgentPast } from '../../../src/domain/behaviour/measures.ts';
+import { countTransitions, writePath } from '../../../src/domain/behaviour/step-path.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import type { MessagePart } from '../../../src/domain/trace/messages.ts';
+import { readTraces } from '../../../src/conventions/index.ts';
+import { createBehaviourScorer, type BehaviourRunInput } from '../../../src/scorers/prebuilt/behaviour.ts';
+import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
+import type { ExpectedFacts } from '../../support/recordings/facts.ts';
 
 /** The recorded agents whose tools work: the first run that called one. */
 const AGENTS = listExpectations<ExpectedFacts>('spans').flatMap(([name]): [string, AgentRun][] => {
