@@ -1,6 +1,6 @@
 import type { ReceiverDefinition } from '../../collector/receivers/receiver-definition.ts';
-import type { ChannelDefinition } from '../outbound/alerts/channel-definition.ts';
-import type { ExporterDefinition } from '../outbound/exporters/exporter-definition.ts';
+import type { ChannelDefinition } from '../delivery/channels/channel.ts';
+import type { ExporterDefinition } from '../delivery/exporters/exporter.ts';
 
 /** Component, its key in the configuration, and its line of the documentation. */
 export interface ListedComponent {

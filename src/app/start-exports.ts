@@ -1,9 +1,9 @@
 import { EXPORTERS } from '../components.ts';
 import type { Config } from './config/index.ts';
 import { readOptions } from '../config/schema/components.ts';
-import type { ExporterDefinition } from '../outbound/exporters/exporter-definition.ts';
-import { createScoreExportLoop, type ScoreExportLoop } from '../outbound/exporters/score-export-loop.ts';
-import type { ScoreExporter } from '../outbound/exporters/score-exporter.ts';
+import type { DeliveryLoop } from '../delivery/deliver.ts';
+import { startScoreDelivery } from '../delivery/deliver-scores.ts';
+import type { ExporterDefinition, ScoreExporter } from '../delivery/exporters/exporter.ts';
 import type { Duties } from '../ownership/duties.ts';
 import type { Store } from '../store/contracts/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -12,17 +12,11 @@ import { packageVersion } from './package-version.ts';
 import type { StartedPart } from './stop-parts.ts';
 
 /** Creates the exporters of some kinds that a configuration has options for. */
-export async function createExporters(
-  section: object,
-  kinds: readonly ExporterDefinition[],
-): Promise<ScoreExporter[]> {
-  const created = await Promise.all(
-    kinds.map(async (kind) => {
-      const options = readOptions(section, kind.name);
-      return options === undefined ? [] : kind.create(options, packageVersion());
-    }),
-  );
-  return created.flat();
+export function createExporters(section: object, kinds: readonly ExporterDefinition[]): ScoreExporter[] {
+  return kinds.flatMap((kind) => {
+    const options = readOptions(section, kind.name);
+    return options === undefined ? [] : kind.create(options, packageVersion());
+  });
 }
 
 /** Starts the configured exporters. Starts nothing without one. */
@@ -31,13 +25,13 @@ export async function startExports(
   store: Pick<Store, 'scoreFeed' | 'deadLetters'>,
   { duties, log, metrics }: { readonly duties: Duties; readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
-  const exporters = await createExporters(config.exporters, EXPORTERS);
+  const exporters = createExporters(config.exporters, EXPORTERS);
   if (exporters.length === 0) {
     return [];
   }
   const dutyName = (exporter: string) => `export ${exporter}`;
   duties.join(exporters.map(({ name }) => dutyName(name)));
-  const exporting = createScoreExportLoop(
+  const exporting = await startScoreDelivery(
     exporters,
     {},
     {
@@ -51,24 +45,18 @@ export async function startExports(
       random: Math.random,
     },
   );
-  try {
-    await exporting.start();
-  } catch (error) {
-    await exporting.stop();
-    throw error;
-  }
   metrics.observe(() => exportReadings(exporting));
   return [{ name: 'exporters', stage: 'exporters', stop: () => exporting.stop() }];
 }
 
-function exportReadings(exporting: Pick<ScoreExportLoop, 'counts'>): Reading[] {
-  return [...exporting.counts()].flatMap(([exporter, { delivered, dead, failedDeliveries }]) => [
+function exportReadings(exporting: Pick<DeliveryLoop, 'counts'>): Reading[] {
+  return [...exporting.counts()].flatMap(([exporter, { delivered, dead, failures }]) => [
     {
       name: 'spanscore.export.scores',
       value: delivered,
       labels: { exporter, outcome: 'delivered' },
     } as const,
     { name: 'spanscore.export.scores', value: dead, labels: { exporter, outcome: 'given_up' } } as const,
-    { name: 'spanscore.export.failures', value: failedDeliveries, labels: { exporter } } as const,
+    { name: 'spanscore.export.failures', value: failures, labels: { exporter } } as const,
   ]);
 }

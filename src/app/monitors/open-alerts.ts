@@ -1,10 +1,10 @@
-import { startAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
+import type { DeliveryLoop } from '../../delivery/deliver.ts';
+import { startAlertDelivery } from '../../delivery/deliver-alerts.ts';
 import { CHANNELS } from '../../components.ts';
 import { durationMs, type Config } from '../config/index.ts';
 import { trimPath } from '../../config/addresses/public-url.ts';
 import { readOptions } from '../../config/schema/components.ts';
-import type { AlertChannel } from '../../outbound/alerts/alert-channel.ts';
-import type { ChannelDefinition } from '../../outbound/alerts/channel-definition.ts';
+import type { AlertChannel, ChannelDefinition } from '../../delivery/channels/channel.ts';
 import type { Duties } from '../../ownership/duties.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, Reading } from '../../telemetry/metrics.ts';
@@ -12,16 +12,13 @@ import type { StartedPart } from '../stop-parts.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
 /** Creates the configured channels of some kinds. */
-export async function createChannels(
+export function createChannels(
   { alerts, api }: Pick<Config, 'alerts' | 'api'>,
   kinds: readonly ChannelDefinition[],
-): Promise<AlertChannel[]> {
+): AlertChannel[] {
   const publicUrl = api.publicUrl === undefined ? undefined : trimPath(api.publicUrl);
   const terms = { ...alerts, publicUrl };
-  const created = await Promise.all(
-    kinds.map((kind) => kind.create(readOptions(alerts, kind.name) as unknown[], terms)),
-  );
-  return created.flat();
+  return kinds.flatMap((kind) => kind.create(readOptions(alerts, kind.name) as unknown[], terms));
 }
 
 /** Starts sending alerts over every configured channel. Starts nothing without a channel. */
@@ -30,14 +27,13 @@ export async function startAlerts(
   store: Pick<Store, 'alertFeed' | 'alerts' | 'deadLetters' | 'spans'>,
   { duties, log, metrics }: { readonly duties: Duties; readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
-  const channels = await createChannels(config, CHANNELS);
+  const channels = createChannels(config, CHANNELS);
   if (channels.length === 0) {
     return [];
   }
   // One process at a time serves a channel. Two processes for a moment send the same messages with the same ids.
   const dutyName = (channel: string) => `alerts ${channel}`;
-  const names = channels.map(({ name }) => dutyName(name));
-  duties.join(names);
+  duties.join(channels.map(({ name }) => dutyName(name)));
   const delivery = startAlertDelivery(
     channels,
     { groupWaitMs: durationMs(config.alerts.groupWait) },
@@ -48,21 +44,20 @@ export async function startAlerts(
       log,
       now: () => store.spans.nowMs(),
       random: Math.random,
-      isOurs: async (channel) => (await duties.readEpoch(dutyName(channel))) !== undefined,
+      duties: {
+        readEpoch: (channel) => duties.readEpoch(dutyName(channel)),
+        leave: (channel) => duties.leave(dutyName(channel)),
+      },
     },
   );
   metrics.observe(() => alertReadings(delivery));
-  const stop = async () => {
-    await delivery.stop();
-    await Promise.all(names.map((name) => duties.leave(name)));
-  };
-  return [{ name: 'alerts', stage: 'exporters', stop }];
+  return [{ name: 'alerts', stage: 'exporters', stop: () => delivery.stop() }];
 }
 
-function alertReadings(delivery: Pick<AlertDeliveryLoop, 'counts'>): Reading[] {
-  return [...delivery.counts()].flatMap(([channel, { delivered, dead, failedAttempts }]) => [
+function alertReadings(delivery: Pick<DeliveryLoop, 'counts'>): Reading[] {
+  return [...delivery.counts()].flatMap(([channel, { delivered, dead, failures }]) => [
     { name: 'spanscore.alert.events', value: delivered, labels: { channel, outcome: 'delivered' } } as const,
     { name: 'spanscore.alert.events', value: dead, labels: { channel, outcome: 'given_up' } } as const,
-    { name: 'spanscore.alert.failures', value: failedAttempts, labels: { channel } } as const,
+    { name: 'spanscore.alert.failures', value: failures, labels: { channel } } as const,
   ]);
 }

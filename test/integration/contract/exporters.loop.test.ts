@@ -3,9 +3,8 @@ import { testLong } from '../../support/loops.ts';
 import { EXPORTERS } from '../../../src/components.ts';
 import { configSchema } from '../../../src/app/config/index.ts';
 import { createExporters } from '../../../src/app/start-exports.ts';
-import type { ExporterDefinition } from '../../../src/outbound/exporters/exporter-definition.ts';
-import { createScoreExportLoop } from '../../../src/outbound/exporters/score-export-loop.ts';
-import type { ScoreExporter } from '../../../src/outbound/exporters/score-exporter.ts';
+import { startScoreDelivery } from '../../../src/delivery/deliver-scores.ts';
+import type { ExporterDefinition, ScoreExporter } from '../../../src/delivery/exporters/exporter.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { aScore } from '../../support/builders/a-score.ts';
 import { loadDocumented } from '../../support/documents/documented-options.ts';
@@ -27,18 +26,17 @@ afterEach(() => receiver.close());
 
 /** The exporters of the documented example, with the receiver at the other side. */
 async function create(definition: ExporterDefinition): Promise<ScoreExporter[]> {
-  const exporters = await createExporters(await loadDocumented('exporters', receiver.url), [definition]);
+  const exporters = createExporters(await loadDocumented('exporters', receiver.url), [definition]);
   expect(exporters, `docs/configuration.md has an example of exporters.${definition.name}`).not.toEqual([]);
   return exporters;
 }
 
-function start(exporters: readonly ScoreExporter[], feed = memoryScoreFeed(...SCORES)) {
-  const loop = createScoreExportLoop(
+async function start(exporters: readonly ScoreExporter[], feed = memoryScoreFeed(...SCORES)) {
+  const loop = await startScoreDelivery(
     exporters,
     { intervalMs: 5, firstRetryMs: 5, maxRetryMs: 20, drainMs: 100 },
     { feed, deadLetters: recordingLetters(), duties: soleDuties, log: silentLog, random: Math.random },
   );
-  void loop.start();
   return { loop, feed };
 }
 
@@ -55,7 +53,7 @@ describe('the exporters of src/components.ts', () => {
 
 describe.each<ExporterDefinition>(EXPORTERS)('exporters.$name', (definition) => {
   it('is absent where it is not configured', async () => {
-    expect(await createExporters({}, [definition])).toEqual([]);
+    expect(createExporters({}, [definition])).toEqual([]);
   });
 
   it('keeps the name under which sent scores are recorded', async () => {
@@ -68,7 +66,7 @@ describe.each<ExporterDefinition>(EXPORTERS)('exporters.$name', (definition) => 
     let failures = 3;
     receiver.answer(() => (failures-- > 0 ? 503 : 200));
     const exporters = await create(definition);
-    const { loop, feed } = start(exporters);
+    const { loop, feed } = await start(exporters);
 
     for (const { name } of exporters) {
       await expect.poll(() => feed.marked(name)).toHaveLength(SCORES.length);
@@ -86,9 +84,9 @@ describe.each<ExporterDefinition>(EXPORTERS)('exporters.$name', (definition) => 
   it('repeats a score under the same ids, in the same words', async () => {
     for (const exporter of await create(definition)) {
       const sent = receiver.requests.length;
-      await exporter.deliver(SCORES, never);
+      await exporter.send(SCORES, never);
       const first = receiver.requests.slice(sent);
-      await exporter.deliver(SCORES, never);
+      await exporter.send(SCORES, never);
       const again = receiver.requests.slice(sent + first.length);
 
       expect(first).not.toEqual([]);
@@ -102,12 +100,12 @@ describe.each<ExporterDefinition>(EXPORTERS)('exporters.$name', (definition) => 
   testLong('reports what the receiver refuses, and does not throw when nobody listens', async () => {
     receiver.answer(400);
     for (const exporter of await create(definition)) {
-      expect(await exporter.deliver(SCORES, never)).toMatchObject({ kind: 'refused' });
+      expect(await exporter.send(SCORES, never)).toMatchObject({ kind: 'refused' });
     }
     const exporters = await create(definition);
     await receiver.close();
     for (const exporter of exporters) {
-      expect(await exporter.deliver(SCORES, never)).toMatchObject({
+      expect(await exporter.send(SCORES, never)).toMatchObject({
         kind: 'away',
         error: { code: 'delivery_failed', retryable: true },
       });
@@ -117,7 +115,7 @@ describe.each<ExporterDefinition>(EXPORTERS)('exporters.$name', (definition) => 
   testLong('stops in time while the receiver hangs', async () => {
     receiver.answer('never');
     const exporters = await create(definition);
-    const { loop, feed } = start(exporters);
+    const { loop, feed } = await start(exporters);
     await expect.poll(() => receiver.requests.length).toBeGreaterThan(0);
 
     const from = performance.now();
