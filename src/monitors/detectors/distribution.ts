@@ -1,6 +1,7 @@
 import {
   type Bucket,
   type ScoreHistogram,
+  mergeHistograms,
   mirrorHistogram,
   onesAndZeros,
   SCORE_STEPS,
@@ -10,15 +11,15 @@ import { type Detector, type Finding, QUIET } from '../detector.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardTerms, type MeanGuard, meanGuard, type GuardState } from '../statistics/mean-guard.ts';
 import {
-  EMPTY_REFERENCE,
   addToReference,
+  computeTolerance,
   describeMissing,
+  EMPTY_REFERENCE,
+  pinBaseline,
   type Reference,
   type ReferenceTerms,
-} from '../reference.ts';
-import { pinBaseline, computeTolerance } from '../statistics/baseline.ts';
+} from '../statistics/baseline.ts';
 import { meanEvidence } from '../statistics/evidence.ts';
-import { mergeHistograms } from '../statistics/merge-histograms.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Most cuts inside the reference: the deciles, or fewer when the scores have fewer values. */

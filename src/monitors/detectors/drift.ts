@@ -1,17 +1,19 @@
-import { type Baseline, pinBaseline, computeTolerance } from '../statistics/baseline.ts';
+import {
+  addToReference,
+  type Baseline,
+  computeTolerance,
+  describeMissing,
+  EMPTY_REFERENCE,
+  pinBaseline,
+  type Reference,
+  type ReferenceTerms,
+} from '../statistics/baseline.ts';
 import type { Detector, Gauges, Condition } from '../detector.ts';
 import { mirrorHistogram } from '../bucket.ts';
 import { QUIET } from '../detector.ts';
 import { meanEvidence } from '../statistics/evidence.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardState, type MeanGuard, meanGuard } from '../statistics/mean-guard.ts';
-import {
-  EMPTY_REFERENCE,
-  addToReference,
-  describeMissing,
-  type Reference,
-  type ReferenceTerms,
-} from '../reference.ts';
 
 /** Direction in which a change of the mean is reported. Down is worse, because scores are directed. */
 export type Direction = 'down' | 'up' | 'both';

@@ -9,7 +9,7 @@ import {
   watchGroup,
 } from '../../../src/monitors/group-watch.ts';
 import type { SeriesBucket } from '../../../src/monitors/monitor-store.ts';
-import { MAX_NEW_NAMES } from '../../../src/monitors/sender-names.ts';
+import { MAX_NEW_NAMES } from '../../../src/monitors/group-watch.ts';
 import type { MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
 import { computeSeriesKey } from '../../../src/monitors/series-key.ts';
 import { A_SERIES } from '../../support/fakes/memory-monitors.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pinBaseline, computeTolerance } from '../../../../src/monitors/statistics/baseline.ts';
 import { buildHistogram } from '../../../../src/monitors/bucket.ts';
-import { EMPTY_REFERENCE, addToReference } from '../../../../src/monitors/reference.ts';
+import { EMPTY_REFERENCE, addToReference } from '../../../../src/monitors/statistics/baseline.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS_OF_WEEK = 168;

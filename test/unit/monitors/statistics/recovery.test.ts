@@ -59,15 +59,4 @@ describe('the end of an alarm', () => {
     }
     expect(restarted).toEqual(fold(fold(raiseAfter(LOW), 20, LOW), 40, NORMAL));
   });
-
-  it('is found for an alarm in a checkpoint of an earlier version', () => {
-    const raised = raiseAfter(LOW);
-    const former = {
-      ...raised,
-      alarm: { finding: raised.alarm?.finding, gap: 0.08, recovery: [1, 2, 3, 4, 5, 6] },
-    } as unknown as GuardState;
-    const continued = fold(former, 500, LOW);
-    expect(continued.alarm?.finding).toEqual(raised.alarm?.finding);
-    expect(fold(continued, 120, NORMAL).alarm).toBeNull();
-  });
 });
