@@ -241,7 +241,7 @@ function admitSeries(watch: GroupWatch, rule: RuleWatch, startMs: number, allRec
   if (startOfDay(startMs) === startMs) {
     rule.candidates.clear();
   }
-  const { received, beyond } = shareNewNames(rule, startMs, allReceived, (row) => isAsked(rule, row));
+  const { received, beyond } = shareNewNames(rule, startMs, allReceived);
   watch.overflow += beyond;
   const [watched, counted] = [createPlaces(rule.series), createPlaces(rule.candidates)];
   for (const [key, row] of received) {
@@ -266,16 +266,14 @@ function admitSeries(watch: GroupWatch, rule: RuleWatch, startMs: number, allRec
 /**
  * Bounds the series that senders begin in a rule by inventing agents and environments. Pairs beyond the limit of a day share the series
  * `other`, but for silence: the end of a mixture says nothing about an agent. A name that the rule asks for is kept.
- * @param isAsked true for a series that the rule watches or counts
  * @returns the series of a bucket as the rule sees them, and the number of those that lost their own
  */
 function shareNewNames(
   rule: RuleWatch,
   startMs: number,
   received: Received,
-  isAsked: (row: SeriesBucket) => boolean,
 ): { readonly received: Received; readonly beyond: number } {
-  const fresh = [...received].filter(([key, row]) => !rule.series.has(key) && isAsked(row));
+  const fresh = [...received].filter(([key, row]) => !rule.series.has(key) && isAsked(rule, row));
   const names = fresh.length === 0 ? null : knownNames(rule, startMs);
   const beyond = names === null ? [] : fresh.filter(([, { series }]) => !names.admit(series));
   if (names === null || beyond.length === 0) {

@@ -1,6 +1,6 @@
+import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { AlertDelivery, AlertFeed, PendingAlert, SentAlerts } from '../contracts/alert-deliveries.ts';
 import type { Database } from '../database.ts';
-import { storedAlert } from './stored-alert.ts';
 import { toDateTime } from '../values.ts';
 
 /** Creates the store of alert deliveries. */
@@ -68,7 +68,7 @@ async function readPending(
     { channel, from: Math.trunc(fromMs), limit },
   );
   return rows.map((row) => ({
-    event: storedAlert(row.Event),
+    event: JSON.parse(row.Event) as AlertEvent,
     writtenAtMs: Number(row.WrittenAtMs),
     plan:
       row.MessageId === ''
@@ -92,7 +92,7 @@ async function readSent(database: Database, channel: string, sinceMs: number): P
      ORDER BY StartsAt, EventId`,
     { channel, since: Math.trunc(sinceMs) },
   );
-  const events = rows.map(({ Event }) => storedAlert(Event));
+  const events = rows.map(({ Event }) => JSON.parse(Event) as AlertEvent);
   return {
     firing: events.filter(({ status }) => status === 'firing'),
     resolved: events.filter(({ status }) => status === 'resolved'),
