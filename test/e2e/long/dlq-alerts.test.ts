@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { createAlertDelivery } from '../../../src/delivery/deliver-alerts.ts';
+import { ChannelDelivery } from '../../../src/delivery/deliver-alerts.ts';
 import { connectStore } from '../../../src/app/store/connect-store.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { AppError } from '../../../src/domain/errors.ts';
@@ -42,7 +42,7 @@ beforeAll(async () => {
       maxEvents: 1,
       send: async () => ({ kind: 'refused', error }) as const,
     };
-    const delivery = createAlertDelivery(
+    const delivery = new ChannelDelivery(
       channel,
       {},
       {

@@ -1,6 +1,6 @@
 import type { AlertMessage } from '../../../src/delivery/channels/channel.ts';
 import { webhookChannel } from '../../../src/delivery/channels/webhook.ts';
-import { createAlertDelivery } from '../../../src/delivery/deliver-alerts.ts';
+import { ChannelDelivery } from '../../../src/delivery/deliver-alerts.ts';
 import type { Delivery, Outcome } from '../../../src/delivery/deliver.ts';
 import { addressPolicy } from '../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../src/delivery/http/guarded-post.ts';
@@ -19,12 +19,12 @@ type Send = (message: AlertMessage, signal: AbortSignal) => Promise<Outcome>;
 export function createWebhookPass(
   { name, url }: { readonly name: string; readonly url: string },
   { alertFeed, alerts, deadLetters, spans }: Store,
-  more: Partial<Pick<Parameters<typeof createAlertDelivery>[2], 'feed' | 'deadLetters'>> = {},
+  more: Partial<Pick<ConstructorParameters<typeof ChannelDelivery>[2], 'feed' | 'deadLetters'>> = {},
   around: (send: Send) => Send = (send) => send,
 ): Delivery {
   const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: TIMEOUT_MS });
   const channel = webhookChannel.open({ url }, { name, post, now: Date.now });
-  return createAlertDelivery(
+  return new ChannelDelivery(
     { name, maxEvents: channel.maxEvents, send: around((message, signal) => channel.send(message, signal)) },
     { groupWaitMs: 0 },
     {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AlertChannel, AlertMessage } from '../../../src/delivery/channels/channel.ts';
-import { createAlertDelivery, revivedDeliveries } from '../../../src/delivery/deliver-alerts.ts';
+import { ChannelDelivery, revivedDeliveries } from '../../../src/delivery/deliver-alerts.ts';
 import type { Counts, Delivery, Outcome } from '../../../src/delivery/deliver.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import { AppError } from '../../../src/domain/errors.ts';
@@ -36,7 +36,7 @@ function restart(more: Partial<AlertChannel> = {}): Delivery {
     ...more,
   };
   counts = { delivered: 0, dead: 0, failures: 0 };
-  return createAlertDelivery(
+  return new ChannelDelivery(
     channel,
     {},
     {

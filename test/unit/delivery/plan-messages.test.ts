@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { listUnfinishedMessages, planMessages, type PlanTerms } from '../../../src/delivery/plan-messages.ts';
+import {
+  listUnfinishedMessages,
+  planMessages,
+  type PlanTerms,
+} from '../../../src/delivery/deliver-alerts.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import { ALL_TENANTS } from '../../../src/monitors/mute.ts';
 import type { PendingAlert } from '../../../src/store/contracts/alert-deliveries.ts';
