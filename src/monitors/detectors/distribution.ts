@@ -7,7 +7,7 @@ import {
   SCORE_STEPS,
   sumHistogram,
 } from '../bucket.ts';
-import { type Detector, type Finding, QUIET } from '../detector.ts';
+import { type Detector, type Finding, oncePer, QUIET } from '../detector.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardTerms, type MeanGuard, meanGuard, type GuardState } from '../statistics/mean-guard.ts';
 import {
@@ -42,7 +42,7 @@ export type DistributionState =
  * same bound of false alarms. While the reference is gathered, the state grows with the distinct scores of each hour.
  */
 export function distributionDetector(terms: DistributionTerms): Detector<DistributionState> {
-  const findGuard = guardsByTerms();
+  const findGuard = oncePer(meanGuard);
   return {
     start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE, hours: [] }),
     step(state, bucket) {
@@ -116,16 +116,6 @@ function buildFinding(sides: readonly Side[]): Finding | null {
   }
   const direct = (part: number | null): number | null => (part === null || !side.turned ? part : 1 - part);
   return { ...finding, before: direct(finding.before), after: direct(finding.after), cut: side.cut };
-}
-
-/** Creates a cache of guards: a guard depends on its terms only, so it is built once and not at every bucket. */
-function guardsByTerms(): (terms: GuardTerms) => MeanGuard {
-  const known = new WeakMap<GuardTerms, MeanGuard>();
-  return (terms) => {
-    const guard = known.get(terms) ?? meanGuard(terms);
-    known.set(terms, guard);
-    return guard;
-  };
 }
 
 /** One side of one cut: the share of scores at or below it fell or (`turned`) rose. */
