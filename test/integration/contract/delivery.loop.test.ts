@@ -171,6 +171,8 @@ describe.each([...EXPORTER_KINDS, ...CHANNEL_KINDS])('$key', ({ create, start, l
     const receivers = await create();
     for (const [status, kind] of [
       [400, 'refused'],
+      [413, 'refused'],
+      [422, 'refused'],
       [503, 'failed'],
     ] as const) {
       receiver.answer(status);

@@ -90,40 +90,35 @@ test('a receiver that was down for three days gets all scores of the three days'
 });
 
 describe('one score that the receiver does not take', () => {
-  test.each([400, 413, 422, 500])(
-    'with HTTP %i lets the others pass and becomes a dead letter',
-    async (status) => {
-      const name = `poisoned-${status}`;
-      const process = await start([aWebhook(world.receiver.url, { name, attempts: 3 })]);
-      const [poison, ...good] = await write(20, ([first]) =>
-        world.receiver.answer(({ body }) => (body.includes(first!.scoreId) ? status : 200)),
-      );
+  test.each([400, 500])('with HTTP %i lets the others pass and becomes a dead letter', async (status) => {
+    const name = `poisoned-${status}`;
+    const process = await start([aWebhook(world.receiver.url, { name, attempts: 3 })]);
+    const [poison, ...good] = await write(20, ([first]) =>
+      world.receiver.answer(({ body }) => (body.includes(first!.scoreId) ? status : 200)),
+    );
 
-      await expect.poll(() => countDelivered(process, name)).toBe(19);
-      // Other scores keep coming; each that is delivered shows that the receiver is there.
-      await expect
-        .poll(async () => {
-          await write(1);
-          return process.loop.counts().get(name)?.dead;
-        })
-        .toBe(1);
+    await expect.poll(() => countDelivered(process, name)).toBe(19);
+    // Other scores keep coming; each that is delivered shows that the receiver is there.
+    await expect
+      .poll(async () => {
+        await write(1);
+        return process.loop.counts().get(name)?.dead;
+      })
+      .toBe(1);
 
-      for (const score of good) {
-        expect(receivedIds().filter((id) => id === idOfDelivery(score))).toHaveLength(1);
-      }
-      const letters = (await world.store.deadLetters.list({ limit: 100 })).filter(
-        ({ source }) => source === name,
-      );
-      expect(letters).toMatchObject([{ signal: 'scores', attempts: 3, code: 'delivery_failed' }]);
+    for (const score of good) {
+      expect(receivedIds().filter((id) => id === idOfDelivery(score))).toHaveLength(1);
+    }
+    const letters = (await world.store.deadLetters.list({ limit: 100 })).filter(
+      ({ source }) => source === name,
+    );
+    expect(letters).toMatchObject([{ signal: 'scores', attempts: 3, code: 'delivery_failed' }]);
 
-      world.receiver.answer(200);
-      const sent = receivedIds().filter((id) => id === idOfDelivery(poison!)).length;
-      await world.store.scoreFeed.replay(name, revivedScore(letters[0]!.body));
-      await expect
-        .poll(() => receivedIds().filter((id) => id === idOfDelivery(poison!)).length)
-        .toBe(sent + 1);
-    },
-  );
+    world.receiver.answer(200);
+    const sent = receivedIds().filter((id) => id === idOfDelivery(poison!)).length;
+    await world.store.scoreFeed.replay(name, revivedScore(letters[0]!.body));
+    await expect.poll(() => receivedIds().filter((id) => id === idOfDelivery(poison!)).length).toBe(sent + 1);
+  });
 
   test('does not come again once its replay was delivered', async () => {
     const name = 'replayed';
