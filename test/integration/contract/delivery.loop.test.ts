@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { configSchema } from '../../../src/app/config/index.ts';
-import { createChannels } from '../../../src/app/monitors/open-alerts.ts';
-import { createExporters } from '../../../src/app/start-exports.ts';
+import { configSchema } from '../../../src/configuration.ts';
+import { createChannels, createExporters } from '../../../src/delivery/start.ts';
 import { CHANNELS, EXPORTERS } from '../../../src/components.ts';
 import { startAlertDelivery } from '../../../src/delivery/deliver-alerts.ts';
 import { startScoreDelivery } from '../../../src/delivery/deliver-scores.ts';

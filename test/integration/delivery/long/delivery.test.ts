@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revivedDeliveries, startAlertDelivery } from '../../../../src/delivery/deliver-alerts.ts';
 import { webhookChannel } from '../../../../src/delivery/channels/webhook.ts';
-import { startAlerts } from '../../../../src/app/monitors/open-alerts.ts';
-import { parseConfig } from '../../../../src/app/config/index.ts';
+import { CHANNELS } from '../../../../src/components.ts';
+import { parseConfig } from '../../../../src/configuration.ts';
+import { startAlerts } from '../../../../src/delivery/start.ts';
 import { addressPolicy } from '../../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../../src/delivery/http/guarded-post.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
@@ -74,7 +75,7 @@ describe('all channels of a configuration', () => {
     });
     const metrics = createMetrics({ version: '1', log: silentLog });
     const duties = startDuties(its.store.duties);
-    const parts = await startAlerts(config, its.store, { duties, log: silentLog, metrics });
+    const parts = await startAlerts(config, CHANNELS, its.store, { duties, log: silentLog, metrics });
     const event = alertOfScorer(randomUUID());
     const bodies = (path: string) =>
       receiver.requests.filter((each) => each.path === path && each.body.includes(event.series.scorer));
@@ -108,7 +109,11 @@ describe('all channels of a configuration', () => {
   it('are none where none is configured', async () => {
     const metrics = createMetrics({ version: '1', log: silentLog });
     const duties = startDuties(its.store.duties);
-    const parts = await startAlerts(parseConfig({}), its.store, { duties, log: silentLog, metrics });
+    const parts = await startAlerts(parseConfig({}), CHANNELS, its.store, {
+      duties,
+      log: silentLog,
+      metrics,
+    });
     expect(parts).toEqual([]);
     duties.stop();
     await metrics.stop();
