@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { OTLP_GROUP } from '../../collector/receivers/otlp-fields.ts';
-import { defineReceiver } from '../../collector/receivers/receiver-definition.ts';
+import { OTLP_GROUP } from '../../collector/receivers/otlp-definitions.ts';
+import { defineReceiver } from '../../collector/receivers/receiver.ts';
 import { configureReceivers } from '../../src/serve.ts';
 import { createChannels, createExporters } from '../../src/delivery/start.ts';
 import { listComponents, COMPONENTS } from '../../src/components.ts';
