@@ -1,14 +1,14 @@
 import { kafkaReceiver } from '../collector/receivers/kafka/kafka-definition.ts';
 import { otlpGrpcReceiver, otlpHttpReceiver } from '../collector/receivers/otlp-definitions.ts';
 import type { ReceiverDefinition } from '../collector/receivers/receiver.ts';
-import { alertmanagerChannel } from './outbound/alerts/alertmanager-definition.ts';
-import type { ChannelDefinition } from './outbound/alerts/channel-definition.ts';
-import { pagerdutyChannel } from './outbound/alerts/pagerduty-definition.ts';
-import { slackChannel } from './outbound/alerts/slack-definition.ts';
-import { webhookChannel } from './outbound/alerts/webhook-definition.ts';
-import type { ExporterDefinition } from './outbound/exporters/exporter-definition.ts';
-import { otlpExporter } from './outbound/exporters/otlp-definition.ts';
-import { webhookExporter } from './outbound/exporters/webhook-definition.ts';
+import { alertmanagerChannel } from './delivery/channels/alertmanager.ts';
+import type { ChannelDefinition } from './delivery/channels/channel.ts';
+import { pagerdutyChannel } from './delivery/channels/pagerduty.ts';
+import { slackChannel } from './delivery/channels/slack.ts';
+import { webhookChannel } from './delivery/channels/webhook.ts';
+import type { ExporterDefinition } from './delivery/exporters/exporter.ts';
+import { otlpExporter } from './delivery/exporters/otlp.ts';
+import { webhookExporter } from './delivery/exporters/webhook.ts';
 
 // The registry of all components: a component without a line here does not exist. A definition stands beside its code and
 // loads it at its first use, so that a command that lists or checks loads none of it. Conventions are listed in

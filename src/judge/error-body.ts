@@ -1,5 +1,5 @@
 import { isRecord, textOrUndefined } from '../domain/unknown-values.ts';
-import { retryAfterMs } from '../outbound/http/retry-after.ts';
+import { retryAfterMs } from '../delivery/http/headers.ts';
 
 /** Error in the words of a server. */
 export interface ErrorBody {

@@ -2,7 +2,7 @@ import { AppError, listCauses } from '../domain/errors.ts';
 import { type ErrorBody, readErrorBody, readErrorInReply } from './error-body.ts';
 import { isFilterFault, isRejectedText } from './fault-words.ts';
 import { JudgeError, type JudgeErrorOptions, quoteText } from './judge-error.ts';
-import { retryAfterMs } from '../outbound/http/retry-after.ts';
+import { retryAfterMs } from '../delivery/http/headers.ts';
 
 /** Fields of the AI SDK's `APICallError`. It is recognised by shape, because several copies of the SDK may be loaded. */
 interface ApiFault {

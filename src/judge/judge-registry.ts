@@ -1,6 +1,6 @@
 import { readEnvironment } from '../config/environment.ts';
 import { isCloud, isLocal } from './provider-hosts.ts';
-import { outboundFetch } from '../outbound/http/proxies.ts';
+import { outboundFetch } from '../delivery/http/proxies.ts';
 import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { JudgeError } from './judge-error.ts';

@@ -53,6 +53,18 @@ export function histogramOfSteps(counts: ReadonlyMap<number, number>): ScoreHist
   return { values: steps.map(([step]) => step / SCORE_STEPS), counts: steps.map(([, count]) => count) };
 }
 
+/** Merges several histograms into one. */
+export function mergeHistograms(histograms: readonly ScoreHistogram[]): ScoreHistogram {
+  const counts = new Map<number, number>();
+  for (const histogram of histograms) {
+    for (let index = 0; index < histogram.values.length; index += 1) {
+      const step = Math.round((histogram.values[index] ?? 0) * SCORE_STEPS);
+      counts.set(step, (counts.get(step) ?? 0) + (histogram.counts[index] ?? 0));
+    }
+  }
+  return histogramOfSteps(counts);
+}
+
 /** Builds a histogram of `good` ones and `bad` zeros. */
 export function onesAndZeros(good: number, bad: number): ScoreHistogram {
   const entries = [[0, bad] as const, [1, good] as const].filter(([, count]) => count > 0);

@@ -45,3 +45,13 @@ export interface Detector<State> {
 }
 
 export const QUIET: Condition = { kind: 'quiet' };
+
+/** Creates each value once for a key, and keeps it as long as the key: guards depend on their terms only. */
+export function oncePer<Key extends object, Value>(create: (key: Key) => Value): (key: Key) => Value {
+  const known = new WeakMap<Key, Value>();
+  return (key) => {
+    const value = known.get(key) ?? create(key);
+    known.set(key, value);
+    return value;
+  };
+}

@@ -1,8 +1,27 @@
-import { buildEndEvent, computeEventId } from './build-alert-event.ts';
-import { IntervalEvaluator } from './interval-evaluator.ts';
-import type { MonitorStore, SeriesBucket } from './monitor-store.ts';
+import type { SplitFacet } from '../domain/series-facets.ts';
+import type { AlertEvent } from './alert-event.ts';
+import type { Bucket } from './bucket.ts';
+import { buildAlertEvent, buildEndEvent, computeEventId } from './build-alert-event.ts';
+import {
+  foldGroup,
+  type GroupWatch,
+  type IncidentChange,
+  findIncident,
+  restoreStates,
+  reopen,
+  repinBaseline,
+  type RuleWatch,
+  type SeriesWatch,
+  share,
+  buildStates,
+  watchGroup,
+} from './group-watch.ts';
+import type { BucketRange, MonitorStore, ProcessRun, SeriesBucket } from './monitor-store.ts';
 import type { MonitorStatus } from './monitor-status.ts';
-import type { MonitorGroup } from './rule.ts';
+import { isPinnable, type MonitorGroup, buildSplits } from './rule.ts';
+import type { Phase } from './series.ts';
+import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
+import { computeSeriesKey } from './series-key.ts';
 
 export interface EvaluatorDeps {
   readonly store: MonitorStore;
@@ -156,4 +175,367 @@ function createWarnings(warn: EvaluatorDeps['warn']) {
       }
     },
   };
+}
+
+/** Length of time that is closed or read with one query, milliseconds. */
+const WINDOW_MS = 6 * HOUR_MS;
+
+/** Time after its end at which a bucket is closed, milliseconds; longer than any insert takes. */
+const CLOSE_AFTER_MS = 60_000;
+
+/** Pause between two runs that counts as none: one process hands over to the next within it, milliseconds. */
+const RUN_PAUSE_MS = 20_000;
+
+/** Age of a bucket up to which the store knows all runs, milliseconds: a beat expires a day after it. */
+const RUNS_KNOWN_MS = DAY_MS;
+
+/** Interval at which states are stored; later buckets are folded again at a start, milliseconds. */
+const CHECKPOINT_EVERY_MS = HOUR_MS;
+
+interface IntervalDeps extends Pick<EvaluatorDeps, 'store' | 'turn'> {
+  /** Called with the rows of each closed bucket. */
+  readonly onBucket: (rows: Iterable<SeriesBucket>) => void;
+}
+
+/**
+ * Monitors whose buckets have one length. The results of each step are written in this order: buckets, events, status,
+ * checkpoint, progress. Each step can be repeated: after a crash between two writes, a repeat from the stored state gives the
+ * same result.
+ */
+class IntervalEvaluator {
+  readonly #intervalMs: number;
+  readonly #groups: readonly GroupWatch[];
+  /** Splits of buckets: none, and each split that a rule uses. */
+  readonly #splits: readonly (readonly SplitFacet[])[];
+  readonly #deps: IntervalDeps;
+  readonly #reported = new WeakMap<SeriesWatch, Phase>();
+  #progressMs = 0;
+  #checkpointMs = 0;
+
+  constructor(intervalMs: number, groups: readonly MonitorGroup[], deps: IntervalDeps) {
+    this.#intervalMs = intervalMs;
+    this.#groups = groups.map(watchGroup);
+    this.#splits = buildSplits(this.#rules().map(({ rule }) => rule.rule));
+    this.#deps = deps;
+  }
+
+  /**
+   * Restores the state at the stored progress, from the latest checkpoints and the buckets since then. Incidents that a new
+   * rule finds in the past are sent when they are still open.
+   */
+  async restore(nowMs: number): Promise<void> {
+    const { store } = this.#deps;
+    const progressMs = (await store.progress(this.#intervalMs)) ?? (await this.#begin(nowMs));
+    const marks = await Promise.all(this.#rules().map(({ rule }) => this.#load(rule)));
+    await this.#closeMissing(progressMs);
+    const fromMs = await this.#replayFrom(marks);
+    const changes: IncidentChange[] = [];
+    if (fromMs !== null) {
+      this.#groups.forEach(share);
+      const range = { intervalMs: this.#intervalMs, fromMs, toMs: progressMs + this.#intervalMs };
+      const acknowledged = await store.alerts.acknowledged();
+      const runs = await store.runs();
+      for await (const bucket of storedBuckets(store, range)) {
+        const isKnown = nowMs - bucket.startMs < RUNS_KNOWN_MS;
+        changes.push(...(await this.#fold(bucket, acknowledged, isKnown && !this.#isObserved(bucket, runs))));
+      }
+    }
+    await this.#writeEvents(await this.#stillToTell(changes));
+    this.#progressMs = progressMs;
+    await this.#writeStates(progressMs, true);
+  }
+
+  /** Folds every bucket that is closed by now. */
+  async advance(nowMs: number): Promise<void> {
+    const { store } = this.#deps;
+    const intervalMs = this.#intervalMs;
+    const toMs = this.#lastClosed(nowMs) + intervalMs;
+    for (const window of splitIntoWindows({ intervalMs, fromMs: this.#progressMs + intervalMs, toMs })) {
+      for (const by of this.#splits) {
+        await store.close(window, by);
+      }
+      const acknowledged = await store.alerts.acknowledged();
+      const runs = await store.runs();
+      const changes: IncidentChange[] = [];
+      for await (const bucket of storedBuckets(store, window)) {
+        this.#deps.onBucket(bucket.received.values());
+        changes.push(...(await this.#fold(bucket, acknowledged, !this.#isObserved(bucket, runs))));
+      }
+      await this.#writeEvents(await this.#untold(changes));
+      const latestMs = window.toMs - intervalMs;
+      const isDue = Math.floor(window.toMs / CHECKPOINT_EVERY_MS) > this.#checkpointMs / CHECKPOINT_EVERY_MS;
+      await this.#writeStates(latestMs, isDue);
+      await store.markProgress(intervalMs, latestMs);
+      this.#progressMs = latestMs;
+    }
+  }
+
+  /** Returns the end of the latest finished bucket. */
+  foldedUntilMs(): number {
+    return this.#progressMs + this.#intervalMs;
+  }
+
+  /**
+   * Reopens, as another incident, each open incident that another process ended while its rule was removed.
+   * @param ends end times by the id of the incident, Unix milliseconds
+   * @param untilMs incidents that ended later are not reopened
+   * @returns the number of reopened incidents
+   */
+  async reopen(ends: ReadonlyMap<string, number>, untilMs: number): Promise<number> {
+    const changes = this.#watches().flatMap(({ rule, watch }) => {
+      const endedMs = ends.get(findIncident(rule, watch) ?? '');
+      if (endedMs === undefined || endedMs > untilMs || endedMs <= (watch.startsAtMs ?? endedMs)) {
+        return [];
+      }
+      this.#reported.delete(watch);
+      return reopen(rule, watch, endedMs);
+    });
+    if (changes.length > 0) {
+      await this.#writeEvents(await this.#untold(changes));
+    }
+    return changes.length;
+  }
+
+  /** Lists the ids of the open incidents. */
+  incidents(): string[] {
+    return this.#watches().flatMap(({ rule, watch }) => findIncident(rule, watch) ?? []);
+  }
+
+  statuses(): MonitorStatus[] {
+    return this.#watches().map(({ group, rule, watch }) => buildStatus(group, rule, watch));
+  }
+
+  /** Returns the number of series that are not watched because there are too many. */
+  overflow(): number {
+    return this.#groups.reduce((sum, group) => sum + group.overflow, 0);
+  }
+
+  #rules(): { group: GroupWatch; rule: RuleWatch }[] {
+    return this.#groups.flatMap((group) => group.rules.map((rule) => ({ group, rule })));
+  }
+
+  #watches(): { group: GroupWatch; rule: RuleWatch; watch: SeriesWatch }[] {
+    return this.#rules().flatMap(({ group, rule }) =>
+      [...rule.series.values()].map((watch) => ({ group, rule, watch })),
+    );
+  }
+
+  /** True when processes ran for the whole bucket, short pauses apart, or when nothing is known of runs. */
+  #isObserved({ startMs }: ReceivedBucket, runs: readonly ProcessRun[]): boolean {
+    let coveredMs = startMs;
+    for (const { fromMs, toMs } of runs) {
+      coveredMs = fromMs <= coveredMs + RUN_PAUSE_MS ? Math.max(coveredMs, toMs) : coveredMs;
+    }
+    return runs.length === 0 || coveredMs + RUN_PAUSE_MS >= startMs + this.#intervalMs;
+  }
+
+  #lastClosed(nowMs: number): number {
+    const intervalMs = this.#intervalMs;
+    return Math.floor((nowMs - CLOSE_AFTER_MS) / intervalMs) * intervalMs - intervalMs;
+  }
+
+  /** Finds where to begin. Incidents that ended before monitors were first switched on are never sent. */
+  async #begin(nowMs: number): Promise<number> {
+    const lastMs = this.#lastClosed(nowMs);
+    await this.#deps.store.markProgress(this.#intervalMs, lastMs);
+    return lastMs;
+  }
+
+  /**
+   * Closes the buckets that rules need and that no process has closed: all buckets where no rule was evaluated before, and the
+   * buckets of a split since none of its rules was evaluated.
+   */
+  async #closeMissing(progressMs: number): Promise<void> {
+    const { store } = this.#deps;
+    const intervalMs = this.#intervalMs;
+    const firstMs = await store.firstArrivalMs();
+    if (firstMs === null) {
+      return;
+    }
+    const rules = this.#rules().map(({ rule }) => rule);
+    const oldestMs = Math.floor(firstMs / intervalMs) * intervalMs;
+    for (const by of this.#splits) {
+      const asking =
+        by.length === 0 ? rules : rules.filter(({ rule }) => rule.split?.by.join() === by.join());
+      const doneMs = Math.max(...asking.map(({ foldedMs }) => foldedMs));
+      const fromMs = Math.max(oldestMs, doneMs + intervalMs);
+      const isClosed = by.length === 0 && Number.isFinite(doneMs);
+      for (const window of isClosed
+        ? []
+        : splitIntoWindows({ intervalMs, fromMs, toMs: progressMs + intervalMs })) {
+        await store.close(window, by);
+      }
+    }
+  }
+
+  async #replayFrom(marks: readonly (number | null)[]): Promise<number | null> {
+    const known = marks.filter((mark) => mark !== null);
+    return known.length === marks.length && known.length > 0
+      ? Math.min(...known) + this.#intervalMs
+      : this.#deps.store.firstBucketMs(this.#intervalMs);
+  }
+
+  async #load(rule: RuleWatch): Promise<number | null> {
+    const checkpoint = await this.#deps.store.checkpoint(rule.key);
+    if (checkpoint === null) {
+      return null;
+    }
+    restoreStates(rule, checkpoint);
+    return checkpoint.bucketMs;
+  }
+
+  async #fold(
+    { startMs, received }: ReceivedBucket,
+    acknowledged: ReadonlyMap<string, number>,
+    isUnobserved: boolean,
+  ): Promise<IncidentChange[]> {
+    const changes: IncidentChange[] = [];
+    for (const group of this.#groups) {
+      for (const { rule, watch } of acknowledgedIn(group, acknowledged, startMs)) {
+        const beganMs = watch.state.finding?.changeBeganMs ?? startMs;
+        const buckets = await this.#listBuckets(watch, beganMs, startMs);
+        changes.push(...repinBaseline(rule, watch, buckets, startMs));
+      }
+      changes.push(...foldGroup(group, startMs, received, isUnobserved));
+    }
+    await this.#deps.turn();
+    return changes;
+  }
+
+  async #listBuckets({ series }: SeriesWatch, fromMs: number, toMs: number): Promise<Bucket[]> {
+    const range: BucketRange = { intervalMs: this.#intervalMs, fromMs, toMs };
+    const found: Bucket[] = [];
+    for await (const rows of this.#deps.store.buckets(range, series)) {
+      found.push(...rows.map(({ bucket }) => bucket));
+    }
+    return found;
+  }
+
+  /**
+   * Selects the changes of a replay that must be sent: beginnings of incidents that are still open, and ends of incidents whose
+   * beginning was sent.
+   */
+  async #stillToTell(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
+    const begun = await this.#deps.store.alerts.known(
+      changes.map(({ incidentId }) => computeEventId({ incidentId, to: 'firing' })),
+    );
+    const on = new Set(this.incidents());
+    const due = changes.filter(({ incidentId, to }) =>
+      to === 'firing' ? on.has(incidentId) : begun.has(computeEventId({ incidentId, to: 'firing' })),
+    );
+    return this.#untold(due);
+  }
+
+  /** Removes changes that were sent before, so that an incident which ended while its rule was absent does not end twice. */
+  async #untold(changes: readonly IncidentChange[]): Promise<IncidentChange[]> {
+    const known = await this.#deps.store.alerts.known(changes.map(computeEventId));
+    return changes.filter((change) => !known.has(computeEventId(change)));
+  }
+
+  async #writeEvents(changes: readonly IncidentChange[]): Promise<void> {
+    const events: AlertEvent[] = [];
+    for (const change of changes) {
+      events.push(await buildAlertEvent(change, this.#deps.store));
+    }
+    await this.#deps.store.alerts.write(events);
+  }
+
+  async #writeStates(bucketMs: number, isCheckpoint: boolean): Promise<void> {
+    const { store } = this.#deps;
+    const changed = this.#watches().filter(
+      ({ watch }) => isCheckpoint || this.#reported.get(watch) !== watch.state.phase,
+    );
+    await store.writeStatus(changed.map(({ group, rule, watch }) => buildStatus(group, rule, watch)));
+    changed.forEach(({ watch }) => this.#reported.set(watch, watch.state.phase));
+    if (isCheckpoint) {
+      for (const { rule } of this.#rules()) {
+        await store.writeCheckpoint(rule.key, { bucketMs, states: buildStates(rule) });
+      }
+      this.#checkpointMs = bucketMs + this.#intervalMs;
+    }
+  }
+}
+
+/** Lists series whose incident was acknowledged before a bucket is closed. */
+function acknowledgedIn(
+  group: GroupWatch,
+  acknowledged: ReadonlyMap<string, number>,
+  startMs: number,
+): { rule: RuleWatch; watch: SeriesWatch }[] {
+  if (acknowledged.size === 0) {
+    return [];
+  }
+  const closedMs = startMs + group.group.intervalMs + CLOSE_AFTER_MS;
+  return group.rules
+    .filter(({ rule }) => isPinnable(rule.detection))
+    .flatMap((rule) =>
+      [...rule.series.values()].flatMap((watch) => {
+        const incident = findIncident(rule, watch);
+        const ackedMs = incident === null ? undefined : acknowledged.get(incident);
+        return ackedMs !== undefined && ackedMs < closedMs ? [{ rule, watch }] : [];
+      }),
+    );
+}
+
+/** Builds the state of a rule on a series, in numbers and words. */
+function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
+  const { state, series, mean } = watch;
+  const condition = rule.detector.condition(state.detector);
+  const { baseline, limit, evidenceLog10 } = rule.detector.gauges(state.detector);
+  return {
+    ruleKey: rule.key,
+    group: group.name,
+    alert: rule.rule.alert,
+    detector: rule.rule.detection.kind,
+    series,
+    phase: state.phase,
+    sinceMs: state.sinceMs,
+    incidentId: findIncident(rule, watch),
+    finding: state.finding,
+    lacks: condition.kind === 'learning' ? condition.why : null,
+    mean,
+    baseline,
+    limit,
+    evidenceLog10,
+    scores: state.scores,
+    bucketMs: state.lastBucketMs ?? 0,
+  };
+}
+
+/** Rows of one bucket by `computeSeriesKey`. */
+interface ReceivedBucket {
+  readonly startMs: number;
+  readonly received: ReadonlyMap<string, SeriesBucket>;
+}
+
+/** Splits a range into windows of one query each. */
+function* splitIntoWindows({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
+  const stepMs = Math.max(intervalMs, Math.floor(WINDOW_MS / intervalMs) * intervalMs);
+  for (let startMs = fromMs; startMs < toMs; startMs += stepMs) {
+    yield { intervalMs, fromMs: startMs, toMs: Math.min(startMs + stepMs, toMs) };
+  }
+}
+
+/** Yields every bucket of a range in order of time, empty ones included. */
+async function* storedBuckets(
+  store: Pick<MonitorStore, 'buckets'>,
+  range: BucketRange,
+): AsyncGenerator<ReceivedBucket> {
+  for (const window of splitIntoWindows(range)) {
+    let startMs = window.fromMs;
+    let received = new Map<string, SeriesBucket>();
+    for await (const rows of store.buckets(window)) {
+      for (const row of rows) {
+        for (; startMs < row.bucket.startMs; startMs += range.intervalMs) {
+          yield { startMs, received };
+          received = new Map();
+        }
+        received.set(computeSeriesKey(row.series), row);
+      }
+    }
+    for (; startMs < window.toMs; startMs += range.intervalMs) {
+      yield { startMs, received };
+      received = new Map();
+    }
+  }
 }

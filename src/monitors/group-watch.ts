@@ -1,7 +1,7 @@
 import { type SeriesFacets } from '../domain/series-facets.ts';
 import { computeIncidentId } from './alert-event.ts';
 import { hashValue } from '../domain/identity.ts';
-import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
+import { type Bucket, mergeHistograms, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Finding } from './detector.ts';
 import { shareByTenant, thresholdsFor } from './statistics/false-alarms.ts';
 import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
@@ -15,12 +15,17 @@ import {
 import { foldBucket, isAlert, type SeriesState, createSeries, type Transition } from './series.ts';
 import { isSelected, computeSeriesKey } from './series-key.ts';
 import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
-import { type Received, shareNewNames } from './sender-names.ts';
 import { DAY_MS } from '../domain/durations.ts';
 import { isDeepStrictEqual } from 'node:util';
 
 /** Most series of one tenant in one rule; further series are not watched, and a warning is logged. */
 export const MAX_SERIES = 20_000;
+
+/** Most new pairs of agent and environment of one tenant and day (UTC) that get series of their own in one rule. */
+export const MAX_NEW_NAMES = 200;
+
+/** Agent of the series that further pairs share, and its environment where the rule has not yet seen theirs. */
+const OTHER = 'other';
 
 /** Detectors that look at the outcomes of attempts, not at scores. */
 const ABOUT_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
@@ -96,6 +101,9 @@ export function computeRuleKey(group: MonitorGroup, rule: MonitorRule): string {
   const further = split === undefined ? [] : [split];
   return hashValue([name, intervalMs, falseAlarmBudget, alert, detection, series, terms, ...further]);
 }
+
+/** Rows of one bucket by `computeSeriesKey`. */
+type Received = ReadonlyMap<string, SeriesBucket>;
 
 /** Creates the state of a group before its first bucket. */
 export function watchGroup(group: MonitorGroup): GroupWatch {
@@ -233,7 +241,7 @@ function admitSeries(watch: GroupWatch, rule: RuleWatch, startMs: number, allRec
   if (startOfDay(startMs) === startMs) {
     rule.candidates.clear();
   }
-  const { received, beyond } = shareNewNames(rule, startMs, allReceived, (row) => isAsked(rule, row));
+  const { received, beyond } = shareNewNames(rule, startMs, allReceived);
   watch.overflow += beyond;
   const [watched, counted] = [createPlaces(rule.series), createPlaces(rule.candidates)];
   for (const [key, row] of received) {
@@ -253,6 +261,87 @@ function admitSeries(watch: GroupWatch, rule: RuleWatch, startMs: number, allRec
     }
   }
   return received;
+}
+
+/**
+ * Bounds the series that senders begin in a rule by inventing agents and environments. Pairs beyond the limit of a day share the series
+ * `other`, but for silence: the end of a mixture says nothing about an agent. A name that the rule asks for is kept.
+ * @returns the series of a bucket as the rule sees them, and the number of those that lost their own
+ */
+function shareNewNames(
+  rule: RuleWatch,
+  startMs: number,
+  received: Received,
+): { readonly received: Received; readonly beyond: number } {
+  const fresh = [...received].filter(([key, row]) => !rule.series.has(key) && isAsked(rule, row));
+  const names = fresh.length === 0 ? null : knownNames(rule, startMs);
+  const beyond = names === null ? [] : fresh.filter(([, { series }]) => !names.admit(series));
+  if (names === null || beyond.length === 0) {
+    return { received, beyond: 0 };
+  }
+  const own = new Map(received);
+  beyond.forEach(([key]) => own.delete(key));
+  if (rule.rule.detection.kind !== 'no_data') {
+    const renamed = beyond.map(([, row]) => ({ ...row, series: names.rename(row.series) }));
+    for (const [key, rows] of Map.groupBy(renamed, ({ series }) => computeSeriesKey(series))) {
+      const same = own.get(key);
+      own.set(key, mergeRows(same === undefined ? rows : [same, ...rows]));
+    }
+  }
+  return { received: own, beyond: beyond.length };
+}
+
+/** Collects the names of a rule, and counts the new ones of a day by tenant. */
+function knownNames({ rule, series, candidates }: RuleWatch, startMs: number) {
+  const dayMs = startOfDay(startMs);
+  const pairs = new Set<string>();
+  const environments = new Set<string>();
+  const begun = new Map<string, number>();
+  const add = (one: SeriesFacets, isNew: boolean) => {
+    if (!pairs.has(pairKey(one))) {
+      pairs.add(pairKey(one));
+      environments.add(environmentKey(one));
+      begun.set(one.tenant, (begun.get(one.tenant) ?? 0) + (isNew ? 1 : 0));
+    }
+  };
+  const oldest = [...series.values()].toSorted((a, b) => a.addedMs - b.addedMs);
+  oldest.forEach((watch) => add(watch.series, watch.addedMs >= dayMs));
+  candidates.forEach((candidate) => add(candidate.series, true));
+  return {
+    admit(one: SeriesFacets): boolean {
+      if (!pairs.has(pairKey(one)) && (begun.get(one.tenant) ?? 0) >= MAX_NEW_NAMES) {
+        return false;
+      }
+      add(one, true);
+      return true;
+    },
+    rename: (one: SeriesFacets): SeriesFacets => ({
+      ...one,
+      agent: rule.series.agent ?? OTHER,
+      environment: environments.has(environmentKey(one))
+        ? one.environment
+        : (rule.series.environment ?? OTHER),
+    }),
+  };
+}
+
+const pairKey = ({ tenant, agent, environment }: SeriesFacets) =>
+  JSON.stringify([tenant, agent, environment]);
+const environmentKey = ({ tenant, environment }: SeriesFacets) => JSON.stringify([tenant, environment]);
+
+/** Merges the buckets of one time into the first row. */
+function mergeRows(rows: readonly SeriesBucket[]): SeriesBucket {
+  const [first] = rows as [SeriesBucket];
+  const scores = mergeHistograms(rows.map(({ bucket }) => bucket.scores));
+  const outcomes = rows.reduce(
+    (sum, { bucket: { outcomes: each } }) => ({
+      scored: sum.scored + each.scored,
+      failed: sum.failed + each.failed,
+      deferred: sum.deferred + each.deferred,
+    }),
+    NO_OUTCOMES,
+  );
+  return { ...first, bucket: { ...first.bucket, scores, outcomes } };
 }
 
 /** True for a series that a rule selects and that has what the rule looks at. */
@@ -332,31 +421,22 @@ function mergeFingerprints(received: Received): Map<string, SeriesBucket> {
 
 /** Serializes all states of a rule after its latest bucket. */
 export function buildStates({ series, candidates }: RuleWatch): Checkpoint['states'] {
-  return [
-    ...[...series.values()].map((watch) => ({ series: watch.series, state: watchText(watch) })),
-    ...[...candidates.values()].map((candidate) => ({
-      series: candidate.series,
-      state: JSON.stringify({ traffic: candidate.traffic }),
-    })),
-  ];
-}
-
-function watchText({ state, startsAtMs, mean, traffic, addedMs }: SeriesWatch): string {
-  return JSON.stringify({ state, startsAtMs, mean, addedMs, ...(traffic === null ? {} : { traffic }) });
+  return [...series.values(), ...candidates.values()].map(({ series: of, ...state }) => ({
+    series: of,
+    state: JSON.stringify(state),
+  }));
 }
 
 /** Restores a rule to its state after a bucket. */
 export function restoreStates(rule: RuleWatch, { bucketMs, states }: Checkpoint): void {
   rule.foldedMs = bucketMs;
   for (const { series, state } of states) {
-    const { traffic = null, ...stored } = JSON.parse(state) as Partial<SeriesWatch>;
+    const stored = JSON.parse(state) as Omit<SeriesWatch, 'series'> | Omit<Candidate, 'series'>;
     const key = computeSeriesKey(series);
-    if (stored.state !== undefined) {
-      // Texts of earlier versions have no begin; their series are old.
-      const { startsAtMs = null, mean = null, addedMs = 0 } = stored;
-      rule.series.set(key, { series, state: stored.state, startsAtMs, mean, traffic, addedMs });
-    } else if (traffic !== null) {
-      rule.candidates.set(key, { series, traffic });
+    if ('state' in stored) {
+      rule.series.set(key, { series, ...stored });
+    } else {
+      rule.candidates.set(key, { series, ...stored });
     }
   }
 }

@@ -1,20 +1,16 @@
 import type { TargetKind } from '../domain/trace/agent-run.ts';
 import type { SplitFacet } from '../domain/series-facets.ts';
 import { type Detector, QUIET } from './detector.ts';
-import {
-  coverageDetector,
-  floorDetector,
-  rateDetector,
-  scorerErrorsDetector,
-} from './detectors/kept-mean.ts';
+import { keptMeanDetector } from './detectors/kept-mean.ts';
 import { distributionDetector } from './detectors/distribution.ts';
 import { type Direction, driftDetector } from './detectors/drift.ts';
 import { thresholdDetector } from './detectors/threshold.ts';
 import type { Thresholds } from './statistics/false-alarms.ts';
-import type { ReferenceTerms } from './reference.ts';
+import type { ReferenceTerms } from './statistics/baseline.ts';
 import type { PhaseTerms } from './series.ts';
-import { sumHistogram } from './bucket.ts';
+import { onesAndZeros, type ScoreHistogram, sumHistogram } from './bucket.ts';
 import { DAY_MS } from '../domain/durations.ts';
+import { isBelow } from '../domain/limits.ts';
 
 /** Silence beyond `afterMs` after which an agent counts as retired and its incident ends, milliseconds. */
 const RETIRED_AFTER_MS = 7 * DAY_MS;
@@ -90,6 +86,9 @@ export interface MonitorGroup {
 /** A detector of any kind; only the detector itself can read its state. */
 export type AnyDetector = Detector<unknown>;
 
+const asIs = (mean: number) => mean;
+const asRateOfBad = (mean: number) => 1 - mean;
+
 /** Registry of detectors: each kind can be used in a rule. */
 const DETECTORS: {
   readonly [Kind in Detection['kind']]: (
@@ -97,31 +96,54 @@ const DETECTORS: {
     thresholds: Thresholds,
   ) => AnyDetector;
 } = {
-  drift: (detection, thresholds) => eraseState(driftDetector({ ...detection, thresholds })),
-  floor: (detection, thresholds) => eraseState(floorDetector({ ...detection, thresholds })),
-  rate: (detection, thresholds) => eraseState(rateDetector({ ...detection, thresholds })),
-  distribution: (detection, thresholds) => eraseState(distributionDetector({ ...detection, thresholds })),
-  threshold: (detection) => eraseState(thresholdDetector(detection)),
-  no_data: (detection) => eraseState(noDataDetector(detection)),
-  scorer_errors: (detection, thresholds) => eraseState(scorerErrorsDetector({ ...detection, thresholds })),
-  coverage: (detection, thresholds) => eraseState(coverageDetector({ ...detection, thresholds })),
+  drift: (detection, thresholds) => driftDetector({ ...detection, thresholds }),
+  /** The mean score stays at or above a fixed limit, with bounded false alarms: it needs neither a window nor a reference. */
+  floor: ({ minimum: bound }, thresholds) =>
+    keptMeanDetector({ bound, thresholds, observe: ({ scores }) => scores, tell: asIs }),
+  /** At most `maxRate` of the scores are below `below`, an objective such as a hallucination rate. */
+  rate: ({ below, maxRate }, thresholds) =>
+    keptMeanDetector({
+      bound: 1 - maxRate,
+      thresholds,
+      observe: ({ scores }) => splitAt(scores, below),
+      tell: asRateOfBad,
+    }),
+  distribution: (detection, thresholds) => distributionDetector({ ...detection, thresholds }),
+  threshold: (detection) => thresholdDetector(detection),
+  no_data: (detection) => noDataDetector(detection),
+  /** At most `maxRate` of a scorer's finished runs failed. A failing judge is an alert of its own, never a low score. */
+  scorer_errors: ({ maxRate }, thresholds) =>
+    keptMeanDetector({
+      bound: 1 - maxRate,
+      thresholds,
+      observe: ({ outcomes }) => onesAndZeros(outcomes.scored, outcomes.failed),
+      tell: asRateOfBad,
+    }),
+  /** At least `minimum` of the due scores exist: one that failed, or that waits for judge or budget, counts as missing. */
+  coverage: ({ minimum: bound }, thresholds) =>
+    keptMeanDetector({
+      bound,
+      thresholds,
+      observe: ({ outcomes }) => onesAndZeros(outcomes.scored, outcomes.failed + outcomes.deferred),
+      tell: asIs,
+    }),
 };
+
+/** Returns a one for each score at or above a limit, and a zero for each one below it. */
+function splitAt({ values, counts }: ScoreHistogram, limit: number): ScoreHistogram {
+  let [good, low] = [0, 0];
+  for (const [index, value] of values.entries()) {
+    const count = counts[index] ?? 0;
+    [good, low] = isBelow(value, limit) ? [good, low + count] : [good + count, low];
+  }
+  return onesAndZeros(good, low);
+}
 
 /** Creates the detector of a rule with these thresholds. */
 export function createDetector(detection: Detection, thresholds: Thresholds): AnyDetector {
   // The table maps each kind to the function that creates its detector.
   const make = DETECTORS[detection.kind] as (detection: Detection, thresholds: Thresholds) => AnyDetector;
   return make(detection, thresholds);
-}
-
-/** Hides a detector's state type, so that states of many detectors can be stored together. */
-function eraseState<State>(detector: Detector<State>): AnyDetector {
-  return {
-    start: () => detector.start(),
-    step: (state, bucket) => detector.step(state as State, bucket),
-    condition: (state) => detector.condition(state as State),
-    gauges: (state) => detector.gauges(state as State),
-  };
 }
 
 /** Detectors that learn a reference, and can restart it. */
@@ -141,7 +163,7 @@ interface NoDataState {
 }
 
 /** No data: a series that had scores has had none for `afterMs` in which a process ran. Missing scores never count as 0. */
-export function noDataDetector({ afterMs }: { readonly afterMs: number }): Detector<NoDataState> {
+function noDataDetector({ afterMs }: { readonly afterMs: number }): Detector<NoDataState> {
   return {
     start: () => ({ lastScoreMs: null, absentMs: null, silent: false }),
     step(state, { startMs, scores, isUnobserved }) {

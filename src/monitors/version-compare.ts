@@ -1,9 +1,13 @@
 import type { SeriesFacets } from '../domain/series-facets.ts';
-import { pinBaseline, computeTolerance } from './statistics/baseline.ts';
+import {
+  addToReference,
+  computeSlot,
+  computeTolerance,
+  EMPTY_REFERENCE,
+  pinBaseline,
+} from './statistics/baseline.ts';
 import { type ScoreHistogram, sumHistogram, type IntervalScores } from './bucket.ts';
 import { stakes } from './statistics/evidence.ts';
-import { EMPTY_REFERENCE, addToReference } from './reference.ts';
-import { computeSlot } from './statistics/slots.ts';
 
 /** Scores of a series around a deploy: all scores before it, and the scores of the new version since, one entry an hour. */
 export interface VersionScores {

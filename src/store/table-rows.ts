@@ -1,3 +1,4 @@
+import { ALERT_DELIVERIES, alertDeliveryVersion } from '../domain/alert-delivery.ts';
 import { decisionVersion, DECISIONS } from '../domain/decision.ts';
 import { runVersion, RUNS } from '../domain/run-record.ts';
 import { SCORES } from '../domain/score.ts';
@@ -136,3 +137,6 @@ export const decisionRows = createTableRows(DECISIONS, decisionVersion);
 
 /** Rows of `runs`. */
 export const runRows = createTableRows(RUNS, runVersion);
+
+/** Rows of `alert_deliveries`. */
+export const alertDeliveryRows = createTableRows(ALERT_DELIVERIES, alertDeliveryVersion);

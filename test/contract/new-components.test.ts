@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { OTLP_GROUP } from '../../collector/receivers/otlp-definitions.ts';
 import { defineReceiver } from '../../collector/receivers/receiver.ts';
-import { createChannels } from '../../src/outbound/alerts/start-alerts.ts';
 import { configureReceivers } from '../../src/serve.ts';
-import { createExporters } from '../../src/outbound/exporters/start-exports.ts';
+import { createChannels, createExporters } from '../../src/delivery/start.ts';
 import { listComponents, COMPONENTS } from '../../src/components.ts';
 import { checkLoops, checkPorts } from '../../src/cli/checks/doctor-checks.ts';
 import { createConfigReader, isSecretPath, reportedIssues } from '../../src/config/index.ts';
@@ -12,8 +11,8 @@ import { schemaNodesAt } from '../../src/config/json-schema.ts';
 import type { KeyPath } from '../../src/config/key-path.ts';
 import { endpoint, secret, serverTls } from '../../src/config/schema/fields.ts';
 import { tlsIssues } from '../../src/config/tls-files.ts';
-import { defineChannel } from '../../src/outbound/alerts/channel-definition.ts';
-import { defineExporter } from '../../src/outbound/exporters/exporter-definition.ts';
+import { defineChannel } from '../../src/delivery/channels/channel.ts';
+import { defineExporter } from '../../src/delivery/exporters/exporter.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 import { folderWith } from '../support/builders/config-files.ts';
 
@@ -51,12 +50,7 @@ const pigeonChannel = defineChannel({
     .describe('Carrier pigeons.'),
   mayBePrivate: false,
   readTarget: ({ url }) => ({ url, identity: { key: 'url', value: url } }),
-  create: async (entries) =>
-    entries.map(({ url }) => ({
-      name: `pigeon ${url}`,
-      maxEvents: 1,
-      send: async () => ({ kind: 'delivered' }),
-    })),
+  open: ({ url }) => ({ name: `pigeon ${url}`, maxEvents: 1, send: async () => ({ kind: 'delivered' }) }),
 });
 
 const archiveExporter = defineExporter({
@@ -65,13 +59,12 @@ const archiveExporter = defineExporter({
     .strictObject({ folder: z.string().min(1), url: z.url().default('http://127.0.0.1:4318') })
     .describe('Scores in files.'),
   readOtlpUrl: ({ url }) => ({ key: 'url', url }),
-  create: async ({ folder }) => [
+  create: ({ folder }) => [
     {
       name: `archive ${folder}`,
       maxBatch: 1,
       attempts: 1,
-      deliver: async () => ({ kind: 'delivered' }),
-      shutdown: async () => {},
+      send: async () => ({ kind: 'delivered' }),
     },
   ],
 });
@@ -101,7 +94,7 @@ describe('a new line in the list of channels', () => {
   it('is enough for a section of the configuration', async () => {
     const { config } = await load('alerts:\n  pigeon: [{ url: https://loft.example.com, ring: "7" }]\n');
     expect(config.alerts.pigeon).toEqual([{ url: 'https://loft.example.com', ring: '7' }]);
-    const created = await createChannels(config, EXTENDED.channels);
+    const created = createChannels(config, EXTENDED.channels);
     expect(created.map(({ name }) => name)).toEqual(['pigeon https://loft.example.com']);
     expect(reader.parseConfig({ rules: [] }).alerts.pigeon).toEqual([]);
   });
@@ -148,7 +141,7 @@ describe('a new line in the list of exporters', () => {
   it('is enough for a section of the configuration, and for an exporter', async () => {
     const { config } = await load('exporters:\n  archive: { folder: scores }\n');
     expect(config.exporters.archive?.folder).toBe('scores');
-    const created = await createExporters(config.exporters, EXTENDED.exporters);
+    const created = createExporters(config.exporters, EXTENDED.exporters);
     expect(created.map(({ name }) => name)).toEqual(['archive scores']);
     expect(reader.parseConfig({ rules: [] }).exporters.archive).toBeUndefined();
   });

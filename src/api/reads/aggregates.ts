@@ -9,7 +9,7 @@ import type { FindPassLine } from '../../labels/read-agreement.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
-import { formatSummary } from '../../outbound/alerts/alert-text.ts';
+import { formatSummary } from '../../delivery/channels/alert-text.ts';
 import type {
   SummaryQuery,
   SummaryRow,

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { formatBeyond, formatSummary } from '../../outbound/alerts/alert-text.ts';
+import { formatBeyond, formatSummary } from '../../delivery/channels/alert-text.ts';
 import {
   type acknowledgedJson,
   alertJson,

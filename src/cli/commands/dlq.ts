@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { ALERT_SIGNAL, revivedDeliveries } from '../../outbound/alerts/dead-alert.ts';
-import { revivedScore, SCORE_SIGNAL } from '../../outbound/exporters/dead-score.ts';
+import { ALERT_SIGNAL, revivedDeliveries } from '../../delivery/deliver-alerts.ts';
+import { revivedScore, SCORE_SIGNAL } from '../../delivery/deliver-scores.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import { AppError, readErrorMessage, NotFoundError, RequestError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/rows/columns.ts';

@@ -1,5 +1,5 @@
 import { EXPORTERS, RECEIVERS } from '../../components.ts';
-import { outboundFetch } from '../../outbound/http/proxies.ts';
+import { outboundFetch } from '../../delivery/http/proxies.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import {

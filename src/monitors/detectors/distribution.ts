@@ -1,24 +1,25 @@
 import {
   type Bucket,
   type ScoreHistogram,
+  mergeHistograms,
   mirrorHistogram,
   onesAndZeros,
   SCORE_STEPS,
   sumHistogram,
 } from '../bucket.ts';
-import { type Detector, type Finding, QUIET } from '../detector.ts';
+import { type Detector, type Finding, oncePer, QUIET } from '../detector.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardTerms, type MeanGuard, meanGuard, type GuardState } from '../statistics/mean-guard.ts';
 import {
-  EMPTY_REFERENCE,
   addToReference,
+  computeTolerance,
   describeMissing,
+  EMPTY_REFERENCE,
+  pinBaseline,
   type Reference,
   type ReferenceTerms,
-} from '../reference.ts';
-import { pinBaseline, computeTolerance } from '../statistics/baseline.ts';
+} from '../statistics/baseline.ts';
 import { meanEvidence } from '../statistics/evidence.ts';
-import { mergeHistograms } from '../statistics/merge-histograms.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Most cuts inside the reference: the deciles, or fewer when the scores have fewer values. */
@@ -41,7 +42,7 @@ export type DistributionState =
  * same bound of false alarms. While the reference is gathered, the state grows with the distinct scores of each hour.
  */
 export function distributionDetector(terms: DistributionTerms): Detector<DistributionState> {
-  const findGuard = guardsByTerms();
+  const findGuard = oncePer(meanGuard);
   return {
     start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE, hours: [] }),
     step(state, bucket) {
@@ -115,16 +116,6 @@ function buildFinding(sides: readonly Side[]): Finding | null {
   }
   const direct = (part: number | null): number | null => (part === null || !side.turned ? part : 1 - part);
   return { ...finding, before: direct(finding.before), after: direct(finding.after), cut: side.cut };
-}
-
-/** Creates a cache of guards: a guard depends on its terms only, so it is built once and not at every bucket. */
-function guardsByTerms(): (terms: GuardTerms) => MeanGuard {
-  const known = new WeakMap<GuardTerms, MeanGuard>();
-  return (terms) => {
-    const guard = known.get(terms) ?? meanGuard(terms);
-    known.set(terms, guard);
-    return guard;
-  };
 }
 
 /** One side of one cut: the share of scores at or below it fell or (`turned`) rose. */

@@ -1,17 +1,18 @@
-import { type Baseline, pinBaseline, computeTolerance } from '../statistics/baseline.ts';
-import type { Detector, Gauges, Condition } from '../detector.ts';
+import {
+  addToReference,
+  type Baseline,
+  computeTolerance,
+  describeMissing,
+  EMPTY_REFERENCE,
+  pinBaseline,
+  type Reference,
+  type ReferenceTerms,
+} from '../statistics/baseline.ts';
+import { type Condition, type Detector, type Gauges, oncePer, QUIET } from '../detector.ts';
 import { mirrorHistogram } from '../bucket.ts';
-import { QUIET } from '../detector.ts';
 import { meanEvidence } from '../statistics/evidence.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardState, type MeanGuard, meanGuard } from '../statistics/mean-guard.ts';
-import {
-  EMPTY_REFERENCE,
-  addToReference,
-  describeMissing,
-  type Reference,
-  type ReferenceTerms,
-} from '../reference.ts';
 
 /** Direction in which a change of the mean is reported. Down is worse, because scores are directed. */
 export type Direction = 'down' | 'up' | 'both';
@@ -46,7 +47,7 @@ interface Guards {
  */
 export function driftDetector(terms: DriftTerms): Detector<DriftState> {
   const fireAt = terms.thresholds.fireAt * (terms.direction === 'both' ? 2 : 1);
-  const findGuards = guardsByBaseline(terms);
+  const findGuards = oncePer((baseline: Baseline) => layOut(terms, baseline));
   return {
     start: () => ({ kind: 'learning', reference: EMPTY_REFERENCE }),
     step(state, bucket) {
@@ -84,16 +85,6 @@ function step(
 function startWatching(baseline: Baseline, createGuards: (baseline: Baseline) => Guards): DriftState {
   const { down, up } = createGuards(baseline);
   return { kind: 'watching', baseline, down: down?.start() ?? null, up: up?.start() ?? null };
-}
-
-/** Creates a cache of guards: a guard depends on the baseline only, so it is built once and not at every bucket. */
-function guardsByBaseline(terms: DriftTerms): (baseline: Baseline) => Guards {
-  const known = new WeakMap<Baseline, Guards>();
-  return (baseline) => {
-    const guards = known.get(baseline) ?? layOut(terms, baseline);
-    known.set(baseline, guards);
-    return guards;
-  };
 }
 
 function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Baseline): Guards {

@@ -1,6 +1,89 @@
-import type { Reference, ReferenceHour } from '../reference.ts';
-import { HOURS_OF_DAY, HOURS_OF_WEEK, computeSlot } from './slots.ts';
-import { HOUR_MS } from '../../domain/durations.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import { type Bucket, sumHistogram } from '../bucket.ts';
+
+/** Hours from the weekday of the epoch (Thursday) to Sunday, on which weeks begin here. */
+const EPOCH_WEEKDAY_HOURS = 96;
+
+/** Cycles of a baseline: none, hour of the day, hour of the week. All in UTC, without clock changes. */
+const HOURS_OF_DAY = 24;
+const HOURS_OF_WEEK = 168;
+
+/** Computes the slot of a time among `slots`: 1, 24 (hour of the day) or 168 (hour of the week, from Sunday 00:00 UTC). */
+export function computeSlot(timeMs: number, slots: number): number {
+  if (slots === 1) {
+    return 0;
+  }
+  const hours = Math.floor(timeMs / HOUR_MS) + (slots === HOURS_OF_WEEK ? EPOCH_WEEKDAY_HOURS : 0);
+  return ((hours % slots) + slots) % slots;
+}
+
+/** Size of the reference: it is complete when all three minima are reached. */
+export interface ReferenceTerms {
+  readonly days: number;
+  readonly minScores: number;
+  /** Number of different UTC days with scores. */
+  readonly minDays: number;
+}
+
+/** Scores of one hour: hours since the epoch, number of scores, sum of scores. Hours without scores have no entry. */
+type ReferenceHour = readonly [hour: number, count: number, sum: number];
+
+/** A reference while it is gathered. It contains sums only, so that its size does not grow with traffic. */
+export interface Reference {
+  /** Start of the first bucket with a score; null before it. */
+  readonly sinceMs: number | null;
+  /** Start of the latest bucket. */
+  readonly untilMs: number;
+  readonly count: number;
+  readonly sumOfSquares: number;
+  readonly hours: readonly ReferenceHour[];
+}
+
+export const EMPTY_REFERENCE: Reference = { sinceMs: null, untilMs: 0, count: 0, sumOfSquares: 0, hours: [] };
+
+/** Returns the reference with one more bucket. */
+export function addToReference(
+  reference: Reference,
+  { startMs, scores }: Pick<Bucket, 'startMs' | 'scores'>,
+): Reference {
+  const { count, sum } = sumHistogram(scores);
+  if (count === 0) {
+    return { ...reference, untilMs: startMs };
+  }
+  let squares = 0;
+  for (let index = 0; index < scores.values.length; index += 1) {
+    squares += (scores.counts[index] ?? 0) * (scores.values[index] ?? 0) ** 2;
+  }
+  const hour = Math.floor(startMs / HOUR_MS);
+  const last = reference.hours.at(-1);
+  const hours =
+    last?.[0] === hour
+      ? reference.hours.with(reference.hours.length - 1, [hour, last[1] + count, last[2] + sum])
+      : [...reference.hours, [hour, count, sum] as const];
+  return {
+    sinceMs: reference.sinceMs ?? startMs,
+    untilMs: startMs,
+    count: reference.count + count,
+    sumOfSquares: reference.sumOfSquares + squares,
+    hours,
+  };
+}
+
+/** Describes in words which part of a reference is missing at a time; null when it is complete. */
+export function describeMissing(reference: Reference, terms: ReferenceTerms, nowMs: number): string | null {
+  if (reference.sinceMs === null) {
+    return 'no score yet';
+  }
+  const days = (nowMs - reference.sinceMs) / DAY_MS;
+  if (days < terms.days) {
+    return `${days.toFixed(1)} of ${terms.days} days`;
+  }
+  if (reference.count < terms.minScores) {
+    return `${reference.count} of ${terms.minScores} scores`;
+  }
+  const distinctDays = new Set(reference.hours.map(([hour]) => Math.floor((hour * HOUR_MS) / DAY_MS))).size;
+  return distinctDays < terms.minDays ? `scores on ${distinctDays} of ${terms.minDays} days` : null;
+}
 
 /** Standard normal quantile of 0.99. */
 const NORMAL_99 = 2.326_347_874;
@@ -20,7 +103,7 @@ export interface Baseline {
   readonly variance: number;
   readonly count: number;
   /**
-   * Expected mean by slot of time: one for all, one for each hour of the day, or one for each hour of the week (`slots.ts`).
+   * Expected mean by slot of time: one for all, one for each hour of the day, or one for each hour of the week.
    */
   readonly slotMeans: readonly number[];
   /** Variance of the mean of slow movements (six-hour blocks) that the hour of the day does not explain. */

@@ -2,7 +2,7 @@ import { reaches } from '../../domain/limits.ts';
 import { type IntervalScores, sumHistogram, type ScoreHistogram, mirrorHistogram } from '../bucket.ts';
 import type { Finding } from '../detector.ts';
 import { meanEvidence, noEvidence, stakes, type Variances, weigh, capStake } from './evidence.ts';
-import { computeSlot } from './slots.ts';
+import { computeSlot } from './baseline.ts';
 
 /** Stakes as parts of the stake for a full recovery: the smaller one finds a mean that recovers in part. */
 const STAKES = [0.5, 1] as const;
@@ -50,16 +50,10 @@ interface Alarm {
   readonly recovery: Recovery;
 }
 
-/** Alarm in a checkpoint of an earlier version: its test estimated nothing after the alarm. */
-interface FormerAlarm {
-  readonly finding: Finding;
-  readonly gap: number;
-}
-
 export interface GuardState {
   readonly evidence: readonly number[];
   readonly excursion: Excursion | null;
-  readonly alarm: Alarm | FormerAlarm | null;
+  readonly alarm: Alarm | null;
 }
 
 export interface MeanGuard {
@@ -91,7 +85,7 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
           alarm: null,
         };
       }
-      const recovery = weighRecovery(readRecovery(state.alarm), recoveryTerms, bound, scores);
+      const recovery = weighRecovery(state.alarm.recovery, recoveryTerms, bound, scores);
       return meanEvidence(recovery.evidence) >= terms.resolveAt
         ? fresh
         : { ...state, alarm: { finding: state.alarm.finding, recovery } };
@@ -111,10 +105,6 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
       return { ...state, alarm: { finding, recovery: startRecovery(shortfall / count) } };
     },
   };
-}
-
-function readRecovery(alarm: Alarm | FormerAlarm): Recovery {
-  return 'gap' in alarm ? startRecovery(alarm.gap) : alarm.recovery;
 }
 
 /** Sums the shortfalls below the bound, and restarts where they are made up: this finds the start with the largest sum. */

@@ -1,27 +1,7 @@
+import type { AlertDelivery } from '../../domain/alert-delivery.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 
-/**
- * `planned`: the event belongs to a message that is being sent. `delivered`: the receiver has it. `dead`: given up, stored
- * as a dead letter. `muted`: its incident began and ended while a mute was active.
- */
-export type AlertDeliveryState = 'planned' | 'delivered' | 'dead' | 'muted';
-
-/** Delivery of an event in a channel. */
-export interface AlertDelivery {
-  readonly channel: string;
-  readonly eventId: string;
-  readonly incidentId: string;
-  readonly tenant: string;
-  /** Message that contains the event. The content of a message never changes, so that every retry sends the same. */
-  readonly messageId: string;
-  readonly state: AlertDeliveryState;
-  /** Reason of the state `dead`; else ''. */
-  readonly reason: string;
-  /** Time when its message was planned, Unix milliseconds by the store's clock. */
-  readonly plannedAtMs: number;
-  /** 0, and one more for each replay of a dead event; the later round wins. */
-  readonly round: number;
-}
+export type { AlertDelivery };
 
 /** Event that was not delivered to a channel yet. */
 export interface PendingAlert {

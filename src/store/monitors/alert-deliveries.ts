@@ -1,34 +1,14 @@
-import type { AlertDelivery, AlertFeed, PendingAlert, SentAlerts } from '../contracts/alert-deliveries.ts';
+import type { AlertEvent } from '../../monitors/alert-event.ts';
+import type { AlertFeed, PendingAlert, SentAlerts } from '../contracts/alert-deliveries.ts';
 import type { Database } from '../database.ts';
-import { storedAlert } from './stored-alert.ts';
-import { toDateTime } from '../values.ts';
+import { alertDeliveryRows } from '../table-rows.ts';
 
 /** Creates the store of alert deliveries. */
 export function createAlertFeed(database: Database): AlertFeed {
   return {
     pending: (channel, fromMs, limit) => readPending(database, { channel, fromMs, limit }),
-    record: (deliveries) => database.insertRows('alert_deliveries', deliveries.map(toRow)),
+    record: (deliveries) => alertDeliveryRows.write(database, deliveries),
     sent: (channel, sinceMs) => readSent(database, channel, sinceMs),
-  };
-}
-
-/** Returns the version: within a round, any later state follows the plan. */
-function computeVersion({ round, state }: AlertDelivery): number {
-  return round * 2 + (state === 'planned' ? 0 : 1);
-}
-
-function toRow(delivery: AlertDelivery): object {
-  return {
-    Channel: delivery.channel,
-    EventId: delivery.eventId,
-    IncidentId: delivery.incidentId,
-    Tenant: delivery.tenant,
-    MessageId: delivery.messageId,
-    State: delivery.state,
-    Reason: delivery.reason,
-    PlannedAt: toDateTime(delivery.plannedAtMs),
-    Round: delivery.round,
-    Version: computeVersion(delivery),
   };
 }
 
@@ -68,7 +48,7 @@ async function readPending(
     { channel, from: Math.trunc(fromMs), limit },
   );
   return rows.map((row) => ({
-    event: storedAlert(row.Event),
+    event: JSON.parse(row.Event) as AlertEvent,
     writtenAtMs: Number(row.WrittenAtMs),
     plan:
       row.MessageId === ''
@@ -92,7 +72,7 @@ async function readSent(database: Database, channel: string, sinceMs: number): P
      ORDER BY StartsAt, EventId`,
     { channel, since: Math.trunc(sinceMs) },
   );
-  const events = rows.map(({ Event }) => storedAlert(Event));
+  const events = rows.map(({ Event }) => JSON.parse(Event) as AlertEvent);
   return {
     firing: events.filter(({ status }) => status === 'firing'),
     resolved: events.filter(({ status }) => status === 'resolved'),

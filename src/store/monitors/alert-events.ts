@@ -4,7 +4,6 @@ import type { AlertStore } from '../contracts/monitors.ts';
 import type { Listed, ListPage } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
-import { storedAlert } from './stored-alert.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
 
@@ -58,7 +57,7 @@ async function readEvents(
     `SELECT Event FROM alert_events FINAL WHERE ${where}`,
     params,
   );
-  return rows.map(({ Event }) => storedAlert(Event));
+  return rows.map(({ Event }) => JSON.parse(Event) as AlertEvent);
 }
 
 function listEvents(
@@ -70,7 +69,7 @@ function listEvents(
      FROM alert_events FINAL
      WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} AND atMs >= {since:Int64}`;
   const params = { tenant, since: Math.trunc(sinceMs ?? 0) };
-  const toItem = ({ Event }: { readonly Event: string }) => storedAlert(Event);
+  const toItem = ({ Event }: { readonly Event: string }) => JSON.parse(Event) as AlertEvent;
   return readKeysetPage(database, { sql, params, order: 'newest', toItem }, page);
 }
 

@@ -1,17 +1,29 @@
-import type { MonitorStore } from '../../monitors/monitor-store.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import type { SeriesFacets } from '../../domain/series-facets.ts';
+import type { AlertTrace } from '../../monitors/alert-event.ts';
+import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import type { MonitorStatus } from '../../monitors/monitor-status.ts';
+import {
+  type Checkpoint,
+  type Explanation,
+  MONITOR_DUTY,
+  type MonitorStore,
+  type ProcessRun,
+} from '../../monitors/monitor-store.ts';
+import { segmentShares, type SegmentSums } from '../../monitors/statistics/segment-shares.ts';
 import type { AlertStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
+import { fromMillis, toDateTime } from '../values.ts';
+import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
 import { closeBuckets, IS_OUTCOME, readBuckets } from './monitor-buckets.ts';
-import { countLateScores, explainSeries } from './monitor-evidence.ts';
 import {
-  readCheckpoint,
-  readProgress,
-  readRuns,
-  writeCheckpoint,
-  writeProgress,
-  writeStatus,
-} from './monitor-states.ts';
-import { fromMillis } from '../values.ts';
+  fromSeriesRow,
+  SERIES_COLUMNS,
+  seriesCondition,
+  seriesParams,
+  type SeriesRow,
+  toSeriesRow,
+} from './series-columns.ts';
 
 /** Creates the store of monitors: buckets, states and events in tables of their own. */
 export function createMonitorStore(
@@ -36,8 +48,15 @@ export function createMonitorStore(
         { intervalMs },
       ),
     runs: () => readRuns(database),
-    progress: (intervalMs) => readProgress(database, intervalMs),
-    markProgress: (intervalMs, bucketMs) => writeProgress(database, intervalMs, bucketMs),
+    progress: (intervalMs) =>
+      readMoment(
+        database,
+        `SELECT toUnixTimestamp64Milli(maxOrNull(Bucket)) AS atMs FROM monitor_progress
+         WHERE IntervalMs = {intervalMs:UInt32}`,
+        { intervalMs },
+      ),
+    markProgress: (intervalMs, bucketMs) =>
+      database.insertRows('monitor_progress', [{ IntervalMs: intervalMs, Bucket: toDateTime(bucketMs) }]),
     close: (range, by) => closeBuckets(database, range, by),
     buckets: (range, series) => readBuckets(database, range, series),
     checkpoint: (ruleKey) => readCheckpoint(database, ruleKey),
@@ -55,4 +74,139 @@ async function readMoment(
 ): Promise<number | null> {
   const [row] = await database.rows<{ atMs: string | null }>(sql, params);
   return fromMillis(row?.atMs ?? null);
+}
+
+/** Maximum number of states in one insert. The state of a detector that learns has some kilobytes. */
+const MAX_ROWS = 500;
+
+const NO_SERIES: SeriesFacets = { tenant: '', scorer: '', fingerprint: '', agent: '', environment: '' };
+
+/** Reads the first and the last beat of each process that could evaluate monitors. */
+async function readRuns(database: Database): Promise<ProcessRun[]> {
+  const rows = await database.rows<Record<keyof ProcessRun, string>>(
+    `SELECT toUnixTimestamp64Milli(min(JoinedAt)) AS fromMs, toUnixTimestamp64Milli(max(BeatAt)) AS toMs
+     FROM members WHERE Duty = {duty:String} GROUP BY Member ORDER BY fromMs`,
+    { duty: MONITOR_DUTY },
+  );
+  return rows.map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));
+}
+
+/**
+ * Reads the latest complete checkpoint of a rule. A checkpoint is complete when its last row, the row without a series,
+ * exists.
+ */
+async function readCheckpoint(database: Database, ruleKey: string): Promise<Checkpoint | null> {
+  const rows = await database.rows<SeriesRow & { State: string; BucketMs: string }>(
+    `SELECT ${SERIES_COLUMNS}, State, toUnixTimestamp64Milli(Bucket) AS BucketMs FROM monitor_checkpoints FINAL
+     WHERE RuleKey = {ruleKey:String} AND Bucket = (
+       SELECT max(Bucket) FROM monitor_checkpoints WHERE RuleKey = {ruleKey:String} AND Scorer = '')`,
+    { ruleKey },
+  );
+  const [first] = rows;
+  if (first === undefined) {
+    return null;
+  }
+  return {
+    bucketMs: Number(first.BucketMs),
+    states: rows
+      .filter(({ Scorer }) => Scorer !== '')
+      .map((row) => ({ series: fromSeriesRow(row), state: row.State })),
+  };
+}
+
+async function writeCheckpoint(
+  database: Database,
+  ruleKey: string,
+  { bucketMs, states }: Checkpoint,
+): Promise<void> {
+  const buildRow = (series: SeriesFacets, state: string) => ({
+    RuleKey: ruleKey,
+    Bucket: toDateTime(bucketMs),
+    ...toSeriesRow(series),
+    State: state,
+  });
+  for (let index = 0; index < states.length; index += MAX_ROWS) {
+    await database.insertRows(
+      'monitor_checkpoints',
+      states.slice(index, index + MAX_ROWS).map(({ series, state }) => buildRow(series, state)),
+    );
+  }
+  await database.insertRows('monitor_checkpoints', [buildRow(NO_SERIES, '')]);
+}
+
+async function writeStatus(database: Database, statuses: readonly MonitorStatus[]): Promise<void> {
+  await database.insertRows(
+    'monitor_status',
+    statuses.map((status) => ({
+      RuleKey: status.ruleKey,
+      ...toSeriesRow(status.series),
+      Bucket: toDateTime(status.bucketMs),
+      Status: JSON.stringify(status),
+    })),
+  );
+}
+
+/** Limit of traces shown as evidence of an alert. */
+const MAX_TRACES = 5;
+
+/** Time before a change with which the traffic since then is compared, milliseconds. */
+const BEFORE_MS = 7 * DAY_MS;
+
+const WITHIN = `WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND WrittenAt < fromUnixTimestamp64Milli({to:Int64})`;
+
+/** Counts the scores of a series in a range of time that came too late to be folded, each once. */
+async function countLateScores(
+  database: Database,
+  series: SeriesFacets,
+  fromMs: number,
+  toMs: number,
+): Promise<number> {
+  const [row] = await database.rows<{ late: number }>(
+    `SELECT toUInt32(uniqExact(ScoreId)) AS late FROM score_arrivals
+     WHERE ${WITHIN} AND ${seriesCondition(series)} AND ${STANDING} = 'late'`,
+    { ...seriesParams(series), from: fromMs, to: toMs },
+  );
+  return row?.late ?? 0;
+}
+
+/**
+ * Reads the worst traces of a series in a range of time (none for sessions), and the parts of the traffic that moved its mean. Sums are of
+ * whole steps: sums of fractions depend on the order in which threads add them, and every query must give the same result.
+ */
+async function explainSeries(
+  database: Database,
+  series: SeriesFacets,
+  fromMs: number,
+  toMs: number,
+): Promise<Explanation> {
+  const folded = `${seriesCondition(series)} AND ${STANDING} = 'folded'`;
+  const params = { ...seriesParams(series), from: fromMs, to: toMs, earlier: fromMs - BEFORE_MS };
+  const worst = database.rows<AlertTrace>(
+    `SELECT TraceId AS traceId, toString(ScoreId) AS scoreId, ${DIRECTED} AS score
+     FROM score_arrivals WHERE ${WITHIN} AND TraceId != '' AND ${folded}
+     ORDER BY score, WrittenAt, ScoreId LIMIT 1 BY TraceId LIMIT ${MAX_TRACES}`,
+    params,
+  );
+  const isAfter = 'WrittenAt >= fromUnixTimestamp64Milli({from:Int64})';
+  const sums = database.rows<SegmentSums>(
+    `SELECT part.1 AS dimension, part.2 AS value,
+       toUInt32(countIf(${isAfter})) AS count, sumIf(${STEP}, ${isAfter}) / ${SCORE_STEPS} AS sum,
+       toUInt32(countIf(NOT ${isAfter})) AS countBefore, sumIf(${STEP}, NOT ${isAfter}) / ${SCORE_STEPS} AS sumBefore
+     FROM score_arrivals
+     ARRAY JOIN [('model', toString(Model)), ('agent_version', toString(AgentVersion)),
+       ('service_version', toString(ServiceVersion)), ('service', toString(ServiceName)), ('agent', toString(Agent))] AS part
+     WHERE WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64})
+       AND WrittenAt < fromUnixTimestamp64Milli({to:Int64}) AND ${folded}
+     GROUP BY dimension, value ORDER BY dimension, count DESC, value`,
+    params,
+  );
+  const segments = await sums;
+  const findLargest = (wanted: SegmentSums['dimension']): string =>
+    segments.find(({ dimension, count }) => dimension === wanted && count > 0)?.value ?? '';
+  return {
+    worstTraces: await worst,
+    segments: segmentShares(segments),
+    serviceVersion: findLargest('service_version'),
+    agentVersion: findLargest('agent_version'),
+  };
 }

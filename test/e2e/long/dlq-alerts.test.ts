@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { deadAlert } from '../../../src/outbound/alerts/dead-alert.ts';
-import { buildDeliveries } from '../../../src/outbound/alerts/plan-messages.ts';
+import { ChannelDelivery } from '../../../src/delivery/deliver-alerts.ts';
 import { connectStore, openConnectedStore } from '../../../src/store/connection/connect-store.ts';
 import { parseConfig } from '../../../src/configuration.ts';
 import { AppError } from '../../../src/domain/errors.ts';
@@ -13,7 +12,6 @@ import type { Store } from '../../../src/store/contracts/store.ts';
 
 const folder = emptyFolder();
 const event = anAlert();
-const message = { id: event.id, events: [event], plannedAtMs: 1_000, round: 0 };
 const error = new AppError('https://hooks.example answered HTTP 410: gone', {
   code: 'delivery_failed',
   stage: 'alert',
@@ -38,14 +36,33 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'spanscore.config.yaml'), 'rules: []\n');
   await withStore(async (store) => {
     await store.alerts.write([event]);
-    await store.deadLetters.write([deadAlert('webhook-ops', message, { error, attempts: 3 })]);
-    await store.alertFeed.record(buildDeliveries('webhook-ops', message, 'dead', error.message));
+    const channel = {
+      name: 'webhook-ops',
+      maxEvents: 1,
+      send: async () => ({ kind: 'refused', error }) as const,
+    };
+    const delivery = new ChannelDelivery(
+      channel,
+      {},
+      {
+        feed: store.alertFeed,
+        mutes: async () => [],
+        deadLetters: store.deadLetters,
+        log: silentLog,
+        now: Date.now,
+        random: Math.random,
+        counts: { delivered: 0, dead: 0, failures: 0 },
+        checkDuty: async () => undefined,
+        giveUp: new AbortController().signal,
+      },
+    );
+    await delivery.pass();
   });
 });
 
 it('an alert that was given up is listed by dlq with its reason, and goes out again after a replay', async () => {
   expect((await cli('dlq', 'list')).rows).toMatchObject([
-    { source: 'webhook-ops', signal: 'alerts', code: 'delivery_failed', reason: error.message, attempts: 3 },
+    { source: 'webhook-ops', signal: 'alerts', code: 'delivery_failed', reason: error.message, attempts: 1 },
   ]);
   expect(await withStore((store) => store.alertFeed.pending('webhook-ops', 0, 10))).toEqual([]);
   expect(await cli('dlq', 'replay', '--all')).toMatchObject({ code: 0, rows: [{ taken: true }] });

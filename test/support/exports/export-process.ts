@@ -1,10 +1,7 @@
-import type { ScoreExporter } from '../../../src/outbound/exporters/score-exporter.ts';
-import {
-  createScoreExportLoop,
-  type ScoreExportLoop,
-  type ScoreExportLoopOptions,
-} from '../../../src/outbound/exporters/score-export-loop.ts';
-import { createWebhookExporter } from '../../../src/outbound/exporters/webhook-exporter.ts';
+import type { DeliveryLoop } from '../../../src/delivery/deliver.ts';
+import { startScoreDelivery } from '../../../src/delivery/deliver-scores.ts';
+import type { ScoreExporter } from '../../../src/delivery/exporters/exporter.ts';
+import { createWebhookExporter } from '../../../src/delivery/exporters/webhook.ts';
 import { startDuties, type DutyBeats } from '../../../src/ownership/duties.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -14,7 +11,7 @@ const DUTY_TIMES = { settleMs: 150, lookEveryMs: 40, beatEveryMs: 120, ttlMs: 2_
 
 /** The exporting part of one process on a store. */
 export interface ExportProcess {
-  readonly loop: ScoreExportLoop;
+  readonly loop: DeliveryLoop;
   /** Ends like `serve` at a stop. */
   stop(): Promise<void>;
   /** Ends as after a kill: nothing is recorded, nothing is left. */
@@ -27,7 +24,7 @@ export interface ExportProcess {
 export async function startExportProcess(
   store: Store,
   exporters: readonly ScoreExporter[],
-  options: ScoreExportLoopOptions = {},
+  options: Parameters<typeof startScoreDelivery>[1] = {},
 ): Promise<ExportProcess> {
   let isKilled = false;
   let stalled = Promise.withResolvers<void>();
@@ -47,7 +44,7 @@ export async function startExportProcess(
   const { scoreFeed } = store;
   const duties = startDuties(guarded, DUTY_TIMES);
   duties.join(exporters.map(({ name }) => name));
-  const loop = createScoreExportLoop(
+  const loop = await startScoreDelivery(
     exporters,
     { intervalMs: 20, firstRetryMs: 20, maxRetryMs: 200, drainMs: 5_000, ...options },
     {
@@ -58,7 +55,6 @@ export async function startExportProcess(
       random: () => 0.5,
     },
   );
-  await loop.start();
   return {
     loop,
     stop: async () => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Labels } from '../../../src/monitors/alert-event.ts';
-import { labelFingerprint } from '../../../src/outbound/alerts/alert-labels.ts';
+import { labelFingerprint } from '../../../src/delivery/channels/prometheus.ts';
 import type { Alertmanager } from '../collector/alertmanager.ts';
 
 interface PostedAlert {

@@ -1,11 +1,10 @@
+import { alertDeliveryVersion } from '../../../src/domain/alert-delivery.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type {
   AlertDelivery,
   AlertFeed,
   PendingAlert,
 } from '../../../src/store/contracts/alert-deliveries.ts';
-
-const computeVersion = ({ round, state }: AlertDelivery) => round * 2 + (state === 'planned' ? 0 : 1);
 
 /** Delivery states of alerts in memory. For each alert, the record with the greatest version counts. */
 export class MemoryAlertFeed implements AlertFeed {
@@ -54,7 +53,7 @@ export class MemoryAlertFeed implements AlertFeed {
     for (const delivery of deliveries) {
       const key = `${delivery.channel} ${delivery.eventId}`;
       const known = this.#deliveries.get(key);
-      if (known === undefined || computeVersion(delivery) >= computeVersion(known)) {
+      if (known === undefined || alertDeliveryVersion(delivery) >= alertDeliveryVersion(known)) {
         this.#deliveries.set(key, { ...delivery, atMs: this.clockMs });
       }
     }

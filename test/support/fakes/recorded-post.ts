@@ -1,4 +1,4 @@
-import type { Post, PostReply, PostRequest } from '../../../src/outbound/http/guarded-post.ts';
+import type { Post, PostReply, PostRequest } from '../../../src/delivery/http/guarded-post.ts';
 
 /** Creates a fake of the HTTP post. Records the requests, sends nothing, and returns the status of `answer`. */
 export function recordedPost(answer: (request: PostRequest) => number | Partial<PostReply> = () => 200) {

@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { startAlertDelivery, type AlertDeliveryLoop } from '../../../src/outbound/alerts/alert-delivery.ts';
-import { createAlertmanagerChannel } from '../../../src/outbound/alerts/alertmanager-channel.ts';
+import { startAlertDelivery } from '../../../src/delivery/deliver-alerts.ts';
+import type { DeliveryLoop } from '../../../src/delivery/deliver.ts';
+import { createAlertmanagerChannel } from '../../../src/delivery/channels/alertmanager.ts';
 import { buildLabels } from '../../../src/monitors/alert-event.ts';
-import { labelFingerprint } from '../../../src/outbound/alerts/alert-labels.ts';
+import { labelFingerprint } from '../../../src/delivery/channels/prometheus.ts';
 import { addressPolicy } from '../../../src/config/addresses/private-addresses.ts';
-import { createGuardedPost } from '../../../src/outbound/http/guarded-post.ts';
+import { createGuardedPost } from '../../../src/delivery/http/guarded-post.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import type { Alertmanager } from '../collector/alertmanager.ts';
 import { alertOfScorer, anAlert, resolvedEvent } from '../builders/an-alert.ts';
 import { startHttpReceiver, type HttpReceiver } from '../fakes/http-receiver.ts';
+import { soleDuties } from '../fakes/sole-duties.ts';
 import { MemoryAlertFeed } from '../fakes/memory-alert-feed.ts';
 import { until } from '../until.ts';
 
@@ -34,7 +36,7 @@ export function alertmanagerCases(
   let receiver: HttpReceiver;
   let alertmanager: Alertmanager;
   let feed: MemoryAlertFeed;
-  let loop: AlertDeliveryLoop;
+  let loop: DeliveryLoop;
   let posts: number;
 
   beforeEach(async () => {
@@ -50,11 +52,12 @@ export function alertmanagerCases(
     await receiver.close();
   });
 
-  function startLoop(): AlertDeliveryLoop {
+  function startLoop(): DeliveryLoop {
     const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 30_000 });
     const channel = createAlertmanagerChannel(
-      { name: 'alertmanager', url: alertmanager.url, remindEveryMs },
+      alertmanager.url,
       {
+        name: 'alertmanager',
         post: async (...request) => {
           const reply = await post(...request);
           posts += 1;
@@ -62,6 +65,7 @@ export function alertmanagerCases(
         },
         now: Date.now,
       },
+      remindEveryMs,
     );
     return startAlertDelivery(
       [channel],
@@ -73,7 +77,7 @@ export function alertmanagerCases(
         log: silentLog,
         now: () => (feed.clockMs = Date.now()),
         random: Math.random,
-        isOurs: async () => true,
+        duties: soleDuties,
       },
     );
   }
@@ -104,7 +108,7 @@ export function alertmanagerCases(
       buildLabels(event),
     ]);
     expect(await activeAlerts()).toEqual([]);
-    expect(loop.counts().get('alertmanager')).toEqual({ delivered: 2, dead: 0, failedAttempts: 0 });
+    expect(loop.counts().get('alertmanager')).toEqual({ delivered: 2, dead: 0, failures: 0 });
   });
 
   it('gets the alert again from a restarted process, before it considers the alert ended', async () => {

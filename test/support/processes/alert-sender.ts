@@ -43,6 +43,6 @@ for (const channel of channels) {
   const letters = {
     write: counted((...rows: Parameters<typeof deadLetters.write>) => deadLetters.write(...rows)),
   };
-  await createWebhookPass(channel, store, { feed, deadLetters: letters }, counted).run();
+  await createWebhookPass(channel, store, { feed, deadLetters: letters }, counted).pass();
 }
 await store.close();

@@ -23,10 +23,10 @@ const evaluator = createEvaluator(groups, {
   turn: () => pause(),
   warn: (message) => console.error(message),
 });
-const pass = createWebhookPass({ name: 'ops', url: webhook }, store);
+const delivery = createWebhookPass({ name: 'ops', url: webhook }, store);
 for (nowMs of clocksMs) {
   console.log(nowMs);
   await evaluator.advance();
-  await pass.run();
+  await delivery.pass();
 }
 await store.close();

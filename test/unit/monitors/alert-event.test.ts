@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest';
-import { seriesSplitBy, type SeriesFacets, splitTexts } from '../../../src/domain/series-facets.ts';
+import { describe, expect, it, test } from 'vitest';
+import { type SeriesFacets, seriesSplitBy, splitTexts } from '../../../src/domain/series-facets.ts';
 import { computeIncidentId } from '../../../src/monitors/alert-event.ts';
 import { buildAlertEvent } from '../../../src/monitors/build-alert-event.ts';
+import { EVERYTHING, isMuted } from '../../../src/monitors/mute.ts';
+import { computeSeriesId } from '../../../src/monitors/series-key.ts';
+import { alertOfScorer } from '../../support/builders/an-alert.ts';
 import { monitorRule } from '../../support/monitors/hourly-monitors.ts';
 
 const SERIES: SeriesFacets = { tenant: 't', scorer: 's', fingerprint: 'f', agent: 'a', environment: 'e' };
@@ -65,5 +68,24 @@ test('annotations of an event have their templates filled in', async () => {
   expect((await buildAlertEvent(change, store)).annotations).toEqual({
     summary: 'a (shop) has 0.523',
     runbook_url: 'https://x/{not-a-template}',
+  });
+});
+
+const NOW = 1_000_000;
+
+describe('a mute', () => {
+  const event = alertOfScorer('a');
+  const { alert, incidentId, series } = event;
+  it.each([
+    ['of everything', EVERYTHING, true],
+    ['of the alert', alert, true],
+    ['of the incident', incidentId, true],
+    ['of the series', computeSeriesId(series), true],
+    ['of another series', computeSeriesId({ ...series, agent: 'other' }), false],
+  ])('%s covers the alert: %s, %s', (_, subject, isCovered) => {
+    const mute = { tenant: series.tenant, subject, untilMs: NOW + 1 };
+    expect(isMuted(event, [mute], NOW)).toBe(isCovered);
+    expect(isMuted(event, [{ ...mute, tenant: 'other' }], NOW)).toBe(false);
+    expect(isMuted(event, [mute], NOW + 1)).toBe(false);
   });
 });

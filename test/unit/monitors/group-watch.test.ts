@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { buildHistogram, NO_OUTCOMES, type Outcomes } from '../../../src/monitors/bucket.ts';
+import { NO_OUTCOMES, type Outcomes, buildHistogram } from '../../../src/monitors/bucket.ts';
 import {
+  MAX_NEW_NAMES,
+  MAX_SERIES,
+  buildStates,
+  computeRuleKey,
   foldGroup,
   restoreStates,
-  MAX_SERIES,
-  computeRuleKey,
-  buildStates,
   watchGroup,
 } from '../../../src/monitors/group-watch.ts';
 import type { SeriesBucket } from '../../../src/monitors/monitor-store.ts';
-import { MAX_NEW_NAMES } from '../../../src/monitors/sender-names.ts';
 import type { MonitorGroup, MonitorRule } from '../../../src/monitors/rule.ts';
 import { computeSeriesKey } from '../../../src/monitors/series-key.ts';
+import { NO_TRAFFIC, countTraffic, hasTraffic } from '../../../src/monitors/traffic-floor.ts';
 import { A_SERIES } from '../../support/fakes/memory-monitors.ts';
 
 const HOUR_MS = 3_600_000;
@@ -308,5 +309,34 @@ describe('a watched group', () => {
     expect(computeRuleKey(GROUP, { ...RULE, detection: { kind: 'floor', minimum: 0.6 } })).not.toBe(key);
     expect(computeRuleKey(GROUP, { ...RULE, series: { agent: 'weather' } })).not.toBe(key);
     expect(computeRuleKey({ ...GROUP, falseAlarmBudget: 2 }, RULE)).not.toBe(key);
+  });
+});
+
+const DAY_MS = 24 * HOUR_MS;
+const FLOOR = 20;
+
+/** Traffic after scores at hours since the epoch. */
+function after(...scores: readonly (readonly [hour: number, count: number])[]) {
+  return scores.reduce(
+    (traffic, [hour, count]) => countTraffic(traffic, hour * HOUR_MS, count, FLOOR),
+    NO_TRAFFIC,
+  );
+}
+
+describe('the traffic of a part', () => {
+  test('reaches the floor with the score of a day that makes it up, whenever in the day', () => {
+    expect(hasTraffic(after([1, 10], [23, 9]), 23 * HOUR_MS)).toBe(false);
+    expect(hasTraffic(after([1, 10], [23, 10]), 23 * HOUR_MS)).toBe(true);
+  });
+
+  test('is counted by days, not over midnight', () => {
+    expect(hasTraffic(after([23, 19], [24, 19]), DAY_MS)).toBe(false);
+  });
+
+  test('keeps its place for a week below the floor, not for longer', () => {
+    const traffic = after([1, FLOOR], [30, 1], [150, 1]);
+    expect(hasTraffic(traffic, 8 * DAY_MS - 1)).toBe(true);
+    expect(hasTraffic(traffic, 8 * DAY_MS)).toBe(false);
+    expect(hasTraffic(countTraffic(traffic, 7 * DAY_MS, FLOOR, FLOOR), 8 * DAY_MS)).toBe(true);
   });
 });

@@ -1,13 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  coverageDetector,
-  floorDetector,
-  rateDetector,
-  scorerErrorsDetector,
-} from '../../../../src/monitors/detectors/kept-mean.ts';
-import { distributionDetector } from '../../../../src/monitors/detectors/distribution.ts';
-import { noDataDetector } from '../../../../src/monitors/rule.ts';
-import { thresholdDetector } from '../../../../src/monitors/detectors/threshold.ts';
+import { createDetector } from '../../../../src/monitors/rule.ts';
 import {
   bucketAt,
   DAY_MS,
@@ -23,7 +15,7 @@ const REFERENCE = { days: 14, minScores: 300, minDays: 3 };
 const kinds = (transitions: readonly { readonly to: string }[]): string[] => transitions.map(({ to }) => to);
 
 describe('floor', () => {
-  const detector = floorDetector({ minimum: 0.7, thresholds: ONE_SERIES });
+  const detector = createDetector({ kind: 'floor', minimum: 0.7 }, ONE_SERIES);
 
   it('needs no reference: scores below the minimum from the start make it fire', () => {
     const { transitions, finding } = foldAll(detector, steadyBuckets(0, 300, [0.5, 0.7]));
@@ -34,13 +26,15 @@ describe('floor', () => {
 
   it('is quiet on scores that keep the minimum, however little above', () => {
     const stream = scoreBuckets({ family: 'infl', perHour: 60, days: 30, seed: 3 });
-    expect(foldAll(floorDetector({ minimum: 0.84, thresholds: ONE_SERIES }), stream).transitions).toEqual([]);
+    expect(foldAll(createDetector({ kind: 'floor', minimum: 0.84 }, ONE_SERIES), stream).transitions).toEqual(
+      [],
+    );
   });
 
   it('takes a minimum that is exactly met for met: the change begins with the scores below it', () => {
     // In floating point, three times the minimum is a little more than the sum of the scores.
     const stream = [...steadyBuckets(0, 300, [0.3, 0, 0]), ...steadyBuckets(300, 600, [0, 0, 0])];
-    const { finding } = foldAll(floorDetector({ minimum: 0.1, thresholds: ONE_SERIES }), stream);
+    const { finding } = foldAll(createDetector({ kind: 'floor', minimum: 0.1 }, ONE_SERIES), stream);
     expect(finding).toMatchObject({ after: 0, changeBeganMs: MONITOR_START_MS + 300 * BUCKET_MS });
   });
 
@@ -51,7 +45,7 @@ describe('floor', () => {
 });
 
 describe('rate', () => {
-  const detector = rateDetector({ below: 0.5, maxRate: 0.05, thresholds: ONE_SERIES });
+  const detector = createDetector({ kind: 'rate', below: 0.5, maxRate: 0.05 }, ONE_SERIES);
 
   it('counts scores below the line as rates', () => {
     const tenths = [0.4, 1, 1, 1, 1, 0.5, 1, 1, 1, 1];
@@ -64,13 +58,16 @@ describe('rate', () => {
   it('is quiet at the very rate that is allowed', () => {
     const stream = scoreBuckets({ family: 'bin97', perHour: 60, days: 30, seed: 5 });
     expect(
-      foldAll(rateDetector({ below: 0.5, maxRate: 0.03, thresholds: ONE_SERIES }), stream).transitions,
+      foldAll(createDetector({ kind: 'rate', below: 0.5, maxRate: 0.03 }, ONE_SERIES), stream).transitions,
     ).toEqual([]);
   });
 });
 
 describe('distribution', () => {
-  const detector = distributionDetector({ tolerance: 0.03, reference: REFERENCE, thresholds: ONE_SERIES });
+  const detector = createDetector(
+    { kind: 'distribution', tolerance: 0.03, reference: REFERENCE },
+    ONE_SERIES,
+  );
 
   it('finds scores that move to both ends at an equal mean, and names the cut', () => {
     const stream = [
@@ -107,7 +104,10 @@ describe('distribution', () => {
 });
 
 describe('threshold', () => {
-  const detector = thresholdDetector({ minimum: 0.7, recovery: 0.8, windowMs: 3_600_000, minScores: 20 });
+  const detector = createDetector(
+    { kind: 'threshold', minimum: 0.7, recovery: 0.8, windowMs: 3_600_000, minScores: 20 },
+    ONE_SERIES,
+  );
 
   it('fires on the mean of its window and ends at the recovery line, not at the minimum', () => {
     const low = steadyBuckets(0, 12, [0.6, 0.6]);
@@ -122,7 +122,10 @@ describe('threshold', () => {
     const stream = [...steadyBuckets(0, 12, [0.69, 0.69]), ...steadyBuckets(12, 60, [0.42])];
     const terms = { forMs: 2 * 3_600_000, keepFiringForMs: 0, noDataAfterMs: DAY_MS, intervalMs: BUCKET_MS };
     const { finding } = foldAll(
-      thresholdDetector({ minimum: 0.7, recovery: 0.8, windowMs: 3_600_000, minScores: 10 }),
+      createDetector(
+        { kind: 'threshold', minimum: 0.7, recovery: 0.8, windowMs: 3_600_000, minScores: 10 },
+        ONE_SERIES,
+      ),
       stream,
       { terms },
     );
@@ -148,7 +151,7 @@ describe('threshold', () => {
 });
 
 describe('no_data', () => {
-  const detector = noDataDetector({ afterMs: 3_600_000 });
+  const detector = createDetector({ kind: 'no_data', afterMs: 3_600_000 }, ONE_SERIES);
 
   it('fires an hour after the last score and ends with the next', () => {
     const { transitions } = foldAll(detector, [bucketAt(0, [0.5]), bucketAt(30, []), bucketAt(31, [0.5])]);
@@ -174,16 +177,18 @@ describe('no_data', () => {
 
 describe('scorer_errors and coverage', () => {
   it('scorer_errors fires when more attempts fail than allowed, and does not take a failure for a low score', () => {
-    const detector = scorerErrorsDetector({ maxRate: 0.1, thresholds: ONE_SERIES });
+    const detector = createDetector({ kind: 'scorer_errors', maxRate: 0.1 }, ONE_SERIES);
     const failing = Array.from({ length: 60 }, (_, index) => bucketAt(index, [1, 1], { failed: 2 }));
     const { transitions, finding } = foldAll(detector, failing);
     expect(kinds(transitions)).toEqual(['firing']);
     expect(finding?.after).toBeCloseTo(0.5, 6);
-    expect(foldAll(floorDetector({ minimum: 0.7, thresholds: ONE_SERIES }), failing).transitions).toEqual([]);
+    expect(foldAll(createDetector({ kind: 'floor', minimum: 0.7 }, ONE_SERIES), failing).transitions).toEqual(
+      [],
+    );
   });
 
   it('coverage counts what waits as not covered', () => {
-    const detector = coverageDetector({ minimum: 0.9, thresholds: ONE_SERIES });
+    const detector = createDetector({ kind: 'coverage', minimum: 0.9 }, ONE_SERIES);
     const waiting = Array.from({ length: 60 }, (_, index) => bucketAt(index, [1], { deferred: 1 }));
     expect(kinds(foldAll(detector, waiting).transitions)).toEqual(['firing']);
     expect(foldAll(detector, steadyBuckets(0, 400, [1])).transitions).toEqual([]);
@@ -191,7 +196,7 @@ describe('scorer_errors and coverage', () => {
 });
 
 describe('a series without scores', () => {
-  const detector = floorDetector({ minimum: 0.7, thresholds: ONE_SERIES });
+  const detector = createDetector({ kind: 'floor', minimum: 0.7 }, ONE_SERIES);
 
   it('has no data, which is not a score of 0', () => {
     const { state, transitions } = foldAll(detector, [bucketAt(0, [0.9]), bucketAt(2 * PER_DAY, [])]);

@@ -1,0 +1,115 @@
+import { trimPath } from '../config/addresses/public-url.ts';
+import { readOptions } from '../config/schema/components.ts';
+import { durationMs, type Config } from '../configuration.ts';
+import type { Duties } from '../ownership/duties.ts';
+import { packageVersion } from '../process/package.ts';
+import type { StartedPart } from '../process/parts.ts';
+import type { Store } from '../store/contracts/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics, Reading } from '../telemetry/metrics.ts';
+import type { AlertChannel, ChannelDefinition } from './channels/channel.ts';
+import type { DeliveryLoop, ReceiverDuties } from './deliver.ts';
+import type { ExporterDefinition, ScoreExporter } from './exporters/exporter.ts';
+
+interface StartDeps {
+  readonly duties: Duties;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Creates the exporters of some kinds that a configuration has options for. */
+export function createExporters(section: object, kinds: readonly ExporterDefinition[]): ScoreExporter[] {
+  return kinds.flatMap((kind) => {
+    const options = readOptions(section, kind.name);
+    return options === undefined ? [] : kind.create(options, packageVersion());
+  });
+}
+
+/** Creates the configured channels of some kinds. */
+export function createChannels(
+  { alerts, api }: Pick<Config, 'alerts' | 'api'>,
+  kinds: readonly ChannelDefinition[],
+): AlertChannel[] {
+  const publicUrl = api.publicUrl === undefined ? undefined : trimPath(api.publicUrl);
+  const terms = { ...alerts, publicUrl };
+  return kinds.flatMap((kind) => kind.create(readOptions(alerts, kind.name) as unknown[], terms));
+}
+
+/** Starts to export scores. Starts nothing without an exporter. Throws when the store does. */
+export async function startExports(
+  section: object,
+  kinds: readonly ExporterDefinition[],
+  { scoreFeed: feed, deadLetters }: Pick<Store, 'scoreFeed' | 'deadLetters'>,
+  { duties, log, metrics }: StartDeps,
+): Promise<StartedPart[]> {
+  const exporters = createExporters(section, kinds);
+  if (exporters.length === 0) {
+    return [];
+  }
+  const { startScoreDelivery } = await import('./deliver-scores.ts');
+  const ownDuties = joinDuties(duties, 'export', exporters);
+  const deps = { feed, deadLetters, duties: ownDuties, log, random: Math.random };
+  const loop = await startScoreDelivery(exporters, {}, deps);
+  metrics.observe(() =>
+    readCounts(loop, 'exporter', ['spanscore.export.scores', 'spanscore.export.failures']),
+  );
+  return [{ name: 'exporters', stage: 'exporters', stop: () => loop.stop() }];
+}
+
+/** Starts sending alerts over every configured channel. Starts nothing without a channel. */
+export async function startAlerts(
+  config: Pick<Config, 'alerts' | 'api'>,
+  kinds: readonly ChannelDefinition[],
+  store: Pick<Store, 'alertFeed' | 'alerts' | 'deadLetters' | 'spans'>,
+  { duties, log, metrics }: StartDeps,
+): Promise<StartedPart[]> {
+  const channels = createChannels(config, kinds);
+  if (channels.length === 0) {
+    return [];
+  }
+  const { startAlertDelivery } = await import('./deliver-alerts.ts');
+  const loop = startAlertDelivery(
+    channels,
+    { groupWaitMs: durationMs(config.alerts.groupWait) },
+    {
+      feed: store.alertFeed,
+      mutes: (sinceMs) => store.alerts.mutes(sinceMs),
+      deadLetters: store.deadLetters,
+      duties: joinDuties(duties, 'alerts', channels),
+      log,
+      now: () => store.spans.nowMs(),
+      random: Math.random,
+    },
+  );
+  metrics.observe(() => readCounts(loop, 'channel', ['spanscore.alert.events', 'spanscore.alert.failures']));
+  return [{ name: 'alerts', stage: 'exporters', stop: () => loop.stop() }];
+}
+
+/** One process at a time serves a receiver. Two processes for a moment send the same messages with the same ids. */
+function joinDuties(
+  duties: Duties,
+  kind: string,
+  receivers: readonly { readonly name: string }[],
+): ReceiverDuties {
+  const dutyName = (receiver: string) => `${kind} ${receiver}`;
+  duties.join(receivers.map(({ name }) => dutyName(name)));
+  return {
+    readEpoch: (receiver) => duties.readEpoch(dutyName(receiver)),
+    leave: (receiver) => duties.leave(dutyName(receiver)),
+  };
+}
+
+type CountName = 'spanscore.export.scores' | 'spanscore.alert.events';
+type FailureName = 'spanscore.export.failures' | 'spanscore.alert.failures';
+
+function readCounts(
+  loop: DeliveryLoop,
+  label: 'exporter' | 'channel',
+  [items, attempts]: readonly [CountName, FailureName],
+): Reading[] {
+  return [...loop.counts()].flatMap(([receiver, { delivered, dead, failures }]) => [
+    { name: items, value: delivered, labels: { [label]: receiver, outcome: 'delivered' } },
+    { name: items, value: dead, labels: { [label]: receiver, outcome: 'given_up' } },
+    { name: attempts, value: failures, labels: { [label]: receiver } },
+  ]);
+}
