@@ -10,9 +10,8 @@ import type { ExporterDefinition } from './delivery/exporters/exporter.ts';
 import { otlpExporter } from './delivery/exporters/otlp.ts';
 import { webhookExporter } from './delivery/exporters/webhook.ts';
 
-// The registry of all components: a component without a line here does not exist. A definition stands beside its code and
-// loads it at its first use, so that a command that lists or checks loads none of it. Conventions are listed in
-// src/conventions/registry.ts, which stays pure.
+// The registry of all components: a component without a line here does not exist. A definition loads its code at its first use, so
+// that a command that lists or checks loads none of it. Conventions are listed in src/conventions/registry.ts, which stays pure.
 
 /** Scorers that rules can name. */
 export { PREBUILT_SCORERS } from './scorers/prebuilt/definitions.ts';
