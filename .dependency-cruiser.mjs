@@ -39,13 +39,13 @@ const ROOMS = {
     'src/config/environment.ts',
     'src/config/addresses/private-addresses.ts',
   ],
-  'src/evals': ['src/domain', 'src/judge'],
-  'src/scorers': ['src/domain', 'src/evals', 'src/judge'],
-  'src/guests': ['src/domain', 'src/telemetry', 'src/evals', 'src/judge'],
+  'src/scorers/evals': ['src/domain', 'src/judge'],
+  'src/scorers/own': ['src/domain', 'src/telemetry', 'src/judge', 'src/scorers/evals'],
+  'src/scorers': ['src/domain', 'src/judge', 'src/scorers/evals'],
   'src/scoring': [
     'src/domain',
     'src/telemetry',
-    'src/evals',
+    'src/scorers/evals',
     'src/judge',
     'src/readiness',
     'src/ownership',
@@ -60,8 +60,8 @@ const ROOMS = {
     'src/configuration.ts',
     'src/components.ts',
     'src/conventions',
-    'src/evals',
-    'src/guests',
+    'src/scorers/evals',
+    'src/scorers/own',
     'src/judge',
     'src/purge',
     'src/scoring',
@@ -70,7 +70,7 @@ const ROOMS = {
   ],
   'src/estimate': [
     'src/domain',
-    'src/evals',
+    'src/scorers/evals',
     'src/judge',
     'src/ownership',
     'src/scoring',
@@ -251,7 +251,7 @@ const ROOMS = {
 /** Libraries that one file imports. */
 const ONE_FILE_LIBRARIES = [
   ['kafkajs', 'collector/receivers/kafka/kafkajs.ts'],
-  ['compromise', 'src/scorers/prebuilt/completeness/text-elements.ts'],
+  ['compromise', 'src/scorers/prebuilt/completeness.ts'],
 ];
 
 /** A path as a pattern: a folder stands for all files in it. */
@@ -308,11 +308,8 @@ export default {
       name: 'prebuilt-scorers-stand-alone',
       comment: 'A prebuilt scorer never imports another one.',
       severity: 'error',
-      from: { path: '^src/scorers/prebuilt/([^/]+)/' },
-      to: {
-        path: '^src/scorers/prebuilt/',
-        pathNot: ['^src/scorers/prebuilt/$1/', '^src/scorers/prebuilt/shared/'],
-      },
+      from: { path: '^src/scorers/prebuilt/', pathNot: '^src/scorers/prebuilt/(definitions|index)\\.ts$' },
+      to: { path: '^src/scorers/prebuilt/', pathNot: '^src/scorers/prebuilt/definitions\\.ts$' },
     },
     {
       name: 'only-the-store-knows-clickhouse',

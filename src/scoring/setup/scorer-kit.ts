@@ -13,8 +13,8 @@ import { ConfigError, readErrorMessage, RequestError } from '../../domain/errors
 import type { SharedBudgets } from '../../domain/money/budget.ts';
 import { findPrice, unpricedBudget, type PriceTable } from '../../domain/money/model-prices.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
-import type { GuestScorers } from '../../guests/guest-scorers.ts';
-import type { GuestSpec } from '../../guests/guest-spec.ts';
+import type { OwnScorers } from '../../scorers/own/pool.ts';
+import type { OwnScorerSpec } from '../../scorers/own/worker.ts';
 import { type JudgeRegistry, createJudgeRegistry } from '../../judge/judge-registry.ts';
 import { silentLog, type Log } from '../../telemetry/log.ts';
 import {
@@ -41,7 +41,7 @@ export interface ScorerKit {
   readonly rules: readonly PreparedRule[];
   readonly judges: JudgeRegistry;
   /** Processes of modules. A caller that continues after its work must stop them; otherwise they end with this process. */
-  readonly guests: Pick<GuestScorers, 'readings' | 'stop'>;
+  readonly guests: Pick<OwnScorers, 'readings' | 'stop'>;
   /** Prepares a rule for one purpose: these scorers on every target. Throws a `ConfigError` for an unknown name. */
   prepareOwnRule(name: string, scorers: readonly string[], target?: TargetKind): Promise<PreparedRule>;
 }
@@ -55,11 +55,11 @@ export async function loadScorerKit(
   { log }: { readonly log: Log } = { log: silentLog },
 ): Promise<ScorerKit> {
   const bound = new Map<string, Promise<BoundScorer>>();
-  let started: GuestScorers | undefined;
+  let started: OwnScorers | undefined;
   const guests = { readings: () => started?.readings() ?? [], stop: async () => started?.stop() };
-  const startGuest = async (spec: GuestSpec) => {
-    const { createGuestScorers } = await import('../../guests/guest-scorers.ts');
-    started ??= createGuestScorers(log);
+  const startGuest = async (spec: OwnScorerSpec) => {
+    const { OwnScorers: Pool } = await import('../../scorers/own/pool.ts');
+    started ??= new Pool(log);
     return started.start(spec);
   };
   const bind = async (name: string) => {
@@ -90,7 +90,7 @@ type Entry = Config['scorers'][string];
 async function bindScorer(
   name: string,
   config: Config,
-  startGuest: GuestScorers['start'],
+  startGuest: OwnScorers['start'],
   log: Log,
 ): Promise<BoundScorer> {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
@@ -122,7 +122,7 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
   }
 }
 
-function guestSpec(name: string, path: string, entry: Entry, config: Config, log: Log): GuestSpec {
+function guestSpec(name: string, path: string, entry: Entry, config: Config, log: Log): OwnScorerSpec {
   const { judge, limits, env = [] } = entry;
   const timeoutMs = durationMs(limits?.timeout ?? MODULE_LIMITS.timeout);
   const variables = env.map((variable) => [variable, readEnvironment(variable)] as const);
