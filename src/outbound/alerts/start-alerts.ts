@@ -27,7 +27,7 @@ export async function createChannels(
 export async function startAlerts(
   config: Pick<Config, 'alerts' | 'api'>,
   kinds: readonly ChannelDefinition[],
-  store: Pick<Store, 'alertFeed' | 'alerts' | 'deadLetters' | 'spans'>,
+  store: Store,
   { duties, log, metrics }: { readonly duties: Duties; readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
   const channels = await createChannels(config, kinds);
@@ -60,7 +60,7 @@ export async function startAlerts(
   return [{ name: 'alerts', stage: 'exporters', stop }];
 }
 
-function alertReadings(delivery: Pick<AlertDeliveryLoop, 'counts'>): Reading[] {
+function alertReadings(delivery: AlertDeliveryLoop): Reading[] {
   return [...delivery.counts()].flatMap(([channel, { delivered, dead, failedAttempts }]) => [
     { name: 'spanscore.alert.events', value: delivered, labels: { channel, outcome: 'delivered' } } as const,
     { name: 'spanscore.alert.events', value: dead, labels: { channel, outcome: 'given_up' } } as const,

@@ -27,7 +27,7 @@ export async function createExporters(
 export async function startExports(
   section: object,
   kinds: readonly ExporterDefinition[],
-  store: Pick<Store, 'scoreFeed' | 'deadLetters'>,
+  store: Store,
   { duties, log, metrics }: { readonly duties: Duties; readonly log: Log; readonly metrics: Metrics },
 ): Promise<StartedPart[]> {
   const exporters = await createExporters(section, kinds);
@@ -61,7 +61,7 @@ export async function startExports(
   return [{ name: 'exporters', stage: 'exporters', stop: () => exporting.stop() }];
 }
 
-function exportReadings(exporting: Pick<ScoreExportLoop, 'counts'>): Reading[] {
+function exportReadings(exporting: ScoreExportLoop): Reading[] {
   return [...exporting.counts()].flatMap(([exporter, { delivered, dead, failedDeliveries }]) => [
     {
       name: 'spanscore.export.scores',
