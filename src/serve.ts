@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ReceiverDefinition } from '../collector/receivers/receiver-definition.ts';
-import type { StartReceiver } from '../collector/receivers/receiver.ts';
+import type { ReceiverDefinition, StartReceiver } from '../collector/receivers/receiver.ts';
 import { startAggregates } from './aggregates/refresh-aggregates.ts';
 import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from './api/serve-api.ts';
 import { createServeStatus, type OtlpAddresses, type ScorerStatus } from './api/serve-status.ts';
 import { createSignIns } from './api/writes/audit.ts';
 import { startPostedJoins } from './api/writes/start-posted-joins.ts';
-import { configureBackfillKind } from './backfill/configured-backfill.ts';
+import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from './components.ts';
 import { createDataDirectory } from './config/data-directory.ts';
 import { listReceivers } from './config/schema/components.ts';
@@ -29,7 +28,7 @@ import {
   loadPurgeKey,
   type PurgeAwareStore,
 } from './purge/configured-purge.ts';
-import { rescoreKind } from './rescore/rescore-job.ts';
+import { rescoreKind } from './jobs/rescore.ts';
 import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
 import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
 import { explainTrace } from './scoring/explain.ts';
@@ -429,18 +428,9 @@ async function startReceivers(
   { started, log, metrics }: ServeDependencies,
 ): Promise<Receivers> {
   const [
-    { startCollector },
+    { startCollector, ingestOptions, collectorReadings, metricListener, collectorChecks },
     { bearerTokens },
-    { ingestOptions },
-    { collectorReadings, metricListener },
-    { collectorChecks },
-  ] = await Promise.all([
-    import('../collector/collector.ts'),
-    import('../collector/receivers/bearer-tokens.ts'),
-    import('../collector/configured-ingest.ts'),
-    import('../collector/collector-metrics.ts'),
-    import('../collector/collector-checks.ts'),
-  ]);
+  ] = await Promise.all([import('../collector/collector.ts'), import('../collector/receivers/receiver.ts')]);
   const collector = await startCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,

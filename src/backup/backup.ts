@@ -13,7 +13,7 @@ import { packageVersion } from '../process/package.ts';
 import { readPurgeSecret } from '../config/purge-key-file.ts';
 import { createPurgeKey } from '../purge/purge-key.ts';
 import { readMoved, writeMoved } from '../store/embedded/moved-file.ts';
-import { applyTombstones } from '../purge/apply-tombstones.ts';
+import { applyTombstones } from '../purge/purge.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { watchPurgedTraces } from '../purge/purged-traces.ts';
 import { connectStore, type StoreConnection, connectAlone } from '../store/connection/connect-store.ts';
