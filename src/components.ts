@@ -37,14 +37,7 @@ export const CHANNELS = [
 /** Components with a section of their own in the configuration. */
 export const COMPONENTS = { receivers: RECEIVERS, exporters: EXPORTERS, channels: CHANNELS } as const;
 
-/** Component, its key in the configuration, and its line of the documentation. */
-export interface ListedComponent {
-  readonly name: string;
-  readonly key: string;
-  readonly summary: string | undefined;
-}
-
-/** Lists the components that have a section of their own in the configuration. */
+/** Lists the components that have a section of their own in the configuration: the name, the key and the line of the documentation. */
 export function listComponents({
   receivers,
   exporters,
@@ -53,18 +46,12 @@ export function listComponents({
   readonly receivers: readonly ReceiverDefinition[];
   readonly exporters: readonly ExporterDefinition[];
   readonly channels: readonly ChannelDefinition[];
-}): Record<'receivers' | 'exporters' | 'channels', ListedComponent[]> {
+}) {
+  const list = (section: string, kinds: readonly (ExporterDefinition | ChannelDefinition)[]) =>
+    kinds.map(({ name, options }) => ({ name, key: `${section}.${name}`, summary: options.description }));
   return {
     receivers: receivers.map(({ name, key, options }) => ({ name, key, summary: options.description })),
-    exporters: exporters.map(({ name, options }) => ({
-      name,
-      key: `exporters.${name}`,
-      summary: options.description,
-    })),
-    channels: channels.map(({ name, options }) => ({
-      name,
-      key: `alerts.${name}`,
-      summary: options.description,
-    })),
+    exporters: list('exporters', exporters),
+    channels: list('alerts', channels),
   };
 }

@@ -11,15 +11,13 @@ export interface CoverageRequest {
   readonly byService: boolean;
 }
 
-type CoverageStores = Pick<Store, 'coverage' | 'ruleVersions'>;
-
 /**
  * Counts the decisions of a tenant, or of all, and what waits for one: undefined in a process that runs no rules. The range begins at the
  * hour of `sinceMs`, where past hours are summed.
  * @param rules rules that this process runs; undefined: it runs none, so the stored versions of rules count, and nothing waits for it
  */
 export async function countCoverage(
-  stores: CoverageStores,
+  stores: Store,
   { tenant, sinceMs, nowMs, byService }: CoverageRequest & { readonly tenant?: string | undefined },
   rules?: readonly PreparedRule[],
 ) {
@@ -35,7 +33,7 @@ export async function countCoverage(
 
 /** Counts the decisions of a tenant, or of all. The rules are those of `countCoverage`. */
 export async function countDecided(
-  stores: CoverageStores,
+  stores: Store,
   query: Omit<CoverageQuery, 'cells'>,
   rules?: readonly PreparedRule[],
 ): Promise<CoverageReading> {
@@ -44,7 +42,7 @@ export async function countDecided(
 }
 
 function countByHistory(
-  { coverage }: CoverageStores,
+  { coverage }: Store,
   query: Omit<CoverageQuery, 'cells'>,
   {
     history,
@@ -56,9 +54,6 @@ function countByHistory(
 }
 
 /** Creates the computation of the numbers of decisions by the hour, with the stored versions of the rules. */
-export function createDecisionAggregates({
-  decisionHours,
-  ruleVersions,
-}: Pick<Store, 'decisionHours' | 'ruleVersions'>): AggregateStore {
+export function createDecisionAggregates({ decisionHours, ruleVersions }: Store): AggregateStore {
   return decisionHours(async () => buildRuleHistory(await ruleVersions.list()).formerCoverage([]));
 }

@@ -190,10 +190,7 @@ const DECISIONS_EVERY_MS = 60_000;
 const REST_FACTOR = 40;
 
 /** Starts to keep the aggregates of scores and decisions up to date, in one of the scorer processes at a time. */
-export function startAggregates(
-  store: Pick<Store, 'aggregates' | 'decisionHours' | 'ruleVersions'>,
-  deps: DutyDeps,
-): StartedPart {
+export function startAggregates(store: Store, deps: DutyDeps): StartedPart {
   const decisionHours = createDecisionAggregates(store);
   let restUntilMs = 0;
   let decisionsDueMs = 0;

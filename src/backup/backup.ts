@@ -7,8 +7,12 @@ import {
   rejectAborted,
   StoreUnavailableError,
   NotFoundError,
+  RequestError,
 } from '../domain/errors.ts';
 import { packageVersion } from '../process/package.ts';
+import { readPurgeSecret } from '../config/purge-key-file.ts';
+import { createPurgeKey } from '../purge/purge-key.ts';
+import { readMoved, writeMoved } from '../store/embedded/moved-file.ts';
 import { applyTombstones } from '../purge/purge.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { watchPurgedTraces } from '../purge/purged-traces.ts';
@@ -33,9 +37,8 @@ import {
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 
-export interface BackupOptions {
-  /** Folder that becomes the backup. It is absent or empty. */
-  readonly to: string;
+/** What a copy of a store needs of its command. */
+export interface CopyOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly onProgress: (message: string) => void;
@@ -44,12 +47,13 @@ export interface BackupOptions {
 /**
  * Makes a backup of the embedded engine, beside a running `serve` or without one. The folder has its description only when it is whole;
  * a backup that failed leaves an empty folder.
+ * @param folder becomes the backup: absent or empty
  */
-export async function makeBackup(config: Config, options: BackupOptions): Promise<Manifest> {
+export async function makeBackup(config: Config, folder: string, options: CopyOptions): Promise<Manifest> {
   const { log, signal } = options;
   const { dataDir } = config.store;
   refuseServer(config, 'backup');
-  const to = resolve(options.to);
+  const to = resolve(folder);
   if (!relative(resolve(dataDir), to).startsWith('..')) {
     throw new InvalidInputError(
       `--to ${to} is in the data directory ${dataDir}: name a folder outside of it`,
@@ -64,7 +68,7 @@ export async function makeBackup(config: Config, options: BackupOptions): Promis
     }
     await makeEmptyFolder(to);
     try {
-      return await fill(config, connection, { ...options, to });
+      return await fill(config, connection, to, options);
     } catch (error) {
       await empty(to);
       throw error;
@@ -105,7 +109,8 @@ async function empty(folder: string): Promise<void> {
 async function fill(
   { store: { dataDir, ...settings } }: Config,
   connection: StoreConnection,
-  { to, signal, onProgress }: BackupOptions,
+  to: string,
+  { signal, onProgress }: CopyOptions,
 ): Promise<Manifest> {
   const { openBackupStore } = await import('../store/backup/backup-store.ts');
   const store = openBackupStore(connection.options);
@@ -127,15 +132,8 @@ async function fill(
     }
     const bytes = await sync(to);
     const startedAt = new Date(nowMs).toISOString();
-    const manifest = {
-      format: 1,
-      spanscore: packageVersion(),
-      schema,
-      database,
-      startedAt,
-      bytes,
-      tables,
-    } as const;
+    const spanscore = packageVersion();
+    const manifest = { format: 1, spanscore, schema, database, startedAt, bytes, tables } as const;
     rejectAborted(signal);
     await writeFile(join(to, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, {
       mode: 0o600,
@@ -174,14 +172,6 @@ async function sync(folder: string): Promise<number> {
   return bytes;
 }
 
-export interface RestoreOptions {
-  /** Folder of the backup. It is only read. */
-  readonly from: string;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-  readonly onProgress: (message: string) => void;
-}
-
 /** Result of a restore. */
 export interface RestoreReport {
   readonly manifest: Manifest;
@@ -194,11 +184,15 @@ export interface RestoreReport {
 /**
  * Restores a backup into a data directory without a store. Until the end, no other process can open the store: after an interruption, the
  * same command begins again.
+ * @param folder the backup, which is only read
  */
-export async function restoreBackup(config: Config, options: RestoreOptions): Promise<RestoreReport> {
-  const { log, signal, onProgress } = options;
+export async function restoreBackup(
+  config: Config,
+  folder: string,
+  { log, signal, onProgress }: CopyOptions,
+): Promise<RestoreReport> {
   refuseServer(config, 'restore');
-  const from = resolve(options.from);
+  const from = resolve(folder);
   const manifest = await readManifest(from);
   const connection = await connectAlone(config, log, { command: 'restore', signal });
   try {
@@ -207,8 +201,8 @@ export async function restoreBackup(config: Config, options: RestoreOptions): Pr
     try {
       await target.refuseUsed(manifest);
       await bringKey(config, from);
-      await withLink(config.store, from, (folder) =>
-        target.load({ ...manifest, folder }, (table) => {
+      await withLink(config.store, from, (link) =>
+        target.load({ ...manifest, folder: link }, (table) => {
           rejectAborted(signal);
           onProgress(`restoring ${table}`);
         }),
@@ -252,10 +246,10 @@ async function bringKey({ store }: Config, from: string): Promise<void> {
 }
 
 /** Name of the file that describes a backup. It is written last: a folder without it is no backup. */
-export const MANIFEST = 'backup.json';
+const MANIFEST = 'backup.json';
 
 /** Copy of the secret of tombstones in a backup. */
-export const KEY_FILE = 'purge.key';
+const KEY_FILE = 'purge.key';
 
 /** File of a part of a table with its number of rows. */
 const ROW_COUNT = /^data\/[^/]+\/[^/]+\/[^/]+\/count\.txt$/u;
@@ -276,7 +270,7 @@ const manifestSchema = z.object({
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /** Reads the description of a backup. Throws for a folder that is none. */
-export async function readManifest(folder: string): Promise<Manifest> {
+async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch((error: unknown) => {
     throw new NotFoundError(
       `${folder} is no backup: it has no ${MANIFEST} (${readErrorMessage(error)}); name a folder that spanscore backup has finished`,
@@ -292,7 +286,7 @@ export async function readManifest(folder: string): Promise<Manifest> {
 }
 
 /** Counts the rows of the copy of a table. */
-export async function countRows(folder: string): Promise<number> {
+async function countRows(folder: string): Promise<number> {
   const files = await readdir(folder, { recursive: true });
   const counts = files
     .filter((file) => ROW_COUNT.test(file))
@@ -304,7 +298,7 @@ export async function countRows(folder: string): Promise<number> {
  * Does some work while the engine can use a folder, which it finds by a link in the folder that it may use.
  * @param work gets the name of the link
  */
-export async function withLink<T>(
+async function withLink<T>(
   { dataDir }: Config['store'],
   folder: string,
   work: (name: string) => Promise<T>,
@@ -323,10 +317,84 @@ export async function withLink<T>(
 }
 
 /** Throws for a configured server: it has its own backups. */
-export function refuseServer({ store }: Config, command: 'backup' | 'restore'): void {
+function refuseServer({ store }: Config, command: 'backup' | 'restore'): void {
   if (store.url !== undefined) {
     throw new ConfigError(
       `store.url is set: spanscore ${command} is for the embedded engine; use BACKUP and RESTORE of your ClickHouse server (docs/operations.md)`,
     );
   }
+}
+
+interface MoveTarget {
+  /** Address of the target: a ClickHouse server, or another embedded engine. */
+  readonly to: { readonly url: string; readonly username: string; readonly password: string };
+  readonly database: string;
+}
+
+/** Result of a move. */
+export interface MoveReport {
+  readonly url: string;
+  readonly database: string;
+  /** True when an earlier move has ended there, for example one that was killed at its very end. Then nothing was copied. */
+  readonly hasEndedBefore: boolean;
+  /** Rows that this command has copied; a move that was interrupted has copied others before. */
+  readonly copied: number;
+}
+
+/**
+ * Copies the store of the embedded engine to a new database of another one while no other process uses it; then no `serve` starts on it
+ * any more. After an interruption, the same command goes on; after the end, it only says so.
+ */
+export async function moveStore(
+  config: Config,
+  { to, database }: MoveTarget,
+  { log, signal, onProgress }: CopyOptions,
+): Promise<MoveReport> {
+  const { dataDir, url } = config.store;
+  if (url !== undefined) {
+    throw new ConfigError(
+      'store.url is set: spanscore move copies an embedded engine; to end a move that was interrupted, run it with the configuration of the embedded engine; for a ClickHouse server, use its BACKUP and RESTORE',
+    );
+  }
+  const moved = readMoved(dataDir);
+  if (moved !== undefined && (moved.url !== to.url || moved.database !== database)) {
+    throw new InvalidInputError(
+      `this store was moved to ${moved.url}, database ${moved.database}, before: name that target`,
+    );
+  }
+  const connection = await connectAlone(config, log, { command: 'move', signal, existing: true });
+  try {
+    const { moveTables } = await import('../store/move-store.ts');
+    const copied = await moveTables(
+      connection.options,
+      { ...connection.options, ...to, database },
+      {
+        sourceId: createPurgeKey(readPurgeSecret(dataDir)).keyId,
+        hasEnded: moved !== undefined,
+        onProgress: (table) => {
+          rejectAborted(signal);
+          onProgress(table);
+        },
+        endSource: () => writeMoved(dataDir, { url: to.url, database }),
+      },
+    );
+    return { url: to.url, database, hasEndedBefore: copied === undefined, copied: copied ?? 0 };
+  } finally {
+    await connection.release();
+  }
+}
+
+/** Reads the address of a target, which may have a user name and a password. Throws for a text that is no address. */
+export function parseTarget(text: string, password: string | undefined): MoveTarget['to'] {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new RequestError(
+      `--to ${text}: write the HTTP address of a ClickHouse server, like http://host:8123`,
+    );
+  }
+  return {
+    url: url.origin,
+    username: decodeURIComponent(url.username) || 'default',
+    password: password ?? decodeURIComponent(url.password),
+  };
 }

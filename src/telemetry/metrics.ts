@@ -9,21 +9,13 @@ import type {
 } from '@opentelemetry/api';
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import {
-  type AggregationOption,
-  AggregationType,
-  MeterProvider,
-  MetricReader,
-  type ViewOptions,
-} from '@opentelemetry/sdk-metrics';
+import { AggregationType, MeterProvider, MetricReader, type ViewOptions } from '@opentelemetry/sdk-metrics';
 import type { Log } from './log.ts';
 import {
   type CounterName,
   type HistogramName,
   METRICS,
   type MetricKind,
-  type MetricName,
-  type MetricSpec,
   type ObservedName,
   prometheusName,
 } from './metric-catalogue.ts';
@@ -57,74 +49,101 @@ export interface MetricWriter {
 /** Writer of a program that nobody scrapes. */
 export const NO_METRICS: MetricWriter = { add: () => undefined, record: () => undefined };
 
-/** Metrics of one process. */
-export interface Metrics extends MetricWriter {
-  /** Adds a source of readings. Returns a function that removes it. */
-  observe(source: ReadingSource): () => void;
-  /** Returns all metrics in the text format of Prometheus. */
-  text(): Promise<string>;
-  stop(): Promise<void>;
-}
-
-export interface MetricsOptions {
-  readonly version: string;
-  readonly log: Log;
-  /** Limit of values of a label; further values become `other`. Default 100. */
-  readonly maxLabelValues?: number;
-}
-
 type Serializable = Parameters<PrometheusSerializer['serialize']>[0];
 
 /** Limit of series; higher than the limit of labels allows. */
 const MAX_SERIES = 20_000;
 
-/** Creates metrics with the OpenTelemetry SDK. They are read at a scrape only. */
-export function createMetrics(options: MetricsOptions): Metrics {
-  const cap = createLabelCap(options.maxLabelValues);
+/** Values of a series without an observer; a total keeps its value. */
+const ABSENT: Partial<Record<MetricKind, number>> = { level: 0, gauge: Number.NaN };
+
+/** Metrics of one process. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/**
+ * Creates metrics with the OpenTelemetry SDK. They are read at a scrape only.
+ * @param options maxLabelValues: limit of values of a label; further values become `other`
+ */
+export function createMetrics(options: {
+  readonly version: string;
+  readonly log: Log;
+  readonly maxLabelValues?: number;
+}) {
+  const { version, log } = options;
+  const cap = createLabelCap(options.maxLabelValues ?? MAX_VALUES);
   const reader = new PullReader({ cardinalitySelector: () => MAX_SERIES });
   const provider = new MeterProvider({
-    resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': options.version }),
-    views: buildViews(METRICS),
+    resource: resourceFromAttributes({ 'service.name': 'spanscore', 'service.version': version }),
+    views: buildViews(),
     readers: [reader],
   });
-  const meter = provider.getMeter('spanscore', options.version);
+  const meter = provider.getMeter('spanscore', version);
   const { counters, histograms, observables } = createInstruments(meter);
   const sources = new Set<ReadingSource>();
-  const context: ObserveContext = { cap, observables, log: options.log, known: new Map() };
-  meter.addBatchObservableCallback(
-    (result) => observeAll(sources, result, context),
-    [...observables.values()],
-  );
+  /** Every series that was ever observed: the SDK would keep reporting the last value of a series that has ended. */
+  const known = new Map<string, Series>();
+
+  /**
+   * Observes all readings. Readings that the limit of labels merges are added up when a sum has a meaning; a gauge above the
+   * limit is omitted, because a sum of gauges is wrong.
+   */
+  async function observeAll(result: BatchObservableResult): Promise<void> {
+    const values = new Map<string, number>();
+    for (const { name, value, labels } of await readAll(sources, log)) {
+      const attributes = cap(name, labels);
+      const observable = observables.get(name);
+      const isFolded = Object.values(attributes).includes(OTHER);
+      if (observable === undefined || (isFolded && METRICS[name].kind === 'gauge')) {
+        continue;
+      }
+      const key = JSON.stringify([name, attributes]);
+      known.set(key, { name, observable, attributes });
+      values.set(key, (values.get(key) ?? 0) + value);
+    }
+    for (const [key, { name, observable, attributes }] of known) {
+      const value = values.get(key) ?? ABSENT[METRICS[name].kind];
+      if (value !== undefined) {
+        result.observe(observable, value, attributes);
+      }
+    }
+  }
+
+  meter.addBatchObservableCallback(observeAll, [...observables.values()]);
   const serializer = new PrometheusSerializer(undefined, false, undefined, false, true);
+  const writer: MetricWriter = {
+    add: (name, by, labels) => counters.get(name)?.add(by, cap(name, labels)),
+    record: (name, value, labels) => histograms.get(name)?.record(value, cap(name, labels)),
+  };
   return {
-    add: (name, by, labels) => counters.get(name)?.add(by, capLabels(cap, name, labels)),
-    record: (name, value, labels) => histograms.get(name)?.record(value, capLabels(cap, name, labels)),
-    observe(source) {
+    ...writer,
+    /** Adds a source of readings. Returns a function that removes it. */
+    observe(source: ReadingSource): () => void {
       sources.add(source);
       return () => void sources.delete(source);
     },
-    async text() {
+    /** Returns all metrics in the text format of Prometheus. */
+    async text(): Promise<string> {
       const { resourceMetrics, errors } = await reader.collect();
-      errors.forEach((error) => options.log.warn('a metric could not be read', { error }));
+      errors.forEach((error) => log.warn('a metric could not be read', { error }));
       // The serializer has its own copy of the SDK, whose enums differ from ours by type only.
       const collected: unknown = resourceMetrics;
       return `${serializer.serialize(collected as Serializable).trimEnd()}\n`;
     },
-    stop: () => provider.shutdown(),
+    stop: (): Promise<void> => provider.shutdown(),
   };
 }
 
-interface Instruments {
-  readonly counters: ReadonlyMap<MetricName, Counter>;
-  readonly histograms: ReadonlyMap<MetricName, Histogram>;
-  readonly observables: ReadonlyMap<MetricName, Observable>;
+interface Series {
+  readonly name: ObservedName;
+  readonly observable: Observable;
+  readonly attributes: Attributes;
 }
 
-function createInstruments(meter: Meter): Instruments {
-  const counters = new Map<MetricName, Counter>();
-  const histograms = new Map<MetricName, Histogram>();
-  const observables = new Map<MetricName, Observable>();
-  const makers: Record<MetricKind, (name: MetricName, options: MetricOptions) => void> = {
+function createInstruments(meter: Meter) {
+  const counters = new Map<string, Counter>();
+  const histograms = new Map<string, Histogram>();
+  const observables = new Map<string, Observable>();
+  const makers: Record<MetricKind, (name: string, options: MetricOptions) => void> = {
     counter: (name, about) => counters.set(name, meter.createCounter(name, about)),
     histogram: (name, about) => histograms.set(name, meter.createHistogram(name, about)),
     total: (name, about) => observables.set(name, meter.createObservableCounter(name, about)),
@@ -132,7 +151,7 @@ function createInstruments(meter: Meter): Instruments {
     gauge: (name, about) => observables.set(name, meter.createObservableGauge(name, about)),
   };
   for (const [name, { kind, unit, description }] of Object.entries(METRICS)) {
-    makers[kind](name as MetricName, { unit, description });
+    makers[kind](name, { unit, description });
   }
   return { counters, histograms, observables };
 }
@@ -151,68 +170,16 @@ class PullReader extends MetricReader {
 /**
  * Gives each metric its Prometheus name, because the serializer would omit the unit, and gives histograms their buckets.
  */
-function buildViews(metrics: Readonly<Record<string, MetricSpec>>): ViewOptions[] {
-  return Object.entries(metrics).map(([instrumentName, spec]) => ({
+function buildViews(): ViewOptions[] {
+  const type = AggregationType.EXPLICIT_BUCKET_HISTOGRAM;
+  return Object.entries(METRICS).map(([instrumentName, spec]) => ({
     instrumentName,
     name: prometheusName(instrumentName, spec),
-    ...(spec.bounds === undefined ? {} : { aggregation: bucketAggregation(spec.bounds) }),
+    ...(spec.bounds && { aggregation: { type, options: { boundaries: [...spec.bounds] } } }),
   }));
 }
 
-function bucketAggregation(bounds: readonly number[]): AggregationOption {
-  return { type: AggregationType.EXPLICIT_BUCKET_HISTOGRAM, options: { boundaries: [...bounds] } };
-}
-
-function capLabels(cap: LabelCap, name: MetricName, labels: MetricLabels = {}): Attributes {
-  return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, cap(name, label, value)]));
-}
-
-interface Series {
-  readonly name: ObservedName;
-  readonly observable: Observable;
-  readonly attributes: Attributes;
-}
-
-interface ObserveContext {
-  readonly cap: LabelCap;
-  readonly observables: ReadonlyMap<MetricName, Observable>;
-  readonly log: Log;
-  /** Every series that was ever observed: the SDK would keep reporting the last value of a series that has ended. */
-  readonly known: Map<string, Series>;
-}
-
-/**
- * Observes all readings. Readings that the limit of labels merges are added up when a sum has a meaning; a gauge above the
- * limit is omitted, because a sum of gauges is wrong. A failed source loses only its own readings.
- */
-async function observeAll(
-  sources: ReadonlySet<ReadingSource>,
-  result: BatchObservableResult,
-  { cap, observables, log, known }: ObserveContext,
-): Promise<void> {
-  const values = new Map<string, number>();
-  for (const { name, value, labels } of await readAll(sources, log)) {
-    const attributes = capLabels(cap, name, labels);
-    const observable = observables.get(name);
-    const isFolded = Object.values(attributes).includes(OTHER);
-    if (observable === undefined || (isFolded && METRICS[name].kind === 'gauge')) {
-      continue;
-    }
-    const key = JSON.stringify([name, attributes]);
-    known.set(key, { name, observable, attributes });
-    values.set(key, (values.get(key) ?? 0) + value);
-  }
-  for (const [key, { name, observable, attributes }] of known) {
-    const value = values.get(key) ?? ABSENT[METRICS[name].kind];
-    if (value !== undefined) {
-      result.observe(observable, value, attributes);
-    }
-  }
-}
-
-/** Values of a series without an observer; a total keeps its value. */
-const ABSENT: Partial<Record<MetricKind, number>> = { level: 0, gauge: Number.NaN };
-
+/** Reads all sources. A failed source loses only its own readings. */
 async function readAll(sources: ReadonlySet<ReadingSource>, log: Log): Promise<Reading[]> {
   const readings = await Promise.all(
     [...sources].map(async (source) => {
@@ -227,27 +194,24 @@ async function readAll(sources: ReadonlySet<ReadingSource>, log: Log): Promise<R
   return readings.flat();
 }
 
-/** Returns the value of a label in metrics: the value cut to 120 characters, or `other` above the limit of values. */
-type LabelCap = (metric: string, label: string, value: string) => string;
-
 /**
- * Limits the number of series of a metric: each label gets at most 100 values, for any names of configurations, models and
- * topics.
+ * Limits the number of series of a metric, for any names of configurations, models and topics: each label gets at most `maxValues`
+ * values, of at most 120 characters; further values are `other`.
  */
-function createLabelCap(maxValues: number = MAX_VALUES): LabelCap {
+function createLabelCap(maxValues: number) {
   const known = new Map<string, Set<string>>();
-  return (metric, label, value) => {
-    const key = `${metric} ${label}`;
+  const capValue = (key: string, value: string): string => {
     const values = known.get(key) ?? new Set();
     known.set(key, values);
     const cut = value.length > MAX_CHARS ? value.slice(0, MAX_CHARS).toWellFormed() : value;
-    if (values.has(cut)) {
-      return cut;
-    }
-    if (values.size >= maxValues) {
+    if (!values.has(cut) && values.size >= maxValues) {
       return OTHER;
     }
     values.add(cut);
     return cut;
   };
+  return (metric: string, labels: MetricLabels = {}): Attributes =>
+    Object.fromEntries(
+      Object.entries(labels).map(([label, value]) => [label, capValue(`${metric} ${label}`, value)]),
+    );
 }

@@ -22,8 +22,7 @@ async function backup(context: CommandContext, options: BackupOptions): Promise<
   const { out, log, signal } = context;
   const { config } = await context.loadConfig();
   const { makeBackup } = await import('../../backup/backup.ts');
-  const manifest = await makeBackup(config, {
-    ...options,
+  const manifest = await makeBackup(config, options.to, {
     log,
     signal,
     onProgress: (message) => out.progress(message),

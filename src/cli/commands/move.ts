@@ -33,14 +33,12 @@ async function move(context: CommandContext, options: MoveCommandOptions): Promi
   const { config } = await context.loadConfig();
   const { passwordFile } = options;
   const password = passwordFile === undefined ? undefined : await readPasswordFile(cwd, passwordFile);
-  const { moveStore, parseTarget } = await import('../../backup/move-to-server.ts');
-  const report = await moveStore(config, {
-    to: parseTarget(options.to, password),
-    database: options.database ?? config.store.database,
-    log,
-    signal,
-    onProgress: (message) => out.progress(message),
-  });
+  const { moveStore, parseTarget } = await import('../../backup/backup.ts');
+  const report = await moveStore(
+    config,
+    { to: parseTarget(options.to, password), database: options.database ?? config.store.database },
+    { log, signal, onProgress: (message) => out.progress(message) },
+  );
   const { url, database, hasEndedBefore, copied } = report;
   const result = hasEndedBefore
     ? 'an earlier move has ended there, and nothing was copied'

@@ -25,8 +25,7 @@ async function restore(context: CommandContext, { from }: RestoreOptions): Promi
   const { out, log, signal } = context;
   const { config } = await context.loadConfig();
   const { restoreBackup } = await import('../../backup/backup.ts');
-  const { manifest, reopened, purged } = await restoreBackup(config, {
-    from,
+  const { manifest, reopened, purged } = await restoreBackup(config, from, {
     log,
     signal,
     onProgress: (message) => out.progress(message),

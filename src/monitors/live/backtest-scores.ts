@@ -87,7 +87,7 @@ const SHOWN_FINGERPRINT = 12;
  * of series that a rule asks for.
  */
 export async function* storedScores(
-  view: Pick<MonitorView, 'pastScores'>,
+  view: MonitorView,
   range: { readonly fromMs: number; readonly toMs: number },
   splits: readonly (readonly SplitFacet[])[],
 ): AsyncGenerator<ScoreOfSeries> {

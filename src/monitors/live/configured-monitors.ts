@@ -45,10 +45,7 @@ export function keyedRules(groups: readonly MonitorGroup[]): KeyedRule[] {
 type StandingFilter = Omit<StatusFilter, 'ruleKeys'>;
 
 /** Creates the reads of the states of rules for people. A paused rule has no longer its state from the time before the pause. */
-export function createStandings(
-  rules: readonly KeyedRule[],
-  view: Pick<MonitorView, 'statuses' | 'listStatuses' | 'lateScores'>,
-) {
+export function createStandings(rules: readonly KeyedRule[], view: MonitorView) {
   const ruleKeys = rules.map(({ key }) => key);
   const paused = new Set(rules.filter(({ rule }) => rule.paused).map(({ key }) => key));
   const intervalMs = Math.min(...rules.map(({ group }) => group.intervalMs));

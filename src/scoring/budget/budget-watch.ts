@@ -85,7 +85,7 @@ const MAX_AGE_MS = 10_000;
 const WAIT_MS = 1_000;
 
 /** Returns the metrics of all budgets of the store. Throws what the store throws, and when it does not answer in time. */
-export async function budgetReadings(watch: Pick<BudgetWatch, 'readRecent'>): Promise<Reading[]> {
+export async function budgetReadings(watch: BudgetWatch): Promise<Reading[]> {
   const { caps } = await untilAborted(watch.readRecent(MAX_AGE_MS), AbortSignal.timeout(WAIT_MS));
   return caps.flatMap(({ scope: { kind, name }, period, spentUsd, reservedUsd, capUsd }) => {
     const labels = {
