@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import { SECOND_MS } from '../domain/durations.ts';
 import { sleep } from '../domain/waits.ts';
-import { createProviderShare } from '../judge/limits/provider-share.ts';
+import { createProviderShare } from '../judge/limits.ts';
 import type { JobRun } from '../jobs/job-kind.ts';
 import { SETTLE_MS } from '../jobs/settle-time.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';

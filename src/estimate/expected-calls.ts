@@ -1,5 +1,4 @@
-import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
-import { findCost } from '../judge/judge-cost.ts';
+import { findPrice, type PriceTable, findCost } from '../domain/money/model-prices.ts';
 
 /** Calls to one judge that are expected: numbers may be parts of a call. */
 export interface ExpectedCalls {

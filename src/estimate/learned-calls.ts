@@ -1,5 +1,4 @@
-import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
-import { findCost } from '../judge/judge-cost.ts';
+import { findPrice, type PriceTable, findCost } from '../domain/money/model-prices.ts';
 import type { CallSize } from '../store/contracts/judge-use.ts';
 import { priceCalls, type ExpectedCalls, type Pricing } from './expected-calls.ts';
 import { fitLine, mean, sampleVariance, type Predictor } from './linear-fit.ts';

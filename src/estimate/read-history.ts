@@ -1,4 +1,4 @@
-import { REPEAT_MARK } from '../judge/judge.ts';
+import { REPEAT_MARK } from '../judge/retry.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { CallSize, JudgeUseStore } from '../store/contracts/judge-use.ts';

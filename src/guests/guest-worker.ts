@@ -8,13 +8,12 @@ import { readGuestMessage, type FromGuest, type GuestFacts, type GuestQuestion }
 import { startGuestProcess, type GuestExit, type GuestProcess } from './guest-process.ts';
 import { limitTexts, type GuestSpec } from './guest-spec.ts';
 import { hashValue } from '../domain/identity.ts';
-import type { JudgeCallDeps, JudgeCallRequest } from '../judge/call-deps.ts';
+import { type JudgeCallDeps, type JudgeCallRequest, QuestionTally } from '../judge/judge-call.ts';
 import { configuredJudges } from '../judge/judge-registry.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
 import type { ModelReply } from '../judge/model-call.ts';
-import { createQuestionTally } from '../judge/limits/question-tally.ts';
 import { defaultRedactor } from '../judge/redaction/redaction.ts';
-import { callRepeatedly } from '../judge/repeated-call.ts';
+import { callRepeatedly } from '../judge/retry.ts';
 
 /** Most runs that one process has at a time; most of them wait for a judge. */
 const MAX_ASSIGNED = 32;
@@ -390,7 +389,7 @@ async function answerGuest(
             judge,
             registry,
             scope,
-            tally: createQuestionTally(judge, judge.timeoutMs),
+            tally: new QuestionTally(judge, judge.timeoutMs),
             signal: AbortSignal.any([signal, ...(scope.signal === undefined ? [] : [scope.signal])]),
             step: question.step,
           },

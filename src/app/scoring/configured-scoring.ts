@@ -2,7 +2,7 @@ import { durationDays, durationMs, type Config } from '../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { ProviderPace } from '../../estimate/estimate-time.ts';
 import { MOST_CALLS } from '../../judge/judge-registry.ts';
-import { createReplyCache } from '../../judge/reply-cache.ts';
+import { createReplyCache } from '../../judge/judge-scope.ts';
 import type { CatchUpTerms } from '../../scoring/live/catch-up.ts';
 import { shareLookups } from '../../scoring/read/shared-lookups.ts';
 import type { TraceReader } from '../../scoring/read/read-context.ts';

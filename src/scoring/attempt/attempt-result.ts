@@ -1,5 +1,5 @@
 import type { Score, Verdict } from '../../domain/score.ts';
-import type { JudgeCall } from '../../judge/judge-execution.ts';
+import type { JudgeCall } from '../../judge/judge-scope.ts';
 
 /** One value of a scorer. */
 export interface ScoreValue {

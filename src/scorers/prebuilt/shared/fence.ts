@@ -1,5 +1,4 @@
-import { computeFenceCode } from '../../../judge/fence-code.ts';
-import { currentJudgeScope } from '../../../judge/judge-scope.ts';
+import { computeFenceCode, currentJudgeScope } from '../../../judge/judge-scope.ts';
 import type { JudgeConfig } from '../../../evals/scorer-steps.ts';
 
 /**

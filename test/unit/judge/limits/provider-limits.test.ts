@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createCircuitBreaker } from '../../../../src/judge/limits/circuit-breaker.ts';
-import { JudgeError } from '../../../../src/judge/judge-error.ts';
 import {
-  createProviderGate,
+  CircuitBreaker,
+  ProviderGate,
   type Permit,
   type ProviderLimits,
   createTokenBucket,
-} from '../../../../src/judge/limits/provider-gate.ts';
-import { createProviderShare } from '../../../../src/judge/limits/provider-share.ts';
+  createProviderShare,
+} from '../../../../src/judge/limits.ts';
+import { JudgeError } from '../../../../src/judge/judge-error.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function gate(limits: Partial<ProviderLimits> = {}) {
-  return createProviderGate(
+  return new ProviderGate(
     { concurrency: 2, maxQueued: 10, maxWaitMs: 60_000, ...limits },
     { now: () => Date.now() },
   );
@@ -235,20 +235,20 @@ describe('a circuit breaker', () => {
   const failure = new JudgeError('judge_unavailable', 'HTTP 500');
 
   function opened(now: () => number) {
-    const breaker = createCircuitBreaker({ failures: 2, openMs: 1000 }, { now });
-    breaker.failed(failure);
-    breaker.failed(failure);
+    const breaker = new CircuitBreaker({ failures: 2, openMs: 1000 }, { now });
+    breaker.ended(failure);
+    breaker.ended(failure);
     return breaker;
   }
 
   test('opens after consecutive failures only', () => {
-    const breaker = createCircuitBreaker({ failures: 2, openMs: 1000 }, { now: () => 0 });
-    breaker.failed(failure);
-    breaker.succeeded();
-    breaker.failed(failure);
+    const breaker = new CircuitBreaker({ failures: 2, openMs: 1000 }, { now: () => 0 });
+    breaker.ended(failure);
+    breaker.ended();
+    breaker.ended(failure);
     expect(breaker.blocked()).toBeUndefined();
 
-    breaker.failed(failure);
+    breaker.ended(failure);
     expect(breaker.blocked()).toEqual({ failure, remainingMs: 1000 });
   });
 
@@ -269,8 +269,8 @@ describe('a circuit breaker', () => {
     good.blocked();
     bad.blocked();
 
-    good.succeeded();
-    bad.failed(failure);
+    good.ended();
+    bad.ended(failure);
 
     expect(good.blocked()).toBeUndefined();
     expect(bad.blocked()).toEqual({ failure, remainingMs: 1000 });

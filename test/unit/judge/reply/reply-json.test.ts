@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readJsonReply } from '../../../../src/judge/judge.ts';
+import { readJsonReply } from '../../../../src/judge/reply/read-reply.ts';
 import type { SchemaVerdict } from '../../../../src/judge/reply/judge-schema.ts';
 
 function withVerdict(value: unknown): SchemaVerdict<unknown> {

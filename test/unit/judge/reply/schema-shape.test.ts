@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { schemaShape } from '../../../../src/judge/judge.ts';
+import { schemaShape } from '../../../../src/judge/reply/judge-schema.ts';
 
 const object = (properties: object) => ({
   type: 'object',
