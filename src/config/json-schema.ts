@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { KeyPath } from './key-path.ts';
-import { monitorTestFileSchema } from './schema/monitor-tests.ts';
-import { monitorFileSchema } from './schema/monitors.ts';
+import { monitorTestFileSchema, monitorFileSchema } from './schema/monitors.ts';
 
 /** Parts of a JSON Schema that this folder reads. */
 export interface JsonSchemaNode {

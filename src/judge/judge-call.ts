@@ -2,15 +2,8 @@ import { findCost, findPrice } from '../domain/money/model-prices.ts';
 import { toJudgeError } from './faults.ts';
 import { FAILURES, JudgeError } from './judge-error.ts';
 import type { JudgeRegistry, ResolvedJudge } from './judge-registry.ts';
-import type {
-  CallReservation,
-  JudgeCall,
-  JudgeExecution,
-  JudgeScope,
-  JudgeUsage,
-  PlannedCall,
-  TokenEstimate,
-} from './judge-scope.ts';
+import type { JudgeCall, JudgeExecution, JudgeUsage, TokenEstimate } from './judge-execution.ts';
+import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts';
 import { callModel, type ChatMessage, type ModelCall, type ModelReply } from './model-call.ts';
 
 /** Needs of one call to a judge. */

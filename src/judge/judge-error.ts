@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
-import type { JudgeExecution } from './judge-scope.ts';
+import type { JudgeExecution } from './judge-execution.ts';
 
 /** Codes with which a question to a judge can fail. */
 export type JudgeErrorCode = Extract<

@@ -3,7 +3,6 @@ import { readEnvironment } from '../config/environment.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import { outboundFetch } from '../outbound/http/proxies.ts';
 import { JudgeError } from './judge-error.ts';
-import { currentJudgeScope } from './judge-scope.ts';
 import { JudgeWindow } from './judge-window.ts';
 import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
 import type { JudgeModelObject } from './model-call.ts';
@@ -328,14 +327,4 @@ export function configureJudges(config: JudgesConfig, deps?: JudgeRegistryDeps):
 /** Returns the registry that `configureJudges` made. */
 export function configuredJudges(): JudgeRegistry {
   return registry;
-}
-
-/**
- * Computes the characters that data like this text may have in one question to a configured judge, by default the default judge;
- * undefined without a limit.
- */
-export function findEvidenceRoom(model: string | undefined, text: string): number | undefined {
-  const judges = currentJudgeScope().judges ?? configuredJudges();
-  const name = model ?? judges.defaultModel;
-  return name === undefined ? undefined : judges.windowOf(name).roomFor(text);
 }

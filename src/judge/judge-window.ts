@@ -1,5 +1,5 @@
 import { JudgeError } from './judge-error.ts';
-import type { JudgeUsage } from './judge-scope.ts';
+import type { JudgeUsage } from './judge-execution.ts';
 import type { ModelCall, ChatMessage, ModelReply } from './model-call.ts';
 import { listCauses } from '../domain/errors.ts';
 

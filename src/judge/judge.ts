@@ -16,7 +16,7 @@ import {
 import { readJsonReply, withoutThoughts } from './reply/read-reply.ts';
 import { type Answer, type Conversation, converse } from './retry.ts';
 
-export type { JudgeCall, JudgeExecution } from './judge-scope.ts';
+export type { JudgeCall, JudgeExecution } from './judge-execution.ts';
 export type { JudgeSchema } from './reply/judge-schema.ts';
 export type { Answer } from './retry.ts';
 
@@ -201,4 +201,14 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
 /** Resolves when the signal aborts; never otherwise. */
 function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/**
+ * Computes the characters that data like this text may have in one question to a configured judge, by default the default judge;
+ * undefined without a limit.
+ */
+export function findEvidenceRoom(model: string | undefined, text: string): number | undefined {
+  const judges = currentJudgeScope().judges ?? configuredJudges();
+  const name = model ?? judges.defaultModel;
+  return name === undefined ? undefined : judges.windowOf(name).roomFor(text);
 }

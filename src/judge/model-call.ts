@@ -6,7 +6,7 @@ import {
   findRejectedText,
 } from './faults.ts';
 import { JudgeError } from './judge-error.ts';
-import type { JudgeUsage } from './judge-scope.ts';
+import type { JudgeUsage } from './judge-execution.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { untilAborted } from '../domain/waits.ts';
 

@@ -3,7 +3,7 @@ import { readErrorMessage } from '../domain/errors.ts';
 import { isSchemaRefusal } from './faults.ts';
 import { type AnsweredCall, callJudge, type JudgeCallDeps, type JudgeCallRequest } from './judge-call.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
-import type { JudgeExecution } from './judge-scope.ts';
+import type { JudgeExecution } from './judge-execution.ts';
 import type { ChatMessage, ModelReply } from './model-call.ts';
 import { findOutputLimit, type ResolvedSchema, type SchemaVerdict } from './reply/judge-schema.ts';
 

@@ -1,7 +1,7 @@
 import { startAlertDelivery, type AlertDeliveryLoop } from '../../outbound/alerts/alert-delivery.ts';
 import { CHANNELS } from '../../components.ts';
 import { durationMs, type Config } from '../config/index.ts';
-import { trimPath } from '../../config/addresses/public-url.ts';
+import { trimPath } from '../../config/addresses/endpoints.ts';
 import { readOptions } from '../../config/schema/components.ts';
 import type { AlertChannel } from '../../outbound/alerts/alert-channel.ts';
 import type { ChannelDefinition } from '../../outbound/alerts/channel-definition.ts';

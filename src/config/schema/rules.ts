@@ -1,8 +1,8 @@
 import { SEEN_KINDS } from '../../domain/score.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { z } from 'zod';
-import { budgetCaps } from './budgets.ts';
-import { durationMs } from '../duration.ts';
+import { budgetCaps } from './scoring.ts';
+import { durationMs } from '../units.ts';
 import { duration, judgeModel, memorySize, oneOrMore, wholeNumber } from './fields.ts';
 
 const name = (description: string) =>

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import type { AlertTerms } from '../../config/schema/alerts.ts';
-import type { ChannelSection } from '../../config/schema/components.ts';
+import type { AlertTerms, ChannelSection } from '../../config/schema/components.ts';
 import type { AlertChannel, AlertLinks } from './alert-channel.ts';
 
 /** Kind of alert channel, defined in its own folder. `create` loads its code. */

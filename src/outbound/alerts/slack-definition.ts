@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { channelName } from '../../config/schema/alerts.ts';
-import { hookUrl } from '../../config/schema/fields.ts';
+import { channelName, hookUrl } from '../../config/schema/fields.ts';
 import { defineChannel } from './channel-definition.ts';
 
 /** The channels of `alerts.slack`. */

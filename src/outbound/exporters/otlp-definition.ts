@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { exportAttempts } from '../../config/schema/exporters.ts';
-import { headers, httpUrl } from '../../config/schema/fields.ts';
+import { exportAttempts, headers, httpUrl } from '../../config/schema/fields.ts';
 import { defineExporter } from './exporter-definition.ts';
 
 /** The exporter `exporters.otlp`. */

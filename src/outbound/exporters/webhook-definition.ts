@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { exportAttempts } from '../../config/schema/exporters.ts';
-import { hookUrl, secret } from '../../config/schema/fields.ts';
+import { exportAttempts, hookUrl, secret } from '../../config/schema/fields.ts';
 import { defineExporter } from './exporter-definition.ts';
 
 /** The exporter `exporters.webhook`. */

@@ -1,5 +1,5 @@
 import type { Score, Verdict } from '../../domain/score.ts';
-import type { JudgeCall } from '../../judge/judge-scope.ts';
+import type { JudgeCall } from '../../judge/judge-execution.ts';
 
 /** One value of a scorer. */
 export interface ScoreValue {

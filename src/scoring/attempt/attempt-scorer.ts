@@ -1,5 +1,6 @@
 import type { ScorerRunInput, ScorerRunResult, NamedScore } from '../../evals/scorer.ts';
-import { type JudgeCall, withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
+import type { JudgeCall } from '../../judge/judge-execution.ts';
+import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../../judge/redaction/redaction.ts';
 import { toFailure, formatReason } from './attempt-failure.ts';
 import type { SharedJudgeScope } from './attempt-context.ts';

@@ -1,5 +1,5 @@
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import type { JudgeCall } from '../../judge/judge-scope.ts';
+import type { JudgeCall } from '../../judge/judge-execution.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import type { RecordedAttempt } from '../attempt/attempt-result.ts';
 import type { Cell } from '../attempt/cell.ts';

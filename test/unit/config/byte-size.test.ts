@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { byteSize, parseByteSize } from '../../../src/config/byte-size.ts';
+import { byteSize, parseByteSize } from '../../../src/config/units.ts';
 
 it('reads sizes in powers of 1024', () => {
   const read = ['12B', '4KiB', '256MiB', '1GiB'].map((text) => byteSize(text));

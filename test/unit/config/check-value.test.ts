@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkValue } from '../../../src/config/check-value.ts';
+import { checkValue } from '../../../src/config/faults/schema-issues.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
 
 const schema = z.strictObject({

@@ -7,7 +7,7 @@ import {
   monitorTestFileJsonSchema,
   settablePaths,
 } from '../../../src/config/json-schema.ts';
-import { nameVariable } from '../../../src/config/overrides.ts';
+import { nameVariable } from '../../../src/config/layers.ts';
 import { missingDocumentation, schemaKeys } from '../../../tools/docs/config-keys.ts';
 
 describe('the JSON Schema of the configuration', () => {

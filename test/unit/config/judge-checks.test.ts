@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missingKeys, openJudges, uselessOptions } from '../../../src/config/checks/judge-checks.ts';
+import { judgeWarnings } from '../../../src/config/checks/judge-checks.ts';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
@@ -9,7 +9,7 @@ function warnings(
   scorers: string[] = ['hallucination'],
 ): string[] {
   const config = parseConfig({ judges, rules: [{ name: 'a', scorers }] }, { scorers: KNOWN_SCORERS });
-  return missingKeys(config, KNOWN_SCORERS, variables);
+  return judgeWarnings(config, KNOWN_SCORERS, variables);
 }
 
 describe('a judge that is asked without a key', () => {
@@ -74,7 +74,8 @@ describe('a judge that is asked without TLS', () => {
     ['http://ollama:11434/v1', []],
   ])('at %s gives these warnings: %j', (baseURL, expected) => {
     const judges = { default: 'p/m', providers: { p: { baseURL, apiKey: 'a-key' } } };
-    expect(openJudges(parseConfig({ judges, rules: [] }, { scorers: KNOWN_SCORERS }))).toEqual(expected);
+    const config = parseConfig({ judges, rules: [] }, { scorers: KNOWN_SCORERS });
+    expect(judgeWarnings(config, KNOWN_SCORERS, {})).toEqual(expected);
   });
 });
 
@@ -93,6 +94,6 @@ describe('options of a judge', () => {
     ['perhaps the file of a module', judges, { own: { module: import.meta.filename } }, []],
   ])('are reported as useless only when nothing names the judge: %s', (_who, named, scorers, expected) => {
     const config = parseConfig({ judges: named, scorers, rules: [] }, { scorers: KNOWN_SCORERS });
-    expect(uselessOptions(config)).toEqual(expected);
+    expect(judgeWarnings(config, KNOWN_SCORERS, {})).toEqual(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { durationMs, parseDurationMs, parseMomentMs } from '../../../src/config/duration.ts';
-import { isLoopbackHost, parseEndpoint } from '../../../src/config/addresses/endpoint.ts';
+import { durationMs, parseDurationMs, parseMomentMs } from '../../../src/config/units.ts';
+import { isLoopbackHost, parseEndpoint } from '../../../src/config/addresses/endpoints.ts';
 import { showPath } from '../../../src/config/key-path.ts';
 
 describe('parseMomentMs', () => {

@@ -66,3 +66,32 @@ export function durationMs(text: string): number {
 export function durationDays(text: string): number {
   return durationMs(text) / UNIT_MS.d;
 }
+
+const UNIT_BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
+
+/** Format of a size in memory: a whole number and a unit. */
+export const BYTE_SIZE_PATTERN = /^(\d{1,9})(B|KiB|MiB|GiB)$/;
+
+/** Parses `256MiB` or `1GiB` to bytes. Returns undefined for text that is no size. */
+export function parseByteSize(text: string): number | undefined {
+  const match = BYTE_SIZE_PATTERN.exec(text.trim());
+  return match === null ? undefined : Number(match[1]) * UNIT_BYTES[match[2] as keyof typeof UNIT_BYTES];
+}
+
+/** Like `parseByteSize`, for text that the schema has checked. Throws a `ConfigError` for any other text. */
+export function byteSize(text: string): number {
+  const value = parseByteSize(text);
+  if (value === undefined) {
+    throw new ConfigError(`"${text}" is no size: write a number and a unit, like 256MiB or 1GiB`);
+  }
+  return value;
+}
+
+const SECONDS = { s: 1, m: 60, h: 3_600 } as const;
+
+/** Reads a rate like `50/s`, `600/m` or `1000/h` as a number a second; undefined for any other text. */
+export function parseRatePerSecond(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(?:\/([smh]))?$/.exec(text.trim());
+  const rate = Number(match?.[1] ?? 0) / SECONDS[(match?.[2] ?? 's') as keyof typeof SECONDS];
+  return rate > 0 ? rate : undefined;
+}

@@ -1,13 +1,105 @@
 import { glob } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type ScoreSources, findSeriesFaults } from '../checks/monitor-checks.ts';
-import { createConfigError, type ConfigIssue } from '../faults/config-issue.ts';
-import { monitorFileJsonSchema, monitorTestFileJsonSchema } from '../json-schema.ts';
+import { z } from 'zod';
+import { ConfigError } from '../../domain/errors.ts';
+import { findSeriesFaults, type ScoreSources } from '../checks/scorer-checks.ts';
+import { environment } from '../environment.ts';
+import { resolveReferences } from '../environment-references.ts';
+import { type ConfigIssue, createConfigError } from '../faults/config-issue.ts';
+import { parseLeniently } from '../faults/lenient-parse.ts';
+import {
+  type JsonSchemaNode,
+  monitorFileJsonSchema,
+  monitorTestFileJsonSchema,
+  toJsonSchema,
+} from '../json-schema.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
-import { type MonitorTest, monitorTestFileSchema } from '../schema/monitor-tests.ts';
-import { type MonitorGroup, monitorFileSchema } from '../schema/monitors.ts';
-import { readCheckedFile } from './checked-file.ts';
+import {
+  type MonitorGroup,
+  monitorFileSchema,
+  type MonitorTest,
+  monitorTestFileSchema,
+} from '../schema/monitors.ts';
+import { Rules, Scorers, type Rule, type Scorer } from '../schema/rules.ts';
+import { readConfigFile } from './config-file.ts';
+
+// Files beside the configuration: rules, monitors, and tests of monitors.
+
+/** File beside the configuration, with its usable values. */
+interface CheckedFile<T> {
+  readonly value: T | undefined;
+  /** All faults, each with its line. */
+  readonly issues: readonly ConfigIssue[];
+}
+
+/**
+ * Reads a file beside the configuration (YAML, JSON or a module), replaces `${env:…}`, and checks it against its schema.
+ * @param crossCheck finds faults between keys
+ */
+async function readCheckedFile<Schema extends z.ZodType>(
+  path: string,
+  schemas: { readonly schema: Schema; readonly jsonSchema: JsonSchemaNode },
+  crossCheck: (value: z.infer<Schema>) => readonly ConfigIssue[] = () => [],
+): Promise<CheckedFile<z.infer<Schema>>> {
+  const file = await readConfigFile(path).catch((error: unknown) => {
+    if (error instanceof ConfigError) {
+      return error;
+    }
+    throw error;
+  });
+  if (file instanceof ConfigError) {
+    const origin = { kind: 'file', where: '', file: path } as const;
+    return { value: undefined, issues: [{ path: [], message: file.message, origin }] };
+  }
+  const variables = environment();
+  const resolved = resolveReferences(file.value, (name) => variables[name] || undefined);
+  const parse = parseLeniently(
+    resolved.value,
+    schemas,
+    resolved.issues.map((issue) => issue.path),
+  );
+  const concluded = (parse.parsed === undefined ? [] : crossCheck(parse.parsed))
+    .map((issue) => ({ ...issue, path: parse.writtenPath(issue.path) }))
+    .filter(({ path: at }) => parse.isSound([at]));
+  const readable = file.brokenFrom === undefined ? [...resolved.issues, ...parse.issues, ...concluded] : [];
+  return {
+    value: parse.parsed,
+    issues: [...file.issues, ...readable.map((issue) => ({ ...issue, origin: file.findOrigin(issue.path) }))],
+  };
+}
+
+/** Rules and scorers of a file that is no whole configuration. */
+export interface RuleFile {
+  readonly rules: readonly Rule[];
+  /** By name; paths of modules are absolute. */
+  readonly scorers: Readonly<Record<string, Scorer>>;
+}
+
+const ruleFileSchema = z.strictObject({ rules: Rules.min(1), scorers: Scorers.prefault({}) });
+
+/** Reads a file with `rules`, and `scorers` if they need new ones. Throws a `ConfigError` that lists every fault with its line. */
+export async function loadRuleFile(path: string): Promise<RuleFile> {
+  const { value, issues } = await readCheckedFile(path, {
+    schema: ruleFileSchema,
+    jsonSchema: toJsonSchema(ruleFileSchema),
+  });
+  throwIssues(path, issues);
+  const { rules = [], scorers = {} } = value ?? {};
+  return { rules, scorers: withAbsoluteModules(scorers, () => dirname(path)) };
+}
+
+/** Makes the paths of modules absolute. */
+export function withAbsoluteModules(
+  scorers: Readonly<Record<string, Scorer>>,
+  findFolder: (name: string) => string,
+): Record<string, Scorer> {
+  const absolute = Object.entries(scorers).map(([name, entry]): [string, Scorer] => [
+    name,
+    entry.module === undefined ? entry : { ...entry, module: resolve(findFolder(name), entry.module) },
+  ]);
+  return Object.fromEntries(absolute);
+}
 
 /** File of monitor rules, read and checked. */
 export interface MonitorFile {
@@ -90,7 +182,7 @@ export async function loadMonitorTests(path: string): Promise<MonitorTestFile> {
 
 function throwIssues(subject: string, issues: readonly ConfigIssue[]): void {
   if (issues.length > 0) {
-    throw createConfigError(subject, issues, () => ({ kind: 'default', where: '' }));
+    throw createConfigError(subject, issues);
   }
 }
 
