@@ -1,5 +1,5 @@
 import type { TraceData } from '../domain/trace/span.ts';
-import type { StepKind } from '../domain/trace/step-kind.ts';
+import type { StepKind } from '../domain/trace/agent-run.ts';
 import { normaliseInSteps } from './normalise-trace.ts';
 import type { SpanRole } from './normalised-span.ts';
 import { finishInSlices } from './steps.ts';

@@ -1,4 +1,4 @@
-import type { CallStatus } from '../domain/call-status.ts';
+import type { CallStatus } from '../domain/run-record.ts';
 
 /** Token counts that the provider sent; a missing count is undefined, never 0. */
 export interface JudgeUsage {

@@ -1,9 +1,8 @@
 import type { Config } from '../config/index.ts';
 import type { BudgetReading } from '../../scoring/budget/budget-ask.ts';
-import { computeRenewal } from '../../domain/money/budget-period.ts';
+import { computeRenewal, type ScopedBudget } from '../../domain/money/budget.ts';
 import { createBudgetReader } from '../../scoring/budget/read-budgets.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { ScopedBudget } from '../../domain/money/budget.ts';
 
 /** State of a cap. */
 export interface CapState extends BudgetReading {

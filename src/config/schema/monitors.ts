@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
-import { findTemplateFault } from '../../domain/annotation-template.ts';
-import { ALERT_LABELS, SPLIT_FACETS } from '../../domain/series-facets.ts';
+import { findTemplateFault, ALERT_LABELS, SPLIT_FACETS } from '../../domain/series-facets.ts';
 import { parseDurationMs } from '../units.ts';
 import { duration, schemaAddress, wholeNumber } from './fields.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts';

@@ -1,6 +1,5 @@
-import { type LogRecord, type Span, type TraceData } from '../../domain/trace/span.ts';
+import { type LogRecord, type Span, type TraceData, type JoinedTrace } from '../../domain/trace/span.ts';
 import { type Fragment, findFragment, isFinished, NO_TURN } from './trace-fragment.ts';
-import type { JoinedTrace } from '../../domain/trace/joined-trace.ts';
 
 /** Most candidates for one question that a fragment is compared with; older ones are ignored. */
 const MAX_CANDIDATES = 64;

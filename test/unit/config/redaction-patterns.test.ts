@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../src/app/config/index.ts';
 import { REDACTION_PATTERNS } from '../../../src/config/schema/judges.ts';
-import { DEFAULT_PATTERNS, readRedactionPattern } from '../../../src/judge/redaction/redaction-patterns.ts';
+import { DEFAULT_PATTERNS, readRedactionPattern } from '../../../src/judge/redaction/redaction.ts';
 
 it('the configuration knows the same named patterns as the redaction, and the same defaults', () => {
   const labels = REDACTION_PATTERNS.map((name) => readRedactionPattern(name, 'x').label);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { computeAgreement } from '../../../../src/domain/agreement/kappa.ts';
+import { computeAgreement } from '../../../../src/domain/agreement/agreement.ts';
 
 describe('agreement of two raters', () => {
   test('is that of a published example: 50 grants, two readers', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { correctShare } from '../../../../src/domain/agreement/rogan-gladen.ts';
+import { correctShare } from '../../../../src/domain/agreement/agreement.ts';
 
 const of = (share: number, n: number) => ({ share, n });
 

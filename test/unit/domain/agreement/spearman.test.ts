@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { computeSpearman } from '../../../../src/domain/agreement/spearman.ts';
+import { computeSpearman } from '../../../../src/domain/agreement/agreement.ts';
 
 test('the rank correlation is that of a published example: IQ and hours of television', () => {
   // https://en.wikipedia.org/wiki/Spearman%27s_rank_correlation_coefficient, "Example": -29/165

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { computeWilsonInterval } from '../../../../src/domain/agreement/wilson.ts';
+import { computeWilsonInterval } from '../../../../src/domain/agreement/agreement.ts';
 
 describe('the interval of a share', () => {
   // R. G. Newcombe, Statistics in Medicine 17, 1998, table I, method 3.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findCardNumbers } from '../../../../src/judge/redaction/find-card-numbers.ts';
+import { findCardNumbers } from '../../../../src/judge/redaction/card-numbers.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 /** The textbook form of the Luhn check, for numbers of any length. */

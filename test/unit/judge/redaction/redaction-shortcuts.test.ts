@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findCardNumbers } from '../../../../src/judge/redaction/find-card-numbers.ts';
-import {
-  DEFAULT_PATTERNS,
-  readRedactionPattern,
-} from '../../../../src/judge/redaction/redaction-patterns.ts';
+import { findCardNumbers } from '../../../../src/judge/redaction/card-numbers.ts';
+import { DEFAULT_PATTERNS, readRedactionPattern } from '../../../../src/judge/redaction/redaction.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 /** Values, their beginnings and their signs: what decides whether a text is searched at all. */

@@ -1,6 +1,6 @@
 import { SEEN_KINDS } from '../../../../domain/score.ts';
 import type { SeenKind } from '../../../../domain/score.ts';
-import { ANSWER_TOOLS } from '../../../../domain/trace/answer-tools.ts';
+import { ANSWER_TOOLS } from '../../../../domain/trace/messages.ts';
 import { isObject, textOrJson } from '../../../../domain/unknown-values.ts';
 import type { ScorerRunInput } from '../../../../evals/scorer.ts';
 import { mergeToolInvocations } from '../../../../evals/trajectory/tool-invocations.ts';

@@ -30,9 +30,7 @@ export function findCardNumbers(text: string): [number, number][] {
     }
   }
   for (const { 0: dotted, index } of text.includes('.') ? text.matchAll(DOTTED) : []) {
-    const luhn = createLuhn();
-    luhn.add(dotted.replaceAll('.', ''));
-    if (luhn.passes()) {
+    if (new Luhn().add(dotted.replaceAll('.', '')).passes) {
       found.push([index, index + dotted.length]);
     }
   }
@@ -52,15 +50,15 @@ function longestCard(groups: readonly Group[], first: number, text: string): num
   if (head === undefined || !/^[2-6]/.test(head.digits) || text[head.start - 1] === '.') {
     return 0;
   }
-  const luhn = createLuhn();
+  const luhn = new Luhn();
   let longest = 0;
-  for (let index = first; luhn.length() <= MAX_DIGITS; index += 1) {
+  for (let index = first; luhn.length <= MAX_DIGITS; index += 1) {
     const group = groups[index];
-    if (group === undefined || luhn.length() + group.digits.length > MAX_DIGITS) {
+    if (group === undefined || luhn.length + group.digits.length > MAX_DIGITS) {
       break;
     }
     luhn.add(group.digits);
-    if (luhn.length() >= MIN_DIGITS && luhn.passes()) {
+    if (luhn.length >= MIN_DIGITS && luhn.passes) {
       longest = index - first + 1;
     }
   }
@@ -71,20 +69,22 @@ function longestCard(groups: readonly Group[], first: number, text: string): num
  * Luhn check of a number that grows. Every second digit from the right counts double, so the length decides which digits do;
  * therefore both sums are kept.
  */
-function createLuhn() {
-  let length = 0;
-  const sums: [number, number] = [0, 0];
-  return {
-    length: () => length,
-    add(digits: string): void {
-      for (const char of digits) {
-        const digit = Number(char);
-        const doubled = digit > 4 ? digit * 2 - 9 : digit * 2;
-        sums[0] += length % 2 === 0 ? doubled : digit;
-        sums[1] += length % 2 === 0 ? digit : doubled;
-        length += 1;
-      }
-    },
-    passes: () => sums[length % 2 === 0 ? 0 : 1] % 10 === 0,
-  };
+class Luhn {
+  length = 0;
+  readonly #sums: [number, number] = [0, 0];
+
+  add(digits: string): this {
+    for (const char of digits) {
+      const digit = Number(char);
+      const doubled = digit > 4 ? digit * 2 - 9 : digit * 2;
+      this.#sums[this.length % 2 === 0 ? 0 : 1] += doubled;
+      this.#sums[this.length % 2 === 0 ? 1 : 0] += digit;
+      this.length += 1;
+    }
+    return this;
+  }
+
+  get passes(): boolean {
+    return this.#sums[this.length % 2 === 0 ? 0 : 1] % 10 === 0;
+  }
 }

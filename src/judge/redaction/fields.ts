@@ -1,6 +1,5 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import { isSecretName, SECRET_NAME_SIGN } from '../../domain/secret-shapes.ts';
-import type { Placeholders } from './placeholders.ts';
 
 /** Deepest level of JSON inside strings of JSON that is parsed; deeper text is redacted by the patterns only. */
 const MAX_NESTED_JSON = 8;
@@ -10,9 +9,14 @@ const MIN_KNOWN_CHARS = 6;
 /** Longest name of a field in a text. */
 const MAX_NAME_CHARS = 200;
 
-export interface FieldRedaction {
+interface FieldRedaction {
   text(text: string): string;
   run<T>(value: T): T;
+}
+
+/** Placeholders for values. */
+interface Placeholders {
+  of(label: string, value: string): string;
 }
 
 interface Walk {
