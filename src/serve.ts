@@ -37,7 +37,7 @@ import { startReceivers } from './app/start-receivers.ts';
 import { stopParts, type StartedPart } from './app/stop-parts.ts';
 import { PREBUILT_SCORERS } from './components.ts';
 import { parseConfig, type Config, type ConfigInput } from './app/config/index.ts';
-import { createDataDirectory } from './config/data-directory.ts';
+import { createDataDirectory } from './config/data-folder.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { AppError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';

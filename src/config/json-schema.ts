@@ -19,20 +19,14 @@ export function createConfigJsonSchema(schema: z.ZodType): JsonSchemaNode {
   return { ...toJsonSchema(schema), title: 'spanscore configuration' };
 }
 
-let cachedMonitorFile: JsonSchemaNode | undefined;
-let cachedMonitorTestFile: JsonSchemaNode | undefined;
-
 /** Returns the JSON Schema of a monitor file. */
 export function monitorFileJsonSchema(): JsonSchemaNode {
-  return (cachedMonitorFile ??= { ...toJsonSchema(monitorFileSchema), title: 'spanscore monitors' });
+  return { ...toJsonSchema(monitorFileSchema), title: 'spanscore monitors' };
 }
 
 /** Returns the JSON Schema of a file of monitor tests. */
 export function monitorTestFileJsonSchema(): JsonSchemaNode {
-  return (cachedMonitorTestFile ??= {
-    ...toJsonSchema(monitorTestFileSchema),
-    title: 'tests of spanscore monitors',
-  });
+  return { ...toJsonSchema(monitorTestFileSchema), title: 'tests of spanscore monitors' };
 }
 
 /** Returns the JSON Schema of the input that a schema accepts. */
@@ -98,9 +92,4 @@ function listChildren(node: JsonSchemaNode, step: string | number): JsonSchemaNo
     ? node.properties?.[step]
     : node.additionalProperties;
   return typeof child === 'object' ? [child] : [];
-}
-
-/** Returns the text of a file of `schemas/json/`. */
-export function jsonSchemaText(schema: JsonSchemaNode): string {
-  return `${JSON.stringify(schema, null, 2)}\n`;
 }

@@ -1,4 +1,4 @@
-import { readPurgeSecret } from '../../config/purge-key-file.ts';
+import { readPurgeSecret } from '../../config/data-folder.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { purgeLateTraces } from '../../purge/late-traces.ts';
 import { createPurgeKey, type PurgeKey } from '../../purge/purge-key.ts';

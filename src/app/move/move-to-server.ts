@@ -1,4 +1,4 @@
-import { readPurgeSecret } from '../../config/purge-key-file.ts';
+import { readPurgeSecret } from '../../config/data-folder.ts';
 import { ConfigError, InvalidInputError, rejectAborted, RequestError } from '../../domain/errors.ts';
 import { createPurgeKey } from '../../purge/purge-key.ts';
 import { readMoved, writeMoved } from '../../store/embedded/moved-file.ts';

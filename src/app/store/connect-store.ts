@@ -1,5 +1,5 @@
 import { durationDays, durationMs, type Config } from '../config/index.ts';
-import { checkDataDirectory, createDataDirectory } from '../../config/data-directory.ts';
+import { checkDataDirectory, createDataDirectory } from '../../config/data-folder.ts';
 import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import type { ReadingTerms } from '../../domain/trace/span.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../../store/embedded/engine.ts';

@@ -155,6 +155,15 @@ export function networks(description: string) {
     .describe(description);
 }
 
+/** Field for a text that is not empty. */
+export function words(description: string, example: string) {
+  return z
+    .string()
+    .min(1)
+    .describe(description)
+    .meta({ examples: [example] });
+}
+
 /** Field for one text or a list of texts; read as a list. */
 export function oneOrMore(description: string) {
   const text = z.string().min(1, { error: 'must not be empty' });

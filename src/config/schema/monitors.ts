@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { findTemplateFault, ALERT_LABELS, SPLIT_FACETS } from '../../domain/series-facets.ts';
 import { parseDurationMs } from '../units.ts';
-import { duration, schemaAddress, wholeNumber } from './fields.ts';
+import { duration, schemaAddress, wholeNumber, words } from './fields.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts';
 
 /** Bounds of detectable silence: a series that was silent for longer is forgotten. */
@@ -12,12 +12,10 @@ const name = z.string().min(1, { error: 'write at least one character' });
 
 /** Schema of the scores of a series. An absent key splits: one series for each value. */
 const SeriesSelector = z.strictObject({
-  scorer: z
-    .string()
-    .min(1)
-    .describe('Name of the scorer. The name of a scorer that writes several rows means each of them.')
-    .meta({ examples: ['grounding'] })
-    .optional(),
+  scorer: words(
+    'Name of the scorer. The name of a scorer that writes several rows means each of them.',
+    'grounding',
+  ).optional(),
   agent: z
     .string()
     .describe('Name of the agent.')
@@ -89,23 +87,18 @@ const split = {
   }).default(20),
 };
 
-/** Field for a mean or a rate strictly between 0 and 1; at the ends there is nothing to detect. */
-function unitInterval(description: string) {
-  return z
-    .number()
-    .gt(0, { error: 'must be above 0' })
-    .lt(1, { error: 'must be below 1' })
-    .describe(`${description} In directed score: 0 is worst, 1 best.`)
-    .meta({ unit: 'score' });
-}
-
-function share(description: string) {
+/** Field for a number strictly between 0 and 1; at the ends there is nothing to detect. */
+function share(description: string, unit = 'share') {
   return z
     .number()
     .gt(0, { error: 'must be above 0' })
     .lt(1, { error: 'must be below 1' })
     .describe(description)
-    .meta({ unit: 'share' });
+    .meta({ unit });
+}
+
+function unitInterval(description: string) {
+  return share(`${description} In directed score: 0 is worst, 1 best.`, 'score');
 }
 
 function tolerance(byDefault: number) {
@@ -204,11 +197,7 @@ const MonitorRule = z.discriminatedUnion('detector', [
 
 const MonitorGroup = z
   .strictObject({
-    name: z
-      .string()
-      .min(1)
-      .describe('Name of the group.')
-      .meta({ examples: ['quality'] }),
+    name: words('Name of the group.', 'quality'),
     interval: duration('Time between two checks, and length of a bucket of scores. It must divide an hour.', {
       minMs: MINUTE_MS,
       minText: '1m',
@@ -302,16 +291,8 @@ const Segment = z
 
 const Expectation = z
   .strictObject({
-    alert: z
-      .string()
-      .min(1)
-      .describe('Name of the alert.')
-      .meta({ examples: ['GroundingDropped'] }),
-    series: z
-      .string()
-      .min(1)
-      .describe('Name of the series.')
-      .meta({ examples: ['weather'] }),
+    alert: words('Name of the alert.', 'GroundingDropped'),
+    series: words('Name of the series.', 'weather'),
     at: duration('Time since the start at which the state is checked. Absent: the end.').optional(),
     state: z
       .enum(['learning', 'ok', 'pending', 'firing', 'recovering', 'no_data'])
@@ -327,11 +308,7 @@ const Expectation = z
   });
 
 const MonitorTest = z.strictObject({
-  name: z
-    .string()
-    .min(1)
-    .describe('Name of the test in the output.')
-    .meta({ examples: ['a drop of 5 %'] }),
+  name: words('Name of the test in the output.', 'a drop of 5 %'),
   start: z.iso
     .datetime({ offset: true, error: 'write a date and time with its zone, like 2026-01-01T00:00:00Z' })
     .describe('Start of the series.')
@@ -339,11 +316,7 @@ const MonitorTest = z.strictObject({
   series: z
     .array(
       z.strictObject({
-        name: z
-          .string()
-          .min(1)
-          .describe('Name of the series.')
-          .meta({ examples: ['weather'] }),
+        name: words('Name of the series.', 'weather'),
         segments: z.array(Segment).min(1, { error: 'needs at least one segment' }).describe('Its scores.'),
       }),
     )

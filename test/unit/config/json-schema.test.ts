@@ -2,13 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { configJsonSchema } from '../../../src/app/config/index.ts';
 import {
   isSecretPath,
-  jsonSchemaText,
   monitorFileJsonSchema,
   monitorTestFileJsonSchema,
   settablePaths,
 } from '../../../src/config/json-schema.ts';
 import { nameVariable } from '../../../src/config/layers.ts';
 import { missingDocumentation, schemaKeys } from '../../../tools/docs/config-keys.ts';
+
+/** Writes a file of `schemas/json/`. */
+function jsonSchemaText(schema: object): string {
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
 
 describe('the JSON Schema of the configuration', () => {
   it('is as committed (after a change of the schema: vitest run --project unit test/unit/config -u)', async () => {
