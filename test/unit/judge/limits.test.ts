@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   CircuitBreaker,
-  ProviderGate,
-  type Permit,
-  type ProviderLimits,
-  createTokenBucket,
   createProviderShare,
-} from '../../../../src/judge/limits.ts';
-import { JudgeError } from '../../../../src/judge/judge-error.ts';
+  createTokenBucket,
+  type Permit,
+  ProviderGate,
+  type ProviderLimits,
+} from '../../../src/judge/limits.ts';
+import { JudgeError } from '../../../src/judge/judge-error.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
