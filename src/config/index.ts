@@ -1,7 +1,7 @@
 /** Reading of configurations, for any list of components. `src/app/config` binds the components of this program. */
 export { parseEndpoint, type Endpoint } from './addresses/endpoints.ts';
 export { findSeriesFaults } from './checks/scorer-checks.ts';
-export type { KnownScorer } from './default-rule.ts';
+export type { KnownScorer } from './schema/rules.ts';
 export {
   createConfigError as configErrorOf,
   reportedIssues,

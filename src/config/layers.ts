@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { nearest } from '../domain/nearest.ts';
-import { resolveReferences } from './environment-references.ts';
+import { resolveReferences } from './environment.ts';
 import type { ConfigIssue, Origin } from './faults/config-issue.ts';
 import type { ConfigFile } from './files/config-file.ts';
 import { isSame, type KeyPath, toPath, valueAt, withValueAt } from './key-path.ts';

@@ -4,7 +4,7 @@ import { findPrice } from '../domain/money/model-prices.ts';
 import { isLoopbackHost, parseEndpoint } from './addresses/endpoints.ts';
 import { crossIssues } from './checks/cross-checks.ts';
 import { judgeWarnings } from './checks/judge-checks.ts';
-import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
+import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './schema/rules.ts';
 import { environment } from './environment.ts';
 import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';

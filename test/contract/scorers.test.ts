@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
-import { defaultRule } from '../../src/config/default-rule.ts';
+import { defaultRule } from '../../src/config/schema/rules.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { NamedScore, ScorerMetadata, ScorerRunInput, ScorerRunResult } from '../../src/evals/index.ts';
 import { createAgentTestRun, createTestMessage } from '../../src/scorers/utils/index.ts';

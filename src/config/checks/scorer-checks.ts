@@ -2,12 +2,11 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
-import type { KnownScorer } from '../default-rule.ts';
+import type { KnownScorer, Rule } from '../schema/rules.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
 import type { MonitorRule } from '../schema/monitors.ts';
-import type { Rule } from '../schema/rules.ts';
 
 /** Existing scorers; undefined: names are not checked. */
 export type Known = readonly KnownScorer[] | undefined;

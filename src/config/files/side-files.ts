@@ -3,8 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from '../../domain/errors.ts';
 import { findSeriesFaults, type ScoreSources } from '../checks/scorer-checks.ts';
-import { environment } from '../environment.ts';
-import { resolveReferences } from '../environment-references.ts';
+import { environment, resolveReferences } from '../environment.ts';
 import { type ConfigIssue, createConfigError } from '../faults/config-issue.ts';
 import { parseLeniently } from '../faults/lenient-parse.ts';
 import {
