@@ -8,7 +8,7 @@ import {
   writeServeFile,
 } from '../../../src/config/serve-file.ts';
 import { folderWith } from '../../support/builders/config-files.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { readServerTls, readTlsFiles } from '../../../src/config/tls-files.ts';
 import { ConfigError } from '../../../src/domain/errors.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configJsonSchema, parseConfig } from '../../../src/app/config/index.ts';
+import { configJsonSchema, parseConfig } from '../../../src/configuration.ts';
 import {
   isSecretPath,
   monitorFileJsonSchema,

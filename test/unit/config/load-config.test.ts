@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type ConfigInput, loadConfig, parseConfig } from '../../../src/app/config/index.ts';
+import { type ConfigInput, loadConfig, parseConfig } from '../../../src/configuration.ts';
 import { folderWith, KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 import { reportedIssues } from '../../../src/config/faults/config-issue.ts';
 import { readdirSync, readFileSync } from 'node:fs';
