@@ -237,7 +237,7 @@ const ROOMS = {
     'src/components.ts',
     'src/serve.ts',
     'collector/otlp/decode-request.ts',
-    'collector/purged-rows.ts',
+    'collector/otlp/row-pieces.ts',
     'src/aggregates',
     'src/backup',
     'src/preview',

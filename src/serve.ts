@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ReceiverDefinition } from '../collector/receivers/receiver-definition.ts';
-import type { StartReceiver } from '../collector/receivers/receiver.ts';
+import type { ReceiverDefinition, StartReceiver } from '../collector/receivers/receiver.ts';
 import { startAggregates } from './aggregates/refresh-aggregates.ts';
 import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from './api/serve-api.ts';
 import { createServeStatus, type OtlpAddresses, type ScorerStatus } from './api/serve-status.ts';
@@ -429,18 +428,9 @@ async function startReceivers(
   { started, log, metrics }: ServeDependencies,
 ): Promise<Receivers> {
   const [
-    { startCollector },
+    { startCollector, ingestOptions, collectorReadings, metricListener, collectorChecks },
     { bearerTokens },
-    { ingestOptions },
-    { collectorReadings, metricListener },
-    { collectorChecks },
-  ] = await Promise.all([
-    import('../collector/collector.ts'),
-    import('../collector/receivers/bearer-tokens.ts'),
-    import('../collector/configured-ingest.ts'),
-    import('../collector/collector-metrics.ts'),
-    import('../collector/collector-checks.ts'),
-  ]);
+  ] = await Promise.all([import('../collector/collector.ts'), import('../collector/receivers/receiver.ts')]);
   const collector = await startCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,

@@ -1,3 +1,5 @@
+import { InvalidInputError } from '../../src/domain/errors.ts';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -64,4 +66,18 @@ function hashRange(body: Uint8Array, start: number, end: number): number {
     hash = (Math.imul(hash, 31) + (body[at] as number)) | 0;
   }
   return Math.imul(hash, 0x9e37_79b1) >>> (32 - KEY_HASH_BITS);
+}
+
+/** Parses the body of a JSON request. Throws an `InvalidInputError` when it is no JSON object. */
+export function parseJson(body: Uint8Array): object {
+  let request: unknown;
+  try {
+    request = JSON.parse(new TextDecoder().decode(body));
+  } catch (cause) {
+    throw new InvalidInputError('the body is not JSON', { bytes: body.length }, cause);
+  }
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+    throw new InvalidInputError('the body must be one OTLP export request, a JSON object');
+  }
+  return request;
 }
