@@ -5,7 +5,7 @@ import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from
 import { createServeStatus, type OtlpAddresses, type ScorerStatus } from './api/serve-status.ts';
 import { createSignIns } from './api/writes/audit.ts';
 import { startPostedJoins } from './api/writes/start-posted-joins.ts';
-import { configureBackfillKind } from './backfill/configured-backfill.ts';
+import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from './components.ts';
 import { createDataDirectory } from './config/data-folder.ts';
 import { listReceivers } from './config/schema/components.ts';
@@ -28,7 +28,7 @@ import {
   loadPurgeKey,
   type PurgeAwareStore,
 } from './purge/configured-purge.ts';
-import { rescoreKind } from './rescore/rescore-job.ts';
+import { rescoreKind } from './jobs/rescore.ts';
 import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
 import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
 import { explainTrace } from './scoring/explain.ts';
