@@ -7,7 +7,7 @@ import { createSignIns } from './api/writes/audit.ts';
 import { startPostedJoins } from './api/writes/start-posted-joins.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from './components.ts';
-import { createDataDirectory } from './config/data-directory.ts';
+import { createDataDirectory } from './config/data-folder.ts';
 import { listReceivers } from './config/schema/components.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
 import { parseConfig, type Config, type ConfigInput } from './configuration.ts';

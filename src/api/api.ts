@@ -3,7 +3,7 @@ import { except } from 'hono/combine';
 import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { timeout } from 'hono/timeout';
-import { readPublicUrl } from '../config/addresses/public-url.ts';
+import { readPublicUrl } from '../config/addresses/endpoints.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { SECOND_MS } from '../domain/durations.ts';
 import { createRequestAccess, type Caller, type RequestAccessOptions } from './access/request-access.ts';

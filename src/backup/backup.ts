@@ -10,7 +10,7 @@ import {
   RequestError,
 } from '../domain/errors.ts';
 import { packageVersion } from '../process/package.ts';
-import { readPurgeSecret } from '../config/purge-key-file.ts';
+import { readPurgeSecret } from '../config/data-folder.ts';
 import { createPurgeKey } from '../purge/purge-key.ts';
 import { readMoved, writeMoved } from '../store/embedded/moved-file.ts';
 import { applyTombstones } from '../purge/purge.ts';

@@ -1,38 +1,43 @@
 /** Reading of configurations, for any list of components. `src/app/config` binds the components of this program. */
-export { byteSize } from './byte-size.ts';
+export { parseEndpoint, type Endpoint } from './addresses/endpoints.ts';
+export { findSeriesFaults } from './checks/scorer-checks.ts';
+export type { KnownScorer } from './schema/rules.ts';
 export {
   createConfigError as configErrorOf,
   reportedIssues,
   type ConfigIssue,
   type ReportedIssue,
 } from './faults/config-issue.ts';
-export { checkValue } from './check-value.ts';
+export { checkValue } from './faults/schema-issues.ts';
 export {
+  loadMonitorFiles,
+  loadMonitorTests,
+  loadRuleFile,
+  readConfiguredMonitors,
+  type MonitorFile,
+  type MonitorTestFile,
+  type RuleFile,
+} from './files/side-files.ts';
+export { isSecretPath, type JsonSchemaNode } from './json-schema.ts';
+export {
+  createConfigReader,
+  type ConfigReader,
+  type LoadConfigOptions,
+  type LoadedConfig,
+  type ParseConfigOptions,
+} from './load-config.ts';
+export type { Config, ConfigInput, ConfigSchema } from './schema.ts';
+export type { MonitorGroup, MonitorRule, MonitorTest } from './schema/monitors.ts';
+export { Conditions as conditionsSchema, RuleEntry as ruleSchema, type Rule } from './schema/rules.ts';
+export {
+  byteSize,
+  DATE_WORDS,
   DURATION_PATTERN,
   durationDays,
   durationMs,
   MOMENT_PATTERN,
-  DATE_WORDS,
   MOMENT_WORDS,
   parseDurationMs,
   parseMomentMs,
-} from './duration.ts';
-export { parseEndpoint, type Endpoint } from './addresses/endpoint.ts';
-export { createConfigReader, type ConfigReader, type ParseConfigOptions } from './config-reader.ts';
-export { parseRatePerSecond } from './rate.ts';
-export { isSecretPath, type JsonSchemaNode } from './json-schema.ts';
-export {
-  loadMonitorFiles,
-  loadMonitorTests,
-  readConfiguredMonitors,
-  type MonitorFile,
-  type MonitorTestFile,
-} from './files/monitor-files.ts';
-export { findSeriesFaults } from './checks/monitor-checks.ts';
-export type { MonitorTest } from './schema/monitor-tests.ts';
-export type { MonitorGroup, MonitorRule } from './schema/monitors.ts';
-export type { LoadConfigOptions, LoadedConfig } from './load-config.ts';
-export type { Config, ConfigInput, ConfigSchema } from './schema.ts';
-export type { KnownScorer } from './default-rule.ts';
-export { loadRuleFile, type RuleFile } from './files/rule-file.ts';
-export { Conditions as conditionsSchema, RuleEntry as ruleSchema, type Rule } from './schema/rules.ts';
+  parseRatePerSecond,
+} from './units.ts';

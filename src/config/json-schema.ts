@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { KeyPath } from './key-path.ts';
-import { monitorTestFileSchema } from './schema/monitor-tests.ts';
-import { monitorFileSchema } from './schema/monitors.ts';
+import { monitorTestFileSchema, monitorFileSchema } from './schema/monitors.ts';
 
 /** Parts of a JSON Schema that this folder reads. */
 export interface JsonSchemaNode {
@@ -20,20 +19,14 @@ export function createConfigJsonSchema(schema: z.ZodType): JsonSchemaNode {
   return { ...toJsonSchema(schema), title: 'spanscore configuration' };
 }
 
-let cachedMonitorFile: JsonSchemaNode | undefined;
-let cachedMonitorTestFile: JsonSchemaNode | undefined;
-
 /** Returns the JSON Schema of a monitor file. */
 export function monitorFileJsonSchema(): JsonSchemaNode {
-  return (cachedMonitorFile ??= { ...toJsonSchema(monitorFileSchema), title: 'spanscore monitors' });
+  return { ...toJsonSchema(monitorFileSchema), title: 'spanscore monitors' };
 }
 
 /** Returns the JSON Schema of a file of monitor tests. */
 export function monitorTestFileJsonSchema(): JsonSchemaNode {
-  return (cachedMonitorTestFile ??= {
-    ...toJsonSchema(monitorTestFileSchema),
-    title: 'tests of spanscore monitors',
-  });
+  return { ...toJsonSchema(monitorTestFileSchema), title: 'tests of spanscore monitors' };
 }
 
 /** Returns the JSON Schema of the input that a schema accepts. */
@@ -99,9 +92,4 @@ function listChildren(node: JsonSchemaNode, step: string | number): JsonSchemaNo
     ? node.properties?.[step]
     : node.additionalProperties;
   return typeof child === 'object' ? [child] : [];
-}
-
-/** Returns the text of a file of `schemas/json/`. */
-export function jsonSchemaText(schema: JsonSchemaNode): string {
-  return `${JSON.stringify(schema, null, 2)}\n`;
 }

@@ -1,6 +1,11 @@
 /** Path of a value in a configuration: keys and list positions. */
 export type KeyPath = readonly (string | number)[];
 
+/** Returns the path of fixed keys, written with points. */
+export function toPath(keys: string): KeyPath {
+  return keys.split('.');
+}
+
 /** Formats a path for people: `rules[0].where.attributes["customer.tier"]`. The root is `(the whole file)`. */
 export function showPath(path: KeyPath): string {
   const text = path.map((step, index) => {

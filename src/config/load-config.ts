@@ -1,23 +1,21 @@
 import { dirname, resolve } from 'node:path';
+import type { z } from 'zod';
 import { findPrice } from '../domain/money/model-prices.ts';
+import { isLoopbackHost, parseEndpoint } from './addresses/endpoints.ts';
 import { crossIssues } from './checks/cross-checks.ts';
-import type { ConfigFormat } from './config-format.ts';
-import { missingKeys, openJudges, uselessLimits, uselessOptions } from './checks/judge-checks.ts';
-import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './default-rule.ts';
+import { judgeWarnings } from './checks/judge-checks.ts';
+import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './schema/rules.ts';
 import { environment } from './environment.ts';
 import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
-import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
-import { type KeyPath, withValueAt, showPath, valueAt } from './key-path.ts';
-import { environmentOverrides, flagOverrides, judgeOverride, type Override } from './overrides.ts';
-import type { Config, ParsedConfig } from './schema.ts';
-import { type Components, type ReceiverSection, listReceivers } from './schema/components.ts';
-import { isLoopbackHost, parseEndpoint } from './addresses/endpoint.ts';
-import { listEndpoints } from './addresses/listen-endpoints.ts';
-import type { z } from 'zod';
-import { nearest } from '../domain/nearest.ts';
-import { resolveReferences } from './environment-references.ts';
 import { PARSE_TERMS } from './faults/schema-issues.ts';
+import { type ConfigFile, findConfigFile, readConfigFile } from './files/config-file.ts';
+import { withAbsoluteModules } from './files/side-files.ts';
+import { createConfigJsonSchema, type JsonSchemaNode, settablePaths } from './json-schema.ts';
+import { type KeyPath, withValueAt } from './key-path.ts';
+import { convertTexts, type Layers, stackLayers } from './layers.ts';
+import { createConfigSchema, type Config, type ConfigInput, type ParsedConfig } from './schema.ts';
+import { type Components, listEndpoints, listReceivers, type ReceiverSection } from './schema/components.ts';
 
 const FILE_KEYS = new Set(['ca', 'cert', 'key', 'clientCa']);
 
@@ -47,105 +45,135 @@ export interface LoadedConfig<Loaded = Config> {
   readonly notes: readonly string[];
 }
 
-/**
- * Loads the configuration: defaults < file < SPANSCORE_… variables < flags, checked as a whole. Throws a `ConfigError` that
- * lists every fault.
- */
-export async function loadConfig(
-  format: ConfigFormat,
-  options: LoadConfigOptions = {},
-): Promise<LoadedConfig> {
-  const cwd = options.cwd ?? process.cwd();
-  const variables = options.variables ?? environment();
-  const settable = format.settablePaths();
-  const fromEnvironment = environmentOverrides(variables, settable);
-  const named = options.path ?? (variables['SPANSCORE_CONFIG'] || undefined);
-  const path = named === undefined ? findConfigFile(cwd) : resolve(cwd, named);
-  const file = path === undefined ? undefined : await readConfigFile(path);
-  const overrides = [
-    ...judgeOverride(variables),
-    ...fromEnvironment.overrides,
-    ...flagOverrides(options.flags ?? {}),
-  ];
-  const layers = stackLayers(file, overrides, { variables, settable });
+export interface ParseConfigOptions {
+  /** Base folder of relative paths. Default: the working directory. */
+  readonly cwd?: string;
+  /** Existing scorers; undefined: names are not checked. */
+  readonly scorers?: readonly KnownScorer[];
+}
+
+/** Reads configurations that have sections for some components. */
+export type ConfigReader<Listed extends Components> = ReturnType<typeof createConfigReader<Listed>>;
+
+/** Creates the reader of configurations with sections for these components. */
+export function createConfigReader<const Listed extends Components>(components: Listed) {
+  const schema = createConfigSchema(components);
+  let created: JsonSchemaNode | undefined;
+  const jsonSchema = () => (created ??= createConfigJsonSchema(schema));
+  // The schema adds the sections of the components to each configuration; the types of this room know only the other keys.
+  const format = { components, schema: schema as unknown as z.ZodType<ParsedConfig>, jsonSchema };
+  return {
+    schema,
+    /** Returns the JSON Schema (draft 2020-12) of the configuration, for editors. */
+    jsonSchema,
+    /**
+     * Loads the configuration: defaults < file < SPANSCORE_… variables < flags, checked as a whole. Throws a `ConfigError` that
+     * lists every fault.
+     */
+    loadConfig: (options?: LoadConfigOptions<Config<Listed>>) =>
+      loadConfig(format, options as LoadConfigOptions | undefined) as unknown as Promise<
+        LoadedConfig<Config<Listed>>
+      >,
+    /** Checks a configuration given as a value, as `defineConfig` returns it. Throws a `ConfigError`. */
+    parseConfig: (input: ConfigInput<Listed>, options?: ParseConfigOptions) =>
+      parseConfig(format, input, options) as unknown as Config<Listed>,
+  };
+}
+
+/** Components that a configuration has sections for, and its schemas. */
+interface ConfigFormat {
+  readonly components: Components;
+  readonly schema: z.ZodType<ParsedConfig>;
+  /** Created at the first use. */
+  readonly jsonSchema: () => JsonSchemaNode;
+}
+
+async function loadConfig(format: ConfigFormat, options: LoadConfigOptions = {}): Promise<LoadedConfig> {
+  const { cwd = process.cwd(), variables = environment(), flags, scorers } = options;
+  const { components } = format;
+  const file = await openFile(cwd, options.path ?? variables['SPANSCORE_CONFIG']);
+  const layers = stackLayers(file, { variables, flags, settable: settablePaths(format.jsonSchema()) });
   const parse = parseLayers(layers, format);
-  const judge = variables['SPANSCORE_JUDGE'] ? defaultJudge(parse.parsed) : undefined;
+  const judge = defaultJudge(parse.parsed, variables);
   const findFolder = (keys: KeyPath) =>
     file !== undefined && layers.findOrigin(keys).kind === 'file' ? dirname(file.path) : cwd;
-  const config = finish(parse.parsed, {
-    scorers: options.scorers,
-    judge,
-    findFolder,
-    components: format.components,
-  });
-  const issues = await allIssues(parse, { config, file, layers, options, components: format.components });
+  const config = finish(parse.parsed, { scorers, judge, findFolder, components });
+  const further = config === undefined || file?.brokenFrom !== undefined ? [] : await options.check?.(config);
+  const crossed = conclude(config, parse, { components, scorers, further });
+  const issues = listIssues(file, layers, { ...parse, crossed });
   if (config === undefined || issues.length > 0) {
-    throw createConfigError(formatSubject(file), issues, layers.buildPlace);
+    throw createConfigError(file?.path ?? 'the configuration', issues, layers.buildPlace);
   }
   return {
     config,
     file: file?.path,
     findOrigin: layers.findOrigin,
     warnings: [
-      ...fromEnvironment.warnings,
-      ...listOpenDoors(config, format.components.receivers),
-      ...openJudges(config),
-      ...missingKeys(config, options.scorers, variables),
-      ...uselessLimits(config),
-      ...uselessOptions(config),
+      ...layers.warnings,
+      ...listOpenDoors(config, components.receivers),
+      ...judgeWarnings(config, scorers, variables),
     ],
-    notes: parse.parsed?.rules === undefined ? [defaultRuleNote(judge)] : [],
+    notes: parse.parsed?.rules ? [] : [defaultRuleNote(judge)],
   };
 }
 
-function defaultJudge(parsed: ParsedConfig | undefined): DefaultJudge | undefined {
+async function openFile(cwd: string, named: string | undefined): Promise<ConfigFile | undefined> {
+  const path = named ? resolve(cwd, named) : findConfigFile(cwd);
+  return path === undefined ? undefined : readConfigFile(path);
+}
+
+/** Parses the layers, with texts of variables and flags as the types that the schema wants. */
+function parseLayers(layers: Layers, { schema, jsonSchema }: ConfigFormat): LenientParse<ParsedConfig> {
+  const first = schema.safeParse(layers.value, PARSE_TERMS);
+  const typed = convertTexts(layers, first.success ? [] : first.error.issues);
+  return parseLeniently(typed, { schema, jsonSchema: jsonSchema() }, layers.unusable);
+}
+
+/** Returns the judge of the default rule. A judge of the file alone calls none. */
+function defaultJudge(
+  parsed: ParsedConfig | undefined,
+  { SPANSCORE_JUDGE: named }: Readonly<Record<string, string | undefined>>,
+): DefaultJudge | undefined {
   const model = parsed?.judges.default;
-  return model === undefined
+  return !named || model === undefined
     ? undefined
     : { model, hasPrice: findPrice(model, parsed?.judges.prices ?? {}) !== undefined };
 }
 
-/** Returns every fault: of the text, of references, of the schema, and between sound values. */
-async function allIssues(
-  parse: LenientParse<ParsedConfig>,
-  {
-    config,
-    file,
-    layers,
-    options,
-    components,
-  }: {
-    readonly config: Config | undefined;
-    readonly file: ConfigFile | undefined;
-    readonly layers: Layers;
-    readonly options: LoadConfigOptions;
-    readonly components: Components;
-  },
-): Promise<ConfigIssue[]> {
-  const brokenFrom = file?.brokenFrom;
-  if (brokenFrom !== undefined) {
-    // The unreadable rest of the file may hold the keys that seem missing or contradictory.
-    const isBefore = ({ path }: ConfigIssue) =>
-      (layers.buildPlace(path).position?.line ?? brokenFrom) < brokenFrom;
-    const certain = parse.issues.filter(({ isAboutOneValue }) => isAboutOneValue === true).filter(isBefore);
-    return [...(file?.issues ?? []), ...layers.issues.filter(isBefore), ...certain];
+/** Lists the faults of the text, of references, of the schema, and between keys. */
+function listIssues(
+  file: ConfigFile | undefined,
+  layers: Layers,
+  { issues, crossed }: { readonly issues: readonly ConfigIssue[]; readonly crossed: readonly ConfigIssue[] },
+): ConfigIssue[] {
+  const { issues: faults = [], brokenFrom: line } = file ?? {};
+  if (line === undefined) {
+    return [...faults, ...layers.issues, ...issues, ...crossed];
   }
-  const concluded =
-    config === undefined
-      ? []
-      : [
-          ...crossIssues(config, { known: options.scorers, components }),
-          ...((await options.check?.(config)) ?? []),
-        ];
-  return [...(file?.issues ?? []), ...layers.issues, ...parse.issues, ...soundIssues(concluded, parse)];
+  // The unreadable rest of the file may hold the keys that seem missing or contradictory.
+  const certain = issues.filter(({ isAboutOneValue }) => isAboutOneValue === true);
+  const before = [...layers.issues, ...certain].filter(
+    ({ path }) => (layers.buildPlace(path).position?.line ?? line) < line,
+  );
+  return [...faults, ...before];
 }
 
-/** Selects issues whose values are all sound, with the paths of the original value. */
-function soundIssues(
-  issues: readonly ConfigIssue[],
+/** Lists the faults between keys whose values are all sound, with the paths of the original value. */
+function conclude(
+  config: Config | undefined,
   { isSound, writtenPath }: LenientParse<ParsedConfig>,
+  {
+    components,
+    scorers,
+    further = [],
+  }: {
+    readonly components: Components;
+    readonly scorers: readonly KnownScorer[] | undefined;
+    readonly further?: readonly ConfigIssue[] | undefined;
+  },
 ): ConfigIssue[] {
-  return issues
+  const issues = config === undefined ? [] : crossIssues(config, { known: scorers, components });
+  return [...issues, ...further]
     .map((issue) => ({
       ...issue,
       path: writtenPath(issue.path),
@@ -154,57 +182,49 @@ function soundIssues(
     .filter(({ path, dependsOn }) => isSound([path, ...dependsOn]));
 }
 
-/** Checks a configuration given as a value, as `defineConfig` returns it. Throws a `ConfigError`. */
-export function parseConfig(
+function parseConfig(
   { components, schema, jsonSchema }: ConfigFormat,
   input: object,
-  options: { cwd?: string; scorers?: readonly KnownScorer[] } = {},
+  { cwd = process.cwd(), scorers }: ParseConfigOptions = {},
 ): Config {
   const parse = parseLeniently(input, { schema, jsonSchema: jsonSchema() });
-  const cwd = options.cwd ?? process.cwd();
-  const config = finish(parse.parsed, {
-    scorers: options.scorers,
-    judge: undefined,
-    findFolder: () => cwd,
-    components,
-  });
-  const concluded = config === undefined ? [] : crossIssues(config, { known: options.scorers, components });
-  const issues = [...parse.issues, ...soundIssues(concluded, parse)];
+  const config = finish(parse.parsed, { scorers, judge: undefined, findFolder: () => cwd, components });
+  const issues = [...parse.issues, ...conclude(config, parse, { components, scorers })];
   if (config === undefined || issues.length > 0) {
-    throw createConfigError('the configuration', issues, () => ({ kind: 'default', where: '' }));
+    throw createConfigError('the configuration', issues);
   }
   return config;
 }
 
+/** Returns the base folder of a relative path in a value. */
+type FindFolder = (path: KeyPath) => string;
+
+interface FinishTerms {
+  readonly scorers: readonly KnownScorer[] | undefined;
+  readonly judge: DefaultJudge | undefined;
+  readonly findFolder: FindFolder;
+  readonly components: Components;
+}
+
+/** Adds the default rule, and makes paths absolute. */
 function finish(
   parsed: ParsedConfig | undefined,
-  options: {
-    scorers: readonly KnownScorer[] | undefined;
-    judge: DefaultJudge | undefined;
-    findFolder: FindFolder;
-    components: Components;
-  },
+  { scorers, judge, findFolder, components }: FinishTerms,
 ): Config | undefined {
   if (parsed === undefined) {
     return undefined;
   }
-  const { $schema: _, ...rest } = parsed;
-  const scorers = Object.entries(parsed.scorers).map(([name, entry]) => {
-    const folder = options.findFolder(['scorers', name, 'module']);
-    return [name, entry.module === undefined ? entry : { ...entry, module: resolve(folder, entry.module) }];
-  });
+  const { $schema: _, rules = [defaultRule(scorers, judge)], ...rest } = parsed;
+  const { store, monitors } = parsed;
   return {
     ...rest,
-    store: {
-      ...parsed.store,
-      dataDir: resolve(options.findFolder(['store', 'dataDir']), parsed.store.dataDir),
-    },
-    scorers: Object.fromEntries(scorers) as ParsedConfig['scorers'],
-    monitors: parsed.monitors.map((entry, index) =>
-      typeof entry === 'string' ? resolve(options.findFolder(['monitors', index]), entry) : entry,
+    store: { ...store, dataDir: resolve(findFolder(['store', 'dataDir']), store.dataDir) },
+    scorers: withAbsoluteModules(parsed.scorers, (name) => findFolder(['scorers', name, 'module'])),
+    monitors: monitors.map((entry, index) =>
+      typeof entry === 'string' ? resolve(findFolder(['monitors', index]), entry) : entry,
     ),
-    ...withAbsoluteTls(parsed, options.components.receivers, options.findFolder),
-    rules: parsed.rules ?? [defaultRule(options.scorers, options.judge)],
+    ...withAbsoluteTls(parsed, components.receivers, findFolder),
+    rules,
   };
 }
 
@@ -224,9 +244,6 @@ export function listOpenDoors(config: Config, receivers: readonly ReceiverSectio
       : [];
   });
 }
-
-/** Returns the base folder of a relative path in a value. */
-type FindFolder = (path: KeyPath) => string;
 
 /** Parts of a configuration that name TLS files. */
 type WithTls = Pick<ParsedConfig, 'receivers' | 'api'>;
@@ -257,116 +274,4 @@ function absolute(tls: object, path: KeyPath, findFolder: FindFolder): object {
         : [key, value],
     ),
   );
-}
-
-/** The unchecked configuration: the file, overridden by variables and flags. */
-interface Layers {
-  readonly value: unknown;
-  /** Paths of texts that came from variables or flags; such a text may stand for a number. */
-  readonly textual: ReadonlySet<string>;
-  /** Issues of references to unset variables, and of flags that set nothing. */
-  readonly issues: readonly ConfigIssue[];
-  /** Paths without a value, because a reference could not be replaced. */
-  readonly unusable: readonly KeyPath[];
-  readonly findOrigin: (path: KeyPath) => Origin;
-  /** Like `findOrigin`; for a missing key, returns the place of its group. */
-  readonly buildPlace: (path: KeyPath) => Origin;
-}
-
-/** Environment of the program, and the paths of the values that it can set. */
-interface Outside {
-  readonly variables: Readonly<Record<string, string | undefined>>;
-  readonly settable: readonly string[][];
-}
-
-/** Applies variables and flags to a file. */
-function stackLayers(
-  file: ConfigFile | undefined,
-  overrides: readonly Override[],
-  { variables, settable }: Outside,
-): Layers {
-  const resolved = resolveReferences(file?.value ?? {}, (name) => variables[name] || undefined);
-  const findOrigin = (path: KeyPath): Origin => {
-    const override = overrides.findLast((entry) => showPath(entry.path) === showPath(path));
-    if (override !== undefined) {
-      return { kind: override.where.startsWith('--') ? 'flag' : 'environment', where: override.where };
-    }
-    const isInFile = file !== undefined && (valueAt(file.value, path) !== undefined || path.length === 0);
-    return isInFile
-      ? throughVariable(file.findOrigin(path), resolved.touched.get(JSON.stringify(path)))
-      : { kind: 'default', where: '' };
-  };
-  const known = overrides.filter((entry) => unknownOverride(entry, settable).length === 0);
-  const value = known.reduce((whole, entry) => withValueAt(whole, entry.path, entry.value), resolved.value);
-  const textual = new Set([...resolved.touched.keys(), ...known.map((entry) => JSON.stringify(entry.path))]);
-  const isOverridden = ({ path }: ConfigIssue) =>
-    known.some((entry) => showPath(entry.path) === showPath(path));
-  const unresolved = resolved.issues.filter((issue) => !isOverridden(issue));
-  return {
-    value,
-    textual,
-    issues: [...unresolved, ...overrides.flatMap((entry) => unknownOverride(entry, settable))],
-    unusable: unresolved.map(({ path }) => path),
-    findOrigin,
-    buildPlace: (path) => {
-      const origin = findOrigin(path);
-      return origin.where === '' && file !== undefined ? file.findOrigin(path) : origin;
-    },
-  };
-}
-
-/** Returns the origin of a value that the file took from a variable. */
-function throughVariable(origin: Origin, variable: string | undefined): Origin {
-  const suffix = variable === undefined ? '' : ` (${variable})`;
-  return { ...origin, where: `${origin.where}${suffix}`, place: `${origin.place ?? origin.where}${suffix}` };
-}
-
-function unknownOverride(entry: Override, settable: readonly string[][]): ConfigIssue[] {
-  const paths = settable.map((path) => path.join('.'));
-  const key = entry.path.join('.');
-  if (paths.includes(key)) {
-    return [];
-  }
-  const meant = nearest(key, paths);
-  return [
-    {
-      path: entry.path,
-      message: `names no key that a variable or flag can set${meant === undefined ? '' : `; did you mean ${meant}?`}`,
-      origin: { kind: 'flag', where: entry.where },
-    },
-  ];
-}
-
-/** Converts texts of variables and flags to numbers or booleans where the schema wants them, then checks everything. */
-function parseLayers(
-  { value, textual, unusable }: Layers,
-  { schema, jsonSchema }: ConfigFormat,
-): LenientParse<ParsedConfig> {
-  const first = schema.safeParse(value, PARSE_TERMS);
-  const issues = first.success ? [] : first.error.issues;
-  const typed = issues.reduce<unknown>((whole, issue) => convertType(whole, issue, textual), value);
-  return parseLeniently(typed, { schema, jsonSchema: jsonSchema() }, unusable);
-}
-
-function convertType(value: unknown, issue: z.core.$ZodIssue, textual: ReadonlySet<string>): unknown {
-  const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));
-  if (
-    issue.code !== 'invalid_type' ||
-    typeof issue.input !== 'string' ||
-    !textual.has(JSON.stringify(path))
-  ) {
-    return value;
-  }
-  if (issue.expected === 'number' && issue.input.trim() !== '' && Number.isFinite(Number(issue.input))) {
-    return withValueAt(value, path, Number(issue.input));
-  }
-  if (issue.expected === 'boolean' && ['true', 'false'].includes(issue.input)) {
-    return withValueAt(value, path, issue.input === 'true');
-  }
-  return value;
-}
-
-/** Returns the subject of messages: the path of the file, or `the configuration` without a file. */
-function formatSubject(file: ConfigFile | undefined): string {
-  return file?.path ?? 'the configuration';
 }

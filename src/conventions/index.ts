@@ -1,7 +1,7 @@
 /** From spans to agent runs: the entry point `spanscore/conventions`. */
 export { decodeTraces, type DecodedTraces } from './traces/decode-traces.ts';
 export { joinTraces } from './traces/join-traces.ts';
-export type { JoinedTrace } from '../domain/trace/joined-trace.ts';
+export type { JoinedTrace } from '../domain/trace/span.ts';
 export {
   MAX_PIECE_SPANS,
   readPiece as pieceOf,
@@ -10,7 +10,7 @@ export {
   readTraceInSlices,
   readTraces,
 } from './traces/read-traces.ts';
-export type { TracePiece } from '../domain/trace/joined-trace.ts';
+export type { TracePiece } from '../domain/trace/span.ts';
 export { CONVENTIONS } from './registry.ts';
 export { suggestTable } from './advice/suggest-table.ts';
 export { listFacts, type StatedFact } from './advice/list-facts.ts';

@@ -8,7 +8,7 @@ import { toConvention } from './tables/table-convention.ts';
 import { compareValues } from '../domain/compare-values.ts';
 import { canonicalJson } from '../domain/identity.ts';
 import { endUnixNano, type LogRecord, type Span, type TraceData } from '../domain/trace/span.ts';
-import type { StepKind } from '../domain/trace/step-kind.ts';
+import type { StepKind } from '../domain/trace/agent-run.ts';
 
 /** The spans of a trace, each once, in order of their ids, each read with its log records. */
 interface NormalisedTrace {

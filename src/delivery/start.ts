@@ -1,4 +1,4 @@
-import { trimPath } from '../config/addresses/public-url.ts';
+import { trimPath } from '../config/addresses/endpoints.ts';
 import { readOptions } from '../config/schema/components.ts';
 import { durationMs, type Config } from '../configuration.ts';
 import type { Duties } from '../ownership/duties.ts';

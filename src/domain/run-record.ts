@@ -1,4 +1,4 @@
-import { column, wordOf, type RowOf, type Table } from './table.ts';
+import { column, type RowOf, type Table, wordOf } from './table.ts';
 import { TARGET_KINDS } from './trace/agent-run.ts';
 
 /** Definition of `runs`. */
@@ -61,3 +61,10 @@ export function runVersion({
 }: Pick<RunRecord, 'evidenceUntil' | 'readFrom'>): bigint {
   return BigInt(Math.trunc(evidenceUntil)) * 2n + (readFrom === 'content' ? 1n : 0n);
 }
+
+/**
+ * Ends of a call to a judge: its reply could be used, its reply came but could not be used (it is paid all the same), or no reply came.
+ */
+export const CALL_STATUSES = ['success', 'unusable', 'failed'] as const;
+
+export type CallStatus = (typeof CALL_STATUSES)[number];

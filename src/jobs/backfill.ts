@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SECOND_MS } from '../domain/durations.ts';
 import { ConfigError, findCause } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
-import { createProviderShare } from '../judge/limits/provider-share.ts';
+import { createProviderShare } from '../judge/limits.ts';
 import type { JudgeStock } from '../scoring/attempt/judge-stock.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';

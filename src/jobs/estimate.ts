@@ -1,9 +1,8 @@
 import { SECOND_MS } from '../domain/durations.ts';
-import { findPrice, type PriceTable } from '../domain/money/model-prices.ts';
+import { findPrice, type PriceTable, findCost } from '../domain/money/model-prices.ts';
 import { STEP_NAMES } from '../scorers/evals/scorer.ts';
-import { findCost } from '../judge/judge-cost.ts';
 import type { PlannedCall } from '../judge/judge-scope.ts';
-import { REPEAT_MARK } from '../judge/judge.ts';
+import { REPEAT_MARK } from '../judge/retry.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedScorer } from '../scoring/select/rule.ts';

@@ -7,48 +7,40 @@ export type JudgeErrorCode = Extract<
   `judge_${string}` | 'budget_exhausted' | 'cancelled' | 'overloaded'
 >;
 
-/**
- * True where a later try of the same question can succeed. A refused key is retryable: the question waits until somebody
- * replaces the key.
- */
-const RETRYABLE: Record<JudgeErrorCode, boolean> = {
-  judge_rate_limited: true,
-  judge_unavailable: true,
-  judge_unauthorised: true,
-  judge_timeout: true,
-  judge_malformed: false,
-  judge_refused: false,
-  judge_misconfigured: false,
-  judge_window: true,
-  budget_exhausted: true,
-  cancelled: true,
-  overloaded: true,
-};
+/** What follows a failed call, by its code. An error may say more: a 404 passes, and a 500 costs nothing. */
+interface Failure {
+  /** Short name under which failures are counted, when nothing more exact is known. */
+  readonly kind: string;
+  /** A later try of the same question can succeed. A refused key waits until somebody replaces it. */
+  readonly mayPass: boolean;
+  /** The call never reached the provider, or the provider answered with an error. */
+  readonly isUnbilled: boolean;
+  /** What the call says of the provider: it fails, it works, or nothing. */
+  readonly provider: 'fails' | 'works' | 'unknown';
+  /** The provider gets more calls than it takes. */
+  readonly isCrowded?: true;
+}
 
-/** Kind of a failure for each code, used when nothing more exact is known. */
-const KINDS: Record<JudgeErrorCode, string> = {
-  judge_rate_limited: 'rate limit',
-  judge_unavailable: 'unavailable',
-  judge_unauthorised: 'no key',
-  judge_timeout: 'timeout',
-  judge_malformed: 'malformed reply',
-  judge_refused: 'refusal',
-  judge_misconfigured: 'configuration',
-  judge_window: 'window',
-  budget_exhausted: 'budget',
-  cancelled: 'cancelled',
-  overloaded: 'queue full',
+/** The retries of docs/judges.md, by code. Repeats at once stand in `retry.ts`. */
+export const FAILURES: Readonly<Record<JudgeErrorCode, Failure>> = {
+  judge_rate_limited: {
+    kind: 'rate limit',
+    mayPass: true,
+    isUnbilled: true,
+    provider: 'works',
+    isCrowded: true,
+  },
+  judge_unavailable: { kind: 'unavailable', mayPass: true, isUnbilled: false, provider: 'fails' },
+  judge_unauthorised: { kind: 'no key', mayPass: true, isUnbilled: true, provider: 'fails' },
+  judge_timeout: { kind: 'timeout', mayPass: true, isUnbilled: false, provider: 'fails', isCrowded: true },
+  judge_malformed: { kind: 'malformed reply', mayPass: false, isUnbilled: false, provider: 'works' },
+  judge_refused: { kind: 'refusal', mayPass: false, isUnbilled: false, provider: 'works' },
+  judge_misconfigured: { kind: 'configuration', mayPass: false, isUnbilled: true, provider: 'works' },
+  judge_window: { kind: 'window', mayPass: true, isUnbilled: true, provider: 'works' },
+  budget_exhausted: { kind: 'budget', mayPass: true, isUnbilled: true, provider: 'unknown' },
+  cancelled: { kind: 'cancelled', mayPass: true, isUnbilled: false, provider: 'unknown' },
+  overloaded: { kind: 'queue full', mayPass: true, isUnbilled: true, provider: 'unknown' },
 };
-
-/** Codes of calls that the provider answered with an error, or that never reached it. */
-const UNBILLED: ReadonlySet<JudgeErrorCode> = new Set([
-  'judge_rate_limited',
-  'judge_unauthorised',
-  'judge_misconfigured',
-  'judge_window',
-  'budget_exhausted',
-  'overloaded',
-]);
 
 export interface JudgeErrorOptions {
   /** Short name under which failures are counted: `HTTP 500`, `web page`. Default: the name for the code. */
@@ -85,14 +77,14 @@ export class JudgeError extends AppError {
     super(message, {
       code,
       stage: 'judge',
-      retryable: options.mayPass ?? RETRYABLE[code],
+      retryable: options.mayPass ?? FAILURES[code].mayPass,
       retryAfterMs: options.retryAfterMs,
       details: options.details,
       cause: options.cause,
     });
     this.code = code;
-    this.kind = options.kind ?? KINDS[code];
-    this.isUnbilled = options.isUnbilled ?? UNBILLED.has(code);
+    this.kind = options.kind ?? FAILURES[code].kind;
+    this.isUnbilled = options.isUnbilled ?? FAILURES[code].isUnbilled;
     this.repeatable = options.repeatable ?? false;
     this.rawOutput = options.rawOutput;
     this.finishReason = options.finishReason;

@@ -1,4 +1,4 @@
-import type { CallStatus } from '../domain/call-status.ts';
+import type { CallStatus } from '../domain/run-record.ts';
 
 /** Token counts that the provider sent; a missing count is undefined, never 0. */
 export interface JudgeUsage {
@@ -58,21 +58,7 @@ export interface JudgeCall {
   calledAtMs: number;
 }
 
-function add(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined ? b : b === undefined ? a : a + b;
-}
-
-/** Adds two usages. A count that only one of them has is taken from that one. */
-export function addUsage(a: JudgeUsage | undefined, b: JudgeUsage | undefined): JudgeUsage | undefined {
-  if (a === undefined || b === undefined) {
-    return a ?? b;
-  }
-  return {
-    inputTokens: add(a.inputTokens, b.inputTokens),
-    outputTokens: add(a.outputTokens, b.outputTokens),
-    totalTokens: add(a.totalTokens, b.totalTokens),
-    reasoningTokens: add(a.reasoningTokens, b.reasoningTokens),
-    cachedInputTokens: add(a.cachedInputTokens, b.cachedInputTokens),
-    cacheCreationInputTokens: add(a.cacheCreationInputTokens, b.cacheCreationInputTokens),
-  };
+export interface TokenEstimate {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }

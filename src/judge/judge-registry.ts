@@ -1,18 +1,21 @@
+import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { isCloud, isLocal } from './provider-hosts.ts';
 import { outboundFetch } from '../delivery/http/proxies.ts';
-import { createCircuitBreaker, type BreakerState, type CircuitBreaker } from './limits/circuit-breaker.ts';
-import { createGuardedFetch } from './guarded-fetch.ts';
+import type { PriceTable } from '../domain/money/model-prices.ts';
 import { JudgeError } from './judge-error.ts';
 import { JudgeWindow } from './judge-window.ts';
-import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
-import type { PriceTable } from '../domain/money/model-prices.ts';
+import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
 import type { JudgeModelObject } from './model-call.ts';
-import { createProviderGate, type ProviderGate } from './limits/provider-gate.ts';
+import { openaiCompatible } from './providers/openai-compatible.ts';
+import { openai } from './providers/openai.ts';
+import type { ProviderKind } from './providers/provider.ts';
 
-/** A server with OpenAI's chat completions API. */
+/** Kinds of providers, one line each. An entry without a kind of its name or address is of the last one. */
+const PROVIDER_KINDS: readonly ProviderKind[] = [openai, openaiCompatible];
+
+/** Entry of a provider. */
 interface JudgeProviderConfig {
-  /** Without `/chat/completions`, e.g. `http://127.0.0.1:11434/v1`. */
+  /** Base address of its API, e.g. `http://127.0.0.1:11434/v1`. */
   readonly baseURL?: string | undefined;
   readonly apiKey?: string | undefined;
   /** Most calls at the same time. Default 16. */
@@ -116,8 +119,6 @@ export interface JudgeRegistry {
   breakerOf(model: string): BreakerState;
 }
 
-const OPENAI = { baseURL: 'https://api.openai.com/v1', keyVariable: 'OPENAI_API_KEY' };
-
 type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'timeoutMs'>> & {
   model(id: string): Promise<JudgeModelObject>;
 };
@@ -146,9 +147,9 @@ export function createJudgeRegistry(
   }
 
   function findWindow(model: string): JudgeWindow {
-    const { baseURL = OPENAI.baseURL } = config.providers?.[model.split('/', 1)[0] ?? ''] ?? {};
-    const isOwn = URL.canParse(baseURL) && isOwnNetwork(new URL(baseURL).hostname);
-    const { contextTokens } = config.options?.[model] ?? {};
+    const { baseURL = '' } = config.providers?.[model.split('/', 1)[0] ?? ''] ?? {};
+    const isOwn = isLocal(baseURL);
+    const { contextTokens } = options[model] ?? {};
     const window = windows.get(model) ?? new JudgeWindow(model, { contextTokens, isOwn });
     windows.set(model, window);
     return window;
@@ -195,31 +196,28 @@ function splitModelName(name: string): { provider: string; modelId: string } {
   return { provider: name.slice(0, slash), modelId: name.slice(slash + 1) };
 }
 
-/** Reads the settings, the address and the key of a provider. Throws as `JudgeRegistry.resolve` does. */
-function readProvider(
-  name: string,
-  modelName: string,
-  { providers = {} }: JudgesConfig,
-): { settings: JudgeProviderConfig; baseURL: string; apiKey: string | undefined } {
+/** Reads the settings, the kind, the address and the key of a provider. Throws as `JudgeRegistry.resolve` does. */
+function readProvider(name: string, modelName: string, { providers = {} }: JudgesConfig) {
   const settings = (Object.hasOwn(providers, name) ? providers[name] : undefined) ?? {};
-  const baseURL = settings.baseURL ?? (name === 'openai' ? OPENAI.baseURL : undefined);
+  const baseURL = settings.baseURL ?? PROVIDER_KINDS.find((kind) => kind.name === name)?.baseURL;
   if (baseURL === undefined) {
-    const known = [...new Set(['openai', ...Object.keys(providers)])].join(', ');
+    const own = PROVIDER_KINDS.flatMap((kind) => (kind.baseURL === undefined ? [] : [kind.name]));
+    const known = [...new Set([...own, ...Object.keys(providers)])].join(', ');
     throw new JudgeError(
       'judge_misconfigured',
       `unknown judge provider "${name}" in "${modelName}": known are ${known}; set judges.providers.${name}.baseURL`,
     );
   }
-  // The key from the environment is sent to OpenAI's own address only.
-  const isOpenAi = baseURL === OPENAI.baseURL;
-  const apiKey = settings.apiKey ?? (isOpenAi ? readEnvironment(OPENAI.keyVariable) : undefined);
-  if (apiKey === undefined && isOpenAi) {
+  const kind = PROVIDER_KINDS.find((each) => each.baseURL === baseURL) ?? openaiCompatible;
+  const { keyVariable } = kind;
+  const apiKey = settings.apiKey ?? (keyVariable === undefined ? undefined : readEnvironment(keyVariable));
+  if (apiKey === undefined && keyVariable !== undefined) {
     throw new JudgeError(
       'judge_unauthorised',
-      `no key for judge provider "${name}": set ${OPENAI.keyVariable} or judges.providers.${name}.apiKey`,
+      `no key for judge provider "${name}": set ${keyVariable} or judges.providers.${name}.apiKey`,
     );
   }
-  return { settings, baseURL, apiKey };
+  return { settings, kind, baseURL, apiKey };
 }
 
 function openProvider(
@@ -229,28 +227,13 @@ function openProvider(
   limits: JudgeLimits,
   deps: JudgeRegistryDeps,
 ): Provider {
-  const { settings, baseURL, apiKey } = readProvider(name, modelName, config);
-  const fetch = createGuardedFetch(limits, deps);
+  const { settings, kind, baseURL, apiKey } = readProvider(name, modelName, config);
+  const access = { name, baseURL, apiKey, fetch: createGuardedFetch(limits, deps) };
   const models = new Map<string, Promise<JudgeModelObject>>();
-
-  // Loaded with the first question, so that a program which only imports scorers does not load it.
-  async function openModel(id: string): Promise<JudgeModelObject> {
-    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-    return createOpenAICompatible({
-      name,
-      baseURL,
-      fetch,
-      supportsStructuredOutputs: true,
-      // OpenAI's models that think refuse the former name of the limit; all of them take the present one.
-      ...(baseURL === OPENAI.baseURL ? { transformRequestBody: nameOutputLimit } : {}),
-      ...(apiKey === undefined ? {} : { apiKey }),
-    }).chatModel(id);
-  }
-
   const timeoutMs = isLocal(baseURL) ? (config.limits?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
   return {
     timeoutMs,
-    gate: createProviderGate(
+    gate: new ProviderGate(
       {
         concurrency: settings.concurrency ?? MOST_CALLS,
         startsAt: settings.concurrency === undefined && !isCloud(baseURL) ? FIRST_CALLS : undefined,
@@ -262,18 +245,76 @@ function openProvider(
       },
       deps,
     ),
-    breaker: createCircuitBreaker({ failures: limits.breakerFailures, openMs: limits.breakerOpenMs }, deps),
+    breaker: new CircuitBreaker({ failures: limits.breakerFailures, openMs: limits.breakerOpenMs }, deps),
     model(id) {
       // A model builds the schemas of its replies, which takes as long as a call.
-      const model = models.get(id) ?? openModel(id);
+      const model = models.get(id) ?? kind.openModel(id, access);
       models.set(id, model);
       return model;
     },
   };
 }
 
-function nameOutputLimit({ max_tokens: limit, ...body }: Record<string, unknown>): Record<string, unknown> {
-  return limit === undefined ? body : { ...body, max_completion_tokens: limit };
+/**
+ * Creates a `fetch` that follows no redirect (the key and the prompt would go to another server). It also ends a reply that is
+ * too large after decompression. The deadline of the whole call comes from its abort signal.
+ */
+function createGuardedFetch(
+  { maxReplyBytes }: JudgeLimits,
+  deps: JudgeRegistryDeps,
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    const { body, status, statusText, headers } = await deps.fetch(input, { ...init, redirect: 'manual' });
+    let bytes = 0;
+    const guard = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.byteLength;
+        if (bytes > maxReplyBytes) {
+          throw new JudgeError('judge_malformed', `the judge's reply is larger than ${maxReplyBytes} bytes`);
+        }
+        controller.enqueue(chunk);
+      },
+    });
+    return new Response(body?.pipeThrough(guard) ?? null, { status, statusText, headers });
+  };
+}
+
+/** Hosts of providers with many places, and their subdomains. */
+const CLOUDS: readonly string[] = [
+  'openai.com',
+  'openai.azure.com',
+  'services.ai.azure.com',
+  'anthropic.com',
+  'googleapis.com',
+  'amazonaws.com',
+  'groq.com',
+  'mistral.ai',
+  'openrouter.ai',
+  'together.xyz',
+  'together.ai',
+  'fireworks.ai',
+  'deepseek.com',
+  'x.ai',
+  'cohere.com',
+  'cohere.ai',
+  'deepinfra.com',
+  'cerebras.ai',
+  'nvidia.com',
+  'huggingface.co',
+  'cloudflare.com',
+  'vercel.sh',
+];
+
+/** True for the address of a known cloud: it takes many calls at the same time. */
+function isCloud(baseURL: string): boolean {
+  const host = URL.parse(baseURL)?.hostname ?? '';
+  return CLOUDS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`));
+}
+
+/** True for an address of this machine or of a private network: a model there may be slow. */
+function isLocal(baseURL: string): boolean {
+  const url = URL.parse(baseURL);
+  return url !== null && isOwnNetwork(url.hostname);
 }
 
 let registry = createJudgeRegistry();

@@ -1,10 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TokenEstimate } from './call-estimate.ts';
+import { createHmac, randomBytes } from 'node:crypto';
+import type { JudgeCall, TokenEstimate } from './judge-execution.ts';
 import type { JudgeRegistry } from './judge-registry.ts';
-import type { ProviderShare } from './limits/provider-share.ts';
-import type { JudgeCall } from './judge-execution.ts';
+import type { ProviderShare } from './limits.ts';
 import type { Redactor } from './redaction/redaction.ts';
-import type { ReplyCache } from './reply-cache.ts';
 
 /** A call to a judge before it is made. */
 export interface PlannedCall {
@@ -69,4 +68,84 @@ export function withJudgeScope<T>(scope: JudgeScope, fn: () => T): T {
 /** Returns the scope of the current call; it is empty outside `withJudgeScope`. */
 export function currentJudgeScope(): JudgeScope {
   return scopes.getStore() ?? {};
+}
+
+/** Letters of a code. */
+const CODE_LETTERS = 12;
+
+/**
+ * Letters that replace hex digits. A code with digits could look like a card number; the redaction would replace it by a
+ * placeholder that anybody can guess.
+ */
+const LETTERS = 'ghijklmnopabcdef';
+
+/** Secret of this process. */
+const processSecret = randomBytes(32).toString('hex');
+
+/** Computes the code on the marker lines around data: a keyed hash that nobody outside this process can compute. */
+export function computeFenceCode(value: string): string {
+  const hash = createHmac('sha256', processSecret).update(value).digest('hex').slice(0, CODE_LETTERS);
+  return hash.replace(/[0-9a-f]/g, (digit) => LETTERS.charAt(Number.parseInt(digit, 16)));
+}
+
+/** A usable answer with its text and its model. */
+interface CachedReply {
+  readonly text: string;
+  readonly modelId: string | undefined;
+}
+
+/** Usable answers by question, and the questions whose call is running. */
+export interface ReplyCache {
+  get(key: string): CachedReply | undefined;
+  set(key: string, reply: CachedReply): void;
+  readonly inFlight: Map<string, Promise<void>>;
+}
+
+/** Cache that can forget all answers. */
+export interface OwnReplyCache extends ReplyCache {
+  clear(): void;
+}
+
+/**
+ * Creates a cache that keeps at most `maxEntries` answers with together at most `maxChars` characters. The least recently used
+ * answers are dropped first.
+ */
+export function createReplyCache(limits: { maxEntries: number; maxChars: number }): OwnReplyCache {
+  const entries = new Map<string, CachedReply>();
+  let chars = 0;
+
+  function remove(key: string): void {
+    chars -= entries.get(key)?.text.length ?? 0;
+    entries.delete(key);
+  }
+
+  return {
+    inFlight: new Map(),
+    clear() {
+      entries.clear();
+      chars = 0;
+    },
+    get(key) {
+      const found = entries.get(key);
+      if (found !== undefined) {
+        entries.delete(key);
+        entries.set(key, found);
+      }
+      return found;
+    },
+    set(key, reply) {
+      remove(key);
+      if (reply.text.length > limits.maxChars) {
+        return;
+      }
+      entries.set(key, reply);
+      chars += reply.text.length;
+      for (const oldest of entries.keys()) {
+        if (entries.size <= limits.maxEntries && chars <= limits.maxChars) {
+          break;
+        }
+        remove(oldest);
+      }
+    },
+  };
 }

@@ -1,7 +1,11 @@
-import { readErrorInReply, readFirstChoice } from './error-body.ts';
-import { isFilterFinish } from './fault-words.ts';
+import {
+  readErrorInReply,
+  readFirstChoice,
+  isFilterFinish,
+  ErrorInCompletion,
+  findRejectedText,
+} from './faults.ts';
 import { JudgeError } from './judge-error.ts';
-import { ErrorInCompletion, findRejectedText } from './judge-fault.ts';
 import type { JudgeUsage } from './judge-execution.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { untilAborted } from '../domain/waits.ts';

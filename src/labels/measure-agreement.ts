@@ -1,9 +1,13 @@
 import { listPartLimits } from '../domain/agreement/directed-score.ts';
 import { reaches } from '../domain/limits.ts';
-import { computeAgreement, countAnswers, type AnswerPair } from '../domain/agreement/kappa.ts';
-import type { LabelAgreement } from '../domain/agreement/label-agreement.ts';
-import { correctShare } from '../domain/agreement/rogan-gladen.ts';
-import { computeWilsonInterval } from '../domain/agreement/wilson.ts';
+import {
+  computeAgreement,
+  countAnswers,
+  type AnswerPair,
+  type LabelAgreement,
+  correctShare,
+  computeWilsonInterval,
+} from '../domain/agreement/agreement.ts';
 import type { ScorePair } from '../store/contracts/aggregates/compared-scores.ts';
 
 /** Fewest labels of a version with a corrected pass rate. */

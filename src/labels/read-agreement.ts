@@ -1,9 +1,11 @@
-import { computeAgreement, countAnswers, type Agreement } from '../domain/agreement/kappa.ts';
-import type {
-  AgreementReading,
-  ReviewerAgreement,
-  VersionAgreement,
-} from '../domain/agreement/label-agreement.ts';
+import {
+  computeAgreement,
+  countAnswers,
+  type Agreement,
+  type AgreementReading,
+  type ReviewerAgreement,
+  type VersionAgreement,
+} from '../domain/agreement/agreement.ts';
 import type { ComparedScoreStore, ScorePair } from '../store/contracts/aggregates/compared-scores.ts';
 import type { LabelledScorer, LabelledVersion, LabelStore } from '../store/contracts/labels/label-store.ts';
 import { measureAgreement } from './measure-agreement.ts';

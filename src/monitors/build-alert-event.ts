@@ -1,4 +1,4 @@
-import { fillTemplate } from '../domain/annotation-template.ts';
+import { fillTemplate } from '../domain/series-facets.ts';
 import { type AlertEvent, buildLabels, computeAlertEventId } from './alert-event.ts';
 import type { IncidentChange } from './group-watch.ts';
 import type { Explanation, MonitorStore } from './monitor-store.ts';

@@ -1,4 +1,4 @@
-import { readPurgeSecret } from '../config/purge-key-file.ts';
+import { readPurgeSecret } from '../config/data-folder.ts';
 import type { Config } from '../configuration.ts';
 import { ConfigError } from '../domain/errors.ts';
 import type { JobKind } from '../jobs/job-kind.ts';

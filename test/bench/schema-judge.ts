@@ -1,6 +1,5 @@
 import type { ScorerRunInput } from '../../src/scorers/evals/index.ts';
-import { computeFenceCode } from '../../src/judge/fence-code.ts';
-import { withJudgeScope } from '../../src/judge/judge-scope.ts';
+import { computeFenceCode, withJudgeScope } from '../../src/judge/judge-scope.ts';
 import { JUDGED_CASES } from '../support/builders/judged-cases.ts';
 
 /** One request to a judge, in the parts that its model reads, and its reply. */

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { buildMonitorGroups } from '../../src/monitors/live/configured-monitors.ts';
-import { monitorTestFileSchema } from '../../src/config/schema/monitor-tests.ts';
-import { monitorFileSchema } from '../../src/config/schema/monitors.ts';
+import { monitorTestFileSchema, monitorFileSchema } from '../../src/config/schema/monitors.ts';
 import { runMonitorTest } from '../../src/cli/commands/alerts.ts';
 
 const page = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8');

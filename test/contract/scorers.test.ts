@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
-import { defaultRule } from '../../src/config/default-rule.ts';
+import { defaultRule } from '../../src/config/schema/rules.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type {
   NamedScore,
@@ -13,12 +13,8 @@ import { requestsOf } from '../bench/schema-judge.ts';
 import type { JudgeRequest } from '../bench/schema-judge.ts';
 import { readFencedPrompt } from '../support/builders/fenced-prompt.ts';
 import { JUDGED_CASES, buildRun } from '../support/builders/judged-cases.ts';
-import {
-  exampleArguments,
-  runExample,
-  SCORER_PAGES,
-  type ScorerPage,
-} from '../../tools/docs/scorer-pages/scorers-page.ts';
+import { exampleArguments, runExample, SCORER_PAGES } from '../../tools/docs/scorer-pages/scorers-page.ts';
+import { type ScorerPage } from '../../tools/docs/scorer-pages/scorer-page.ts';
 import { scriptedModel } from '../support/fakes/scripted-model.ts';
 import type { ScriptedModelCall } from '../support/fakes/scripted-model.ts';
 

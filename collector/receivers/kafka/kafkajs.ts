@@ -5,7 +5,7 @@ import { gunzip, gzip, zstdCompress, zstdDecompress, type ZlibOptions, type Zstd
 import kafkajs, { CompressionTypes, Kafka, logLevel, type RetryOptions, type SASLOptions } from 'kafkajs';
 import { AppError, readErrorMessage } from '../../../src/domain/errors.ts';
 import type { Log } from '../../../src/telemetry/log.ts';
-import { decompressLz4 } from '../../../src/wire/lz4-frame.ts';
+import { decompressLz4 } from '../../../src/wire/lz4.ts';
 import { listPoisonRecords } from './poison-records.ts';
 import { decompressSnappy } from './snappy.ts';
 import { KNOWN_HEADERS } from './take-batch.ts';

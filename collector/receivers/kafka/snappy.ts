@@ -1,4 +1,4 @@
-import { BoundedOutput } from '../../../src/wire/bounded-output.ts';
+import { BoundedOutput } from '../../../src/wire/lz4.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
 
 // The Snappy format (github.com/google/snappy, format_description.txt), bare or in the blocks of Java's snappy stream.

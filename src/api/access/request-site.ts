@@ -1,7 +1,7 @@
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
 import { createNetworkCheck } from '../../config/addresses/private-addresses.ts';
-import { isBasePath, readPublicUrl, trimPath } from '../../config/addresses/public-url.ts';
+import { isBasePath, readPublicUrl, trimPath } from '../../config/addresses/endpoints.ts';
 
 /** Address under which the sender of a request reaches the API, and the sender's own. */
 export interface RequestSite {

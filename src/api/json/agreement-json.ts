@@ -1,4 +1,4 @@
-import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
+import type { AgreementReading } from '../../domain/agreement/agreement.ts';
 import { isoTime } from './time-json.ts';
 
 /** Agreement of a scorer with people on the runs of a range. Times are Unix milliseconds. */

@@ -1,5 +1,5 @@
 import type { Attributes, Span } from '../../domain/trace/span.ts';
-import type { StepKind } from '../../domain/trace/step-kind.ts';
+import type { StepKind } from '../../domain/trace/agent-run.ts';
 import { isoTime } from './time-json.ts';
 
 /** Span with the kind of its step. */

@@ -1,7 +1,6 @@
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
-import { baselineRange } from '../../domain/baseline-range.ts';
-import { DAY_MS } from '../../domain/durations.ts';
+import { baselineRange, DAY_MS } from '../../domain/durations.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';

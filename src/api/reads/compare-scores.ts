@@ -1,5 +1,4 @@
-import { computeAgreement, countAnswers } from '../../domain/agreement/kappa.ts';
-import { computeSpearman } from '../../domain/agreement/spearman.ts';
+import { computeAgreement, countAnswers, computeSpearman } from '../../domain/agreement/agreement.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import type {
   AggregateFilter,

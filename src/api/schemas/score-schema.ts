@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { CALL_STATUSES } from '../../domain/call-status.ts';
+import { CALL_STATUSES } from '../../domain/run-record.ts';
 import { DECISIONS } from '../../domain/decision.ts';
 import { SCORES } from '../../domain/score.ts';
 import { rowShape } from '../json/row-json.ts';

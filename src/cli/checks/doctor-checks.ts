@@ -1,8 +1,12 @@
 import { createServer } from 'node:net';
 import { parseEndpoint, type Config, type LoadedConfig } from '../../configuration.ts';
 import { readEnvironment } from '../../config/environment.ts';
-import { listEndpoints } from '../../config/addresses/listen-endpoints.ts';
-import { type ExporterSection, readOptions, type ReceiverSection } from '../../config/schema/components.ts';
+import {
+  type ExporterSection,
+  listEndpoints,
+  readOptions,
+  type ReceiverSection,
+} from '../../config/schema/components.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { ConfigError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';

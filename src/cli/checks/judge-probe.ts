@@ -1,6 +1,6 @@
 import type { Config } from '../../configuration.ts';
 import { judgesInUse } from '../../config/checks/judge-checks.ts';
-import type { JudgeExecution } from '../../judge/judge.ts';
+import type { JudgeExecution } from '../../judge/judge-execution.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';

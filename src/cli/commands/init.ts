@@ -5,7 +5,7 @@ import { findConfigFile } from '../../config/files/config-file.ts';
 import { InvalidInputError, readErrorMessage, RequestError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { defaultRule } from '../../config/default-rule.ts';
+import { defaultRule } from '../../config/schema/rules.ts';
 
 const NAME = 'spanscore.config.yaml';
 

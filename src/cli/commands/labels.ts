@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { agreementJson } from '../../api/json/agreement-json.ts';
 import type { scoreJson } from '../../api/json/score-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
-import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
+import type { AgreementReading } from '../../domain/agreement/agreement.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { MIN_LABELS } from '../../labels/measure-agreement.ts';

@@ -4,9 +4,8 @@ import { z } from 'zod';
 import { NewLabel } from '../../api/schemas/label-schema.ts';
 import { checkValue } from '../../config/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
-import { protectCell, unprotectCell } from '../../domain/csv-cells.ts';
+import { protectCell, unprotectCell, decodeText } from '../../domain/text-encoding.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
-import { decodeText } from '../../domain/text-encoding.ts';
 import type { CommandContext } from '../command.ts';
 import { findInputFile } from './input-file.ts';
 

@@ -1,29 +1,29 @@
-import { alertIssues } from './alert-checks.ts';
-import type { ConfigIssue } from '../faults/config-issue.ts';
-import type { KnownScorer } from '../default-rule.ts';
-import { durationMs } from '../duration.ts';
-import { isLoopbackHost, parseEndpoint } from '../addresses/endpoint.ts';
-import { budgetIssues } from './judge-checks.ts';
-import { foreignSpansIssues } from './foreign-spans-checks.ts';
-import type { KeyPath } from '../key-path.ts';
-import { listEndpoints } from '../addresses/listen-endpoints.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 import { nearest } from '../../domain/nearest.ts';
-import { entryIssues, scorerIssues } from './scorer-checks.ts';
+import { isLoopbackHost, parseEndpoint } from '../addresses/endpoints.ts';
+import { createAddressPolicy, writtenAddress } from '../addresses/private-addresses.ts';
+import type { ConfigIssue } from '../faults/config-issue.ts';
+import { type KeyPath, toPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
-import { type Components, listReceivers, type ReceiverSection } from '../schema/components.ts';
+import {
+  type ChannelSection,
+  type Components,
+  listConfiguredOnly,
+  listEndpoints,
+  listReceivers,
+  readOptions,
+  type ReceiverSection,
+} from '../schema/components.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
 import { DEFAULT_CATCH_UP } from '../schema/scoring.ts';
-
-/** Providers that work without an entry. */
-const BUILT_IN_PROVIDERS = ['openai'];
+import { durationMs } from '../units.ts';
+import { budgetIssues, judgeIssues } from './judge-checks.ts';
+import { entryIssues, type Known, ruleIssues } from './scorer-checks.ts';
 
 /** Reports faults between keys: names that refer to nothing, and values that exclude each other. */
 export function crossIssues(
   config: Config,
-  {
-    known,
-    components: { receivers, channels },
-  }: { known: readonly KnownScorer[] | undefined; components: Components },
+  { known, components: { receivers, channels } }: { known: Known; components: Components },
 ): ConfigIssue[] {
   return [
     ...ruleIssues(config, known),
@@ -31,14 +31,77 @@ export function crossIssues(
     ...judgeIssues(config),
     ...budgetIssues(config, known),
     ...redactionIssues(config),
-    ...timeIssues(config),
+    ...contradictions(config),
     ...foreignSpansIssues(config, receivers),
     ...tokenIssues(config),
-    ...addressIssues(config, receivers),
+    ...sharedPortIssues(config, receivers),
     ...receiverIssues(config, receivers),
-    ...limitIssues(config),
     ...alertIssues(config, channels),
   ];
+}
+
+/** Reports values that exclude each other: the one to change, and the one that it contradicts. */
+function contradictions({ store, scoring, readiness, api, auth, ingest }: Config): ConfigIssue[] {
+  const { retention } = store;
+  const { session } = readiness;
+  const { limits } = ingest;
+  const { host } = parseEndpoint(api.endpoint);
+  const exceeds = (value: string, limit: string) => durationMs(value) > durationMs(limit);
+  const rows: readonly (readonly [isFault: boolean, path: string, other: string, message: string])[] = [
+    [
+      exceeds(retention.spans, retention.scores),
+      'store.retention.spans',
+      'store.retention.scores',
+      `must not exceed retention.scores (${retention.scores}): a trace without its old decisions would be scored again`,
+    ],
+    [
+      // The default is cut to the retention.
+      scoring.catchUp !== DEFAULT_CATCH_UP && exceeds(scoring.catchUp, retention.spans),
+      'scoring.catchUp',
+      'store.retention.spans',
+      `must not exceed store.retention.spans (${retention.spans}): the spans of a trace are deleted then`,
+    ],
+    [
+      exceeds(readiness.decisionWait, readiness.maxWait),
+      'readiness.decisionWait',
+      'readiness.maxWait',
+      `must not exceed readiness.maxWait (${readiness.maxWait})`,
+    ],
+    [
+      exceeds(session.idle, session.maxAge),
+      'readiness.session.idle',
+      'readiness.session.maxAge',
+      `must not exceed readiness.session.maxAge (${session.maxAge})`,
+    ],
+    [
+      store.url !== undefined && store.port !== undefined,
+      'store.port',
+      'store.url',
+      'belongs to the embedded engine, but store.url names a server; remove one of the two',
+    ],
+    [
+      store.replicated && store.url === undefined,
+      'store.replicated',
+      'store.url',
+      'the embedded engine has no replicas; set store.url, or remove store.replicated',
+    ],
+    [
+      !isLoopbackHost(host) && auth.tokens.length === 0,
+      'api.endpoint',
+      'auth.tokens',
+      `other machines can reach ${host}, and no tokens are set: add auth.tokens, or listen on 127.0.0.1`,
+    ],
+    [
+      // An allowed request would never fit.
+      limits.requestBytes > limits.inFlightBytes,
+      'ingest.limits.requestBytes',
+      'ingest.limits.inFlightBytes',
+      `must not exceed ingest.limits.inFlightBytes (${limits.inFlightBytes})`,
+    ],
+  ];
+  return rows.flatMap(([isFault, path, other, message]) =>
+    isFault ? [{ path: toPath(path), message, dependsOn: [toPath(other)] }] : [],
+  );
 }
 
 /** Reports tokens of one name, which would share a limit and an author in the audit, and of one secret, which would open two tenants. */
@@ -56,70 +119,6 @@ function tokenIssues({ auth: { tokens } }: Config): ConfigIssue[] {
         : [{ path, message: messages[key], dependsOn: [['auth', 'tokens', first, key]] }];
     }),
   );
-}
-
-function ruleIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
-  const names = new Map<string, number>();
-  return config.rules.flatMap((rule, index) => {
-    const first = names.get(rule.name);
-    names.set(rule.name, first ?? index);
-    const twin: ConfigIssue[] =
-      first === undefined
-        ? []
-        : [
-            {
-              path: ['rules', index, 'name'],
-              message: `another rule has the name ${rule.name} too; give each rule a different name`,
-              dependsOn: [['rules', first, 'name']],
-            },
-          ];
-    const scorers = rule.scorers.flatMap((name, position): ConfigIssue[] => {
-      const path = ['rules', index, 'scorers', position];
-      return rule.scorers.indexOf(name) < position
-        ? [{ path, message: `${name} is listed twice in this rule; remove one` }]
-        : scorerIssues(name, path, config, known);
-    });
-    return [...twin, ...scorers];
-  });
-}
-
-function judgeIssues(config: Config): ConfigIssue[] {
-  const issues: ConfigIssue[] = [];
-  const { providers } = config.judges;
-  for (const [name, provider] of Object.entries(providers)) {
-    if (provider.baseURL === undefined && !BUILT_IN_PROVIDERS.includes(name)) {
-      issues.push({
-        path: ['judges', 'providers', name],
-        message: 'needs a baseURL, like http://127.0.0.1:11434/v1',
-      });
-    }
-  }
-  const models: [KeyPath, string | undefined][] = [
-    [['judges', 'default'], config.judges.default],
-    ...Object.keys(config.judges.options).map((judge): [KeyPath, string] => [
-      ['judges', 'options', judge],
-      judge,
-    ]),
-    ...Object.entries(config.scorers).map(([name, entry]): [KeyPath, string | undefined] => [
-      ['scorers', name, 'judge'],
-      entry.judge,
-    ]),
-  ];
-  for (const [path, model] of models) {
-    const provider = model?.split('/')[0];
-    const names = [...Object.keys(providers), ...BUILT_IN_PROVIDERS];
-    if (provider !== undefined && !names.includes(provider)) {
-      const meant = nearest(provider, names);
-      const hint =
-        meant === undefined ? `add judges.providers.${provider} with its baseURL` : `did you mean ${meant}?`;
-      issues.push({
-        path,
-        message: `there is no judge provider ${provider}; ${hint}`,
-        dependsOn: [['judges', 'providers', provider]],
-      });
-    }
-  }
-  return issues;
 }
 
 function redactionIssues(config: Config): ConfigIssue[] {
@@ -151,70 +150,6 @@ function redactionIssues(config: Config): ConfigIssue[] {
       return [{ path, message: `not a regular expression: ${reason}` }];
     }
   });
-}
-
-function timeIssues(config: Config): ConfigIssue[] {
-  const issues: ConfigIssue[] = [];
-  const { retention } = config.store;
-  if (durationMs(retention.spans) > durationMs(retention.scores)) {
-    issues.push({
-      path: ['store', 'retention', 'spans'],
-      message: `must not exceed retention.scores (${retention.scores}): a trace without its old decisions would be scored again`,
-      dependsOn: [['store', 'retention', 'scores']],
-    });
-  }
-  const { catchUp } = config.scoring;
-  // The default is cut to the retention.
-  if (catchUp !== DEFAULT_CATCH_UP && durationMs(catchUp) > durationMs(retention.spans)) {
-    issues.push({
-      path: ['scoring', 'catchUp'],
-      message: `must not exceed store.retention.spans (${retention.spans}): the spans of a trace are deleted then`,
-      dependsOn: [['store', 'retention', 'spans']],
-    });
-  }
-  if (durationMs(config.readiness.decisionWait) > durationMs(config.readiness.maxWait)) {
-    issues.push({
-      path: ['readiness', 'decisionWait'],
-      message: `must not exceed readiness.maxWait (${config.readiness.maxWait})`,
-      dependsOn: [['readiness', 'maxWait']],
-    });
-  }
-  const { session } = config.readiness;
-  if (durationMs(session.idle) > durationMs(session.maxAge)) {
-    issues.push({
-      path: ['readiness', 'session', 'idle'],
-      message: `must not exceed readiness.session.maxAge (${session.maxAge})`,
-      dependsOn: [['readiness', 'session', 'maxAge']],
-    });
-  }
-  return issues;
-}
-
-function addressIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
-  const issues: ConfigIssue[] = [];
-  if (config.store.url !== undefined && config.store.port !== undefined) {
-    issues.push({
-      path: ['store', 'port'],
-      message: 'belongs to the embedded engine, but store.url names a server; remove one of the two',
-      dependsOn: [['store', 'url']],
-    });
-  }
-  if (config.store.replicated && config.store.url === undefined) {
-    issues.push({
-      path: ['store', 'replicated'],
-      message: 'the embedded engine has no replicas; set store.url, or remove store.replicated',
-      dependsOn: [['store', 'url']],
-    });
-  }
-  const api = parseEndpoint(config.api.endpoint);
-  if (!isLoopbackHost(api.host) && config.auth.tokens.length === 0) {
-    issues.push({
-      path: ['api', 'endpoint'],
-      message: `other machines can reach ${api.host}, and no tokens are set: add auth.tokens, or listen on 127.0.0.1`,
-      dependsOn: [['auth', 'tokens']],
-    });
-  }
-  return [...issues, ...sharedPortIssues(config, receivers)];
 }
 
 /** Reports addresses with the same port: each address needs its own. */
@@ -249,15 +184,81 @@ function receiverIssues(config: Config, receivers: readonly ReceiverSection[]): 
   );
 }
 
-/** Reports limits under which an allowed request would never fit. */
-function limitIssues({ ingest: { limits } }: Config): ConfigIssue[] {
-  return limits.requestBytes <= limits.inFlightBytes
-    ? []
-    : [
-        {
-          path: ['ingest', 'limits', 'requestBytes'],
-          message: `must not exceed ingest.limits.inFlightBytes (${limits.inFlightBytes})`,
-          dependsOn: [['ingest', 'limits', 'inFlightBytes']],
-        },
+/** Longest look-back. Arrivals are kept for three days, and a span must be known for its whole look-back. */
+const LONGEST_LOOKBACK_MS = DAY_MS;
+
+/** The tables of spanscore, which are read without `store.spans`. */
+const OWN_TABLES = ['otel_traces', 'otel_logs'];
+
+/** Reports keys that do not go together with foreign span tables. */
+function foreignSpansIssues(
+  { store, ...config }: Config,
+  receivers: readonly ReceiverSection[],
+): ConfigIssue[] {
+  const { spans, database } = store;
+  if (spans === undefined) {
+    return [];
+  }
+  const lookbackMs = durationMs(spans.lookback);
+  return [
+    ...(['table', 'logs'] as const).flatMap((key) => {
+      const table = spans[key] ?? '';
+      const name = table.includes('.') ? table : `${database}.${table}`;
+      return OWN_TABLES.some((own) => name === `${database}.${own}`)
+        ? [
+            {
+              path: ['store', 'spans', key],
+              message: `${name} is a table of spanscore itself; name the database of the Collector's exporter, like otel.${table.split('.').at(-1)}, or remove store.spans`,
+            },
+          ]
+        : [];
+    }),
+    ...(lookbackMs <= 0 || lookbackMs > LONGEST_LOOKBACK_MS
+      ? [{ path: ['store', 'spans', 'lookback'], message: 'must be more than 0s and at most 24h' }]
+      : []),
+    ...listConfiguredOnly(config, receivers).map(({ path }) => ({
+      path,
+      message: 'receivers do not run when store.spans names a table to read; remove one of the two',
+    })),
+  ];
+}
+
+/** Reports alert receivers with the same identity, and receivers with a forbidden address. */
+function alertIssues({ alerts }: Config, channels: readonly ChannelSection[]): ConfigIssue[] {
+  return channels.flatMap((channel) => {
+    const targets = (readOptions(alerts, channel.name) as readonly unknown[]).map((entry) =>
+      channel.readTarget(entry),
+    );
+    const addresses = { allowed: alerts.allowAddresses, inside: channel.mayBePrivate };
+    const identities = targets.map(({ name, identity }) => name ?? identity.value);
+    return targets.flatMap(({ url, name, identity }, index): ConfigIssue[] => {
+      const path = ['alerts', channel.name, index];
+      const key = name === undefined ? identity.key : 'name';
+      const isTwice = identities.indexOf(name ?? identity.value) < index;
+      const parsed = new URL(url);
+      const address = writtenAddress(parsed);
+      const isForbidden = address !== undefined && !createAddressPolicy(parsed, addresses)(address);
+      return [
+        ...(isTwice
+          ? [
+              {
+                path: key === undefined ? path : [...path, key],
+                message:
+                  name === undefined
+                    ? 'is configured twice; remove one, or name both'
+                    : 'another channel of this kind has this name; give each a different name',
+              },
+            ]
+          : []),
+        ...(isForbidden
+          ? [
+              {
+                path,
+                message: `${address} is a private address; add it to alerts.allowAddresses if it is meant`,
+              },
+            ]
+          : []),
       ];
+    });
+  });
 }

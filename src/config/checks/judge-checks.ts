@@ -4,8 +4,51 @@ import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
 import { type KeyPath, showPath } from '../key-path.ts';
 import { isOwnNetwork } from '../addresses/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
-import type { KnownScorer } from '../default-rule.ts';
+import type { Known } from './scorer-checks.ts';
 import type { Config } from '../schema.ts';
+
+/** Providers that work without an entry. */
+const BUILT_IN_PROVIDERS = ['openai'];
+
+/** Reports providers without an address, and judges of no provider. */
+export function judgeIssues(config: Config): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  const { providers } = config.judges;
+  for (const [name, provider] of Object.entries(providers)) {
+    if (provider.baseURL === undefined && !BUILT_IN_PROVIDERS.includes(name)) {
+      issues.push({
+        path: ['judges', 'providers', name],
+        message: 'needs a baseURL, like http://127.0.0.1:11434/v1',
+      });
+    }
+  }
+  const models: [KeyPath, string | undefined][] = [
+    [['judges', 'default'], config.judges.default],
+    ...Object.keys(config.judges.options).map((judge): [KeyPath, string] => [
+      ['judges', 'options', judge],
+      judge,
+    ]),
+    ...Object.entries(config.scorers).map(([name, entry]): [KeyPath, string | undefined] => [
+      ['scorers', name, 'judge'],
+      entry.judge,
+    ]),
+  ];
+  for (const [path, model] of models) {
+    const provider = model?.split('/')[0];
+    const names = [...Object.keys(providers), ...BUILT_IN_PROVIDERS];
+    if (provider !== undefined && !names.includes(provider)) {
+      const meant = nearest(provider, names);
+      const hint =
+        meant === undefined ? `add judges.providers.${provider} with its baseURL` : `did you mean ${meant}?`;
+      issues.push({
+        path,
+        message: `there is no judge provider ${provider}; ${hint}`,
+        dependsOn: [['judges', 'providers', provider]],
+      });
+    }
+  }
+  return issues;
+}
 
 /**
  * Returns the judge of a scorer in a rule, as far as the configuration shows it; undefined for a scorer without a judge.
@@ -13,7 +56,7 @@ import type { Config } from '../schema.ts';
 function judgeOfScorer(
   name: string,
   { scorers, judges }: Pick<Config, 'scorers' | 'judges'>,
-  known: readonly KnownScorer[] | undefined,
+  known: Known,
 ): string | undefined {
   const entry = Object.hasOwn(scorers, name) ? scorers[name] : undefined;
   if (entry?.module !== undefined) {
@@ -24,7 +67,7 @@ function judgeOfScorer(
 }
 
 /** Returns each judge that a rule uses, once. */
-export function judgesInUse(config: Config, known: readonly KnownScorer[] | undefined): string[] {
+export function judgesInUse(config: Config, known: Known): string[] {
   const names = config.rules.flatMap((rule) =>
     rule.scorers.flatMap((scorer) => judgeOfScorer(scorer, config, known) ?? []),
   );
@@ -32,7 +75,7 @@ export function judgesInUse(config: Config, known: readonly KnownScorer[] | unde
 }
 
 /** Reports budgets that cannot be kept, because a judge has no known price. */
-export function budgetIssues(config: Config, known: readonly KnownScorer[] | undefined): ConfigIssue[] {
+export function budgetIssues(config: Config, known: Known): ConfigIssue[] {
   const shared = findSharedBudget(config.budgets);
   return config.rules.flatMap((rule, index) => {
     const path = rule.budget === undefined ? shared : ['rules', index, 'budget'];
@@ -62,8 +105,22 @@ function findSharedBudget({ total, tenants }: Config['budgets']): KeyPath | unde
   return tenant === undefined ? undefined : ['budgets', 'tenants', tenant];
 }
 
+/** Returns warnings about judges and their budgets. */
+export function judgeWarnings(
+  config: Config,
+  known: Known,
+  variables: Readonly<Record<string, string | undefined>>,
+): string[] {
+  return [
+    ...openJudges(config),
+    ...missingKeys(config, known, variables),
+    ...uselessLimits(config),
+    ...uselessOptions(config),
+  ];
+}
+
 /** Returns warnings about limits of a day that the limit of the month makes useless. */
-export function uselessLimits({ rules, budgets }: Config): string[] {
+function uselessLimits({ rules, budgets }: Config): string[] {
   const all: [string, BudgetCaps | undefined][] = [
     ...rules.map(({ name, budget }): [string, BudgetCaps | undefined] => [`rule ${name}: budget`, budget]),
     ['budgets.total', budgets.total],
@@ -84,7 +141,7 @@ export function uselessLimits({ rules, budgets }: Config): string[] {
 /**
  * Returns warnings about options of judges that no scorer names. A module without a judge may name any judge in its file.
  */
-export function uselessOptions({ judges, scorers }: Config): string[] {
+function uselessOptions({ judges, scorers }: Config): string[] {
   const entries = Object.values(scorers);
   if (entries.some(({ module, judge }) => module !== undefined && judge === undefined)) {
     return [];
@@ -103,7 +160,7 @@ export function uselessOptions({ judges, scorers }: Config): string[] {
 const OPENAI_HOST = 'api.openai.com';
 
 /** Returns warnings about judges that are asked over the internet without TLS. */
-export function openJudges({ judges: { providers } }: Config): string[] {
+function openJudges({ judges: { providers } }: Config): string[] {
   return Object.entries(providers).flatMap(([name, { baseURL, apiKey }]) => {
     const url = URL.parse(baseURL ?? '');
     const sent = apiKey === undefined ? 'conversations travel' : 'its key and conversations travel';
@@ -114,9 +171,9 @@ export function openJudges({ judges: { providers } }: Config): string[] {
 }
 
 /** Returns warnings about judges on the internet without a key. A server in the user's own network needs no key. */
-export function missingKeys(
+function missingKeys(
   config: Config,
-  known: readonly KnownScorer[] | undefined,
+  known: Known,
   variables: Readonly<Record<string, string | undefined>>,
 ): string[] {
   const providers = new Map(judgesInUse(config, known).map((judge) => [judge.split('/')[0] ?? '', judge]));

@@ -1,15 +1,44 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { nearest } from '../../domain/nearest.ts';
-import type { KnownScorer } from '../default-rule.ts';
+import { findRowScorer } from '../../domain/score-rows.ts';
+import type { KnownScorer, Rule } from '../schema/rules.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
+import type { MonitorRule } from '../schema/monitors.ts';
 
-type Known = readonly KnownScorer[] | undefined;
+/** Existing scorers; undefined: names are not checked. */
+export type Known = readonly KnownScorer[] | undefined;
+
+/** Reports rules with the name of another rule, and scorers of rules that cannot run. */
+export function ruleIssues(config: Config, known: Known): ConfigIssue[] {
+  const names = new Map<string, number>();
+  return config.rules.flatMap((rule, index) => {
+    const first = names.get(rule.name);
+    names.set(rule.name, first ?? index);
+    const twin: ConfigIssue[] =
+      first === undefined
+        ? []
+        : [
+            {
+              path: ['rules', index, 'name'],
+              message: `another rule has the name ${rule.name} too; give each rule a different name`,
+              dependsOn: [['rules', first, 'name']],
+            },
+          ];
+    const scorers = rule.scorers.flatMap((name, position): ConfigIssue[] => {
+      const path = ['rules', index, 'scorers', position];
+      return rule.scorers.indexOf(name) < position
+        ? [{ path, message: `${name} is listed twice in this rule; remove one` }]
+        : scorerIssues(name, path, config, known);
+    });
+    return [...twin, ...scorers];
+  });
+}
 
 /** Reports the name of a scorer in a rule that stands for nothing, or for a scorer without a judge or a needed option. */
-export function scorerIssues(name: string, path: KeyPath, config: Config, known: Known): ConfigIssue[] {
+function scorerIssues(name: string, path: KeyPath, config: Config, known: Known): ConfigIssue[] {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
   const prebuilt = known?.find((scorer) => scorer.name === (entry?.use ?? name));
   if (entry === undefined && prebuilt === undefined) {
@@ -77,7 +106,7 @@ function noModuleText(path: string, known: Known): string {
 }
 
 /** Says that there is no scorer of a name, and which one is probably meant. */
-export function suggestNearest(name: string, names: readonly string[]): string {
+function suggestNearest(name: string, names: readonly string[]): string {
   const meant = nearest(name, names);
   return meant === undefined
     ? `there is no scorer ${name}; the scorers are ${names.join(', ')}`
@@ -86,4 +115,82 @@ export function suggestNearest(name: string, names: readonly string[]): string {
 
 function isFile(name: string): boolean {
   return /^[./~]|[/\\]|\.[cm]?[jt]s$/.test(name);
+}
+
+/** Scorers and rules that give monitors their scores. */
+export interface ScoreSources extends Pick<Config, 'scorers' | 'rules'> {
+  readonly known: Known;
+}
+
+type Series = MonitorRule['series'];
+
+/** Key of the scores of a monitor that nothing can write. */
+interface SeriesFault {
+  readonly key: keyof Series;
+  readonly message: string;
+  readonly dependsOn: KeyPath;
+}
+
+/**
+ * Finds what makes a monitor never see a score: no configured scorer writes it, or no rule scores that agent or environment. Posted
+ * scores do not matter, because monitors read live scores only.
+ */
+export function findSeriesFaults(series: Series, sources: ScoreSources): SeriesFault[] {
+  const message = findUnknownScorer(series, sources);
+  return message === undefined
+    ? findFacetFaults(series, sources)
+    : [{ key: 'scorer', message, dependsOn: ['scorers'] }];
+}
+
+function findUnknownScorer({ scorer }: Series, { known, scorers }: ScoreSources): string | undefined {
+  if (known === undefined || scorer === undefined) {
+    return undefined;
+  }
+  // The file of a module says which rows it writes; only their beginning is known here.
+  const modules = Object.keys(scorers).filter((name) => scorers[name]?.module !== undefined);
+  const names = [
+    ...known.flatMap(({ name, rows = [] }) => [name, ...rows]),
+    ...Object.entries(scorers).flatMap(([name, { use }]) => [
+      name,
+      ...(known.find((prebuilt) => prebuilt.name === use)?.rows ?? []).map((row) => nameRow(row, name)),
+    ]),
+  ];
+  return names.includes(scorer) || findRowScorer(scorer, modules) !== undefined
+    ? undefined
+    : suggestNearest(scorer, names);
+}
+
+/** Names a row of a prebuilt scorer that has an own name in the configuration. */
+function nameRow(row: string, name: string): string {
+  return row.startsWith(`${name}-`) ? row : `${name}/${row}`;
+}
+
+/** Finds an agent or an environment that every rule with scores for the monitor leaves out. */
+function findFacetFaults(series: Series, { rules }: ScoreSources): SeriesFault[] {
+  const sources = rules.filter(
+    ({ scorers, target }) =>
+      (series.scorer === undefined || findRowScorer(series.scorer, scorers) !== undefined) &&
+      (series.target === undefined || series.target === target),
+  );
+  return (['agent', 'environment'] as const).flatMap((facet) => {
+    const value = series[facet];
+    if (value === undefined || sources.length === 0 || sources.some((rule) => canScore(rule, facet, value))) {
+      return [];
+    }
+    const scored = sources.flatMap(({ where }) => where?.[facet] ?? []);
+    const meant = nearest(value, scored);
+    const hint = meant === undefined ? `see where.${facet} of the rules` : `did you mean ${meant}?`;
+    const message = `no rule gives this monitor scores of the ${facet} ${value}; ${hint}`;
+    return [{ key: facet, message, dependsOn: ['rules'] }];
+  });
+}
+
+function canScore({ target, where }: Rule, facet: 'agent' | 'environment', value: string): boolean {
+  // The condition names an agent of the trace; the scores are about the agents that it calls.
+  const isOfCalled = facet === 'agent' && target === 'agent';
+  const wanted = where?.[facet] ?? [];
+  return (
+    isOfCalled ||
+    ((wanted.length === 0 || wanted.includes(value)) && where?.not?.[facet]?.includes(value) !== true)
+  );
 }

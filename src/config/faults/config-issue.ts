@@ -45,7 +45,7 @@ export interface ReportedIssue {
 export function createConfigError(
   subject: string,
   issues: readonly ConfigIssue[],
-  findOrigin: (path: KeyPath) => Origin,
+  findOrigin: (path: KeyPath) => Origin = () => ({ kind: 'default', where: '' }),
 ): ConfigError {
   const placed = issues.map((issue) => ({ issue, origin: issue.origin ?? findOrigin(issue.path) }));
   const files = [...new Set(placed.map(({ origin }) => origin.file ?? ''))];

@@ -7,7 +7,7 @@ import type { ConfigIssue, Origin, Position } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import { pathToFileURL } from 'node:url';
 import { type Alias, isMap, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
-import { hideReferences, showReferences } from '../environment-references.ts';
+import { hideReferences, showReferences } from '../environment.ts';
 
 /** Configuration file as read: not checked, with `${env:…}` not yet replaced. */
 export interface ConfigFile {

@@ -1,5 +1,6 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type KeyPath, valueAt } from '../key-path.ts';
+import { duration, networks } from './fields.ts';
 
 /** Paths of PEM files. */
 export type TlsPaths = Readonly<Partial<Record<'ca' | 'clientCa' | 'cert' | 'key', string | undefined>>>;
@@ -110,3 +111,140 @@ export function listConfiguredOnly<Section extends ReceiverSection>(
 ): ConfiguredReceiver<Section>[] {
   return listReceivers(config, sections).filter(({ section }) => !section.isAlwaysOn);
 }
+
+/** Address on which the program listens. */
+export interface ListenEndpoint {
+  /** Path of the group that has the keys `endpoint` and `tls`. */
+  readonly path: KeyPath;
+  readonly endpoint: string;
+  readonly tls: TlsPaths | undefined;
+}
+
+/** Lists the addresses of the receivers that listen, and that of the API. */
+export function listEndpoints(
+  config: {
+    readonly receivers: object;
+    readonly api: { readonly endpoint: string; readonly tls?: TlsPaths | undefined };
+  },
+  receivers: readonly ReceiverSection[],
+): ListenEndpoint[] {
+  const { endpoint: apiEndpoint, tls: apiTls } = config.api;
+  return [
+    ...listReceivers(config, receivers).flatMap(({ path, options: { endpoint, tls } }) =>
+      endpoint === undefined ? [] : [{ path, endpoint, tls }],
+    ),
+    { path: ['api'], endpoint: apiEndpoint, tls: apiTls },
+  ];
+}
+
+/** Schema of the options of a receiver, where it is configured. */
+type Keyed<Receiver extends ReceiverSection> = Receiver['isAlwaysOn'] extends true
+  ? z.ZodPrefault<Receiver['options']>
+  : z.ZodOptional<Receiver['options']>;
+
+/** Receivers whose key begins with a prefix, by the rest of the key. */
+type Below<Prefix extends string, Receivers extends readonly ReceiverSection[]> = {
+  [
+    Receiver in Receivers[number] as Receiver['key'] extends `${Prefix}.${infer Key}`
+      ? Key extends `${string}.${string}`
+        ? never
+        : Key
+      : never
+  ]: Keyed<Receiver>;
+};
+
+type GroupKey<Key extends string> = Key extends `receivers.${infer Name}.${string}` ? Name : never;
+
+type Group<Shape extends z.ZodRawShape> = z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>>;
+
+/** Sections of the configuration: one key for each component, some receivers in groups. */
+interface Sections<Listed extends Components> {
+  readonly receivers: Group<
+    Below<'receivers', Listed['receivers']> & {
+      [Name in GroupKey<Listed['receivers'][number]['key']>]: Group<
+        Below<`receivers.${Name}`, Listed['receivers']>
+      >;
+    }
+  >;
+  readonly exporters: Group<{
+    [Exporter in Listed['exporters'][number] as Exporter['name']]: z.ZodOptional<Exporter['options']>;
+  }>;
+  readonly alerts: Group<
+    {
+      [Channel in Listed['channels'][number] as Channel['name']]: z.ZodDefault<Channel['options']>;
+    } & SharedKeys
+  >;
+}
+
+/** Creates the schemas of the sections for a list of components. An absent section gets its defaults. */
+export function createSections<const Listed extends Components>(components: Listed): Sections<Listed> {
+  const { exporters, channels } = components;
+  const section = (shape: Record<string, z.ZodType>, description: string) =>
+    z.strictObject(shape).describe(description).prefault({});
+  const sections = {
+    receivers: section(listReceiverKeys(components.receivers, section), 'Receivers of spans.'),
+    exporters: section(
+      Object.fromEntries(exporters.map(({ name, options }) => [name, options.optional()])),
+      'Destinations of scores besides the store.',
+    ),
+    alerts: section(
+      {
+        ...Object.fromEntries(channels.map(({ name, options }) => [name, options.default([])])),
+        ...createSharedKeys(channels),
+      },
+      'Channels for alerts.',
+    ),
+  };
+  return sections as unknown as Sections<Listed>;
+}
+
+function listReceiverKeys(
+  receivers: readonly ReceiverSection[],
+  section: (shape: Record<string, z.ZodType>, description: string) => z.ZodType,
+): Record<string, z.ZodType> {
+  const keys: Record<string, z.ZodType> = {};
+  const groups: Record<string, Record<string, z.ZodType>> = {};
+  for (const { key, group, options, isAlwaysOn } of receivers) {
+    const [, first = '', second] = key.split('.');
+    const schema = isAlwaysOn ? options.prefault({}) : options.optional();
+    if (second === undefined) {
+      keys[first] = schema;
+    } else {
+      const shape = (groups[first] ??= {});
+      shape[second] = schema;
+      keys[first] = section(shape, group ?? first);
+    }
+  }
+  return keys;
+}
+
+/** Returns the keys that all channels share. */
+function createSharedKeys(channels: readonly ChannelSection[]) {
+  const restricted = channels.filter(({ mayBePrivate }) => !mayBePrivate).map(({ name }) => name);
+  return {
+    groupWait: duration('Wait before a message, so that alerts of one deploy go into one message.').default(
+      '30s',
+    ),
+    budgetPercents: z
+      .array(
+        z
+          .number()
+          .positive()
+          .max(100, { error: 'must be at most 100: the whole budget' })
+          .meta({ unit: '%' }),
+      )
+      .refine((percents) => new Set(percents).size === percents.length, { error: 'names a percentage twice' })
+      .default([50, 80, 100])
+      .describe(
+        'Percentages of each limit of a budget at which an alert begins; 100: no further call can be paid. []: no alerts of budgets.',
+      ),
+    allowAddresses: networks(
+      `Private addresses and networks (10.0.0.0/8) that ${new Intl.ListFormat('en-GB').format(restricted)} may call.`,
+    ),
+  };
+}
+
+type SharedKeys = ReturnType<typeof createSharedKeys>;
+
+/** Options that all channels share. */
+export type AlertTerms = z.infer<z.ZodObject<SharedKeys>>;

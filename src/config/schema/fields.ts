@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { BYTE_SIZE_PATTERN, parseByteSize } from '../byte-size.ts';
-import { DURATION_PATTERN, parseDurationMs } from '../duration.ts';
-import { tryParseEndpoint } from '../addresses/endpoint.ts';
+import { BYTE_SIZE_PATTERN, parseByteSize, DURATION_PATTERN, parseDurationMs } from '../units.ts';
+import { tryParseEndpoint } from '../addresses/endpoints.ts';
 import { isAddressOrNetwork, isLinkLocalUrl } from '../addresses/private-addresses.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
@@ -156,6 +155,15 @@ export function networks(description: string) {
     .describe(description);
 }
 
+/** Field for a text that is not empty. */
+export function words(description: string, example: string) {
+  return z
+    .string()
+    .min(1)
+    .describe(description)
+    .meta({ examples: [example] });
+}
+
 /** Field for one text or a list of texts; read as a list. */
 export function oneOrMore(description: string) {
   const text = z.string().min(1, { error: 'must not be empty' });
@@ -207,6 +215,20 @@ export function serverTls(description: string) {
     .describe(description)
     .optional();
 }
+
+/** Field for the name of an entry of a channel. */
+export const channelName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, { error: 'write letters, digits and _ . - (at most 64)' })
+  .describe('Name of the channel in stored messages. Absent: a hash of its address.')
+  .meta({ examples: ['on-call'] })
+  .optional();
+
+/** Field for the number of attempts of an exporter. */
+export const exportAttempts = wholeNumber(
+  'Number of attempts to deliver a score that fails while others are delivered, before it becomes a dead letter (spanscore dlq).',
+  { unit: 'attempts', max: 100 },
+).default(10);
 
 /**
  * Returns advice for a value that is no duration. Understands `5 s`, `1.5h`, `1h30m`, `PT5S` and `2 weeks`.

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
-import { findTemplateFault } from '../../domain/annotation-template.ts';
-import { ALERT_LABELS, SPLIT_FACETS } from '../../domain/series-facets.ts';
-import { parseDurationMs } from '../duration.ts';
-import { duration, schemaAddress, wholeNumber } from './fields.ts';
-import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts';
+import { findTemplateFault, ALERT_LABELS, SPLIT_FACETS } from '../../domain/series-facets.ts';
+import { parseDurationMs } from '../units.ts';
+import { duration, schemaAddress, wholeNumber, words } from './fields.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts';
 
 /** Bounds of detectable silence: a series that was silent for longer is forgotten. */
 const SILENCE = { minMs: MINUTE_MS, minText: '1m', maxMs: 30 * DAY_MS, maxText: '30d' };
@@ -13,12 +12,10 @@ const name = z.string().min(1, { error: 'write at least one character' });
 
 /** Schema of the scores of a series. An absent key splits: one series for each value. */
 const SeriesSelector = z.strictObject({
-  scorer: z
-    .string()
-    .min(1)
-    .describe('Name of the scorer. The name of a scorer that writes several rows means each of them.')
-    .meta({ examples: ['grounding'] })
-    .optional(),
+  scorer: words(
+    'Name of the scorer. The name of a scorer that writes several rows means each of them.',
+    'grounding',
+  ).optional(),
   agent: z
     .string()
     .describe('Name of the agent.')
@@ -90,23 +87,18 @@ const split = {
   }).default(20),
 };
 
-/** Field for a mean or a rate strictly between 0 and 1; at the ends there is nothing to detect. */
-function unitInterval(description: string) {
-  return z
-    .number()
-    .gt(0, { error: 'must be above 0' })
-    .lt(1, { error: 'must be below 1' })
-    .describe(`${description} In directed score: 0 is worst, 1 best.`)
-    .meta({ unit: 'score' });
-}
-
-function share(description: string) {
+/** Field for a number strictly between 0 and 1; at the ends there is nothing to detect. */
+function share(description: string, unit = 'share') {
   return z
     .number()
     .gt(0, { error: 'must be above 0' })
     .lt(1, { error: 'must be below 1' })
     .describe(description)
-    .meta({ unit: 'share' });
+    .meta({ unit });
+}
+
+function unitInterval(description: string) {
+  return share(`${description} In directed score: 0 is worst, 1 best.`, 'score');
 }
 
 function tolerance(byDefault: number) {
@@ -205,11 +197,7 @@ const MonitorRule = z.discriminatedUnion('detector', [
 
 const MonitorGroup = z
   .strictObject({
-    name: z
-      .string()
-      .min(1)
-      .describe('Name of the group.')
-      .meta({ examples: ['quality'] }),
+    name: words('Name of the group.', 'quality'),
     interval: duration('Time between two checks, and length of a bucket of scores. It must divide an hour.', {
       minMs: MINUTE_MS,
       minText: '1m',
@@ -290,3 +278,66 @@ function dividesAnHour(text: string): boolean {
   const minutes = /^(\d+)m$/.exec(text)?.[1];
   return text === '1h' || (minutes !== undefined && 60 % Number(minutes) === 0);
 }
+
+const Segment = z
+  .strictObject({
+    for: duration('Length of the segment.', { minMs: SECOND_MS, minText: '1s' }),
+    every: duration('Time between two scores.', { minMs: SECOND_MS, minText: '1s' }).default('5m'),
+    scores: z
+      .array(z.number().min(0).max(1))
+      .describe('Directed scores (0 worst, 1 best), used in turn. []: a time without scores.'),
+  })
+  .describe('A period with equal spacing of scores.');
+
+const Expectation = z
+  .strictObject({
+    alert: words('Name of the alert.', 'GroundingDropped'),
+    series: words('Name of the series.', 'weather'),
+    at: duration('Time since the start at which the state is checked. Absent: the end.').optional(),
+    state: z
+      .enum(['learning', 'ok', 'pending', 'firing', 'recovering', 'no_data'])
+      .describe('The state at that time.')
+      .optional(),
+    firings: wholeNumber('Number of times that the alert fired until then.', {
+      unit: 'firings',
+      min: 0,
+    }).optional(),
+  })
+  .refine(({ state, firings }) => state !== undefined || firings !== undefined, {
+    error: 'has no expectation: give state, firings or both',
+  });
+
+const MonitorTest = z.strictObject({
+  name: words('Name of the test in the output.', 'a drop of 5 %'),
+  start: z.iso
+    .datetime({ offset: true, error: 'write a date and time with its zone, like 2026-01-01T00:00:00Z' })
+    .describe('Start of the series.')
+    .default('2026-01-01T00:00:00Z'),
+  series: z
+    .array(
+      z.strictObject({
+        name: words('Name of the series.', 'weather'),
+        segments: z.array(Segment).min(1, { error: 'needs at least one segment' }).describe('Its scores.'),
+      }),
+    )
+    .min(1, { error: 'needs at least one series' })
+    .describe('Series of scores for the test.'),
+  expect: z
+    .array(Expectation)
+    .min(1, { error: 'needs at least one expectation' })
+    .describe('Expectations of the test.'),
+});
+
+/** Schema of a file of tests for monitor rules. */
+export const monitorTestFileSchema = z
+  .strictObject({
+    $schema: schemaAddress,
+    rules: z
+      .array(z.string().min(1))
+      .min(1)
+      .describe('Monitor files (paths relative to this file, or glob patterns).'),
+    tests: z.array(MonitorTest).min(1, { error: 'needs at least one test' }).describe('The tests.'),
+  })
+  .describe('Tests of monitors of spanscore.');
+
+export type MonitorTest = z.infer<typeof MonitorTest>;

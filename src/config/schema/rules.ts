@@ -1,11 +1,12 @@
 import { SEEN_KINDS } from '../../domain/score.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { z } from 'zod';
-import { budgetCaps } from './budgets.ts';
-import { durationMs } from '../duration.ts';
+import { budgetCaps } from './scoring.ts';
+import { durationMs } from '../units.ts';
 import { duration, judgeModel, memorySize, oneOrMore, wholeNumber } from './fields.ts';
+import { priceLine } from '../../domain/money/model-prices.ts';
 
-const name = (description: string) =>
+const nameField = (description: string) =>
   z
     .string()
     .regex(/^[A-Za-z0-9][\w.-]{0,99}$/, {
@@ -37,7 +38,7 @@ const environmentName = z
   })
   .meta({ examples: ['OPENAI_API_KEY'] });
 
-const scorer = z
+const scorerEntry = z
   .strictObject({
     use: z
       .string()
@@ -120,7 +121,7 @@ const scorer = z
   .describe('A scorer with your own name.');
 
 /** Schema of the user's own scorers, by name. */
-export const Scorers = z.record(name('A scorer name.'), scorer);
+export const Scorers = z.record(nameField('A scorer name.'), scorerEntry);
 
 const attributeValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
@@ -243,7 +244,7 @@ const sample = z
 
 /** Schema of one rule. */
 export const RuleEntry = z.strictObject({
-  name: name('Name of the rule in decisions. Must be unique.').meta({ examples: ['production'] }),
+  name: nameField('Name of the rule in decisions. Must be unique.').meta({ examples: ['production'] }),
   scorers: z
     .array(z.string().min(1))
     .min(1, { error: 'needs at least one scorer' })
@@ -262,8 +263,65 @@ export const RuleEntry = z.strictObject({
 /** Schema of rules. */
 export const Rules = z.array(RuleEntry);
 
-/** Address of a trace; `{traceId}` stands for its id. */
 export type Rule = z.infer<typeof RuleEntry>;
 
 /** Entry of a scorer. */
-export type Scorer = z.infer<typeof scorer>;
+export type Scorer = z.infer<typeof scorerEntry>;
+
+/** Facts about a scorer that the configuration needs. */
+export interface KnownScorer {
+  /** Name used in rules. */
+  readonly name: string;
+  readonly needsJudge: boolean;
+  /** Names of its score rows, for a scorer that writes several. */
+  readonly rows?: readonly string[];
+  /** The first fault of its options in words; absent: they are not checked. */
+  findOptionFault?(options: Readonly<Record<string, unknown>>): string | undefined;
+}
+
+/** Scorers of the default rule: what each run did. */
+const DEFAULT_CODE_SCORERS = ['behaviour'];
+
+/** Scorers added when SPANSCORE_JUDGE names a judge. */
+const DEFAULT_JUDGED_SCORERS = ['grounding'];
+
+/** Daily budget of the default rule's judged scorers, USD. */
+const DEFAULT_BUDGET_USD_PER_DAY = 1;
+
+/** Judge of the default rule, as SPANSCORE_JUDGE names it. */
+export interface DefaultJudge {
+  readonly model: string;
+  /** False when the price is unknown; then no budget can be kept. */
+  readonly hasPrice: boolean;
+}
+
+/**
+ * Returns the rule that applies when the configuration has no `rules`: it scores every trace, and uses no judge unless one
+ * is named.
+ */
+export function defaultRule(
+  known: readonly KnownScorer[] | undefined,
+  judge: DefaultJudge | undefined,
+): Rule {
+  const exists = (name: string) => known === undefined || known.some((scorer) => scorer.name === name);
+  const names =
+    judge === undefined ? DEFAULT_CODE_SCORERS : [...DEFAULT_CODE_SCORERS, ...DEFAULT_JUDGED_SCORERS];
+  return {
+    name: 'default',
+    scorers: names.filter(exists),
+    target: 'trace',
+    sample: { rate: 1, always: [] },
+    ...(judge?.hasPrice === true ? { budget: { perDay: DEFAULT_BUDGET_USD_PER_DAY } } : {}),
+  };
+}
+
+/** Returns the line about the default rule at the start: its cost, or how to set a judge. */
+export function defaultRuleNote(judge: DefaultJudge | undefined): string {
+  const scorers = DEFAULT_JUDGED_SCORERS.join(' and ');
+  if (judge === undefined) {
+    return `No judge is called. To add ${scorers}, set SPANSCORE_JUDGE=openai/gpt-5-mini`;
+  }
+  return judge.hasPrice
+    ? `${scorers} calls ${judge.model}, for at most ${DEFAULT_BUDGET_USD_PER_DAY} USD a day (rules[].budget.perDay)`
+    : `${scorers} calls ${judge.model} without a budget, because its price is unknown (to set it: judges.${priceLine(judge.model)})`;
+}

@@ -36,3 +36,60 @@ export const Scoring = z.strictObject({
       'Order in which traces and sessions are scored that a budget held back, when it has money again.',
     ),
 });
+
+/** Schema of readiness: when a trace is complete enough to be scored. */
+export const Readiness = z.strictObject({
+  decisionWait: duration(
+    'Time without new spans after which a trace is scored, once its root span has ended.',
+  ).default('5s'),
+  maxWait: duration('Age at which a trace is scored even if spans are missing.', {
+    minMs: 1000,
+    minText: '1s',
+  }).default('15m'),
+  session: z
+    .strictObject({
+      idle: duration('Time without new turns after which a session is scored.', {
+        minMs: 1000,
+        minText: '1s',
+      }).default('30m'),
+      maxAge: duration('Age at which a session is scored even if turns still come.', {
+        minMs: 1000,
+        minText: '1s',
+      }).default('24h'),
+      rescores: z
+        .int({ error: 'write a whole number' })
+        .min(1, { error: 'must be at least 1' })
+        .max(1440, { error: 'must be at most 1440' })
+        .default(24)
+        .describe('Most times that a session is scored within 24 hours.')
+        .meta({ unit: 'times a day' }),
+    })
+    .prefault({})
+    .describe('Conditions under which a session is scored, for rules with target: session.'),
+});
+
+const limit = (period: string) =>
+  z
+    .number()
+    .positive({ error: 'must be above 0' })
+    .describe(`Limit of the judge cost per ${period} (UTC).`)
+    .meta({ unit: `USD a ${period}` });
+
+/** Field for the limits of a budget: at least one of them. */
+export function budgetCaps(description: string) {
+  return z
+    .strictObject({ perDay: limit('day').optional(), perMonth: limit('month').optional() })
+    .refine(({ perDay, perMonth }) => perDay !== undefined || perMonth !== undefined, {
+      error: 'needs a limit: perDay, perMonth or both, in USD',
+    })
+    .describe(description);
+}
+
+/** Schema of the budgets beside those of rules. */
+export const Budgets = z.strictObject({
+  total: budgetCaps('Limit of the judge cost of the whole installation.').optional(),
+  tenants: z
+    .record(z.string().min(1), budgetCaps('Limit of the judge cost of a tenant.'))
+    .default({})
+    .describe('Limits of the judge cost of tenants, by the name in auth.tokens.'),
+});

@@ -22,11 +22,10 @@ import type { NormalMessage, ResultPart, SpanFacts } from '../normalised-span.ts
 import { CONVENTIONS } from '../registry.ts';
 import { joinShapeWarnings } from '../shape/add-shapes.ts';
 import type { Steps } from '../steps.ts';
-import { type AgentRun, ANSWER_CUT, type ReadingWarning } from '../../domain/trace/agent-run.ts';
+import { type AgentRun, ANSWER_CUT, type ReadingWarning, addUsage } from '../../domain/trace/agent-run.ts';
 import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
 import { isCutFinish } from '../../domain/trace/halt.ts';
 import type { AgentInput } from '../../domain/trace/messages.ts';
-import { addUsage } from '../../domain/trace/token-usage.ts';
 
 export interface TraceFacts {
   traceId: string;

@@ -4,10 +4,9 @@ import type { Block } from './transcript.ts';
 import { isId } from '../attributes.ts';
 import { readDocuments } from '../messages/payloads.ts';
 import type { SpanFacts } from '../normalised-span.ts';
-import type { RetrievedDocument, TokenUsage } from '../../domain/trace/agent-run.ts';
-import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
+import { type RetrievedDocument, type TokenUsage, addUsage } from '../../domain/trace/agent-run.ts';
+import { ANSWER_TOOLS } from '../../domain/trace/messages.ts';
 import { endUnixNano } from '../../domain/trace/span.ts';
-import { addUsage } from '../../domain/trace/token-usage.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Names of tools whose results may be documents. */

@@ -1,5 +1,5 @@
 import type { NotScorableReason } from '../../domain/trace/agent-run.ts';
-import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
+import { ANSWER_TOOLS } from '../../domain/trace/messages.ts';
 import { isCutFinish, type Halt } from '../../domain/trace/halt.ts';
 import { endUnixNano } from '../../domain/trace/span.ts';
 import type { ContentField, Hidden, NormalPart, SpanFacts } from '../normalised-span.ts';

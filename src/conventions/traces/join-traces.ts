@@ -1,5 +1,10 @@
-import { type LogRecord, type Span, type TraceData, endUnixNano } from '../../domain/trace/span.ts';
-import type { JoinedTrace } from '../../domain/trace/joined-trace.ts';
+import {
+  type LogRecord,
+  type Span,
+  type TraceData,
+  endUnixNano,
+  type JoinedTrace,
+} from '../../domain/trace/span.ts';
 import { plainName } from '../assembly/call-index.ts';
 import { messageKey, splitInput } from '../assembly/run-plan.ts';
 import { normaliseTrace } from '../normalise-trace.ts';

@@ -1,7 +1,7 @@
 import type { AgentRun, ReadingOptions, TraceReading } from '../../domain/trace/agent-run.ts';
 import { checkTables } from '../../domain/trace/convention-schema.ts';
 import type { ConventionTable } from '../../domain/trace/convention-table.ts';
-import { endUnixNano, type TraceData } from '../../domain/trace/span.ts';
+import { endUnixNano, type TraceData, type TracePiece } from '../../domain/trace/span.ts';
 import { assembleTrace } from '../assembly/assemble-trace.ts';
 import { decodeTraces } from './decode-traces.ts';
 import { joinTraces, findFragment, isOpen, MAX_FRAGMENT_SPANS } from './join-traces.ts';
@@ -14,7 +14,6 @@ import {
 } from '../advice/not-understood.ts';
 import { showsAgent } from '../shape/add-shapes.ts';
 import { finish, finishInSlices, type Steps } from '../steps.ts';
-import type { TracePiece } from '../../domain/trace/joined-trace.ts';
 
 /**
  * Reads OTLP JSON (one export request, a list of them, or NDJSON text; traces and logs mixed) as agent runs, one reading per

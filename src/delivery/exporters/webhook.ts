@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { exportAttempts } from '../../config/schema/exporters.ts';
+import { exportAttempts } from '../../config/schema/fields.ts';
 import { hookUrl, secret } from '../../config/schema/fields.ts';
 import type { Score } from '../../domain/score.ts';
 import { webhookHeaders } from '../http/headers.ts';

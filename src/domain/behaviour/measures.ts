@@ -78,3 +78,90 @@ export function chooseRange(measure: Measure, past: MeasurePast | undefined): nu
     ? inForce
     : Number(wanted.toPrecision(2));
 }
+
+/** Most different steps in a row that a path names, and the length of a name. */
+const MOST_GROUPS = 40;
+const MOST_CHARS = 60;
+
+const ARROW = ' → ';
+
+/** Writes steps as text: `search ×5 → answer`. What is beyond 40 groups is left out. */
+export function writePath(steps: readonly string[]): string {
+  const groups: { name: string; times: number }[] = [];
+  for (const step of steps) {
+    const name = nameStep(step);
+    const last = groups.at(-1);
+    if (last?.name === name) {
+      last.times += 1;
+    } else if (groups.length === MOST_GROUPS) {
+      break;
+    } else {
+      groups.push({ name, times: 1 });
+    }
+  }
+  return groups.map(({ name, times }) => writeTimes(name, times)).join(ARROW);
+}
+
+/** Writes a name with a number of times, if there are several: `search ×5`. */
+export function writeTimes(name: string, times: number): string {
+  return times === 1 ? name : `${name} ×${times}`;
+}
+
+/** Returns a step's name as a path has it. */
+function nameStep(step: string): string {
+  const name = step.replace(/[\s→×]+/g, ' ').trim();
+  return name.length > MOST_CHARS ? `${name.slice(0, MOST_CHARS)}…` : name || '?';
+}
+
+/** Reads the groups of a path that `writePath` has written. */
+function readPath(path: string): { name: string; times: number }[] {
+  return path.split(ARROW).map((group) => {
+    const [, name = group, times = '1'] = /^(.*) ×(\d+)$/.exec(group) ?? [];
+    return { name, times: Number(times) };
+  });
+}
+
+/** Counts the transitions in the paths of an agent's runs. */
+export function countTransitions(
+  paths: Iterable<{ readonly path: string; readonly runs: number }>,
+): Transitions {
+  const next = new Map<string, Map<string, number>>();
+  const steps = new Set<string>(['']);
+  let total = 0;
+  const add = (from: string, to: string, times: number) => {
+    const counts = next.get(from) ?? new Map<string, number>();
+    next.set(from, counts.set(to, (counts.get(to) ?? 0) + times));
+    steps.add(to);
+  };
+  for (const { path, runs } of paths) {
+    total += runs;
+    let before = '';
+    for (const { name, times } of path === '' ? [] : readPath(path)) {
+      add(before, name, runs);
+      if (times > 1) {
+        add(name, name, runs * (times - 1));
+      }
+      before = name;
+    }
+    add(before, '', runs);
+  }
+  return { runs: total, next, steps: steps.size };
+}
+
+/** Number added to each count of a transition, so that one which never occurred has a probability. */
+const SMOOTHING = 0.5;
+
+/** Computes the surprise of steps under transitions, in nats a step: the mean of −ln of the probability of each next step. */
+export function computeSurprise(steps: readonly string[], { next, steps: known }: Transitions): number {
+  let before = '';
+  let sum = 0;
+  for (const step of [...steps.map(nameStep), '']) {
+    const counts = next.get(before);
+    const all = [...(counts?.values() ?? [])].reduce((total, count) => total + count, 0);
+    // One further step stands for all that were never seen.
+    const probability = ((counts?.get(step) ?? 0) + SMOOTHING) / (all + SMOOTHING * (known + 1));
+    sum -= Math.log(probability);
+    before = step;
+  }
+  return sum / (steps.length + 1);
+}

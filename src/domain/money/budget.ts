@@ -1,3 +1,5 @@
+import { DAY_MS } from '../durations.ts';
+
 /** Most money that judge calls may cost, USD. An absent limit does not apply. */
 export interface BudgetCaps {
   /** Per UTC day. */
@@ -51,4 +53,29 @@ export function listCaps({ scope, caps }: ScopedBudget): BudgetCap[] {
 /** Names a budget in a sentence: `rule production's budget`, `the total budget`. */
 export function nameBudget({ kind, name }: BudgetScope): string {
   return kind === 'total' ? 'the total budget' : `${kind} ${name}'s budget`;
+}
+
+/** Computes the start of the UTC day of a time, Unix milliseconds. */
+export function computeBudgetDay(nowMs: number): number {
+  return Math.floor(nowMs / DAY_MS) * DAY_MS;
+}
+
+/** Computes the next UTC midnight, when budgets of a day are full again, Unix milliseconds. */
+export function computeNextBudgetDay(nowMs: number): number {
+  return computeBudgetDay(nowMs) + DAY_MS;
+}
+
+/** Computes the start of the UTC month of a time, Unix milliseconds. */
+export function computeBudgetMonth(nowMs: number): number {
+  const time = new Date(nowMs);
+  return Date.UTC(time.getUTCFullYear(), time.getUTCMonth());
+}
+
+/** Computes the time at which a cap renews, Unix milliseconds. */
+export function computeRenewal(period: BudgetCap['period'], nowMs: number): number {
+  if (period === 'day') {
+    return computeNextBudgetDay(nowMs);
+  }
+  const time = new Date(nowMs);
+  return Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1);
 }

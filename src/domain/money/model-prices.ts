@@ -55,6 +55,28 @@ function withCache(name: string, price: ModelPrice | undefined): ModelPrice | un
   return { cachedInput: input * ANTHROPIC_CACHE.read, cacheWrite: input * ANTHROPIC_CACHE.write, ...price };
 }
 
+/** Token counts of a call; input counts include the cached ones. */
+interface PricedUsage {
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  readonly cachedInputTokens?: number | undefined;
+  readonly cacheWriteTokens?: number | undefined;
+}
+
+/** Computes the cost of a usage in US dollars; undefined when the price or one of the two counts is unknown. */
+export function findCost(usage: PricedUsage | undefined, price: ModelPrice | undefined): number | undefined {
+  if (usage?.inputTokens === undefined || usage.outputTokens === undefined || price === undefined) {
+    return undefined;
+  }
+  const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached);
+  const input =
+    (usage.inputTokens - cached - written) * price.input +
+    cached * (price.cachedInput ?? price.input) +
+    written * (price.cacheWrite ?? price.input);
+  return (input + usage.outputTokens * price.output) / 1_000_000;
+}
+
 /**
  * Finds the price of a model by its name without a provider, as spans have it. Returns undefined when its providers ask different
  * prices.

@@ -19,32 +19,10 @@ const source = z
   })
   .meta({ examples: ['acme.reply', 'event:acme.done/result', 'acme.hits $.items[*].text'] });
 
-const DESCRIPTIONS: Readonly<Record<TableField, string>> = {
-  input: 'Question of an agent, or messages to a model, in any form that spanscore reads.',
-  output: 'Answer of an agent, or output of a model.',
-  system: 'Instructions of an agent or a model.',
-  'tool.name': 'Name of the tool.',
-  'tool.arguments': 'Arguments of the call of a tool.',
-  'tool.result': 'Result of a tool.',
-  'tool.callId': 'Id of the call that the model asked for.',
-  error: 'Text of the error of a span.',
-  documents: 'Documents that were retrieved: texts, or objects with a text.',
-  agent: 'Name of the agent.',
-  agentVersion: 'Version of the agent.',
-  session: 'Id of the session.',
-  user: 'Id of the user.',
-  model: 'Name of the model.',
-  'usage.input': 'Number of input tokens.',
-  'usage.output': 'Number of output tokens.',
-  'usage.total': 'Number of all tokens.',
-  'usage.cached': 'Number of input tokens that came from a cache.',
-  'usage.reasoning': 'Number of output tokens of thoughts.',
-};
-
 const sources = (field: TableField) =>
   z
     .union([source, z.array(source).min(1, { error: 'needs at least one source' })])
-    .describe(`${DESCRIPTIONS[field]} One source, or a list of which the first with a value is taken.`)
+    .describe(`${TABLE_FIELDS[field]} One source, or a list of which the first with a value is taken.`)
     .optional();
 
 const pattern = (description: string) =>
@@ -92,10 +70,9 @@ const conventionTable = z
       .optional(),
     fields: z
       .strictObject(
-        Object.fromEntries(TABLE_FIELDS.map((field) => [field, sources(field)])) as Record<
-          TableField,
-          ReturnType<typeof sources>
-        >,
+        Object.fromEntries(
+          Object.keys(TABLE_FIELDS).map((field) => [field, sources(field as TableField)]),
+        ) as Record<TableField, ReturnType<typeof sources>>,
       )
       .refine(isFilled, { error: 'needs at least one field' })
       .describe('Sources of each fact.'),

@@ -8,30 +8,30 @@ export const BUILT_IN_CONVENTIONS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Facts that a table can give. */
-export const TABLE_FIELDS = [
-  'input',
-  'output',
-  'system',
-  'tool.name',
-  'tool.arguments',
-  'tool.result',
-  'tool.callId',
-  'error',
-  'documents',
-  'agent',
-  'agentVersion',
-  'session',
-  'user',
-  'model',
-  'usage.input',
-  'usage.output',
-  'usage.total',
-  'usage.cached',
-  'usage.reasoning',
-] as const;
+/** Facts that a table can give, with their meaning. */
+export const TABLE_FIELDS = {
+  input: 'Question of an agent, or messages to a model, in any form that spanscore reads.',
+  output: 'Answer of an agent, or output of a model.',
+  system: 'Instructions of an agent or a model.',
+  'tool.name': 'Name of the tool.',
+  'tool.arguments': 'Arguments of the call of a tool.',
+  'tool.result': 'Result of a tool.',
+  'tool.callId': 'Id of the call that the model asked for.',
+  error: 'Text of the error of a span.',
+  documents: 'Documents that were retrieved: texts, or objects with a text.',
+  agent: 'Name of the agent.',
+  agentVersion: 'Version of the agent.',
+  session: 'Id of the session.',
+  user: 'Id of the user.',
+  model: 'Name of the model.',
+  'usage.input': 'Number of input tokens.',
+  'usage.output': 'Number of output tokens.',
+  'usage.total': 'Number of all tokens.',
+  'usage.cached': 'Number of input tokens that came from a cache.',
+  'usage.reasoning': 'Number of output tokens of thoughts.',
+} as const;
 
-export type TableField = (typeof TABLE_FIELDS)[number];
+export type TableField = keyof typeof TABLE_FIELDS;
 
 /** Kinds that a table can give a span. */
 export const TABLE_KINDS = ['agent', 'model', 'tool', 'retrieval', 'other'] as const;

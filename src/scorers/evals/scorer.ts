@@ -1,6 +1,8 @@
 import { findBand } from '../../domain/agreement/directed-score.ts';
 import type { Verdict } from '../../domain/score.ts';
-import type { JudgeExecution, JudgeModel, JudgeSchema, JudgeSettings } from '../../judge/judge.ts';
+import type { JudgeExecution } from '../../judge/judge-execution.ts';
+import type { JudgeModel, JudgeSettings } from '../../judge/judge.ts';
+import type { JudgeSchema } from '../../judge/reply/judge-schema.ts';
 
 /** An unchecked value, like the result of JSON.parse: its reader decides how to use it. */
 export type Unchecked = ReturnType<typeof JSON.parse>;

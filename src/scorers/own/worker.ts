@@ -4,10 +4,10 @@ import { hashValue } from '../../domain/identity.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import { configuredJudges } from '../../judge/judge-registry.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';
-import { createQuestionTally } from '../../judge/limits/question-tally.ts';
+import { QuestionTally } from '../../judge/judge-call.ts';
 import type { ModelReply } from '../../judge/model-call.ts';
 import { defaultRedactor } from '../../judge/redaction/redaction.ts';
-import { callRepeatedly } from '../../judge/repeated-call.ts';
+import { callRepeatedly } from '../../judge/retry.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ScorerRunInput, ScorerRunResult } from '../evals/scorer.ts';
 import {
@@ -443,7 +443,7 @@ async function answerQuestion(
       judge,
       registry,
       scope,
-      tally: createQuestionTally(judge, judge.timeoutMs),
+      tally: new QuestionTally(judge, judge.timeoutMs),
       signal: AbortSignal.any([signal, ...(scope.signal === undefined ? [] : [scope.signal])]),
       step,
     },

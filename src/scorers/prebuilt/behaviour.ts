@@ -5,11 +5,13 @@ import {
   nameMeasure,
   type AgentPast,
   type Measure,
+  computeSurprise,
+  writePath,
+  writeTimes,
 } from '../../domain/behaviour/measures.ts';
-import { computeSurprise, writePath, writeTimes } from '../../domain/behaviour/step-path.ts';
 import { canonicalJson } from '../../domain/identity.ts';
 import type { TokenUsage } from '../../domain/trace/agent-run.ts';
-import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
+import { ANSWER_TOOLS } from '../../domain/trace/messages.ts';
 import { isCutFinish } from '../../domain/trace/halt.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 import { createScorer } from '../evals/create-scorer.ts';

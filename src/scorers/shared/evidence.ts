@@ -203,7 +203,7 @@ export async function limitEvidence(
     return most;
   }
   // Loaded with the first question, like the judges themselves.
-  const { findEvidenceRoom } = await import('../../judge/evidence-room.ts');
+  const { findEvidenceRoom } = await import('../../judge/judge.ts');
   const text = leaveOutBinary(material.evidence.join('\n'));
   const room = findEvidenceRoom(model, text) ?? Infinity;
   const left = Math.max(LEAST_CHARS, room - JSON.stringify(material.beside).length);

@@ -1,6 +1,5 @@
 import type { Verdict } from '../../domain/score.ts';
-import { computeFenceCode } from '../../judge/fence-code.ts';
-import { currentJudgeScope } from '../../judge/judge-scope.ts';
+import { computeFenceCode, currentJudgeScope } from '../../judge/judge-scope.ts';
 import type {
   JudgeConfig,
   ReasonContext,

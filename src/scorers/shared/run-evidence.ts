@@ -1,7 +1,7 @@
 import { type LooseInvocation, mergeToolInvocations } from '../evals/trajectory.ts';
 import { isObject, textOrJson } from '../../domain/unknown-values.ts';
 import { SEEN_KINDS, type SeenKind } from '../../domain/score.ts';
-import { ANSWER_TOOLS } from '../../domain/trace/answer-tools.ts';
+import { ANSWER_TOOLS, type AgentInput, type AgentOutput } from '../../domain/trace/messages.ts';
 import { type ScorerRunInput, isNotScorable, notScorable, type NotScorable } from '../evals/scorer.ts';
 import {
   getTextContentFromMastraDBMessage,
@@ -13,7 +13,6 @@ import {
 } from './messages.ts';
 import type { Source } from './evidence.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
-import type { AgentInput, AgentOutput } from '../../domain/trace/messages.ts';
 import { ScorerError } from '../evals/scorer-error.ts';
 import { findEmptyContext } from './options.ts';
 import { cutText } from '../../domain/cut-text.ts';

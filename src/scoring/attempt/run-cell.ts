@@ -1,5 +1,5 @@
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import { computeFenceCode } from '../../judge/fence-code.ts';
+import { computeFenceCode, type JudgeScope } from '../../judge/judge-scope.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import { readReasonCode, formatReason } from './attempt-failure.ts';
 import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
@@ -17,7 +17,6 @@ import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
 import { computeRunCost } from '../select/run-totals.ts';
 import { unpricedBudget } from '../../domain/money/model-prices.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
-import type { JudgeScope } from '../../judge/judge-scope.ts';
 import type { ScorerRunInput } from '../../scorers/evals/scorer.ts';
 import type { ScoringTarget } from '../select/targets.ts';
 

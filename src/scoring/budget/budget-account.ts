@@ -1,4 +1,10 @@
-import { listCaps, type BudgetScope } from '../../domain/money/budget.ts';
+import {
+  listCaps,
+  type BudgetScope,
+  computeBudgetDay,
+  computeNextBudgetDay,
+  computeRenewal,
+} from '../../domain/money/budget.ts';
 import { ROUNDING_USD } from '../../domain/money/usd.ts';
 import {
   BLOCK_SHARE,
@@ -18,7 +24,6 @@ import {
   type BudgetRest,
   type PendingAsk,
 } from './budget-ask.ts';
-import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from '../../domain/money/budget-period.ts';
 import { BudgetPool } from './budget-pool.ts';
 import { computeBudgetRest, findSpentCap, findTightestCap, LeastRefusal } from './budget-rest.ts';
 import { EarlierDays } from './earlier-days.ts';

@@ -1,6 +1,5 @@
-import type { BudgetScope } from '../../domain/money/budget.ts';
+import { type BudgetScope, computeNextBudgetDay } from '../../domain/money/budget.ts';
 import type { SpendEntry } from '../../store/contracts/stores.ts';
-import { computeNextBudgetDay } from '../../domain/money/budget-period.ts';
 
 /** Ids of entries. */
 export interface EntryIds {

@@ -1,7 +1,7 @@
 import { ROUNDING_USD } from '../../domain/money/usd.ts';
 import { BLOCK_SHARE } from './account-terms.ts';
 import type { BudgetReading, BudgetRest } from './budget-ask.ts';
-import { computeBudgetDay, computeRenewal } from '../../domain/money/budget-period.ts';
+import { computeBudgetDay, computeRenewal } from '../../domain/money/budget.ts';
 
 /** Cheapest call of a day that was refused because the money is spent. */
 export class LeastRefusal {

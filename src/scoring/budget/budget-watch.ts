@@ -1,5 +1,9 @@
-import { computeRenewal } from '../../domain/money/budget-period.ts';
-import type { BudgetCaps, ScopedBudget, SharedBudgets } from '../../domain/money/budget.ts';
+import {
+  computeRenewal,
+  type BudgetCaps,
+  type ScopedBudget,
+  type SharedBudgets,
+} from '../../domain/money/budget.ts';
 import { untilAborted } from '../../domain/waits.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Reading } from '../../telemetry/metrics.ts';

@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../domain/durations.ts';
-import { computeBudgetMonth } from '../../domain/money/budget-period.ts';
+import { computeBudgetMonth } from '../../domain/money/budget.ts';
 
 /** Time after which earlier days are read again, milliseconds. Until then after midnight, they are read each time. */
 const EARLIER_MS = HOUR_MS;

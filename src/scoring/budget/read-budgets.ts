@@ -1,8 +1,14 @@
-import { listCaps, type BudgetCap, type BudgetScope, type ScopedBudget } from '../../domain/money/budget.ts';
+import {
+  listCaps,
+  type BudgetCap,
+  type BudgetScope,
+  type ScopedBudget,
+  computeBudgetDay,
+  computeNextBudgetDay,
+} from '../../domain/money/budget.ts';
 import type { JudgeCallStore, SpendingPart } from '../../store/contracts/stores.ts';
 import { OPEN_LEASE_MS } from './account-terms.ts';
 import type { BudgetReading } from './budget-ask.ts';
-import { computeBudgetDay, computeNextBudgetDay } from '../../domain/money/budget-period.ts';
 import { roundUsd } from '../../domain/money/usd.ts';
 import { EarlierDays } from './earlier-days.ts';
 

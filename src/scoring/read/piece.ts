@@ -1,6 +1,5 @@
-import type { TraceData } from '../../domain/trace/span.ts';
+import type { TraceData, TracePiece } from '../../domain/trace/span.ts';
 import type { TraceActivity } from '../../store/contracts/stores.ts';
-import type { TracePiece } from '../../domain/trace/joined-trace.ts';
 
 /** A trace that was read, with its activity from before the read. */
 export interface ReadPiece {

@@ -1,5 +1,4 @@
-import type { TraceData } from '../../domain/trace/span.ts';
-import type { JoinedTrace, TracePiece } from '../../domain/trace/joined-trace.ts';
+import type { TraceData, JoinedTrace, TracePiece } from '../../domain/trace/span.ts';
 
 /** Finds and joins the pieces of runs: some instrumentations make a trace of every model call. */
 export interface TraceJoiner {

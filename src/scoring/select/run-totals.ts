@@ -1,7 +1,6 @@
 import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
-import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/money/model-prices.ts';
-import { findCost } from '../../judge/judge-cost.ts';
+import { findPriceByModel, isSamePrice, type PriceTable, findCost } from '../../domain/money/model-prices.ts';
 
 /** Returns the tokens of a run and of the agents below it; null when its emitter does not count them. */
 export function countTokens({ usage }: Pick<AgentRun, 'usage'>): number | null {

@@ -1,6 +1,5 @@
-import type { AgentRun, RetrievedDocument } from '../../domain/trace/agent-run.ts';
+import { type AgentRun, type RetrievedDocument, addUsage } from '../../domain/trace/agent-run.ts';
 import type { AgentMessage } from '../../domain/trace/messages.ts';
-import { addUsage } from '../../domain/trace/token-usage.ts';
 
 /** A session that was read as one conversation. */
 export interface SessionContent {

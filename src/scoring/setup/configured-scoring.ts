@@ -1,7 +1,7 @@
 import { durationDays, durationMs, type Config } from '../../configuration.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { MOST_CALLS } from '../../judge/judge-registry.ts';
-import { createReplyCache } from '../../judge/reply-cache.ts';
+import { createReplyCache } from '../../judge/judge-scope.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import { countArrivalDays } from '../../store/schema/retention.ts';

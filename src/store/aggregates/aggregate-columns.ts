@@ -1,6 +1,6 @@
 import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
-import { BIN_GROWTH, RANGE_STEPS } from '../../domain/score-bins.ts';
+import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
 
 /** Column of each facet, in the tables of aggregates and in `scores`. */
 export const FACET_COLUMNS: Readonly<Record<AggregateFacet, string>> = {

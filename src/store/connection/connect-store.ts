@@ -1,4 +1,4 @@
-import { checkDataDirectory, createDataDirectory } from '../../config/data-directory.ts';
+import { checkDataDirectory, createDataDirectory } from '../../config/data-folder.ts';
 import { durationDays, durationMs, type Config } from '../../configuration.ts';
 import {
   ConfigError,

@@ -1,4 +1,4 @@
-import type { CallStatus } from '../../domain/call-status.ts';
+import type { CallStatus } from '../../domain/run-record.ts';
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { Decision } from '../../domain/decision.ts';

@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
-import { decompressLz4 } from '../../wire/lz4-frame.ts';
+import { decompressLz4 } from '../../wire/lz4.ts';
 import { EngineError } from './engine-error.ts';
 
 /** All of a body, or `EngineError` when it has more than `maxBytes`. */

@@ -1,5 +1,10 @@
-import { MEASURES, nameMeasure, type AgentPast, type Measure } from '../../domain/behaviour/measures.ts';
-import { countTransitions } from '../../domain/behaviour/step-path.ts';
+import {
+  MEASURES,
+  nameMeasure,
+  type AgentPast,
+  type Measure,
+  countTransitions,
+} from '../../domain/behaviour/measures.ts';
 import {
   joinAgentKey,
   MAX_AGENTS,

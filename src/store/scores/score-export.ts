@@ -1,5 +1,5 @@
 import { MIB } from '../../domain/byte-sizes.ts';
-import { COMPUTED_TEXT } from '../../domain/csv-cells.ts';
+import { COMPUTED_TEXT } from '../../domain/text-encoding.ts';
 import type { ExportedScores, ExportFormat, ScoreExport } from '../contracts/score-export.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';

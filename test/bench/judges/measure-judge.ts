@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import { readErrorMessage } from '../../../src/domain/errors.ts';
 import { findScoreLabel } from '../../../src/scorers/evals/scorer.ts';
 import type { ScorerRunResult } from '../../../src/scorers/evals/index.ts';
-import type { JudgeCall } from '../../../src/judge/judge.ts';
+import type { JudgeCall } from '../../../src/judge/judge-execution.ts';
 import type { JudgeRegistry } from '../../../src/judge/judge-registry.ts';
 import { withJudgeScope } from '../../../src/judge/judge-scope.ts';
 import type { RowFacts } from '../../../src/scorers/scorer-definition.ts';

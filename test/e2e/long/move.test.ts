@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readPurgeSecret } from '../../../src/config/purge-key-file.ts';
+import { readPurgeSecret } from '../../../src/config/data-folder.ts';
 import { createPurgeKey } from '../../../src/purge/purge-key.ts';
 import { moveTables } from '../../../src/store/move-store.ts';
 import { startRequestGate, type RequestGate } from '../../support/fakes/request-gate.ts';

@@ -52,290 +52,192 @@ async function failure(asked: Promise<unknown>): Promise<JudgeError> {
   return error as JudgeError;
 }
 
-interface Expectation {
-  reply: () => ScriptedReply;
-  code: JudgeErrorCode;
-  retryable: boolean;
-  calls: number;
-  says: RegExp;
-  limits?: Partial<JudgeLimits>;
-}
+type Fault = [
+  name: string,
+  code: JudgeErrorCode,
+  mayPass: boolean,
+  calls: number,
+  says: RegExp,
+  reply: () => ScriptedReply,
+  limits?: Partial<JudgeLimits>,
+];
 
-const faults: Record<string, Expectation> = {
-  'words that are no JSON': {
-    reply: judgeFaults.garbage,
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 2,
-    says: /not one complete JSON value that stands alone/,
-  },
-  'a body that is no JSON': {
-    reply: judgeFaults.garbageBody,
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 3,
-    says: /no chat completion/,
-  },
-  'JSON that is no chat completion': {
-    reply: judgeFaults.wrongEnvelope,
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 3,
-    says: /no chat completion/,
-  },
-  'a web page with status 200': {
-    reply: judgeFaults.html,
-    code: 'judge_unavailable',
-    retryable: true,
-    calls: 1,
-    says: /web page .*baseURL/,
-  },
-  'HTTP 400': {
-    reply: () => judgeFaults.badRequest('context too long'),
-    code: 'judge_misconfigured',
-    retryable: false,
-    calls: 1,
-    says: /HTTP 400 .*context too long/,
-  },
-  'HTTP 401': {
-    reply: judgeFaults.unauthorised,
-    code: 'judge_unauthorised',
-    retryable: true,
-    calls: 1,
-    says: /HTTP 401 .*Incorrect API key/,
-  },
-  'HTTP 403': {
-    reply: judgeFaults.forbidden,
-    code: 'judge_unauthorised',
-    retryable: true,
-    calls: 1,
-    says: /HTTP 403/,
-  },
-  'HTTP 404': {
-    reply: judgeFaults.notFound,
-    code: 'judge_misconfigured',
-    retryable: true,
-    calls: 1,
-    says: /no such model or path/,
-  },
-  'HTTP 409': {
-    reply: judgeFaults.conflict,
-    code: 'judge_unavailable',
-    retryable: true,
-    calls: 3,
-    says: /HTTP 409/,
-  },
-  'HTTP 408': {
-    reply: () => judgeFaults.serverError(408),
-    code: 'judge_unavailable',
-    retryable: true,
-    calls: 3,
-    says: /HTTP 408/,
-  },
-  'HTTP 429': {
-    reply: () => judgeFaults.rateLimited(),
-    code: 'judge_rate_limited',
-    retryable: true,
-    calls: 3,
-    says: /HTTP 429/,
-  },
-  'HTTP 500': {
-    reply: () => judgeFaults.serverError(500),
-    code: 'judge_unavailable',
-    retryable: true,
-    calls: 3,
-    says: /HTTP 500/,
-  },
-  'HTTP 503': {
-    reply: () => judgeFaults.serverError(503),
-    code: 'judge_unavailable',
-    retryable: true,
-    calls: 3,
-    says: /HTTP 503/,
-  },
-  'a redirect': {
-    reply: () => ({ kind: 'raw', status: 307, headers: { location: 'http://127.0.0.1:9/v1' }, body: '' }),
-    code: 'judge_misconfigured',
-    retryable: true,
-    calls: 1,
-    says: /redirects to http:\/\/127.0.0.1:9\/v1/,
-  },
-  'a quota that is used up': {
-    reply: () => ({
+const FAULTS: Fault[] = [
+  [
+    'words that are no JSON',
+    'judge_malformed',
+    false,
+    2,
+    /not one complete JSON value that stands alone/,
+    judgeFaults.garbage,
+  ],
+  ['a body that is no JSON', 'judge_malformed', false, 3, /no chat completion/, judgeFaults.garbageBody],
+  [
+    'JSON that is no chat completion',
+    'judge_malformed',
+    false,
+    3,
+    /no chat completion/,
+    judgeFaults.wrongEnvelope,
+  ],
+  ['a web page with status 200', 'judge_unavailable', true, 1, /web page .*baseURL/, judgeFaults.html],
+  [
+    'HTTP 400',
+    'judge_misconfigured',
+    false,
+    1,
+    /HTTP 400 .*context too long/,
+    () => judgeFaults.badRequest('context too long'),
+  ],
+  ['HTTP 401', 'judge_unauthorised', true, 1, /HTTP 401 .*Incorrect API key/, judgeFaults.unauthorised],
+  ['HTTP 403', 'judge_unauthorised', true, 1, /HTTP 403/, judgeFaults.forbidden],
+  ['HTTP 404', 'judge_misconfigured', true, 1, /no such model or path/, judgeFaults.notFound],
+  ['HTTP 409', 'judge_unavailable', true, 3, /HTTP 409/, judgeFaults.conflict],
+  ['HTTP 408', 'judge_unavailable', true, 3, /HTTP 408/, () => judgeFaults.serverError(408)],
+  ['HTTP 429', 'judge_rate_limited', true, 3, /HTTP 429/, () => judgeFaults.rateLimited()],
+  ['HTTP 500', 'judge_unavailable', true, 3, /HTTP 500/, () => judgeFaults.serverError(500)],
+  ['HTTP 503', 'judge_unavailable', true, 3, /HTTP 503/, () => judgeFaults.serverError(503)],
+  [
+    'a redirect',
+    'judge_misconfigured',
+    true,
+    1,
+    /redirects to http:\/\/127.0.0.1:9\/v1/,
+    () => ({ kind: 'raw', status: 307, headers: { location: 'http://127.0.0.1:9/v1' }, body: '' }),
+  ],
+  [
+    'a quota that is used up',
+    'judge_unauthorised',
+    true,
+    1,
+    /refuses the key or the account/,
+    () => ({
       kind: 'raw',
       status: 429,
       headers: { 'content-type': 'application/json' },
       body: '{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}',
     }),
-    code: 'judge_unauthorised',
-    retryable: true,
-    calls: 1,
-    says: /refuses the key or the account/,
-  },
-  'a refusal': {
-    reply: judgeFaults.refusal,
-    code: 'judge_refused',
-    retryable: false,
-    calls: 1,
-    says: /refused to answer: I cannot help/,
-  },
-  'a content filter': {
-    reply: judgeFaults.contentFilter,
-    code: 'judge_refused',
-    retryable: false,
-    calls: 1,
-    says: /filtered/,
-  },
-  'a reply cut off at the output limit': {
-    reply: judgeFaults.truncated,
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 2,
-    says: /cut off at \d+ tokens/,
-  },
-  'an empty reply': {
-    reply: judgeFaults.empty,
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 2,
-    says: /empty/,
-  },
-  'an empty body': {
-    reply: judgeFaults.emptyBody,
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 3,
-    says: /no chat completion/,
-  },
-  'a connection that breaks off within the body': {
-    reply: judgeFaults.breakOff,
-    code: 'judge_unavailable',
-    retryable: true,
-    calls: 3,
-    says: /broke off/,
-  },
-  'a connection that is reset': {
-    reply: judgeFaults.reset,
-    code: 'judge_unavailable',
-    retryable: true,
-    calls: 3,
-    says: /could not be reached/,
-  },
-  'a reply that never ends': {
-    reply: () => judgeFaults.neverEnding(),
-    code: 'judge_timeout',
-    retryable: true,
-    calls: 1,
-    says: /did not answer within 1500 ms/,
-    limits: { timeoutMs: 1_500 },
-  },
-  'a reply that falls silent': {
-    reply: judgeFaults.stall,
-    code: 'judge_timeout',
-    retryable: true,
-    calls: 1,
-    says: /did not answer within 1500 ms/,
-    limits: { timeoutMs: 1_500 },
-  },
-  'no reply at all': {
-    reply: judgeFaults.hang,
-    code: 'judge_timeout',
-    retryable: true,
-    calls: 1,
-    says: /did not answer within 1500 ms/,
-    limits: { timeoutMs: 1_500 },
-  },
-  'JSON of another shape': {
-    reply: judgeFaults.wrongSchema,
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 2,
-    says: /does not match the schema \(verdict: /,
-  },
-  'a verdict that is none of the known ones': {
-    reply: () => replyJson({ verdict: 'maybe' }),
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 2,
-    says: /verdict: /,
-  },
-  'two answers that differ': {
-    reply: () => replyText('{"verdict":"yes"} or rather {"verdict":"no"}'),
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 2,
-    says: /stands alone/,
-  },
-  'a tool call instead of an answer': {
-    reply: () => ({ kind: 'text', text: null, toolCalls: [{ id: '1', name: 'f', args: {} }] }),
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 2,
-    says: /empty/,
-  },
-  'a reply larger than the limit': {
-    reply: () => judgeFaults.huge(100_000),
-    code: 'judge_malformed',
-    retryable: false,
-    calls: 1,
-    says: /larger than 10000 bytes/,
-    limits: { maxReplyBytes: 10_000 },
-  },
-};
+  ],
+  ['a refusal', 'judge_refused', false, 1, /refused to answer: I cannot help/, judgeFaults.refusal],
+  ['a content filter', 'judge_refused', false, 1, /filtered/, judgeFaults.contentFilter],
+  [
+    'a reply cut off at the output limit',
+    'judge_malformed',
+    false,
+    2,
+    /cut off at \d+ tokens/,
+    judgeFaults.truncated,
+  ],
+  ['an empty reply', 'judge_malformed', false, 2, /empty/, judgeFaults.empty],
+  ['an empty body', 'judge_malformed', false, 3, /no chat completion/, judgeFaults.emptyBody],
+  [
+    'a connection that breaks off within the body',
+    'judge_unavailable',
+    true,
+    3,
+    /broke off/,
+    judgeFaults.breakOff,
+  ],
+  ['a connection that is reset', 'judge_unavailable', true, 3, /could not be reached/, judgeFaults.reset],
+  [
+    'a reply that never ends',
+    'judge_timeout',
+    true,
+    1,
+    /did not answer within 1500 ms/,
+    () => judgeFaults.neverEnding(),
+    { timeoutMs: 1_500 },
+  ],
+  [
+    'a reply that falls silent',
+    'judge_timeout',
+    true,
+    1,
+    /did not answer within 1500 ms/,
+    judgeFaults.stall,
+    { timeoutMs: 1_500 },
+  ],
+  [
+    'no reply at all',
+    'judge_timeout',
+    true,
+    1,
+    /did not answer within 1500 ms/,
+    judgeFaults.hang,
+    { timeoutMs: 1_500 },
+  ],
+  [
+    'JSON of another shape',
+    'judge_malformed',
+    false,
+    2,
+    /does not match the schema \(verdict: /,
+    judgeFaults.wrongSchema,
+  ],
+  [
+    'a verdict that is none of the known ones',
+    'judge_malformed',
+    false,
+    2,
+    /verdict: /,
+    () => replyJson({ verdict: 'maybe' }),
+  ],
+  [
+    'two answers that differ',
+    'judge_malformed',
+    false,
+    2,
+    /stands alone/,
+    () => replyText('{"verdict":"yes"} or rather {"verdict":"no"}'),
+  ],
+  [
+    'a tool call instead of an answer',
+    'judge_malformed',
+    false,
+    2,
+    /empty/,
+    () => ({ kind: 'text', text: null, toolCalls: [{ id: '1', name: 'f', args: {} }] }),
+  ],
+  [
+    'a reply larger than the limit',
+    'judge_malformed',
+    false,
+    1,
+    /larger than 10000 bytes/,
+    () => judgeFaults.huge(100_000),
+    { maxReplyBytes: 10_000 },
+  ],
+];
 
-describe.each(Object.entries(faults))('a judge that answers with %s', (_name, expected) => {
-  test(`is ${expected.code} and gives no value`, async () => {
-    configure(expected.limits);
-    server.script(expected.reply);
+test.each(FAULTS)(
+  'a judge that answers with %s is %s and gives no value',
+  async (_name, code, retryable, calls, says, reply, limits) => {
+    configure(limits);
+    server.script(reply);
 
     const error = await failure(askForObject(freshModel(), question));
 
-    expect({ code: error.code, retryable: error.retryable }).toEqual({
-      code: expected.code,
-      retryable: expected.retryable,
-    });
-    expect(error.message).toMatch(expected.says);
-    expect(server.requests).toHaveLength(expected.calls);
+    expect(error).toMatchObject({ code, retryable, message: expect.stringMatching(says) as string });
+    expect(server.requests).toHaveLength(calls);
     // Two calls are those to an answer that cannot be used, and once more; a refusal is an answer, every other fault is none.
-    const isAnswer = expected.calls === 2 || expected.code === 'judge_refused';
+    const isAnswer = calls === 2 || code === 'judge_refused';
     expect(error.execution).toMatchObject({
       status: 'failed',
       prompt: 'Is it so?',
-      modelCallCount: isAnswer ? expected.calls : 0,
-      error: { name: 'JudgeError', code: expected.code },
+      modelCallCount: isAnswer ? calls : 0,
+      error: { name: 'JudgeError', code },
     });
     expect(error.execution).not.toHaveProperty('output');
-  });
-});
+  },
+);
 
 describe('faults of the address', () => {
-  test('a closed port is judge_unavailable', async () => {
-    configureJudges({
-      providers: { local: { baseURL: 'http://127.0.0.1:1/v1' } },
-      limits: { firstRetryMs: 1 },
-    });
-
-    const error = await failure(askForObject(freshModel(), question));
-
-    expect(error).toMatchObject({ code: 'judge_unavailable', retryable: true });
-  });
-
-  test('an unknown host name is judge_unavailable', async () => {
-    configureJudges({
-      providers: { local: { baseURL: 'http://no-such-host.invalid/v1' } },
-      limits: { firstRetryMs: 1 },
-    });
-
-    const error = await failure(askForObject(freshModel(), question));
-
-    expect(error).toMatchObject({ code: 'judge_unavailable', retryable: true });
-  });
-
-  test('TLS spoken to a plain server is judge_unavailable', async () => {
-    configureJudges({
-      providers: { local: { baseURL: server.baseUrl.replace('http:', 'https:') } },
-      limits: { firstRetryMs: 1 },
-    });
+  test.each([
+    ['a closed port', () => 'http://127.0.0.1:1/v1'],
+    ['an unknown host name', () => 'http://no-such-host.invalid/v1'],
+    ['TLS spoken to a plain server', () => server.baseUrl.replace('http:', 'https:')],
+  ])('%s is judge_unavailable', async (_name, address) => {
+    configureJudges({ providers: { local: { baseURL: address() } }, limits: { firstRetryMs: 1 } });
 
     const error = await failure(askForObject(freshModel(), question));
 

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { JudgeCall } from '../../../src/judge/judge-execution.ts';
-import { configureJudges, type JudgesConfig } from '../../../src/judge/judge-registry.ts';
 import { withJudgeScope } from '../../../src/judge/judge-scope.ts';
+import { configureJudges, type JudgesConfig } from '../../../src/judge/judge-registry.ts';
 import { askForObject } from '../../../src/judge/judge.ts';
 import { replyJson, startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
-import type { AlertDelivery } from '../../../src/store/contracts/alert-deliveries.ts';
+import type { AlertDelivery } from '../../../src/domain/alert-delivery.ts';
 import { alertOfScorer, resolvedEvent } from '../../support/builders/an-alert.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KnownScorer } from '../../../src/config/default-rule.ts';
+import type { KnownScorer } from '../../../src/config/schema/rules.ts';
 
 /** Scorers as a registry lists them: three in code, three with a judge. */
 export const KNOWN_SCORERS: readonly KnownScorer[] = [

@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { configJsonSchema } from '../../../src/configuration.ts';
+import { configJsonSchema, parseConfig } from '../../../src/configuration.ts';
 import {
   isSecretPath,
-  jsonSchemaText,
   monitorFileJsonSchema,
   monitorTestFileJsonSchema,
   settablePaths,
 } from '../../../src/config/json-schema.ts';
-import { nameVariable } from '../../../src/config/overrides.ts';
+import { nameVariable } from '../../../src/config/layers.ts';
 import { missingDocumentation, schemaKeys } from '../../../tools/docs/config-keys.ts';
+import { REDACTION_PATTERNS } from '../../../src/config/schema/judges.ts';
+import { DEFAULT_PATTERNS, readRedactionPattern } from '../../../src/judge/redaction/redaction.ts';
+
+/** Writes a file of `schemas/json/`. */
+function jsonSchemaText(schema: object): string {
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
 
 describe('the JSON Schema of the configuration', () => {
   it('is as committed (after a change of the schema: vitest run --project unit test/unit/config -u)', async () => {
@@ -62,4 +68,12 @@ describe('the JSON Schema of the configuration', () => {
     expect(names).toContain('SPANSCORE_RECEIVERS_OTLP_HTTP_ENDPOINT');
     expect(names).toContain('SPANSCORE_STORE_DATA_DIR');
   });
+});
+
+it('the configuration knows the same named patterns as the redaction, and the same defaults', () => {
+  const labels = REDACTION_PATTERNS.map((name) => readRedactionPattern(name, 'x').label);
+
+  expect(new Set(labels).size).toBe(REDACTION_PATTERNS.length);
+  expect(() => readRedactionPattern('other', 'x')).toThrow(/known: /);
+  expect(parseConfig({}).redaction.patterns.toSorted()).toEqual([...DEFAULT_PATTERNS].toSorted());
 });

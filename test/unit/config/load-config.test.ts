@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfig, parseConfig } from '../../../src/configuration.ts';
+import { type ConfigInput, loadConfig, parseConfig } from '../../../src/configuration.ts';
 import { folderWith, KNOWN_SCORERS } from '../../support/builders/config-files.ts';
+import { reportedIssues } from '../../../src/config/faults/config-issue.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { ConfigError } from '../../../src/domain/errors.ts';
+import { RECEIVERS } from '../../../src/components.ts';
+import { listOpenDoors } from '../../../src/config/load-config.ts';
+import { judgeWarnings } from '../../../src/config/checks/judge-checks.ts';
 
 const GOOD = new URL('../../fixtures/configs/good/full.yaml', import.meta.url).pathname;
 
@@ -284,5 +290,302 @@ describe('parseConfig', () => {
 
   it('refuses a wrong value by its path', () => {
     expect(() => parseConfig({ api: { endpoint: 'x' } })).toThrow(/^api\.endpoint: write host:port/);
+  });
+});
+
+/** The faults of a configuration file, as `line:column path: message`. */
+async function listFaults(text: string, name = 'spanscore.config.yaml'): Promise<string[]> {
+  const cwd = folderWith({ [name]: text });
+  const error = await loadConfig({ cwd, variables: {}, scorers: KNOWN_SCORERS }).catch(
+    (cause: unknown) => cause,
+  );
+  return reportedIssues(error).map(
+    ({ line, column, path, message }) => `${line}:${column} ${path}: ${message}`,
+  );
+}
+
+describe('a configuration with several faults', () => {
+  it('is refused with all of them: keys, values, references, and faults between keys', async () => {
+    const faults = await listFaults(`retention: { spans: 7d }
+store: { password: "\${env:NOT_SET}", retention: { spans: 60d, scores: 30d } }
+readiness: { decisionWait: 5 s }
+judges: { default: openai/gpt-5-mini }
+scorers:
+  mine: { module: ./nowhere.ts }
+rules:
+  - { name: a, scorers: [halucination], sample: { rate: 2 } }
+  - { name: 5, scorers: [faithfullness] }
+  - { scorers: [groundin] }
+api: { endpoint: "0.0.0.0:4320" }
+`);
+
+    expect(faults).toEqual([
+      '1:1 retention: unknown key here; did you mean store.retention?',
+      expect.stringContaining('2:10 store.password: environment variable NOT_SET is not set'),
+      expect.stringContaining('3:14 readiness.decisionWait: write 5s'),
+      expect.stringContaining('6:11 scorers.mine.module: there is no file'),
+      '8:26 rules[0].scorers[0]: there is no scorer halucination; did you mean hallucination?',
+      '8:51 rules[0].sample.rate: must be between 0 and 1',
+      '9:7 rules[1].name: must be a text, not 5; write "5"',
+      '9:26 rules[1].scorers[0]: there is no scorer faithfullness; did you mean faithfulness?',
+      '10:5 rules[2].name: missing; give a text, like production',
+      '10:17 rules[2].scorers[0]: there is no scorer groundin; did you mean grounding?',
+      expect.stringContaining('11:8 api.endpoint: other machines can reach 0.0.0.0'),
+    ]);
+  });
+
+  it.each([
+    [
+      'a misspelt key that is wanted',
+      'rules: [{ nmae: a, scorers: [keyword-coverage] }]',
+      ['did you mean name?'],
+    ],
+    [
+      'a judge of the wrong form',
+      'judges: { default: gpt }\nrules: [{ name: a, scorers: [hallucination] }]',
+      ['provider/model'],
+    ],
+    [
+      'a judge from a variable',
+      'judges: { default: "${env:NO}" }\nrules: [{ name: a, scorers: [hallucination] }]',
+      ['NO is not set'],
+    ],
+    [
+      'a scorer that a rule names',
+      'scorers: { mine: 5 }\nrules: [{ name: a, scorers: [mine] }]',
+      ['scorers.mine: must be a group'],
+    ],
+    [
+      'the key that holds the scorers',
+      'scorer: { mine: { use: hallucination } }\nrules: [{ name: a, scorers: [mine] }]',
+      ['did you mean scorers?'],
+    ],
+    [
+      'a token of the wrong form',
+      'auth: { tokens: [{ name: a, token: x }] }\napi: { endpoint: "0.0.0.0:1" }',
+      ['at least 16 characters'],
+    ],
+    [
+      'tokens of which this process gets none',
+      'auth: { tokens: [{ name: a, token: "${env:NO_TOKEN:-}" }] }\napi: { endpoint: "0.0.0.0:1" }',
+      ['auth.tokens: no entry has a token here'],
+    ],
+    ['a retention of the wrong form', 'store: { retention: { spans: 500d, scores: 400 } }', ['needs a unit']],
+    ['what use or module would be', 'scorers: { mine: { modul: ./x.ts } }', ['did you mean module?']],
+  ])('concludes nothing from a faulty value: %s', async (_, text, expected) => {
+    const faults = await listFaults(text);
+
+    expect(faults).toEqual(expected.map((part) => expect.stringContaining(part)));
+  });
+
+  it('tells every fault of the syntax, and those before it that are sure', async () => {
+    const faults = await listFaults(`storr: {}
+api: { endpoint: 4320 }
+api: {}
+rules:
+  - scorers: [keyword-coverage
+log: { level: loud }
+`);
+
+    expect(faults[0]).toBe('1:1 storr: unknown key; did you mean store?');
+    expect(faults).toContain('3:1 : api is written twice in its group; join the two, or remove one');
+    expect(faults.join('\n')).not.toMatch(/name: missing|log\.level/);
+  });
+
+  it('names the paths of a module, without lines', async () => {
+    const faults = await listFaults(
+      `const wait: string = '5 s';
+const rules = [{ name: 'a', scorers: ['halucination'] }];
+export default {
+  readiness: { decisionWait: wait },
+  'retention': {},
+  rules,
+  log: { level: ['lo', 'ud'].join('') },
+} satisfies object;
+`,
+      'spanscore.config.ts',
+    );
+
+    expect(faults).toEqual([
+      expect.stringContaining('null:null readiness.decisionWait: write 5s'),
+      expect.stringContaining('null:null log.level: must be debug or info'),
+      'null:null retention: unknown key here; did you mean store.retention?',
+      'null:null rules[0].scorers[0]: there is no scorer halucination; did you mean hallucination?',
+    ]);
+  });
+
+  it('names them all for a configuration that is a value', () => {
+    const parse = () =>
+      parseConfig(
+        { readiness: { decisionWait: '5 s' }, rules: [{ name: 'a', scorers: ['x'] }] },
+        { scorers: KNOWN_SCORERS },
+      );
+
+    expect(parse).toThrow(/it has 2 faults[\s\S]*write 5s[\s\S]*there is no scorer x/);
+  });
+
+  it('keeps the column behind a reference, and the text of a reference in a key', async () => {
+    const faults = await listFaults('store: { username: ${env:U:-a}, databas: x, "${env:U}": 1 }');
+
+    expect(faults).toEqual([
+      '1:33 store.databas: unknown key; did you mean database?',
+      expect.stringContaining('1:45 store["${env:U}"]: unknown key'),
+    ]);
+  });
+});
+
+const FOLDER = new URL('../../fixtures/configs/bad/', import.meta.url);
+
+describe('a configuration that cannot be used is refused with place, path and advice', () => {
+  it.each(readdirSync(FOLDER))('%s', async (name) => {
+    const path = new URL(name, FOLDER).pathname;
+    const expected = /^# expect: (.+)$/m.exec(readFileSync(path, 'utf8'))?.[1];
+
+    const refusal = await loadConfig({ path, variables: {}, scorers: KNOWN_SCORERS }).catch(
+      (error: unknown) => error,
+    );
+
+    expect(expected).toBeDefined();
+    expect(refusal).toBeInstanceOf(ConfigError);
+    expect((refusal as ConfigError).message).toContain(expected);
+  });
+});
+
+const TOKENS = [{ name: 'a', token: 'a-token-of-16-characters' }];
+
+function doors(config: ConfigInput): string[] {
+  return listOpenDoors(parseConfig({ ...config, rules: [] }), RECEIVERS);
+}
+
+function receiving(endpoint: string, tls = false): ConfigInput['receivers'] {
+  const files = { cert: 'c.pem', key: 'k.pem' };
+  return { otlp: { http: { endpoint, ...(tls ? { tls: files } : {}) } } };
+}
+
+describe('open endpoints', () => {
+  it('are none as long as everything listens on loopback', () => {
+    expect(doors({})).toEqual([]);
+    expect(doors({ receivers: receiving('[::1]:4318'), auth: { tokens: TOKENS } })).toEqual([]);
+  });
+
+  it('give a warning when other machines may send without a token', () => {
+    expect(doors({ receivers: receiving('0.0.0.0:4318') })).toEqual([
+      'receivers.otlp.http.endpoint: everyone who can reach 0.0.0.0:4318 may send spans: set auth.tokens',
+    ]);
+  });
+
+  it('are not opened by an entry without a token, which no process compares with', () => {
+    const others = [{ name: 'b', token: '' }, ...TOKENS, { name: 'c', token: '' }];
+
+    expect(parseConfig({ auth: { tokens: others } }).auth.tokens).toMatchObject(TOKENS);
+    expect(() => parseConfig({ auth: { tokens: others.slice(0, 1) } })).toThrow('no entry has a token here');
+  });
+
+  it('give a warning when tokens are sent without TLS', () => {
+    const auth = { tokens: TOKENS };
+    expect(doors({ receivers: receiving('0.0.0.0:4318'), auth })[0]).toContain('set receivers.otlp.http.tls');
+    expect(doors({ receivers: receiving('0.0.0.0:4318', true), auth })).toEqual([]);
+    expect(doors({ api: { endpoint: '0.0.0.0:4320' }, auth })[0]).toContain('set api.tls');
+  });
+
+  it('give warnings when a configuration is loaded', async () => {
+    const variables = { SPANSCORE_RECEIVERS_OTLP_GRPC_ENDPOINT: '0.0.0.0:4317' };
+    const { warnings } = await loadConfig({ variables, cwd: '/' });
+    expect(warnings).toEqual([expect.stringContaining('everyone who can reach 0.0.0.0:4317')]);
+  });
+});
+
+function warningsOf(
+  judges: Parameters<typeof parseConfig>[0]['judges'],
+  variables: Record<string, string> = {},
+  scorers: string[] = ['hallucination'],
+): string[] {
+  const config = parseConfig({ judges, rules: [{ name: 'a', scorers }] }, { scorers: KNOWN_SCORERS });
+  return judgeWarnings(config, KNOWN_SCORERS, variables);
+}
+
+describe('a judge that is asked without a key', () => {
+  it('gives one warning with the key to set, when it is OpenAI itself', () => {
+    expect(warningsOf({ default: 'openai/gpt-5-mini' }, {}, ['hallucination', 'faithfulness'])).toEqual([
+      expect.stringMatching(
+        /openai\/gpt-5-mini has no key.*OPENAI_API_KEY.*judges\.providers\.openai\.apiKey/,
+      ),
+    ]);
+  });
+
+  it.each([
+    ['a key in the environment', { default: 'openai/gpt-5-mini' }, { OPENAI_API_KEY: 'sk-x' }],
+    [
+      'a key in the configuration',
+      { default: 'openai/gpt-5-mini', providers: { openai: { apiKey: 'sk-x' } } },
+      {},
+    ],
+    [
+      'a model on this machine',
+      { default: 'local/m', providers: { local: { baseURL: 'http://127.0.0.1:11434/v1' } } },
+      {},
+    ],
+    [
+      'a model in the own network',
+      { default: 'local/m', providers: { local: { baseURL: 'http://10.1.2.3/v1' } } },
+      {},
+    ],
+    [
+      'a model on another container',
+      { default: 'local/m', providers: { local: { baseURL: 'http://ollama:11434/v1' } } },
+      {},
+    ],
+  ])('is fine with %s', (_what, judges, variables) => {
+    expect(warningsOf(judges, variables)).toEqual([]);
+  });
+
+  it('gives a warning when it is a server on the internet, which may need one', () => {
+    const providers = { far: { baseURL: 'https://models.example.com/v1' } };
+    expect(warningsOf({ default: 'far/m', providers })).toEqual([
+      expect.stringMatching(/far\/m is called at models\.example\.com without a key/),
+    ]);
+  });
+
+  it('is no matter where no rule asks it', () => {
+    expect(warningsOf({ default: 'openai/gpt-5-mini' }, {}, ['keyword-coverage'])).toEqual([]);
+  });
+});
+
+describe('a judge that is asked without TLS', () => {
+  it.each([
+    [
+      'http://api.example.com/v1',
+      [
+        'judges.providers.p.baseURL: its key and conversations travel to api.example.com in clear text: use https',
+      ],
+    ],
+    ['http://8.8.8.8:8000/v1', [expect.stringContaining('8.8.8.8:8000')]],
+    ['https://api.example.com/v1', []],
+    ['http://localhost:11434/v1', []],
+    ['http://10.1.2.3/v1', []],
+    ['http://ollama:11434/v1', []],
+  ])('at %s gives these warnings: %j', (baseURL, expected) => {
+    const judges = { default: 'p/m', providers: { p: { baseURL, apiKey: 'a-key' } } };
+    const config = parseConfig({ judges, rules: [] }, { scorers: KNOWN_SCORERS });
+    expect(judgeWarnings(config, KNOWN_SCORERS, {})).toEqual(expected);
+  });
+});
+
+describe('options of a judge', () => {
+  const judges = { default: 'openai/gpt-5-mini', options: { 'openai/gpt-5-mni': { timeout: '5m' } } };
+
+  it.each([
+    [
+      'no scorer',
+      judges,
+      {},
+      [expect.stringMatching(/judges\.options\[.openai\/gpt-5-mni.\].*gpt-5-mini\?$/)],
+    ],
+    ['the default judge', { ...judges, default: 'openai/gpt-5-mni' }, {}, []],
+    ['one scorer', judges, { own: { use: 'grounding', judge: 'openai/gpt-5-mni' } }, []],
+    ['perhaps the file of a module', judges, { own: { module: import.meta.filename } }, []],
+  ])('are reported as useless only when nothing names the judge: %s', (_who, named, scorers, expected) => {
+    const config = parseConfig({ judges: named, scorers, rules: [] }, { scorers: KNOWN_SCORERS });
+    expect(judgeWarnings(config, KNOWN_SCORERS, {})).toEqual(expected);
   });
 });

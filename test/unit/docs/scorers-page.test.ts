@@ -11,7 +11,7 @@ import {
   SCORER_PAGES,
   scorersPage,
 } from '../../../tools/docs/scorer-pages/scorers-page.ts';
-import type { ScorerPage } from '../../../tools/docs/scorer-pages/scorers-page.ts';
+import type { ScorerPage } from '../../../tools/docs/scorer-pages/scorer-page.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
 /** Every way to make a scorer that the entry point has. */

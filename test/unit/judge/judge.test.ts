@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AppError } from '../../../src/domain/errors.ts';
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
-import { withJudgeScope } from '../../../src/judge/judge-scope.ts';
-import { askForObject, askForText, type JudgeCall } from '../../../src/judge/judge.ts';
+import { withJudgeScope, createReplyCache } from '../../../src/judge/judge-scope.ts';
+import { askForObject, askForText } from '../../../src/judge/judge.ts';
+import { type JudgeCall } from '../../../src/judge/judge-execution.ts';
 import { createRedactor } from '../../../src/judge/redaction/redaction.ts';
-import { createReplyCache } from '../../../src/judge/reply-cache.ts';
 import { modelObject } from '../../support/builders/model-object.ts';
 
 const Answer = z.object({ n: z.number() });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { computeWilsonInterval } from '../../../src/domain/agreement/wilson.ts';
+import { computeWilsonInterval } from '../../../src/domain/agreement/agreement.ts';
 import { MIN_LABELS, measureAgreement } from '../../../src/labels/measure-agreement.ts';
 
 /** Builds labelled targets: directed scores of the scorer and of people. */

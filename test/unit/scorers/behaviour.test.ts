@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { MEASURES, type AgentPast } from '../../../src/domain/behaviour/measures.ts';
-import { countTransitions, writePath } from '../../../src/domain/behaviour/step-path.ts';
+import {
+  MEASURES,
+  type AgentPast,
+  countTransitions,
+  writePath,
+} from '../../../src/domain/behaviour/measures.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { MessagePart } from '../../../src/domain/trace/messages.ts';
 import { readTraces } from '../../../src/conventions/index.ts';

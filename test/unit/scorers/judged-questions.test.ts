@@ -1,7 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { computeFenceCode } from '../../../src/judge/fence-code.ts';
-import { withJudgeScope } from '../../../src/judge/judge-scope.ts';
+import { computeFenceCode, withJudgeScope } from '../../../src/judge/judge-scope.ts';
 import { fence } from '../../../src/scorers/shared/judged.ts';
 import { fc } from '../../support/fast-check.ts';
 import { verdictsSchema } from '../../../src/scorers/shared/statements.ts';

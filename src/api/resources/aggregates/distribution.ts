@@ -1,7 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { baselineRange } from '../../../domain/baseline-range.ts';
-import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
-import { listEdges, sumBins } from '../../../domain/score-bins.ts';
+import { baselineRange, DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
+import { listEdges, sumBins } from '../../../domain/limits.ts';
 import type {
   ScoreHistogram,
   ScoreScale as Scale,

@@ -1,4 +1,4 @@
-import type { AnswerPair } from '../../../domain/agreement/kappa.ts';
+import type { AnswerPair } from '../../../domain/agreement/agreement.ts';
 import type { AggregateFilter } from './aggregate-reads.ts';
 
 /** Scores of one side of a comparison. */

@@ -1,4 +1,4 @@
-import type { VersionFacts } from '../../../domain/agreement/label-agreement.ts';
+import type { VersionFacts } from '../../../domain/agreement/agreement.ts';
 import type { Scale } from '../../../domain/agreement/directed-score.ts';
 import type { TargetKind } from '../../../domain/trace/agent-run.ts';
 import type { Score } from '../../../domain/score.ts';

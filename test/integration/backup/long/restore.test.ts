@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readPurgeSecret } from '../../../../src/config/purge-key-file.ts';
+import { readPurgeSecret } from '../../../../src/config/data-folder.ts';
 import { createPurgeKey } from '../../../../src/purge/purge-key.ts';
 import { requireDone, type CliResult } from '../../../support/processes/cli.ts';
 import { makeFolders } from '../../../support/store/backup-folders.ts';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { BoundScorer } from '../../../../src/scoring/select/rule.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
-import { createReplyCache } from '../../../../src/judge/reply-cache.ts';
+import { createReplyCache } from '../../../../src/judge/judge-scope.ts';
 import { OwnScorerWorld } from '../../../support/scoring/own-scorer-world.ts';
 import {
   judgeFaults,

@@ -1,6 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { findCost } from '../../../../src/judge/judge-cost.ts';
-import { findPrice } from '../../../../src/domain/money/model-prices.ts';
+import { findCost, findPrice } from '../../../../src/domain/money/model-prices.ts';
 
 test('a dated snapshot has the price of its family, and an override wins', () => {
   expect(findPrice('openai/gpt-5-mini-2025-08-07')).toEqual(findPrice('openai/gpt-5-mini'));

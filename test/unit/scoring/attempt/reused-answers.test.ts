@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { askForText } from '../../../../src/judge/judge.ts';
-import { createReplyCache } from '../../../../src/judge/reply-cache.ts';
+import { createReplyCache } from '../../../../src/judge/judge-scope.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import { fence } from '../../../../src/scorers/shared/judged.ts';
 import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';

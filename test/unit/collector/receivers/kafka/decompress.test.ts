@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decompressLz4 } from '../../../../../src/wire/lz4-frame.ts';
+import { decompressLz4 } from '../../../../../src/wire/lz4.ts';
 import { decompressSnappy } from '../../../../../collector/receivers/kafka/snappy.ts';
 import { InvalidInputError } from '../../../../../src/domain/errors.ts';
 import { fc } from '../../../../support/fast-check.ts';
