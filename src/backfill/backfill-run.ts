@@ -7,7 +7,7 @@ import { SETTLE_MS } from '../jobs/settle-time.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
-import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
+import type { SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
 import { MAX_KEYS } from '../store/contracts/stores.ts';
 import {
@@ -39,7 +39,7 @@ import {
 } from './select-backfill.ts';
 import { selectSessions, SESSION_PAGE } from './select-sessions.ts';
 import { createSessionTargets, createTraceTargets, type BackfillTargets } from './targets.ts';
-import type { JudgeStock } from '../scoring/attempt/judge-stock.ts';
+import type { JudgeStock } from '../scoring/live/queue.ts';
 
 /** Time over which the speed is measured, milliseconds. */
 const WINDOW_MS = 30_000;

@@ -1,12 +1,10 @@
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
-import type { SweepSettings } from '../readiness/sweep.ts';
-import type { PreparedRule, Where } from '../scoring/select/rule.ts';
-import { buildRuleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
-import type { ReadinessSettings } from '../readiness/readiness.ts';
-import type { ScoringStores } from '../scoring/scoring-stores.ts';
+import type { SweepSettings, ReadinessSettings } from '../readiness/readiness.ts';
+import { buildRuleHistory, type PreparedRule, type Where, type RuleHistory } from '../scoring/select/rule.ts';
+import type { ScoringStores } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
-import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
+import type { SessionSettings } from '../scoring/sessions/score-session.ts';
+import { SOLE_CLAIMS } from '../ownership/ownership.ts';
 import { listOpenRules, computeWaitUntil, type TraceCandidate } from '../scoring/select/select-rules.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import { isMetUnread, listAttributeKeys, needsFactsFor } from '../scoring/select/where.ts';

@@ -2,7 +2,7 @@ import type { Decision } from '../domain/decision.ts';
 import { buildSessionTargetId } from '../domain/session-target.ts';
 import { filterSessions } from '../scoring/sessions/select-sessions.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
-import { computeSessionReach, computeSessionWait } from '../scoring/sessions/session-readiness.ts';
+import { computeSessionReach, computeSessionWait } from '../scoring/sessions/score-session.ts';
 import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/sessions.ts';
 import type { BackfillRange } from './backfill-spec.ts';
 import type { PageTimes } from './checkpoint.ts';

@@ -1,6 +1,6 @@
 import type { JudgeHealth } from '../scoring/attempt/judge-health.ts';
-import type { JudgeStock } from '../scoring/attempt/judge-stock.ts';
-import { createSingleFlight } from '../scoring/attempt/single-flight.ts';
+import type { JudgeStock } from '../scoring/live/queue.ts';
+import { createSingleFlight } from '../scoring/read/lookups.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 
 const UNWATCHED: JudgeHealth = {

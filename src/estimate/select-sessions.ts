@@ -1,10 +1,10 @@
 import { buildSessionTargetId } from '../domain/session-target.ts';
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
+import { SOLE_CLAIMS } from '../ownership/ownership.ts';
+import { readStoreClock } from '../scoring/live/timers.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { selectSessions, sessionMode } from '../scoring/sessions/select-sessions.ts';
-import { computeSessionWait, type SessionSettings } from '../scoring/sessions/session-readiness.ts';
-import { readStoreClock } from '../scoring/store-clock.ts';
+import { computeSessionWait, type SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { SessionActivity, SessionKey } from '../store/contracts/sessions.ts';
 import type { LookedTrace } from './select-traces.ts';
 

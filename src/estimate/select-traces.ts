@@ -1,9 +1,9 @@
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
+import { SOLE_CLAIMS } from '../ownership/ownership.ts';
+import { readStoreClock } from '../scoring/live/timers.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { readFacts, selectTrace, type Selected } from '../scoring/select/select-traces.ts';
 import { computeWaitUntil } from '../scoring/select/select-rules.ts';
-import { readStoreClock } from '../scoring/store-clock.ts';
 import { joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
 
 /** Trace whose rules are selected, before its content is read. */

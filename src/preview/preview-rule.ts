@@ -7,7 +7,7 @@ import { readHistory } from '../estimate/read-history.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { previewMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
-import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
+import { scoreSession, type SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { JudgeUseStore } from '../store/contracts/judge-use.ts';
 import { readReasonCode } from '../scoring/attempt/attempt-failure.ts';
 import type { BackfillRange } from '../backfill/backfill-spec.ts';
@@ -25,7 +25,6 @@ import type { Score } from '../domain/score.ts';
 import type { AgentRun, TraceReading } from '../domain/trace/agent-run.ts';
 import { createLookScoring } from '../estimate/look-scoring.ts';
 import { scoreTraces } from '../scoring/score-traces.ts';
-import { scoreSession } from '../scoring/sessions/score-session.ts';
 import { SESSIONS_AT_ONCE } from '../scoring/sessions/select-sessions.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 

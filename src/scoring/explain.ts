@@ -2,21 +2,22 @@ import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { DAY_MS } from '../domain/durations.ts';
 import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE, type TraceData } from '../domain/trace/span.ts';
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
+import { SOLE_CLAIMS } from '../ownership/ownership.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import { prepareRule, type Rule } from './select/rule.ts';
-import { buildRuleHistory } from './select/rule-history.ts';
-import type { ReadContext } from './read/read-context.ts';
-import type { ScoringStores } from './scoring-stores.ts';
+import { prepareRule, buildRuleHistory, type Rule } from './select/rule.ts';
+import type { ReadContext, ScoringStores } from './scoring.ts';
 import { liveMode, type ScoringMode } from './scoring-mode.ts';
 import {
   listOpenRules,
-  type OpenRule,
   computeWaitUntil,
+  type OpenRule,
   type TraceCandidate,
 } from './select/select-rules.ts';
 import { checkReadiness } from '../readiness/readiness.ts';
 import { findJoinedRuns, type JoinedRun } from './read/sibling-traces.ts';
+import { buildSessionTargetId } from '../domain/session-target.ts';
+import type { SessionActivity } from '../store/contracts/sessions.ts';
+import { readSessionWait, type SessionSettings } from './sessions/score-session.ts';
 
 const READY: Wait = {
   reason: 'it is ready: its scorers are at work on it, or it is scored next',
@@ -259,4 +260,65 @@ function describeParentWait(
     reason: `span ${missing.parentSpanId}, the parent of another, has not come; it is waited for`,
     dueAtMs: activity.firstArrivalMs + readiness.maxWaitMs,
   };
+}
+
+const SCORED_ENOUGH = 'it was scored as often as readiness.session.rescores allows in 24 hours';
+
+export interface SessionExplanation {
+  readonly decisions: readonly Decision[];
+  /** Reasons why rules on sessions have no current row. They are computed, not stored. */
+  readonly computed: readonly (ComputedLine & { readonly targetId: string })[];
+  readonly scores: readonly Score[];
+  /** The store's clock, Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/** Reads every decision of a session and finds the reason for every rule that has none. Throws when the store does. */
+export async function explainSession(
+  stores: Pick<ScoringStores, 'sessions' | 'ruleVersions' | 'spans'>,
+  activity: SessionActivity,
+  { rules, settings }: { readonly rules: readonly Rule[]; readonly settings: SessionSettings },
+): Promise<SessionExplanation> {
+  const { tenant, sessionId, lastArrivalMs } = activity;
+  const targetId = buildSessionTargetId(sessionId);
+  const [decisions, scores, versions, nowMs] = await Promise.all([
+    stores.sessions.decisions(tenant, [targetId]),
+    stores.sessions.scores({ tenant, sessionId }),
+    stores.ruleVersions.list(),
+    stores.spans.nowMs(),
+  ]);
+  const history = buildRuleHistory(versions);
+  const onSessions = rules.filter(({ target }) => target === 'session').map(prepareRule);
+  const names = new Set(onSessions.map(({ name }) => name));
+  const prior = decisions.filter((row) => names.has(row.rule));
+  const line = (
+    rule: string,
+    status: ComputedLine['status'],
+    reason: string,
+    dueAtMs: number | null = null,
+  ) => ({
+    tenant,
+    traceId: '',
+    targetId,
+    rule,
+    status,
+    reason,
+    dueAtMs,
+  });
+  const open = onSessions.filter(
+    ({ name }) => !prior.some((row) => row.rule === name && row.evidenceUntil >= lastArrivalMs),
+  );
+  const dueAtMs =
+    open.length === 0 ? null : await readSessionWait(stores.sessions, activity, prior, nowMs, settings);
+  const isIdleBefore = (dueAtMs ?? 0) > lastArrivalMs + settings.idleMs;
+  const waitReason = isIdleBefore ? SCORED_ENOUGH : 'further turns may still come';
+  const computed = open.map((rule) => {
+    if (history.inForce(rule, lastArrivalMs) === null) {
+      return line(rule.name, 'not_covered', 'the last turn arrived before the rule was first loaded');
+    }
+    return dueAtMs === null
+      ? line(rule.name, 'waiting', 'the session is ready: it is scored next')
+      : line(rule.name, 'waiting', waitReason, dueAtMs);
+  });
+  return { decisions, computed, scores, nowMs };
 }

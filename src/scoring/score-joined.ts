@@ -1,15 +1,21 @@
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
+import { SOLE_CLAIMS } from '../ownership/ownership.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
-import { addFacts, readKnownRuns } from './runs/record-runs.ts';
+import { addFacts, readKnownRuns } from './record/record-runs.ts';
 import { scoreTask, traceError, type TraceContext } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { computeWaitUntil, type TraceCandidate, type VersionStates } from './select/select-rules.ts';
-import type { SelectContext } from './select/select-context.ts';
-import { findVersionStates, readFacts, selectTrace, type Selected } from './select/select-traces.ts';
-import { mergeFacts, mergeVersionStates } from './select/merge-facts.ts';
-import { joinTimes } from './select/join-times.ts';
+import type { SelectContext } from './scoring.ts';
+import type { StoreClock } from './live/timers.ts';
+import {
+  findVersionStates,
+  readFacts,
+  selectTrace,
+  mergeFacts,
+  mergeVersionStates,
+  joinTimes,
+  type Selected,
+} from './select/select-traces.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
-import type { StoreClock } from './store-clock.ts';
 import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /** A run of several traces, and those of its traces that are to be scored (the triggers). */

@@ -1,26 +1,22 @@
+import type { WorkItem, LeftRuns, Room } from './live/queue.ts';
 import PQueue from 'p-queue';
 import type { TraceData } from '../domain/trace/span.ts';
 import { isHeldBack, type Decision } from '../domain/decision.ts';
 import { allSettled } from '../domain/waits.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import type { ReadPiece } from './read/piece.ts';
+import { findJoinedRuns, type ReadPiece } from './read/sibling-traces.ts';
 import { findStock } from './attempt/run-cell.ts';
-import type { LeftRuns, Room } from './attempt/run-stock.ts';
-import type { ReadMemory, ContentMemory } from './read/read-memory.ts';
-import { readSlices, type ReadTrace } from './read/read-slices.ts';
-import { addFacts, findUnread, readKnownRuns } from './runs/record-runs.ts';
+import { readSlices, type ReadMemory, type ContentMemory, type ReadTrace } from './read/read-slices.ts';
+import { addFacts, findUnread, readKnownRuns } from './record/record-runs.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
-import type { Scoring } from './scoring.ts';
+import { readStoreClock, type StoreClock } from './live/timers.ts';
+import type { Scoring, RecordContext, SelectContext } from './scoring.ts';
 import { buildExpiredRow } from './record/decision-rows.ts';
-import type { RecordContext } from './record/record-context.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { OVERLAP_MS } from '../readiness/tail.ts';
+import { OVERLAP_MS } from '../readiness/readiness.ts';
 import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
-import type { SelectContext } from './select/select-context.ts';
 import { findVersionStates, readFacts, selectTrace, type Selected } from './select/select-traces.ts';
-import { findJoinedRuns } from './read/sibling-traces.ts';
-import { readStoreClock, type StoreClock } from './store-clock.ts';
 import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /**
@@ -28,18 +24,6 @@ import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './
  * after the other.
  */
 const BEHIND_WAIT_MS = 200;
-
-/** A trace to score. */
-export interface WorkItem extends TraceKey {
-  /** True when new spans came but the last arrival did not change, because an insert committed late. */
-  readonly reread?: boolean | undefined;
-  /** Last arrival that the tail has seen, Unix milliseconds by the store's clock. */
-  readonly arrivedMs?: number | undefined;
-  /** Time since which the trace could be scored, Unix milliseconds by the store's clock: the age of the waiting traces. */
-  readonly readyAtMs?: number | undefined;
-  /** Room for the runs that an earlier pass left. */
-  readonly room?: Room | undefined;
-}
 
 /** Called with the outcome of every trace as soon as it is done. */
 type Settle = (outcome: TraceOutcome) => void;

@@ -1,8 +1,7 @@
 import type { Decision, Stratum } from '../domain/decision.ts';
 import type { ScoreSource } from '../domain/score.ts';
-import type { Admission } from './attempt/run-stock.ts';
-import type { PreparedRule } from './select/rule.ts';
-import type { RuleHistory } from './select/rule-history.ts';
+import type { Admission } from './live/queue.ts';
+import type { PreparedRule, RuleHistory } from './select/rule.ts';
 
 /**
  * Mode of scoring: live, backfill, repair, one `score <id>`, or preview. All modes run the same code from the trace id on; all their

@@ -7,29 +7,48 @@ import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
 import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
 import { createTurns } from '../domain/waits.ts';
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
-import type { JudgeCallRecord } from '../store/contracts/stores.ts';
+import { SOLE_CLAIMS, type Claims } from '../ownership/ownership.ts';
+import type {
+  JudgeCallRecord,
+  DecisionStore,
+  JudgeCallStore,
+  RuleVersionStore,
+  ScoreStore,
+  SpanSource,
+} from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
 import { NO_METRICS, type MetricWriter } from '../telemetry/metrics.ts';
-import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
-import { createBudget } from './budget/budget.ts';
-import { createAgentPasts } from './attempt/agent-pasts.ts';
-import { createJudgeHealth } from './attempt/judge-health.ts';
-import { createJudgeReuses } from './attempt/judge-reuses.ts';
-import { createJudgeStock } from './attempt/judge-stock.ts';
-import { createLaterScores } from './attempt/later-scores.ts';
-import { createSingleFlight } from './attempt/single-flight.ts';
-import type { LiveContext } from './live/live-context.ts';
-import { createPieceCache } from './read/piece-cache.ts';
-import { createContentMemory } from './read/read-memory.ts';
-import type { ReadContext, TraceReader } from './read/read-context.ts';
-import type { TraceJoiner } from './read/trace-joiner.ts';
-import { createCommitRounds, type CommitPace } from './record/group-commit.ts';
+import { createBudget, type Budget } from './budget/budget.ts';
+import {
+  createAgentPasts,
+  createSingleFlight,
+  createLaterScores,
+  type AgentPasts,
+  type SingleFlight,
+  type LaterScores,
+} from './read/lookups.ts';
+import {
+  createJudgeReuses,
+  createJudgeHealth,
+  type JudgeReuses,
+  type JudgeHealth,
+} from './attempt/judge-health.ts';
+import { createJudgeStock, type JudgeStock } from './live/queue.ts';
+import { createContentMemory, type ContentMemory } from './read/read-slices.ts';
+import { createPieceCache, type PieceCache, type TraceJoiner } from './read/sibling-traces.ts';
+import { createCommitRounds, type CommitPace, type GroupCommit } from './record/group-commit.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
-import type { RecordContext } from './record/record-context.ts';
-import type { ScoringStores } from './scoring-stores.ts';
-import { createNewVersions } from './select/new-versions.ts';
-import type { SelectContext } from './select/select-context.ts';
+import { createNewVersions, type NewVersions } from './select/new-versions.ts';
+import type { AgentPastStore } from '../store/contracts/agent-pasts.ts';
+import type { RunStore } from '../store/contracts/runs.ts';
+import type { SessionStore } from '../store/contracts/sessions.ts';
+import type { VersionSampleStore } from '../store/contracts/version-samples.ts';
+import type { JudgeScope } from '../judge/judge-scope.ts';
+import type { RecordedAttempt } from './attempt/attempt-failure.ts';
+import type { SweepSettings } from '../readiness/readiness.ts';
+import type { ReadingOptions, TraceReading } from '../domain/trace/agent-run.ts';
+import type { TraceData } from '../domain/trace/span.ts';
+import type { SessionContent } from './trace-task.ts';
 
 /** Batches that are looked up and read at the same time: while one waits for the store, the others use the processor. */
 const BATCHES_AT_ONCE = 3;
@@ -188,4 +207,103 @@ function readLimits(options: ScoringOptions) {
     newestShare: options.newestShare ?? 0.5,
     maxTracesInMemory: options.maxTracesInMemory ?? 2_000,
   };
+}
+
+/** Stores that scoring reads and writes. */
+export interface ScoringStores {
+  readonly spans: SpanSource;
+  readonly decisions: DecisionStore;
+  readonly scores: ScoreStore;
+  readonly agentPasts: AgentPastStore;
+  readonly runs: RunStore;
+  readonly sessions: SessionStore;
+  readonly ruleVersions: RuleVersionStore;
+  readonly versionSamples: VersionSampleStore;
+  readonly judgeCalls: JudgeCallStore;
+}
+
+/** Judges and reply cache of the calls of all scorers. */
+export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'onReuse'>;
+
+/** Needs of the runs of scorers. */
+export interface AttemptContext {
+  readonly stores: Pick<ScoringStores, 'scores'>;
+  readonly judgeScope: SharedJudgeScope;
+  readonly redaction: RedactionOptions;
+  /** Time limit of one scorer on one run, milliseconds. */
+  readonly scorerTimeoutMs: number;
+  /** Number of attempts at a judge whose reply cannot be used. */
+  readonly judgeAttempts: number;
+  readonly budget: Budget;
+  readonly judgeHealth: JudgeHealth;
+  readonly reuses: JudgeReuses;
+  readonly judgeStock: JudgeStock;
+  readonly laterScores: LaterScores;
+  readonly agentPasts: AgentPasts;
+  readonly flights: SingleFlight<RecordedAttempt>;
+  /** Aborts judge calls: the traces under way stay undecided. */
+  readonly signal: AbortSignal | undefined;
+  /** Returns a number in [0, 1), for jitter. */
+  readonly random: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonicMs: () => number;
+}
+
+/** Needs of the scoring loop and its workers. */
+export interface LiveContext {
+  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions'>;
+  readonly decisionWriter: GroupCommit<Decision>;
+  readonly judgeStock: JudgeStock;
+  /** Share of the places that take the newest traces under a backlog, 0 to 1. */
+  readonly newestShare: number;
+  /** Most traces under way. */
+  readonly maxTracesInMemory: number;
+  readonly readiness: SweepSettings;
+  readonly log: Log;
+  /** Returns a number in [0, 1), for jitter. */
+  readonly random: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonicMs: () => number;
+}
+
+/** Reads the agent runs of a trace. */
+export type TraceReader = (data: TraceData, options?: ReadingOptions) => TraceReading | Promise<TraceReading>;
+
+/** Needs of the reading of traces. */
+export interface ReadContext {
+  readonly stores: Pick<ScoringStores, 'spans'>;
+  readonly readTrace: TraceReader;
+  /** Called with each session that was read, before its scorers run. */
+  readonly onSession?: ((content: SessionContent) => void) | undefined;
+  /** Null: every trace is read by itself. */
+  readonly joining: { readonly joiner: TraceJoiner; readonly cache: PieceCache } | null;
+  readonly contentMemory: ContentMemory;
+  readonly readiness: SweepSettings;
+  readonly log: Log;
+}
+
+/** Needs of the selection of traces: their rows in the store, without their content. */
+export interface SelectContext {
+  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'scores' | 'runs'>;
+  readonly readiness: SweepSettings;
+  readonly claims: Claims;
+  /** Traces and sessions that were purged meanwhile. */
+  readonly purged: PurgedTraces;
+  readonly newVersions: NewVersions;
+}
+
+/** Needs of the writing of scores, decisions, runs and judge calls. */
+export interface RecordContext {
+  readonly scoreWriter: GroupCommit<Score>;
+  readonly decisionWriter: GroupCommit<Decision>;
+  readonly runWriter: GroupCommit<RunRecord>;
+  readonly callWriter: GroupCommit<JudgeCallRecord>;
+  /** Ends the waits of the writers: the process stops. */
+  readonly hurryWrites: () => void;
+  /** Prices of models over the built-in ones, for the costs of runs. */
+  readonly prices: PriceTable;
+  /** Count of traces of which `costly` could not know the cost. */
+  readonly unpriced: { count: number };
+  readonly metrics: Pick<MetricWriter, 'add' | 'record'>;
+  readonly log: Log;
 }

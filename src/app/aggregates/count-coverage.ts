@@ -1,5 +1,4 @@
-import type { PreparedRule } from '../../scoring/select/rule.ts';
-import { buildRuleHistory, type RuleHistory } from '../../scoring/select/rule-history.ts';
+import { buildRuleHistory, type PreparedRule, type RuleHistory } from '../../scoring/select/rule.ts';
 import type { CoverageQuery, CoverageReading } from '../../store/contracts/aggregates/coverage.ts';
 import type { AggregateStore } from '../../store/contracts/aggregates/aggregates.ts';
 import type { Store } from '../../store/contracts/store.ts';

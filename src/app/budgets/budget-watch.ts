@@ -1,7 +1,6 @@
 import type { Config } from '../config/index.ts';
-import type { BudgetReading } from '../../scoring/budget/budget-ask.ts';
+import { createBudgetReader, type BudgetReading } from '../../scoring/budget/budget-ask.ts';
 import { computeRenewal } from '../../domain/money/budget-period.ts';
-import { createBudgetReader } from '../../scoring/budget/read-budgets.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { ScopedBudget } from '../../domain/money/budget.ts';
 

@@ -1,15 +1,14 @@
 import {
-  type AlertBudget,
-  type AlertEvent,
   BUDGET_ALERT,
   computeAlertEventId,
   computeBudgetIncidentId,
+  type AlertBudget,
+  type AlertEvent,
 } from '../../monitors/alert-event.ts';
 import { buildEndEvent } from '../../monitors/build-alert-event.ts';
 import { reaches } from '../../domain/limits.ts';
 import type { BudgetCap } from '../../domain/money/budget.ts';
-import type { SpentCap } from '../../scoring/budget/budget-ask.ts';
-import { computeBudgetRest } from '../../scoring/budget/budget-rest.ts';
+import { computeBudgetRest, type SpentCap } from '../../scoring/budget/budget-ask.ts';
 import type { BudgetMoment, CapState } from './budget-watch.ts';
 
 /** Percentage of a cap whose rest pays for no further call. */

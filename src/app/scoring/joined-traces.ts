@@ -1,9 +1,7 @@
 import { joinTraces, MAX_PIECE_SPANS, pieceOf } from '../../conventions/index.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
-import { createPieceCache } from '../../scoring/read/piece-cache.ts';
+import { createPieceCache, findJoinedRuns, type TraceJoiner } from '../../scoring/read/sibling-traces.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
-import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
-import type { TraceJoiner } from '../../scoring/read/trace-joiner.ts';
 import { joinTraceKey, type SpanSource, type TraceActivity } from '../../store/contracts/stores.ts';
 
 /** Joins runs that consist of several traces. */

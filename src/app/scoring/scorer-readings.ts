@@ -1,5 +1,5 @@
 import type { ScoringLoop } from '../../scoring/live/scoring-loop.ts';
-import type { JudgeStock } from '../../scoring/attempt/judge-stock.ts';
+import type { JudgeStock } from '../../scoring/live/queue.ts';
 import type { Reading } from '../../telemetry/metrics.ts';
 
 /** Returns the metrics of the scorer of this process: queue and work. */

@@ -1,4 +1,4 @@
-import type { ScoringStores } from '../../scoring/scoring-stores.ts';
+import type { ScoringStores } from '../../scoring/scoring.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import type { MetricWriter } from '../../telemetry/metrics.ts';
 

@@ -1,4 +1,4 @@
-import type { ScoringStores } from '../../scoring/scoring-stores.ts';
+import type { ScoringStores } from '../../scoring/scoring.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { SpooledTrace, TraceSpool } from './trace-spool.ts';

@@ -2,10 +2,16 @@ import type { ScorerRunInput, ScorerRunResult, NamedScore } from '../../evals/sc
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../../judge/redaction/redaction.ts';
-import { toFailure, formatReason } from './attempt-failure.ts';
-import type { SharedJudgeScope } from './attempt-context.ts';
+import {
+  toFailure,
+  formatReason,
+  sumCost,
+  type AttemptResult,
+  type ScorerAttempt,
+  type ScoreValue,
+} from './attempt-failure.ts';
+import type { SharedJudgeScope } from '../scoring.ts';
 import type { PreparedScorer, BoundScorer } from '../select/rule.ts';
-import { sumCost, type AttemptResult, type ScorerAttempt, type ScoreValue } from './attempt-result.ts';
 import { untilAborted } from '../../domain/waits.ts';
 import { describeOutside, type Verdict } from '../../domain/score.ts';
 import { findScoreLabel } from '../../evals/score-label.ts';

@@ -1,20 +1,23 @@
 import type { Score, ScoreSource } from '../../domain/score.ts';
 import { computeFenceCode } from '../../judge/fence-code.ts';
 import { attemptScorer } from './attempt-scorer.ts';
-import { readReasonCode, formatReason } from './attempt-failure.ts';
-import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
-import { isResultOf } from './plan-cell.ts';
+import {
+  readReasonCode,
+  formatReason,
+  sumCost,
+  type RecordedAttempt,
+  type ScorerAttempt,
+} from './attempt-failure.ts';
+import { isScoreOfCell, isResultOf, type Cell, type CellResult } from './cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
-import { sumCost, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
-import type { RecordContext } from '../record/record-context.ts';
-import type { AttemptContext } from './attempt-context.ts';
+import type { RecordContext, AttemptContext } from '../scoring.ts';
 import type { PreparedScorer } from '../select/rule.ts';
-import type { RunStock, StockEnd } from './run-stock.ts';
+import type { RunStock, StockEnd } from '../live/queue.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
-import { computeRunCost } from '../select/run-totals.ts';
+import { computeRunCost } from '../select/where.ts';
 import { unpricedBudget } from '../../domain/money/model-prices.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';

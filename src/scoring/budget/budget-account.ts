@@ -1,28 +1,25 @@
-import { listCaps, type BudgetScope } from '../../domain/money/budget.ts';
-import { ROUNDING_USD } from '../../domain/money/usd.ts';
 import {
-  BLOCK_SHARE,
   OPEN_LEASE_MS,
   REST_SHARE,
-  changeSpending,
-  type AccountShares,
-  type AccountTerms,
-  type KnownSpending,
-} from './account-terms.ts';
-import {
+  BLOCK_SHARE,
   buildExhaustedError,
   rejectAborted,
+  computeBudgetRest,
+  findSpentCap,
+  findTightestCap,
+  LeastRefusal,
+  EarlierDays,
   type AccountAsk,
   type AccountReservation,
   type BudgetReading,
   type BudgetRest,
   type PendingAsk,
 } from './budget-ask.ts';
+import { listCaps, type BudgetScope } from '../../domain/money/budget.ts';
+import { ROUNDING_USD } from '../../domain/money/usd.ts';
 import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from '../../domain/money/budget-period.ts';
-import { BudgetPool } from './budget-pool.ts';
-import { computeBudgetRest, findSpentCap, findTightestCap, LeastRefusal } from './budget-rest.ts';
-import { EarlierDays } from './earlier-days.ts';
-import type { LearnedCosts } from './learned-costs.ts';
+import { BudgetPool, type EntryIds, type LearnedCosts, type SpendJournal } from './spend-journal.ts';
+import type { JudgeCallStore, Spending } from '../../store/contracts/stores.ts';
 
 /**
  * Calls under way to models of which no call has ended. Their real costs are not known, so only a part of a budget may be under way
@@ -468,4 +465,40 @@ export class BudgetAccount {
       this.#release(pool);
     }
   }
+}
+
+export interface AccountTerms {
+  /** Interval of the checks of a budget that is leased, but not spent, milliseconds. */
+  readonly recheckMs: number;
+  /** Longest wait of a call for money of other calls or processes, milliseconds. */
+  readonly maxWaitMs: number;
+  /** Time without a call after which the unused money goes back, milliseconds. */
+  readonly idleMs: number;
+  /** Returns a number in [0, 1), so that processes do not check at the same times. */
+  readonly random: () => number;
+}
+
+/** Parts of a process that its budgets share. */
+export interface AccountShares {
+  readonly store: Pick<JudgeCallStore, 'readSpending'>;
+  readonly journal: SpendJournal;
+  readonly costs: LearnedCosts;
+  readonly ids: EntryIds;
+}
+
+/** Last totals of the store, with the later changes of this process. */
+export interface KnownSpending extends Spending {
+  readonly dayMs: number;
+  readonly readAtMs: number;
+  /** Spent on the earlier days of the month; 0 for a budget without a monthly limit. */
+  readonly earlierUsd: number;
+}
+
+/** Applies a change of booked and of leased money to totals, USD. */
+export function changeSpending(known: KnownSpending, bookedUsd: number, leasedUsd: number): KnownSpending {
+  return {
+    ...known,
+    bookedUsd: known.bookedUsd + bookedUsd,
+    reservedUsd: Math.max(0, known.reservedUsd + leasedUsd),
+  };
 }

@@ -1,6 +1,21 @@
-import { nameBudget, type BudgetCap, type BudgetCaps } from '../../domain/money/budget.ts';
+import {
+  nameBudget,
+  listCaps,
+  type BudgetCap,
+  type BudgetCaps,
+  type BudgetScope,
+  type ScopedBudget,
+} from '../../domain/money/budget.ts';
 import { AppError } from '../../domain/errors.ts';
-import { showUsd } from '../../domain/money/usd.ts';
+import { showUsd, ROUNDING_USD, roundUsd } from '../../domain/money/usd.ts';
+import {
+  computeBudgetDay,
+  computeRenewal,
+  computeNextBudgetDay,
+  computeBudgetMonth,
+} from '../../domain/money/budget-period.ts';
+import type { JudgeCallStore, SpendingPart } from '../../store/contracts/stores.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Request for money for one judge call. */
 export interface BudgetAsk {
@@ -109,3 +124,146 @@ export function buildExhaustedError(refusal: Refusal): AppError {
     },
   );
 }
+
+/** Cheapest call of a day that was refused because the money is spent. */
+export class LeastRefusal {
+  #known: { readonly dayMs: number; readonly usd: number } | undefined;
+
+  add(usd: number, nowMs: number): void {
+    const dayMs = computeBudgetDay(nowMs);
+    this.#known = { dayMs, usd: Math.min(usd, this.#known?.dayMs === dayMs ? this.#known.usd : Infinity) };
+  }
+
+  /** Returns its expected cost, USD; 0 without a refusal. */
+  find(nowMs: number): number {
+    return this.#known?.dayMs === computeBudgetDay(nowMs) ? this.#known.usd : 0;
+  }
+}
+
+/** Computes the money that caps leave for further calls. @param leastUsd cost of the cheapest call that they refused */
+export function computeBudgetRest(
+  readings: readonly BudgetReading[],
+  leastUsd: number,
+  nowMs: number,
+): BudgetRest {
+  const rests = readings.map((cap) => ({ cap, restUsd: cap.capUsd - cap.spentUsd }));
+  const spent = rests.findLast(
+    ({ cap, restUsd }) => restUsd + ROUNDING_USD < Math.max(leastUsd, cap.capUsd * BLOCK_SHARE),
+  );
+  return {
+    restUsd: Math.min(...rests.map(({ restUsd }) => restUsd)),
+    spent: spent && { cap: spent.cap, renewsAtMs: computeRenewal(spent.cap.period, nowMs) },
+  };
+}
+
+/** Returns the cap whose spent money leaves too little for a call; of several, the one that renews last. */
+export function findSpentCap(readings: readonly BudgetReading[], usd: number): BudgetReading | undefined {
+  return readings.findLast(({ spentUsd, capUsd }) => spentUsd + usd > capUsd + ROUNDING_USD);
+}
+
+/** Returns the cap with the least money. */
+export function findTightestCap(readings: readonly BudgetReading[]): BudgetReading {
+  return readings.reduce((one, other) => (computeFree(other) < computeFree(one) ? other : one));
+}
+
+/** Computes the money of a cap that is neither spent nor leased, USD. */
+export function computeFree({ capUsd, spentUsd, reservedUsd }: BudgetReading): number {
+  return capUsd - spentUsd - reservedUsd;
+}
+
+/** Reads the state of all caps from the store: of every process, not only of this one. */
+export interface BudgetReader {
+  /** Throws what the store throws. */
+  read(nowMs: number): Promise<BudgetReading[]>;
+}
+
+export function createBudgetReader(
+  store: Pick<JudgeCallStore, 'listSpending'>,
+  budgets: readonly ScopedBudget[],
+): BudgetReader {
+  const caps = budgets.flatMap(listCaps);
+  const hasMonths = caps.some(({ period }) => period === 'month');
+  const earlier = new EarlierDays<readonly SpendingPart[]>((range) => store.listSpending(range), []);
+
+  return {
+    async read(nowMs) {
+      if (caps.length === 0) {
+        return [];
+      }
+      const dayMs = computeBudgetDay(nowMs);
+      const openSinceMs = Math.max(dayMs, nowMs - OPEN_LEASE_MS);
+      const range = { fromMs: dayMs, toMs: computeNextBudgetDay(dayMs), openSinceMs };
+      const [today, before] = await Promise.all([
+        store.listSpending(range),
+        hasMonths ? earlier.read(dayMs, nowMs) : [],
+      ]);
+      return caps.map((cap) => buildReading(cap, today, before));
+    },
+  };
+}
+
+function buildReading(
+  cap: BudgetCap,
+  today: readonly SpendingPart[],
+  before: readonly SpendingPart[],
+): BudgetReading {
+  const parts = today.filter((part) => isPartOfBudget(part, cap.scope));
+  const earlier = cap.period === 'day' ? [] : before.filter((part) => isPartOfBudget(part, cap.scope));
+  const reservedUsd = parts.reduce((sum, part) => sum + part.reservedUsd, 0);
+  const bookedUsd = [...parts, ...earlier].reduce((sum, part) => sum + part.bookedUsd, 0);
+  return { ...cap, spentUsd: roundUsd(bookedUsd - reservedUsd), reservedUsd: roundUsd(reservedUsd) };
+}
+
+function isPartOfBudget(part: SpendingPart, { kind, name }: BudgetScope): boolean {
+  if (kind === 'rule') {
+    return part.scope === '' && part.rule === name;
+  }
+  const isOwn = kind === 'total' || part.tenant === name;
+  return isOwn && (part.scope === kind || !part.isLease);
+}
+
+/** Time after which earlier days are read again, milliseconds. Until then after midnight, they are read each time. */
+const EARLIER_MS = HOUR_MS;
+
+/**
+ * Spending of the earlier days of a month. It hardly changes: the last calls of a day end soon after midnight. So a day needs few
+ * reads of it.
+ */
+export class EarlierDays<T> {
+  readonly #readRange: (range: { fromMs: number; toMs: number; openSinceMs: number }) => Promise<T>;
+  readonly #none: T;
+  #known: { readonly dayMs: number; readonly readAtMs: number; readonly spending: T } | undefined;
+
+  /** @param none spending on the first day of a month */
+  constructor(
+    readRange: (range: { fromMs: number; toMs: number; openSinceMs: number }) => Promise<T>,
+    none: T,
+  ) {
+    this.#readRange = readRange;
+    this.#none = none;
+  }
+
+  /** Reads the spending of the month before a day. Throws what the store throws. */
+  async read(dayMs: number, nowMs: number): Promise<T> {
+    const monthMs = computeBudgetMonth(dayMs);
+    if (monthMs === dayMs) {
+      return this.#none;
+    }
+    const known = this.#known?.dayMs === dayMs ? this.#known : undefined;
+    if (known !== undefined && known.readAtMs - dayMs > EARLIER_MS && nowMs - known.readAtMs < EARLIER_MS) {
+      return known.spending;
+    }
+    const spending = await this.#readRange({ fromMs: monthMs, toMs: dayMs, openSinceMs: dayMs });
+    this.#known = { dayMs, readAtMs: nowMs, spending };
+    return spending;
+  }
+}
+
+/** Longest time between two entries of a live process, milliseconds: longer than any scorer may run. */
+export const OPEN_LEASE_MS = 10 * 60_000;
+
+/** Largest block of a lease that no waiting call needs, as a part of the budget. */
+export const BLOCK_SHARE = 0.01;
+
+/** Largest such block as a part of the remaining money, so that the last money is not idle in one process. */
+export const REST_SHARE = 1 / 16;

@@ -8,13 +8,15 @@ import type {
 } from '../../domain/money/budget.ts';
 import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/contracts/stores.ts';
-import type { AccountShares, AccountTerms } from './account-terms.ts';
-import { BudgetAccount } from './budget-account.ts';
-import type { AccountReservation, BudgetAsk, BudgetRest, SpentCap } from './budget-ask.ts';
-import { clampToDay } from './budget-pool.ts';
-import { computeFree } from './budget-rest.ts';
-import { LearnedCosts } from './learned-costs.ts';
-import { SpendJournal } from './spend-journal.ts';
+import { BudgetAccount, type AccountShares, type AccountTerms } from './budget-account.ts';
+import {
+  computeFree,
+  type AccountReservation,
+  type BudgetAsk,
+  type BudgetRest,
+  type SpentCap,
+} from './budget-ask.ts';
+import { clampToDay, LearnedCosts, SpendJournal } from './spend-journal.ts';
 
 /** Budgets of rules, tenants and the installation. All processes of a store share them. */
 export interface Budget {

@@ -1,26 +1,30 @@
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import { runSweep, SWEEP_EVERY_MS, SWEEP_LIMIT, SweepRange } from '../../readiness/sweep.ts';
-import { AHEAD_MS } from '../../readiness/readiness.ts';
-import { createTail, type Tail, OVERLAP_MS } from '../../readiness/tail.ts';
-import type { ReadyTrace } from '../../readiness/waiting-set.ts';
-import { joinCell } from '../../ownership/division.ts';
-import type { Ownership } from '../../ownership/ownership.ts';
-import { CatchUp, type CatchUpTerms } from './catch-up.ts';
-import { readDueAttempts } from './due-attempts.ts';
-import { createRetrySchedule } from './retry-schedule.ts';
-import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
-import { recordRules, type RuleHistory } from '../select/rule-history.ts';
-import type { Scoring } from '../scoring.ts';
+import {
+  runSweep,
+  SWEEP_EVERY_MS,
+  SWEEP_LIMIT,
+  SweepRange,
+  AHEAD_MS,
+  OVERLAP_MS,
+} from '../../readiness/readiness.ts';
+import { createTail, type Tail, type ReadyTrace } from '../../readiness/tail.ts';
+import { joinCell, createOwnership, type Ownership } from '../../ownership/ownership.ts';
+import { CatchUp, readDueAttempts, createRetrySchedule, type CatchUpTerms } from './retries.ts';
+import { prepareRule, recordRules, type PreparedRule, type Rule, type RuleHistory } from '../select/rule.ts';
+import { createStoreClock, systemTimers, waitWithin, type StoreClock, type Timers } from './timers.ts';
+import type { Scoring, LiveContext } from '../scoring.ts';
 import { liveMode, type ScoringMode } from '../scoring-mode.ts';
-import { createStoreClock, type StoreClock } from '../store-clock.ts';
-import type { LiveContext } from './live-context.ts';
-import { createScorerOwnership } from './scorer-ownership.ts';
-import { systemTimers, waitWithin, type Timers } from './timers.ts';
-import { scoreTraces, type WorkItem } from '../score-traces.ts';
-import { createStockAdmission, type StockAdmission } from './stock-admission.ts';
-import { createWorkQueue, type Urgency, type WorkQueue } from './work-queue.ts';
+import { scoreTraces } from '../score-traces.ts';
+import {
+  createStockAdmission,
+  createWorkQueue,
+  type WorkItem,
+  type StockAdmission,
+  type Urgency,
+  type WorkQueue,
+} from './queue.ts';
 import { Workers } from './workers.ts';
-import type { DecisionStore } from '../../store/contracts/stores.ts';
+import type { DecisionStore, MemberStore } from '../../store/contracts/stores.ts';
 
 /** Interval of the reads of arrivals, milliseconds. */
 const TICK_MS = 1_000;
@@ -472,4 +476,22 @@ function createBatchPace(monotonicMs: () => number, readyInMs: (traces: number) 
         monotonicMs() + (isGathering ? Math.min(GATHER_MS_PER_TRACE * traces, MAX_GATHER_MS) : TICK_MS);
     },
   };
+}
+
+/**
+ * Creates the ownership of a scorer process: it shares the scorers of its rules with the processes that have them too.
+ * @param options member: name of this process
+ */
+export function createScorerOwnership(
+  members: MemberStore | undefined,
+  rules: readonly Rule[],
+  options: {
+    readonly member: string;
+    readonly monotonicMs: () => number;
+  },
+): Ownership {
+  return createOwnership(members, {
+    ...options,
+    cells: rules.flatMap((rule) => rule.scorers.map(({ name }) => joinCell(rule.name, name))),
+  });
 }

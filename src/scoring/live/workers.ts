@@ -1,15 +1,13 @@
 import { readErrorMessage, type AppError } from '../../domain/errors.ts';
-import { computeBackoffMs } from '../attempt/backoff.ts';
-import type { RetrySchedule } from './retry-schedule.ts';
-import { listNextAttempts, type WorkItem } from '../score-traces.ts';
-import type { LiveContext } from './live-context.ts';
+import { computeBackoffMs } from '../attempt/attempt-failure.ts';
+import type { RetrySchedule } from './retries.ts';
+import { listNextAttempts } from '../score-traces.ts';
+import { mergeItems, type WorkItem, type StockAdmission, type WorkQueue } from './queue.ts';
+import { readStoreClock, type Timers } from './timers.ts';
+import type { LiveContext } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import type { Timers } from './timers.ts';
-import { readStoreClock } from '../store-clock.ts';
 import type { TraceOutcome } from '../trace-task.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
-import type { StockAdmission } from './stock-admission.ts';
-import { mergeItems, type WorkQueue } from './work-queue.ts';
 
 /** Most traces of one batch of look-ups and reads. */
 const MAX_BATCH = 200;

@@ -1,7 +1,9 @@
 import type { TraceData } from '../../domain/trace/span.ts';
 import { AppError } from '../../domain/errors.ts';
-import { createReadMemory, type ReadMemory } from './read-memory.ts';
 import { joinTraceKey, type SpanSource, type TraceKey } from '../../store/contracts/stores.ts';
+import PQueue from 'p-queue';
+import { MIB } from '../../domain/byte-sizes.ts';
+import type { RunStock } from '../live/queue.ts';
 
 /** Data of a trace, or the reason why it cannot be read. */
 export type ReadTrace =
@@ -47,4 +49,144 @@ async function readSlice(spans: Pick<SpanSource, 'read'>, keys: readonly TraceKe
     const first = await readSlice(spans, keys.slice(0, half));
     return [...first, ...(await readSlice(spans, keys.slice(half)))];
   }
+}
+
+/** Sizes of content from which on no more is read, in characters of the stored rows: for quick scorers, and for each stock of slow ones. */
+const MAX_QUICK = 128 * MIB;
+const MAX_SLOW = 96 * MIB;
+
+/** Batches that are read for one stock at the same time. */
+const SLOW_READS_AT_ONCE = 2;
+
+/** Size that one read should return at most: it fits into memory beside reads of other batches. */
+const MAX_PER_READ = 16 * MIB;
+
+/** Spans that one read should return at most. */
+const MAX_SPANS_PER_READ = 20_000;
+
+/** Most traces of one read. */
+const MAX_TRACES_PER_READ = 1_000;
+
+/** Traces of the first read, while their size is unknown. */
+const FIRST_READ = 50;
+
+/** Weight of the last read in the mean size of a trace. */
+const SMOOTHING = 0.5;
+
+/** Memory of the content that some batches have read and still use. */
+export interface ReadMemory {
+  /** Returns false while the content in use is above the limit. */
+  hasRoom(): boolean;
+  /** Waits until the content in use is below the limit. */
+  waitForRoom(): Promise<void>;
+  /** Number of traces that the next read should ask for: the smaller the last traces, the more. */
+  nextReadSize(): number;
+  /** Adds the content of a read. */
+  add(read: readonly TraceData[]): void;
+  /** Removes the content of a trace that is done. Returns false when it is not in this memory. */
+  release(data: TraceData): boolean;
+}
+
+/** Reads for one stock of slow scorers, which alone wait for its memory. */
+interface SlowReads {
+  readonly memory: ReadMemory;
+  /** Turns of batches that are read. */
+  readonly turns: PQueue;
+}
+
+/** Content in parts: content that waits for slow scorers never stops the reads for quick ones, or for slow ones of another stock. */
+export interface ContentMemory {
+  /** Content of traces that no slow scorer waits for. */
+  readonly quick: ReadMemory;
+  /** Part of the traces whose runs have room in the stock. */
+  slow(stock: RunStock): SlowReads;
+  /** Moves content from the quick part to that of a stock. Does nothing with other content. */
+  moveToSlow(data: TraceData, stock: RunStock): void;
+  /** Removes content from its part. */
+  release(data: TraceData): void;
+}
+
+export function createContentMemory(): ContentMemory {
+  const quick = createReadMemory(MAX_QUICK);
+  const parts = new Map<RunStock, SlowReads>();
+  const slow = (stock: RunStock) => {
+    const part = parts.get(stock) ?? {
+      memory: createReadMemory(MAX_SLOW),
+      turns: new PQueue({ concurrency: SLOW_READS_AT_ONCE }),
+    };
+    parts.set(stock, part);
+    return part;
+  };
+  return {
+    quick,
+    slow,
+    moveToSlow(data, stock) {
+      if (quick.release(data)) {
+        slow(stock).memory.add([data]);
+      }
+    },
+    release(data) {
+      void (quick.release(data) || [...parts.values()].some(({ memory }) => memory.release(data)));
+    },
+  };
+}
+
+export function createReadMemory(maxHeld: number): ReadMemory {
+  const waiting: (() => void)[] = [];
+  const held = new Set<TraceData>();
+  let heldSize = 0;
+  let mean: { readonly size: number; readonly spans: number } | null = null;
+
+  const hasRoom = () => heldSize <= maxHeld;
+  const wakeNext = () => {
+    if (hasRoom()) {
+      waiting.shift()?.();
+    }
+  };
+
+  return {
+    hasRoom,
+    async waitForRoom() {
+      while (!hasRoom()) {
+        await new Promise<void>((resolve) => void waiting.push(resolve));
+      }
+      // The next waiter looks, too: what this one reads may leave room.
+      wakeNext();
+    },
+    nextReadSize() {
+      if (mean === null) {
+        return FIRST_READ;
+      }
+      const most = Math.min(
+        MAX_TRACES_PER_READ,
+        MAX_SPANS_PER_READ / mean.spans,
+        MAX_PER_READ / Math.max(1, mean.size),
+      );
+      return Math.max(1, Math.floor(most));
+    },
+    add(read) {
+      const size = read.reduce((sum, data) => sum + (data.size ?? 0), 0);
+      const spans = read.reduce((sum, data) => sum + data.spans.length, 0);
+      read.forEach((data) => held.add(data));
+      heldSize += size;
+      if (read.length > 0) {
+        const last = { size: size / read.length, spans: Math.max(1, spans / read.length) };
+        mean =
+          mean === null ? last : { size: blend(mean.size, last.size), spans: blend(mean.spans, last.spans) };
+      }
+    },
+    release(data) {
+      const isHeld = held.delete(data);
+      if (isHeld) {
+        heldSize -= data.size ?? 0;
+        wakeNext();
+      }
+      return isHeld;
+    },
+  };
+}
+
+/** Blends a mean with the last value. A larger value counts at once: it is what fills the memory. */
+function blend(mean: number, last: number): number {
+  return Math.max(last, mean + SMOOTHING * (last - mean));
 }

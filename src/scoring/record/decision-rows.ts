@@ -3,15 +3,19 @@ import { HELD_BACK, WHOLE_RULE, type Decision, type DecisionStatus } from '../..
 import { DAY_MS } from '../../domain/durations.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
-import { formatReason, readReasonCode } from '../attempt/attempt-failure.ts';
-import type { AttemptCost, AttemptResult, ScorerAttempt } from '../attempt/attempt-result.ts';
-import { computeBackoffMs } from '../attempt/backoff.ts';
+import {
+  formatReason,
+  readReasonCode,
+  computeBackoffMs,
+  type AttemptCost,
+  type AttemptResult,
+  type ScorerAttempt,
+} from '../attempt/attempt-failure.ts';
 import type { Cell } from '../attempt/cell.ts';
 import type { SpentCap } from '../budget/budget-ask.ts';
-import { isReadByShape } from '../select/run-totals.ts';
+import { isReadByShape } from '../select/where.ts';
 import type { PreparedRule } from '../select/rule.ts';
-import type { Selection } from '../select/selection.ts';
-import type { TraceTask } from '../trace-task.ts';
+import type { Selection, TraceTask } from '../trace-task.ts';
 
 // All decision rows of scoring are built in this file.
 

@@ -1,28 +1,45 @@
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
-import type { Claim } from '../../ownership/claim.ts';
+import type { Claim } from '../../ownership/ownership.ts';
 import { AHEAD_MS, ROOTLESS_WAITS } from '../../readiness/readiness.ts';
-import type { Room } from '../attempt/run-stock.ts';
+import type { Room } from '../live/queue.ts';
 import {
   needsContentFor as samplesByContent,
   needsFactsFor,
   needsFeedbackFor,
   sampleTrace,
+  looksAtCost,
   type PriorityFacts,
+  type RunSize,
+  type SampleVerdict,
 } from './sample-trace.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
-import { declineRule, NOT_SELECTED } from './decline-rule.ts';
-import type { PreparedRule, PreparedScorer } from './rule.ts';
+import type { PreparedRule, PreparedScorer, RuleInForce } from './rule.ts';
 import type { VersionAsk, VersionState } from './new-versions.ts';
-import type { RuleInForce } from './rule-history.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import { describeSample, type PendingChoice, type RuleSelection, type Selection } from './selection.ts';
+import {
+  describeSample,
+  isTraceData,
+  type PendingChoice,
+  type RuleSelection,
+  type Selection,
+  type SelectedRule,
+  type TraceTask,
+} from '../trace-task.ts';
 import {
   computeDurationMs,
   findUnmetCondition,
   needsContentFor,
   needsFactsFor as needsFactsForWhere,
+  findUnmetContent,
+  computeRunCost,
+  countTokens,
+  isReadByShape,
 } from './where.ts';
+import { buildVerdictRows, type Unscored } from '../record/decision-rows.ts';
+import type { TraceReading } from '../../domain/trace/agent-run.ts';
+import type { PriceTable } from '../../domain/money/model-prices.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 
 /** A session as a target of rules. */
 interface SessionTarget {
@@ -234,4 +251,169 @@ function isSettled(
     const current = new Set(rows.filter(isCurrent).map((row) => row.scorer));
     return verdict !== undefined ? isCurrent(verdict) : scorers.every((bound) => current.has(bound.name));
   });
+}
+
+/** Sampling of a trace that a rule does not look at. */
+export const NOT_SELECTED: Selection = { stratum: 'none', inclusionProbability: 0, weight: null };
+
+/** Verdict of a rule that does not score a trace. */
+export interface Declined {
+  readonly rule: PreparedRule;
+  /** Current decisions of the rule on the trace. */
+  readonly prior: readonly Decision[];
+  readonly verdict: Unscored;
+  readonly selection: Selection;
+}
+
+/** Trace or session that a rule declines. */
+interface DeclinedTrace {
+  readonly activity: TraceActivity;
+  readonly targetId: string;
+  readonly nowMs: number;
+  /** True: a run of the trace was read by the form of its values. Absent before the content is read. */
+  readonly readByShape?: boolean;
+}
+
+/** Builds the rows of a rule that does not score a trace. */
+export function declineRule(
+  { activity, ...trace }: DeclinedTrace,
+  { rule, prior, verdict, selection }: Declined,
+): RuleSelection {
+  const rows = buildVerdictRows(verdict, {
+    key: activity,
+    ...trace,
+    rule,
+    prior,
+    selection,
+    evidenceUntilMs: activity.lastArrivalMs,
+    evidenceHash: '',
+  });
+  return { outcome: 'declined', rule, rows };
+}
+
+/** OpenTelemetry's member of the W3C tracestate, and its sub-key `th`: the threshold below which a sampler dropped traces. */
+const THRESHOLD = /(?:^|,)[ \t]*ot=(?:[^,]*;)?th:([0-9a-f]{1,14})(?=[;, \t]|$)/;
+
+/** Range of thresholds: 56 bits. */
+const RANGE = 2n ** 56n;
+
+/** Choice of the rules of a trace after its content was read. */
+export interface ContentChoice {
+  /** The task with the rules that score the trace, and those that do not. */
+  readonly task: TraceTask;
+  /** True when a rule wants costly traces and could not know the cost. */
+  readonly isUnpriced: boolean;
+}
+
+/**
+ * Decides the conditions and the reasons for sampling that need the content. Completes the weights of the scores by the sampling
+ * before spanscore.
+ */
+export function chooseByContent(
+  task: TraceTask,
+  reading: TraceReading,
+  { mode, prices }: { readonly mode: ScoringMode; readonly prices: PriceTable },
+): ContentChoice {
+  if (!mode.selects || task.rules.length === 0) {
+    return { task, isUnpriced: false };
+  }
+  const sizes = reading.runs.map((run) => ({
+    tokens: countTokens(run),
+    costUsd: computeRunCost(run, prices),
+  }));
+  const choices = task.rules.map((selected) => chooseRule(task, selected, { reading, sizes, mode }));
+  const upstream = isTraceData(task.read) ? readUpstreamProbability(task.read) : 1;
+  const rules = choices.flatMap(({ result }) => (result.outcome === 'selected' ? [result.selected] : []));
+  return {
+    task: {
+      ...task,
+      rules: rules.map((each) => weighBy(upstream, each)),
+      declined: [
+        ...task.declined,
+        ...choices.flatMap(({ result }) => (result.outcome === 'declined' ? [result] : [])),
+      ],
+    },
+    isUnpriced: choices.some((choice) => choice.isUnpriced),
+  };
+}
+
+interface ReadTerms {
+  readonly reading: TraceReading;
+  readonly sizes: readonly RunSize[];
+  readonly mode: ScoringMode;
+}
+
+function chooseRule(
+  task: TraceTask,
+  selected: SelectedRule,
+  { reading, sizes, mode }: ReadTerms,
+): { result: RuleSelection; isUnpriced: boolean } {
+  const { rule, pending, prior } = selected;
+  if (pending === null) {
+    return { result: { outcome: 'selected', selected }, isUnpriced: false };
+  }
+  const { targetId, samplingId, plan, priority, facts } = pending;
+  const trace = {
+    activity: task.activity,
+    targetId,
+    nowMs: task.clock.nowMs(),
+    readByShape: reading.runs.some(isReadByShape),
+  };
+  const unmet = findUnmetContent(rule.where, reading.runs, facts);
+  if (unmet !== null) {
+    const verdict = { status: 'filtered', reason: formatReason('where', unmet) } as const;
+    return {
+      result: declineRule(trace, { rule, prior, verdict, selection: NOT_SELECTED }),
+      isUnpriced: false,
+    };
+  }
+  const sample = sampleTrace(samplingId, plan, { ...priority, runs: sizes });
+  const isUnpriced = lacksPrice(pending, sample, sizes);
+  const { included, stratum, inclusionProbability, weight } = sample;
+  if (!included) {
+    const reason = formatReason('sampled_out', describeSample(plan, sizes));
+    const selection = { stratum, inclusionProbability, weight };
+    const verdict = { status: 'sampled_out', reason } as const;
+    return { result: declineRule(trace, { rule, prior, verdict, selection }), isUnpriced };
+  }
+  const selection = { stratum: mode.stratum ?? stratum, inclusionProbability, weight };
+  return {
+    result: { outcome: 'selected', selected: { ...selected, selection, pending: null } },
+    isUnpriced,
+  };
+}
+
+/** Returns true when a run whose tokens are counted has no price, and a reason would have looked at its cost. */
+function lacksPrice(
+  { plan }: PendingChoice,
+  { inclusionProbability }: SampleVerdict,
+  sizes: readonly RunSize[],
+): boolean {
+  return (
+    inclusionProbability < 1 &&
+    plan.always.some(looksAtCost) &&
+    sizes.some(({ tokens, costUsd }) => costUsd === null && tokens !== null)
+  );
+}
+
+function weighBy(upstream: number, selected: SelectedRule): SelectedRule {
+  const { selection } = selected;
+  return selection.weight === null
+    ? selected
+    : { ...selected, selection: { ...selection, weight: selection.weight / upstream } };
+}
+
+/**
+ * Reads the probability with which samplers before spanscore let a trace pass: from its root span, else from the first span that
+ * tells it. Returns 1 when none does. A threshold that cannot be read is ignored.
+ */
+export function readUpstreamProbability({ spans }: Pick<TraceData, 'spans'>): number {
+  const roots = spans.filter(({ parentSpanId }) => parentSpanId === '');
+  for (const { traceState } of [...roots, ...spans]) {
+    const threshold = THRESHOLD.exec(traceState)?.[1];
+    if (threshold !== undefined) {
+      return Number(RANGE - BigInt(`0x${threshold.padEnd(14, '0')}`)) / Number(RANGE);
+    }
+  }
+  return 1;
 }

@@ -2,7 +2,7 @@ import { hashValue } from '../../domain/identity.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score } from '../../domain/score.ts';
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
-import { joinTraceKey, type TraceFacts } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceFacts, type TraceActivity } from '../../store/contracts/stores.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { countFirstTraces } from './sample-trace.ts';
 import {
@@ -15,10 +15,9 @@ import {
   type VersionStates,
 } from './select-rules.ts';
 import type { VersionAsk, VersionState } from './new-versions.ts';
-import type { SelectedRule } from './selection.ts';
-import type { StoreClock } from '../store-clock.ts';
-import type { TraceTask } from '../trace-task.ts';
-import type { SelectContext } from './select-context.ts';
+import type { SelectedRule, TraceTask } from '../trace-task.ts';
+import type { StoreClock } from '../live/timers.ts';
+import type { SelectContext } from '../scoring.ts';
 import { listAttributeKeys } from './where.ts';
 
 /** A trace whose rules have been selected and whose content is not read yet. */
@@ -134,4 +133,68 @@ export function selectTrace(
     room: candidate.room,
     clock,
   };
+}
+
+/** Merges the facts of several traces: a fact of one is a fact of all. Returns undefined without any. */
+export function mergeFacts(facts: Iterable<TraceFacts>): TraceFacts | undefined {
+  const [first, ...others] = facts;
+  return first && others.reduce(mergeTwo, first);
+}
+
+/** Returns the places of one trace of several, `first` for a rule when any of the traces is. */
+export function mergeVersionStates(
+  own: VersionStates | undefined,
+  all: readonly VersionStates[],
+): VersionStates {
+  return new Map(
+    [...(own ?? [])].map(([rule, { ask, state }]) => {
+      const isFirst = all.some((states) => states.get(rule)?.state === 'first');
+      return [rule, { ask, state: isFirst ? 'first' : state }] as const;
+    }),
+  );
+}
+
+function mergeTwo(a: TraceFacts, b: TraceFacts): TraceFacts {
+  const attributes = new Map(a.attributes);
+  for (const [key, values] of b.attributes) {
+    attributes.set(key, union(attributes.get(key) ?? [], values));
+  }
+  return {
+    ...a,
+    services: union(a.services, b.services),
+    environments: union(a.environments, b.environments),
+    agents: union(a.agents, b.agents),
+    sessions: union(a.sessions, b.sessions),
+    users: union(a.users, b.users),
+    models: union(a.models, b.models),
+    modelNames: union(a.modelNames, b.modelNames),
+    serviceVersions: union(a.serviceVersions, b.serviceVersions),
+    versions: [...a.versions, ...b.versions],
+    hasError: a.hasError || b.hasError,
+    hasToolError: a.hasToolError || b.hasToolError,
+    hasNegativeFeedback: a.hasNegativeFeedback || b.hasNegativeFeedback,
+    attributes,
+  };
+}
+
+function union(a: readonly string[], b: readonly string[]): string[] {
+  return [...new Set([...a, ...b])];
+}
+
+type Times = Pick<TraceActivity, 'firstStartUnixNano' | 'lastEndUnixNano'>;
+
+/** Returns the first start and the last end of several traces; 0 without any. */
+export function joinTimes(traces: readonly Times[]): Times {
+  const [first, ...others] = traces;
+  return others.reduce<Times>(
+    (joined, { firstStartUnixNano, lastEndUnixNano }) => ({
+      firstStartUnixNano: least(joined.firstStartUnixNano, firstStartUnixNano),
+      lastEndUnixNano: -least(-joined.lastEndUnixNano, -lastEndUnixNano),
+    }),
+    { firstStartUnixNano: first?.firstStartUnixNano ?? 0n, lastEndUnixNano: first?.lastEndUnixNano ?? 0n },
+  );
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }

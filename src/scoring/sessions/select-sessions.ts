@@ -1,19 +1,27 @@
-import { buildSessionTargetId } from '../../domain/session-target.ts';
+import { buildSessionTargetId, HASHED_SESSION } from '../../domain/session-target.ts';
 import type { Decision } from '../../domain/decision.ts';
-import type { Claim } from '../../ownership/claim.ts';
-import type { ListedTurns, SessionActivity } from '../../store/contracts/sessions.ts';
+import type { Claim } from '../../ownership/ownership.ts';
+import type {
+  ListedTurns,
+  SessionActivity,
+  SessionKey,
+  SessionStore,
+} from '../../store/contracts/sessions.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/contracts/stores.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import type { ScoringStores } from '../scoring-stores.ts';
-import { joinTimes } from '../select/join-times.ts';
-import { mergeFacts } from '../select/merge-facts.ts';
+import type { ScoringStores } from '../scoring.ts';
+import type { StoreClock } from '../live/timers.ts';
+import {
+  joinTimes,
+  mergeFacts,
+  findVersionStates,
+  selectTrace,
+  type Selected,
+} from '../select/select-traces.ts';
 import type { NewVersions } from '../select/new-versions.ts';
 import type { Where } from '../select/rule.ts';
 import { listOpenRules, needsFacts, needsFeedback, type TraceCandidate } from '../select/select-rules.ts';
-import { findVersionStates, selectTrace, type Selected } from '../select/select-traces.ts';
 import { isMetUnread, listAttributeKeys, needsFactsFor } from '../select/where.ts';
-import type { StoreClock } from '../store-clock.ts';
-import { MAX_SESSION_TURNS } from './read-session.ts';
 
 /** Most sessions that are read at the same time: their turns are in memory. */
 export const SESSIONS_AT_ONCE = 8;
@@ -177,3 +185,28 @@ async function readTurnFacts<Known extends { readonly listed: ListedTurns }>(
     return { ...known, facts: mergeFacts(facts) };
   });
 }
+
+/**
+ * Finds the sessions of decisions, keyed by `joinTraceKey` with the target id in the place of the trace id. A long id is looked up; one
+ * whose runs have expired is absent.
+ */
+export async function findSessionKeys(
+  sessions: Pick<SessionStore, 'findIds'>,
+  decisions: readonly Pick<Decision, 'tenant' | 'targetId'>[],
+): Promise<Map<string, SessionKey>> {
+  const plain = decisions.filter(({ targetId }) => !targetId.startsWith(HASHED_SESSION));
+  const hashed = decisions.filter(({ targetId }) => targetId.startsWith(HASHED_SESSION));
+  const keys = [
+    ...plain.map(({ tenant, targetId }) => ({ tenant, sessionId: targetId })),
+    ...(await sessions.findIds(hashed)),
+  ];
+  return new Map(
+    keys.map((key) => [
+      joinTraceKey({ tenant: key.tenant, traceId: buildSessionTargetId(key.sessionId) }),
+      key,
+    ]),
+  );
+}
+
+/** Most turns of a session that are read, newest first. */
+export const MAX_SESSION_TURNS = 100;

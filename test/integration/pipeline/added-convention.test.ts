@@ -6,8 +6,7 @@ import { joinSignals, type AgentSignals } from '../../../src/domain/trace/agent-
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import { createScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
-import { prepareRule } from '../../../src/scoring/select/rule.ts';
-import { buildRuleHistory } from '../../../src/scoring/select/rule-history.ts';
+import { prepareRule, buildRuleHistory } from '../../../src/scoring/select/rule.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import {
+  createScorerOwnership,
+  createScoringLoop,
+  type ScoringLoop,
+} from '../../../src/scoring/live/scoring-loop.ts';
 import { createScoring } from '../../../src/scoring/scoring.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';

@@ -6,7 +6,7 @@ import {
   createBehaviourScorer,
   type BehaviourRunInput,
 } from '../../../src/scorers/prebuilt/behaviour/behaviour-scorer.ts';
-import { createAgentPasts } from '../../../src/scoring/attempt/agent-pasts.ts';
+import { createAgentPasts } from '../../../src/scoring/read/lookups.ts';
 import { joinAgentKey, type AgentKey } from '../../../src/store/contracts/agent-pasts.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { createBudgetReader } from '../../../src/scoring/budget/read-budgets.ts';
+import { createBudgetReader } from '../../../src/scoring/budget/budget-ask.ts';
 import { createNewVersions } from '../../../src/scoring/select/new-versions.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
 import { joinTraceKey, type SpendEntry } from '../../../src/store/contracts/stores.ts';

@@ -1,8 +1,7 @@
 import type { Span } from '../../../src/domain/trace/span.ts';
 import { joinTraces, MAX_PIECE_SPANS, pieceOf, readTrace } from '../../../src/conventions/index.ts';
-import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
-import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
-import type { TraceJoiner } from '../../../src/scoring/read/trace-joiner.ts';
+import { createScoring, type Scoring, type ScoringStores } from '../../../src/scoring/scoring.ts';
+import type { TraceJoiner } from '../../../src/scoring/read/sibling-traces.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { buildSpan } from './spans.ts';
 

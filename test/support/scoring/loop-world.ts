@@ -1,9 +1,12 @@
-import type { CatchUpTerms } from '../../../src/scoring/live/catch-up.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
+import type { CatchUpTerms } from '../../../src/scoring/live/retries.ts';
+import {
+  createScoringLoop,
+  createScorerOwnership,
+  type ScoringLoop,
+} from '../../../src/scoring/live/scoring-loop.ts';
 import type { ScoringOptions, ScoringPorts } from '../../../src/scoring/scoring.ts';
-import { type SessionLoop, startSessionLoop } from '../../../src/scoring/sessions/session-loop.ts';
-import type { SessionSettings } from '../../../src/scoring/sessions/session-readiness.ts';
+import { startSessionLoop, type SessionLoop } from '../../../src/scoring/sessions/session-loop.ts';
+import type { SessionSettings } from '../../../src/scoring/sessions/score-session.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { FakeTimers } from '../fakes/fake-timers.ts';
 import { MemoryStore } from '../fakes/memory-store.ts';

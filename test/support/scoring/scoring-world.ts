@@ -10,8 +10,7 @@ import {
   type ScoringPorts,
 } from '../../../src/scoring/scoring.ts';
 import { liveMode, type ScoringMode } from '../../../src/scoring/scoring-mode.ts';
-import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
-import { recordRules } from '../../../src/scoring/select/rule-history.ts';
+import { prepareRule, recordRules, type Rule } from '../../../src/scoring/select/rule.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import type { MemoryStore } from '../fakes/memory-store.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { EMPTY_REPORT } from '../../../src/backfill/backfill-report.ts';
 import { CostCap } from '../../../src/backfill/cost-cap.ts';
 import { shareStock } from '../../../src/backfill/backfill-run.ts';
-import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
+import { createJudgeStock } from '../../../src/scoring/live/queue.ts';
 import { createBudget } from '../../../src/scoring/budget/budget.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';

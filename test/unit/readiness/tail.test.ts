@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createTail, OVERLAP_MS, type Tail } from '../../../src/readiness/tail.ts';
-import { createWaitingSet, MAX_TRACKED_IDS, type ReadyTrace } from '../../../src/readiness/waiting-set.ts';
+import {
+  createTail,
+  createWaitingSet,
+  MAX_TRACKED_IDS,
+  type Tail,
+  type ReadyTrace,
+} from '../../../src/readiness/tail.ts';
+import { OVERLAP_MS } from '../../../src/readiness/readiness.ts';
 import type { Arrival } from '../../../src/store/contracts/stores.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';

@@ -9,7 +9,7 @@ import { RESCORE, rescoreKind } from '../../../src/rescore/rescore-job.ts';
 import { buildRescoreSpec } from '../../../src/rescore/rescore-spec.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
-import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/session-readiness.ts';
+import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/score-session.ts';
 import type { Job, JobProgress } from '../../../src/store/contracts/jobs.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {

@@ -1,15 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { computeBackoffMs } from '../../../src/scoring/attempt/backoff.ts';
+import { computeBackoffMs } from '../../../src/scoring/attempt/attempt-failure.ts';
+import { createRetrySchedule } from '../../../src/scoring/live/retries.ts';
 import { createCommitRounds } from '../../../src/scoring/record/group-commit.ts';
-import { readSlices } from '../../../src/scoring/read/read-slices.ts';
-import { createRetrySchedule } from '../../../src/scoring/live/retry-schedule.ts';
+import { readSlices, createReadMemory } from '../../../src/scoring/read/read-slices.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
-import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
-import type { RunStock } from '../../../src/scoring/attempt/run-stock.ts';
-import { createReadMemory } from '../../../src/scoring/read/read-memory.ts';
-import { createWorkQueue } from '../../../src/scoring/live/work-queue.ts';
+import { createJudgeStock, createWorkQueue, type RunStock } from '../../../src/scoring/live/queue.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
+import { SOLE_CLAIMS } from '../../../src/ownership/ownership.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { AppError } from '../../../../src/domain/errors.ts';
-import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
-import { createScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
+import { createScorerOwnership, createScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
 import { createScoring } from '../../../../src/scoring/scoring.ts';
 import type { Rule } from '../../../../src/scoring/select/rule.ts';
 import { startSessionLoop } from '../../../../src/scoring/sessions/session-loop.ts';

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SharedBudgets } from '../../../../src/domain/money/budget.ts';
 import { AppError } from '../../../../src/domain/errors.ts';
 import { createBudget, type Budget } from '../../../../src/scoring/budget/budget.ts';
-import type { BudgetAsk } from '../../../../src/scoring/budget/budget-ask.ts';
-import { createBudgetReader } from '../../../../src/scoring/budget/read-budgets.ts';
+import { createBudgetReader, type BudgetAsk } from '../../../../src/scoring/budget/budget-ask.ts';
 import { spendLedger, type SpendLedger } from '../../../support/store/spend-ledger.ts';
 
 const DAY_MS = 86_400_000;

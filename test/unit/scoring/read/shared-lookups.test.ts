@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { shareLookups } from '../../../../src/scoring/read/shared-lookups.ts';
+import { shareLookups } from '../../../../src/scoring/read/lookups.ts';
 import type { Decision } from '../../../../src/domain/decision.ts';
 import { joinTraceKey, type TraceKey } from '../../../../src/store/contracts/stores.ts';
 import { MemoryStore } from '../../../support/fakes/memory-store.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { joinPostedScore } from '../../../../src/scoring/record/posted-scores.ts';
+import { joinPostedScore } from '../../../../src/scoring/record/record-runs.ts';
 import { buildRunRecord } from '../../../support/store/run-rows.ts';
 import { buildScore } from '../../../support/store/store-rows.ts';
 

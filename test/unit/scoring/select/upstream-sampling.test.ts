@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readUpstreamProbability } from '../../../../src/scoring/select/choose-by-content.ts';
+import { readUpstreamProbability } from '../../../../src/scoring/select/select-rules.ts';
 import { agentSpan, newTraceId } from '../../../support/scoring/scoring-world.ts';
 
 const traceId = newTraceId();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
+import { createScorerOwnership } from '../../../../src/scoring/live/scoring-loop.ts';
 import type { Timers } from '../../../../src/scoring/live/timers.ts';
 import { startSessionLoop } from '../../../../src/scoring/sessions/session-loop.ts';
 import { buildDecision } from '../../../support/store/store-rows.ts';

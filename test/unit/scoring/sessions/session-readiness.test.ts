@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { computeSessionWait } from '../../../../src/scoring/sessions/session-readiness.ts';
+import { computeSessionWait } from '../../../../src/scoring/sessions/score-session.ts';
 import { buildDecision } from '../../../support/store/store-rows.ts';
 
 const MINUTE = 60_000;

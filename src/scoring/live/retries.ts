@@ -1,19 +1,124 @@
-import type { Decision } from '../../domain/decision.ts';
-import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts';
-import type { Ownership } from '../../ownership/ownership.ts';
 import {
   joinTraceKey,
-  type CatchUpOrder,
   type DecisionStore,
   type TraceKey,
+  type CatchUpOrder,
 } from '../../store/contracts/stores.ts';
+import { mergeItems, type WorkItem } from './queue.ts';
+import type { Decision } from '../../domain/decision.ts';
+import { RETURN_MS, type Ownership } from '../../ownership/ownership.ts';
+import type { GroupCommit } from '../record/group-commit.ts';
+import { buildRemovedRow, buildHeldRow, buildLapsedRow } from '../record/decision-rows.ts';
+import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { BudgetRest, SpentCap } from '../budget/budget-ask.ts';
-import { buildHeldRow, buildLapsedRow, buildRemovedRow } from '../record/decision-rows.ts';
-import type { GroupCommit } from '../record/group-commit.ts';
 import type { PreparedRule } from '../select/rule.ts';
-import type { StoreClock } from '../store-clock.ts';
+import type { StoreClock } from './timers.ts';
 import type { TraceOutcome } from '../trace-task.ts';
+
+/** Most retries in memory. The sweep finds the others when they are due. */
+const MAX_SCHEDULED = 50_000;
+
+/** Traces to score again at times of the store's clock. It only makes retries fast: the process finds them in the store too. */
+export interface RetrySchedule {
+  /** Adds a retry. A trace may have several: its scorers are deferred to times of their own. */
+  add(item: WorkItem, atMs: number): void;
+  /** Takes out the retries that are due and returns their traces, each once. */
+  due(nowMs: number): WorkItem[];
+  /** Number of traces. */
+  size(): number;
+  /** Returns the earliest time; null when nothing is scheduled. */
+  nextMs(): number | null;
+}
+
+interface Entry {
+  readonly item: WorkItem;
+  readonly times: ReadonlySet<number>;
+}
+
+export function createRetrySchedule(maxScheduled: number = MAX_SCHEDULED): RetrySchedule {
+  const entries = new Map<string, Entry>();
+  let earliestMs = Infinity;
+
+  return {
+    add(item, atMs) {
+      const key = joinTraceKey(item);
+      const known = entries.get(key);
+      if (known === undefined && entries.size >= maxScheduled) {
+        return;
+      }
+      entries.set(key, { item: mergeItems(known?.item, item), times: new Set(known?.times).add(atMs) });
+      earliestMs = Math.min(earliestMs, atMs);
+    },
+    due(nowMs) {
+      if (nowMs < earliestMs) {
+        return [];
+      }
+      const due: WorkItem[] = [];
+      earliestMs = Infinity;
+      for (const [key, { item, times }] of entries) {
+        const later = [...times].filter((atMs) => atMs > nowMs);
+        const readyAtMs = Math.min(item.readyAtMs ?? Infinity, ...times);
+        earliestMs = Math.min(earliestMs, ...later);
+        if (later.length === times.size) {
+          continue;
+        }
+        due.push({ ...item, readyAtMs });
+        if (later.length === 0) {
+          entries.delete(key);
+        } else {
+          entries.set(key, { item: { ...item, reread: false, readyAtMs: undefined }, times: new Set(later) });
+        }
+      }
+      return due;
+    },
+    size: () => entries.size,
+    nextMs: () => (Number.isFinite(earliestMs) ? earliestMs : null),
+  };
+}
+
+/** Interval of the reads of due attempts, milliseconds. */
+export const DUE_EVERY_MS = 5 * 60_000;
+
+/** Time of attempts that one read looks ahead, milliseconds: longer than the interval of the reads. */
+const LOOK_AHEAD_MS = DUE_EVERY_MS + 60_000;
+
+/** Most decisions of one read. */
+const DUE_LIMIT = 10_000;
+
+export interface DueAttempts {
+  /** Attempts of this process, by the store's clock. */
+  readonly attempts: readonly { readonly key: TraceKey; readonly atMs: number }[];
+  /** Time until the next read, milliseconds. */
+  readonly nextReadMs: number;
+}
+
+/**
+ * Reads the deferred decisions by the time of their next attempt alone, whatever the age of their traces, ahead of that time.
+ * Ends those whose rule or scorer no process has any more. Throws when the store does.
+ */
+export async function readDueAttempts(
+  decisions: Pick<DecisionStore, 'due'>,
+  writer: GroupCommit<Decision>,
+  { ownership, nowMs }: { readonly ownership: Ownership; readonly nowMs: number },
+): Promise<DueAttempts> {
+  const untilMs = nowMs + LOOK_AHEAD_MS;
+  const rows = await decisions.due({ untilMs, shards: ownership.shards(), limit: DUE_LIMIT });
+  const known = rows.filter((row) => ownership.isKnown(row.rule, row.scorer));
+  const unknown = rows.filter((row) => !ownership.isKnown(row.rule, row.scorer));
+  // Two processes that read the same row write the same row.
+  const removed = unknown.filter((row) => (row.nextAttemptAt ?? 0) <= nowMs);
+  await writer.write(removed.map((row) => buildRemovedRow(row, nowMs)));
+  const attempts = known.flatMap((row) =>
+    ownership.claim(row)?.owns(row.rule, row.scorer) === true
+      ? [{ key: { tenant: row.tenant, traceId: row.traceId }, atMs: row.nextAttemptAt ?? 0 }]
+      : [],
+  );
+  const isFull = rows.length >= DUE_LIMIT && attempts.length + removed.length > 0;
+  // The process that has the scorer may have ended: then the row is unknown soon.
+  const isLeft = rows.length > attempts.length + removed.length;
+  return { attempts, nextReadMs: isFull || isLeft ? RETURN_MS : DUE_EVERY_MS };
+}
 
 /** Terms of the catch-up of traces that a budget holds back. */
 export interface CatchUpTerms {

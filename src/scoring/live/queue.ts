@@ -1,6 +1,134 @@
+import PQueue from 'p-queue';
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
-import type { LeftRuns, RunStock, StockEnd } from '../attempt/run-stock.ts';
-import type { WorkItem } from '../score-traces.ts';
+
+/** A trace to score. */
+export interface WorkItem extends TraceKey {
+  /** True when new spans came but the last arrival did not change, because an insert committed late. */
+  readonly reread?: boolean | undefined;
+  /** Last arrival that the tail has seen, Unix milliseconds by the store's clock. */
+  readonly arrivedMs?: number | undefined;
+  /** Time since which the trace could be scored, Unix milliseconds by the store's clock: the age of the waiting traces. */
+  readonly readyAtMs?: number | undefined;
+  /** Room for the runs that an earlier pass left. */
+  readonly room?: Room | undefined;
+}
+
+/** End of a backlog: part of the places take the newest traces, so that alerts stay timely, and the rest the oldest. */
+export type StockEnd = 'newest' | 'oldest';
+
+/** Runs of slow scorers that are prepared, with their content in memory, and wait for a place, or have one. */
+export interface RunStock {
+  /** Number of runs that wait or have a place; of one end, or of both. */
+  pending(end?: StockEnd): number;
+  /** Number of runs below which more runs should be prepared. */
+  readonly low: number;
+  /** Number of runs from which on no more runs should be prepared. */
+  readonly high: number;
+}
+
+/** Runs of one pass that found no room in one stock. */
+export interface LeftRuns {
+  readonly stock: RunStock;
+  readonly runs: number;
+}
+
+/** Room in a stock that is set aside for the runs of one trace. */
+export interface Room {
+  readonly stock: RunStock;
+  /** Places that the runs may use. */
+  readonly end: StockEnd;
+  /** Gives the room back: the runs are in the stock, or do not come. A second call does nothing. */
+  release(): void;
+}
+
+/** Decides whether a pass may add runs to a stock. */
+export interface Admission {
+  /** Sets room aside for runs; null when the stock has none. */
+  admit(stock: RunStock, runs: number): Room | null;
+}
+
+/** The judged runs of a process, and their places. */
+export interface JudgeStock extends RunStock {
+  /** Places of the stock. */
+  readonly concurrency: number;
+  /** Runs the call when there is a free place. */
+  run<T>(end: StockEnd, call: () => Promise<T>): Promise<T>;
+  /** Longest time that a run has waited for a place, milliseconds; 0 when no run waits. */
+  waitMs(): number;
+  /** Adds a listener that is called after each run that leaves the stock low. */
+  onLow(listener: () => void): void;
+}
+
+export interface JudgeStockOptions {
+  /** Runs at the same time. It should be what the providers allow: the time limit of a scorer starts when its run gets a place. */
+  readonly concurrency: number;
+  /** Share of the places that take the newest runs, from 0 to 1. */
+  readonly newestShare: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonicMs: () => number;
+}
+
+/** Rounds of all places that wait, prepared, for the present round: the next ones are read meanwhile. */
+const ROUNDS = 2;
+
+/** Most runs that are prepared beyond these rounds: look-ups and reads cost the store the same for one trace and for a batch. */
+const MAX_BATCH = 200;
+
+interface WaitingRun {
+  readonly sinceMs: number;
+  /** Never rejects. */
+  readonly start: () => Promise<void>;
+}
+
+export function createJudgeStock({ concurrency, newestShare, monotonicMs }: JudgeStockOptions): JudgeStock {
+  const low = ROUNDS * concurrency;
+  const high = low + Math.min(MAX_BATCH, ROUNDS * low);
+  const places = new PQueue({ concurrency });
+  const waiting: Record<StockEnd, WaitingRun[]> = { newest: [], oldest: [] };
+  const pending: Record<StockEnd, number> = { newest: 0, oldest: 0 };
+  const listeners: (() => void)[] = [];
+  let credit = 0;
+
+  const countPending = (end?: StockEnd) =>
+    end === undefined ? pending.newest + pending.oldest : pending[end];
+
+  /** Takes the newest run as often as the share says, else the oldest one, so that no run waits for ever. */
+  function takeNext(): WaitingRun | undefined {
+    credit += newestShare;
+    if (credit >= 1) {
+      credit -= 1;
+      return waiting.newest.pop() ?? waiting.oldest.shift();
+    }
+    return waiting.oldest.shift() ?? waiting.newest.shift();
+  }
+
+  return {
+    concurrency,
+    low,
+    high,
+    pending: countPending,
+    async run(end, call) {
+      pending[end] += 1;
+      try {
+        return await new Promise((resolve, reject) => {
+          const start = () => call().then(resolve, reject);
+          waiting[end].push({ sinceMs: monotonicMs(), start });
+          void places.add(() => takeNext()?.start());
+        });
+      } finally {
+        pending[end] -= 1;
+        if (countPending() < low) {
+          listeners.forEach((listener) => listener());
+        }
+      }
+    },
+    waitMs() {
+      const first = [...waiting.newest, ...waiting.oldest].map(({ sinceMs }) => sinceMs);
+      return first.length === 0 ? 0 : monotonicMs() - Math.min(...first);
+    },
+    onLow: (listener) => void listeners.push(listener),
+  };
+}
 
 /** Most traces in the queue. The sweep finds the traces beyond it. */
 export const MAX_QUEUED = 50_000;
@@ -324,4 +452,109 @@ export function mergeItems(earlier: WorkItem | undefined, { tenant, traceId, ...
     ...(Number.isFinite(arrivedMs) ? { arrivedMs } : {}),
     ...(Number.isFinite(readyAtMs) ? { readyAtMs } : {}),
   };
+}
+
+/** Admission of runs to their stocks, and the filling of stocks that ran low. */
+export interface StockAdmission extends Admission {
+  /** Takes traces that wait for room out of the queue, from both ends of the backlog, and sets room aside for them. */
+  takeForRoom(limit: number): WorkItem[];
+}
+
+interface AdmissionOptions {
+  /** Share of the room for the newest traces, 0 to 1. */
+  readonly newestShare: number;
+  /** Most runs of one stock. */
+  readonly maxRuns: number;
+  /** Returns false while the content of the runs that wait fills the memory of the stock: then no run has room. */
+  readonly hasMemory: (stock: RunStock) => boolean;
+}
+
+export function createStockAdmission(queue: WorkQueue, options: AdmissionOptions): StockAdmission {
+  return new LiveAdmission(queue, options);
+}
+
+/**
+ * Without a backlog a run may use all room of its stock. With a backlog, runs of traces that are ready now may use the share of the
+ * newest; the rest of the room is for the backlog.
+ */
+class LiveAdmission implements StockAdmission {
+  readonly #queue: WorkQueue;
+  readonly #shares: Readonly<Record<StockEnd, number>>;
+  readonly #maxRuns: number;
+  readonly #hasMemory: (stock: RunStock) => boolean;
+  /** Runs that have room and are not in the stock yet. */
+  readonly #reserved = new Map<RunStock, Record<StockEnd, number>>();
+
+  constructor(queue: WorkQueue, { newestShare, maxRuns, hasMemory }: AdmissionOptions) {
+    this.#queue = queue;
+    this.#shares = { newest: newestShare, oldest: 1 - newestShare };
+    this.#maxRuns = maxRuns;
+    this.#hasMemory = hasMemory;
+  }
+
+  admit(stock: RunStock, runs: number): Room | null {
+    if (!this.#hasMemory(stock)) {
+      return null;
+    }
+    const high = Math.min(stock.high, this.#maxRuns);
+    if (this.#queue.left(stock) > 0) {
+      return this.#countRuns(stock, 'newest') < high * this.#shares.newest
+        ? this.#reserve(stock, 'newest', runs)
+        : null;
+    }
+    // When a backlog follows, its traces are newer than this one.
+    const count = this.#countRuns(stock, 'newest') + this.#countRuns(stock, 'oldest');
+    return count < high ? this.#reserve(stock, 'oldest', runs) : null;
+  }
+
+  takeForRoom(limit: number): WorkItem[] {
+    return this.#queue.awaitedStocks().flatMap((stock) => {
+      if (!this.#hasMemory(stock)) {
+        return [];
+      }
+      const refills = this.#listRefills(stock);
+      if (!refills.some(({ count, from }) => count < from)) {
+        return [];
+      }
+      // Both ends in one batch: look-ups cost the store the same for one trace and for many.
+      return refills.flatMap(({ end, count, to }) =>
+        this.#queue
+          .takeLeft(stock, { end, limit, runs: Math.ceil(to - count) })
+          .map(({ item, runs }) => ({ ...item, room: this.#reserve(stock, end, runs) })),
+      );
+    });
+  }
+
+  /** Lists the runs of both ends, below which number they are refilled, and up to which. */
+  #listRefills(stock: RunStock) {
+    const low = Math.min(stock.low, this.#maxRuns);
+    const high = Math.min(stock.high, this.#maxRuns);
+    return (['oldest', 'newest'] as const).map((end) => {
+      const share = this.#shares[end];
+      const count = this.#countRuns(stock, end);
+      // The newest end keeps room for traces that are ready soon.
+      return end === 'oldest'
+        ? { end, count, from: low * share, to: high * share }
+        : { end, count, from: (low / 2) * share, to: ((low + high) / 2) * share };
+    });
+  }
+
+  #countRuns(stock: RunStock, end: StockEnd): number {
+    return stock.pending(end) + (this.#reserved.get(stock)?.[end] ?? 0);
+  }
+
+  #reserve(stock: RunStock, end: StockEnd, runs: number): Room {
+    const reserved = this.#reserved.get(stock) ?? { newest: 0, oldest: 0 };
+    this.#reserved.set(stock, reserved);
+    reserved[end] += runs;
+    let open = runs;
+    return {
+      stock,
+      end,
+      release() {
+        reserved[end] -= open;
+        open = 0;
+      },
+    };
+  }
 }
