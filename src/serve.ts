@@ -20,11 +20,7 @@ import { startMonitors } from './app/monitors/start-monitors.ts';
 import { configurePurgeKind, leaveOutPurged, type PurgeAwareStore } from './app/jobs/purges.ts';
 import { configureRescoreKind } from './app/jobs/rescores.ts';
 import { openOwnStore } from './app/store/open-store.ts';
-import {
-  configureCatchUp,
-  createConfiguredScoring,
-  sessionSettings,
-} from './app/scoring/configured-scoring.ts';
+import { createConfiguredScoring, sessionSettings } from './app/scoring/configured-scoring.ts';
 import { packageVersion } from './app/package-version.ts';
 import { startExports } from './app/start-exports.ts';
 import { createTurnReader } from './app/read-in-turns.ts';
@@ -43,10 +39,10 @@ import { AppError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { startDuties } from './ownership/duties.ts';
-import { createScorerOwnership, createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
+import { createScorerOwnership, ScoringLoop } from './scoring/live/scoring-loop.ts';
 import { explainTrace } from './scoring/explain.ts';
-import type { RecordContext, Scoring } from './scoring/scoring.ts';
-import { startSessionLoop } from './scoring/sessions/session-loop.ts';
+import type { Scoring } from './scoring/scoring.ts';
+import { SessionLoop } from './scoring/sessions/session-loop.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { processReadings } from './telemetry/process-readings.ts';
@@ -247,14 +243,12 @@ async function startScorer(
   const { rules } = kit;
   const monotonicMs = () => performance.now();
   const ownership = createScorerOwnership(store.members, rules, { member: randomUUID(), monotonicMs });
-  const catchUp = configureCatchUp(config);
-  const loop = createScoringLoop(scoring, { rules, ownership, catchUp });
+  const loop = new ScoringLoop(scoring, { rules, ownership });
   await loop.start();
-  const sessions = startSessionLoop(scoring, {
+  const sessions = new SessionLoop(scoring, {
     rules,
     ownership,
     settings: sessionSettings(config),
-    catchUp,
   });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
   const { budget, judgeStock, judgeHealth, unpriced } = scoring;
@@ -311,7 +305,7 @@ function startJobs(
 }
 
 /** Stops the loop. Its last rows wait for no others. */
-function stopScoring(loop: ScoringLoop, { hurryWrites }: Pick<RecordContext, 'hurryWrites'>): Promise<void> {
+function stopScoring(loop: ScoringLoop, { hurryWrites }: Scoring): Promise<void> {
   hurryWrites();
   return loop.stop();
 }

@@ -24,93 +24,6 @@ const ALL_AHEAD_MS = 365 * DAY_MS;
 /** Most traces that wait in memory. */
 const MAX_WAITING = 100_000;
 
-export interface TailOptions extends ReadinessSettings {
-  /** Most traces that wait in memory, default 100,000. The sweep finds the traces beyond it. */
-  readonly maxWaiting?: number;
-}
-
-interface TailTick {
-  /** The store's clock, Unix milliseconds. */
-  readonly nowMs: number;
-  /** True when arrivals may be missed, after an outage longer than the maximum wait, or when the clock went back: a sweep is due. */
-  readonly gap: boolean;
-}
-
-/** Follows the arrivals of the store. It only makes scoring fast: the sweep finds every trace that the tail misses. */
-export interface Tail {
-  /** Reads the arrivals since the last tick, less an overlap. Throws when the store does. */
-  tick(): Promise<TailTick>;
-  /** Returns the traces that became ready since the last release, as far as the arrivals of the last tick tell. */
-  release(nowMs: number): readonly ReadyTrace[];
-  /** Time until the next trace is ready if no more spans come, milliseconds; null when no trace waits. */
-  nextReadyInMs(nowMs: number): number | null;
-  /** Time until so many traces of agents or models are ready if no more spans come, milliseconds; null when fewer wait. */
-  batchReadyInMs(nowMs: number, traces: number): number | null;
-  isWaiting(key: TraceKey): boolean;
-  waiting(): number;
-  /** Age of the oldest waiting trace at the last tick, milliseconds; null when no trace waits. */
-  oldestWaitMs(): number | null;
-  /** Number of arrivals that had no room in memory. */
-  spilled(): number;
-}
-
-/** Creates a tail. Its first tick reads back over the maximum wait, so that a restart misses no waiting trace. */
-export function createTail(spans: Pick<SpanSource, 'nowMs' | 'arrivals'>, options: TailOptions): Tail {
-  const waitingSet = createWaitingSet({
-    decisionWaitMs: options.decisionWaitMs,
-    maxWaitMs: options.maxWaitMs,
-    maxTraces: options.maxWaiting ?? MAX_WAITING,
-    rememberMs: 2 * OVERLAP_MS,
-  });
-  let readUntilMs: number | null = null;
-  /** Time of the last tick that read a whole overlap. */
-  let wholeAtMs = 0;
-
-  async function tick(): Promise<TailTick> {
-    const nowMs = await spans.nowMs();
-    // Not later than a whole read begins, however short the wait is.
-    const earliestMs = nowMs - Math.max(options.maxWaitMs, 2 * WHOLE_EVERY_MS) - OVERLAP_MS;
-    const wentBack = readUntilMs !== null && nowMs < readUntilMs - AHEAD_MS;
-    const isStart = readUntilMs === null || wentBack;
-    const isWhole = isStart || nowMs - wholeAtMs >= WHOLE_EVERY_MS;
-    // From the last whole read: an arrival that was not stored then is in the range of this one.
-    const sinceMs = isWhole ? wholeAtMs - OVERLAP_MS : (readUntilMs ?? nowMs) - SHORT_OVERLAP_MS;
-    const fromMs = isStart ? earliestMs : Math.min(sinceMs, nowMs - SHORT_OVERLAP_MS);
-    const untilMs = nowMs + (isStart ? ALL_AHEAD_MS : READ_AHEAD_MS);
-    const arrivals = await spans.arrivals(Math.max(fromMs, earliestMs), untilMs);
-    for (const arrival of arrivals) {
-      waitingSet.add(arrival);
-    }
-    readUntilMs = nowMs;
-    wholeAtMs = isWhole ? nowMs : wholeAtMs;
-    return { nowMs, gap: wentBack || fromMs < earliestMs };
-  }
-
-  return {
-    tick,
-    release: (nowMs) => waitingSet.release(nowMs),
-    nextReadyInMs: (nowMs) => waitingSet.nextReadyInMs(nowMs),
-    batchReadyInMs: (nowMs, traces) => waitingSet.batchReadyInMs(nowMs, traces),
-    isWaiting: (key) => waitingSet.isWaiting(key),
-    waiting: () => waitingSet.waiting(),
-    oldestWaitMs() {
-      const oldestMs = waitingSet.oldestMs();
-      return oldestMs === null || readUntilMs === null ? null : Math.max(0, readUntilMs - oldestMs);
-    },
-    spilled: () => waitingSet.spilled(),
-  };
-}
-
-/** Most span ids that are kept of one trace. For a larger trace only the quiet time and the age count. */
-export const MAX_TRACKED_IDS = 20_000;
-
-export interface WaitingSetOptions extends ReadinessSettings {
-  /** Most traces in memory. The sweep finds the traces beyond it. */
-  readonly maxTraces: number;
-  /** Time that a released trace stays in memory, milliseconds: longer than the overlap of reads. */
-  readonly rememberMs: number;
-}
-
 /** A trace that became ready. */
 export interface ReadyTrace extends TraceKey {
   readonly because: ReadyBecause;
@@ -123,22 +36,11 @@ export interface ReadyTrace extends TraceKey {
   readonly readyAtMs: number;
 }
 
-/** Traces that have arrived and are not ready, and traces that were released a short time ago. */
-export interface WaitingSet {
-  add(arrival: Arrival): void;
-  /** Takes out the ready traces and returns them. A trace without a span of an agent or a model is taken out, not returned. */
-  release(nowMs: number): ReadyTrace[];
-  /** Time until the next trace is ready if no more spans come, milliseconds; null when no trace waits. */
-  nextReadyInMs(nowMs: number): number | null;
-  /** Time until so many traces of agents or models are ready if no more spans come, milliseconds; null when fewer wait. */
-  batchReadyInMs(nowMs: number, traces: number): number | null;
-  isWaiting(key: TraceKey): boolean;
-  waiting(): number;
-  /** First arrival of the trace that waits longest, by the store's clock; null when no trace waits. */
-  oldestMs(): number | null;
-  /** Number of arrivals that had no room in memory. */
-  spilled(): number;
-}
+/** Most span ids that are kept of one trace. For a larger trace only the quiet time and the age count. */
+export const MAX_TRACKED_IDS = 20_000;
+
+/** Time that a released trace stays in memory, milliseconds: longer than the overlap of reads. */
+const REMEMBER_MS = 2 * OVERLAP_MS;
 
 interface Entry {
   readonly key: TraceKey;
@@ -154,21 +56,58 @@ interface Entry {
   releases: number;
 }
 
-export function createWaitingSet(options: WaitingSetOptions): WaitingSet {
-  return new OpenTraces(options);
-}
-
-class OpenTraces implements WaitingSet {
-  readonly #options: WaitingSetOptions;
+/**
+ * Follows the arrivals of the store. It only makes scoring fast: the sweep finds every trace that the tail misses. The first tick
+ * reads back over the maximum wait, so that a restart misses no waiting trace.
+ */
+export class Tail {
+  readonly #spans: Pick<SpanSource, 'nowMs' | 'arrivals'>;
+  readonly #settings: ReadinessSettings;
+  readonly #maxWaiting: number;
+  /** Traces that have arrived and are not ready, and traces that were released a short time ago. */
   readonly #waiting = new Map<string, Entry>();
   readonly #released = new Map<string, Entry>();
   #spilled = 0;
+  #readUntilMs: number | null = null;
+  /** Time of the last tick that read a whole overlap. */
+  #wholeAtMs = 0;
 
-  constructor(options: WaitingSetOptions) {
-    this.#options = options;
+  /** @param maxWaiting most traces that wait in memory. The sweep finds the traces beyond it */
+  constructor(
+    spans: Pick<SpanSource, 'nowMs' | 'arrivals'>,
+    settings: ReadinessSettings,
+    maxWaiting = MAX_WAITING,
+  ) {
+    this.#spans = spans;
+    this.#settings = settings;
+    this.#maxWaiting = maxWaiting;
   }
 
-  add(arrival: Arrival): void {
+  /**
+   * Reads the arrivals since the last tick, less an overlap. Returns the store's clock, and `gap` when arrivals may be missed, after an
+   * outage longer than the maximum wait, or when the clock went back: then a sweep is due. Throws when the store does.
+   */
+  async tick(): Promise<{ readonly nowMs: number; readonly gap: boolean }> {
+    const nowMs = await this.#spans.nowMs();
+    const readUntilMs = this.#readUntilMs;
+    // Not later than a whole read begins, however short the wait is.
+    const earliestMs = nowMs - Math.max(this.#settings.maxWaitMs, 2 * WHOLE_EVERY_MS) - OVERLAP_MS;
+    const wentBack = readUntilMs !== null && nowMs < readUntilMs - AHEAD_MS;
+    const isStart = readUntilMs === null || wentBack;
+    const isWhole = isStart || nowMs - this.#wholeAtMs >= WHOLE_EVERY_MS;
+    // From the last whole read: an arrival that was not stored then is in the range of this one.
+    const sinceMs = isWhole ? this.#wholeAtMs - OVERLAP_MS : (readUntilMs ?? nowMs) - SHORT_OVERLAP_MS;
+    const fromMs = isStart ? earliestMs : Math.min(sinceMs, nowMs - SHORT_OVERLAP_MS);
+    const untilMs = nowMs + (isStart ? ALL_AHEAD_MS : READ_AHEAD_MS);
+    for (const arrival of await this.#spans.arrivals(Math.max(fromMs, earliestMs), untilMs)) {
+      this.#add(arrival);
+    }
+    this.#readUntilMs = nowMs;
+    this.#wholeAtMs = isWhole ? nowMs : this.#wholeAtMs;
+    return { nowMs, gap: wentBack || fromMs < earliestMs };
+  }
+
+  #add(arrival: Arrival): void {
     const key = joinTraceKey(arrival);
     const open = this.#waiting.get(key);
     if (open !== undefined) {
@@ -176,28 +115,25 @@ class OpenTraces implements WaitingSet {
       return;
     }
     const released = this.#released.get(key);
-    if (released === undefined) {
-      if (this.#hasRoom()) {
-        const entry = createEntry(arrival);
-        merge(entry, arrival);
-        this.#waiting.set(key, entry);
-      }
+    if ((released !== undefined && !isNews(released, arrival)) || !this.#hasRoom()) {
       return;
     }
-    if (isNews(released, arrival) && this.#hasRoom()) {
+    const entry = released ?? createEntry(arrival);
+    if (released !== undefined) {
       this.#released.delete(key);
-      released.openedAtMs = Math.max(arrival.firstArrivalMs, released.lastArrivalMs);
-      released.releasedAtMs = null;
-      merge(released, arrival);
-      this.#waiting.set(key, released);
+      entry.openedAtMs = Math.max(arrival.firstArrivalMs, entry.lastArrivalMs);
+      entry.releasedAtMs = null;
     }
+    merge(entry, arrival);
+    this.#waiting.set(key, entry);
   }
 
+  /** Takes out the traces that became ready since the last release. A trace without a span of an agent or a model is not returned. */
   release(nowMs: number): ReadyTrace[] {
     const ready: ReadyTrace[] = [];
     for (const [key, entry] of this.#waiting) {
       const state = readState(entry, nowMs);
-      const because = checkReadiness(state, this.#options);
+      const because = checkReadiness(state, this.#settings);
       if (because === null) {
         continue;
       }
@@ -212,7 +148,7 @@ class OpenTraces implements WaitingSet {
           reopened: entry.releases > 1,
           firstArrivalMs: entry.openedAtMs,
           lastArrivalMs: entry.lastArrivalMs,
-          readyAtMs: nowMs + computeReadyInMs(state, this.#options),
+          readyAtMs: nowMs + computeReadyInMs(state, this.#settings),
         });
       }
     }
@@ -220,22 +156,18 @@ class OpenTraces implements WaitingSet {
     return ready;
   }
 
+  /** Time until the next trace is ready if no more spans come, milliseconds; null when no trace waits. */
   nextReadyInMs(nowMs: number): number | null {
-    let nextMs = Infinity;
-    for (const entry of this.#waiting.values()) {
-      nextMs = Math.min(nextMs, computeReadyInMs(readState(entry, nowMs), this.#options));
-    }
-    return Number.isFinite(nextMs) ? nextMs : null;
+    return least([...this.#waiting.values()], (entry) => this.#readyInMs(entry, nowMs));
   }
 
+  /** Time until so many traces of agents or models are ready if no more spans come, milliseconds; null when fewer wait. */
   batchReadyInMs(nowMs: number, traces: number): number | null {
     if (this.#waiting.size < traces) {
       return null;
     }
     const agents = [...this.#waiting.values()].filter((entry) => entry.agentSeen);
-    const times = Float64Array.from(agents, (entry) =>
-      computeReadyInMs(readState(entry, nowMs), this.#options),
-    );
+    const times = Float64Array.from(agents, (entry) => this.#readyInMs(entry, nowMs));
     return times.sort()[traces - 1] ?? null;
   }
 
@@ -247,37 +179,42 @@ class OpenTraces implements WaitingSet {
     return this.#waiting.size;
   }
 
-  oldestMs(): number | null {
-    let oldestMs = Infinity;
-    for (const { openedAtMs } of this.#waiting.values()) {
-      oldestMs = Math.min(oldestMs, openedAtMs);
-    }
-    return Number.isFinite(oldestMs) ? oldestMs : null;
+  /** Age of the oldest waiting trace at the last tick, milliseconds; null when no trace waits. */
+  oldestWaitMs(): number | null {
+    const oldestMs = least([...this.#waiting.values()], ({ openedAtMs }) => openedAtMs);
+    return oldestMs === null || this.#readUntilMs === null ? null : Math.max(0, this.#readUntilMs - oldestMs);
   }
 
+  /** Number of arrivals that had no room in memory. */
   spilled(): number {
     return this.#spilled;
   }
 
+  #readyInMs(entry: Entry, nowMs: number): number {
+    return computeReadyInMs(readState(entry, nowMs), this.#settings);
+  }
+
   #hasRoom(): boolean {
-    if (this.#waiting.size < this.#options.maxTraces) {
-      return true;
-    }
-    this.#spilled += 1;
-    return false;
+    const hasRoom = this.#waiting.size < this.#maxWaiting;
+    this.#spilled += hasRoom ? 0 : 1;
+    return hasRoom;
   }
 
   /** Drops old released traces. They are in the order of their release, so the first young one ends the search. */
   #forget(nowMs: number): void {
     for (const [key, entry] of this.#released) {
       const idleSince = Math.max(entry.releasedAtMs ?? nowMs, entry.lastArrivalMs);
-      const isYoung = nowMs - idleSince <= this.#options.rememberMs;
-      if (isYoung && this.#released.size <= 2 * this.#options.maxTraces) {
+      if (nowMs - idleSince <= REMEMBER_MS && this.#released.size <= 2 * this.#maxWaiting) {
         break;
       }
       this.#released.delete(key);
     }
   }
+}
+
+function least(entries: readonly Entry[], read: (entry: Entry) => number): number | null {
+  const value = entries.reduce((lowest, entry) => Math.min(lowest, read(entry)), Infinity);
+  return Number.isFinite(value) ? value : null;
 }
 
 function createEntry(arrival: Arrival): Entry {

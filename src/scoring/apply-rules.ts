@@ -18,7 +18,7 @@ import { showFailure, startInterimRows } from './record/record-attempt.ts';
 import { recordRuns } from './record/record-runs.ts';
 import { selectRepairs, buildReweighedRows, findStaleScores } from './record/score-rows.ts';
 import { chooseByContent } from './select/select-rules.ts';
-import type { SelectContext, AttemptContext, ReadContext, RecordContext } from './scoring.ts';
+import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import {
   buildOutcome,
@@ -40,18 +40,8 @@ import {
 } from './select/targets.ts';
 import type { BoundScorer } from './select/rule.ts';
 
-/** Needs of the scoring of one trace whose content was read. */
-export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness' | 'contentMemory'> &
-  Pick<SelectContext, 'newVersions'> &
-  AttemptContext &
-  RecordContext;
-
 /** Scores one trace. An error becomes its outcome, so that one bad trace never stops the others. */
-export async function scoreTask(
-  context: TraceContext,
-  task: TraceTask,
-  mode: ScoringMode,
-): Promise<TraceOutcome> {
+export async function scoreTask(context: Scoring, task: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
   try {
     return await applyRules(context, task, mode);
   } catch (error) {
@@ -68,7 +58,7 @@ export function traceError(error: unknown): AppError {
  * Scores one trace by all its rules. Writes the scores as they come, then the tombstones, then the decisions of all rules in
  * one write: after a crash a rule is either decided or found again. Throws what the store throws.
  */
-async function applyRules(context: TraceContext, whole: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
+async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
   const reading = await readContent(context, whole);
   const task = await choose(context, whole, reading, mode);
   const passes = task.rules.map((selected) => buildPass(task, selected, reading, mode));
@@ -112,7 +102,7 @@ async function applyRules(context: TraceContext, whole: TraceTask, mode: Scoring
 
 /** Decides what the rules left to the content. Without content all stays as it is. */
 async function choose(
-  { prices, unpriced, newVersions }: TraceContext,
+  { prices, unpriced, newVersions }: Scoring,
   task: TraceTask,
   reading: TraceReading | Unscored,
   mode: ScoringMode,
@@ -133,7 +123,7 @@ async function choose(
 async function runCells(
   task: TraceTask,
   passes: readonly RulePass[],
-  terms: Omit<CellRun, 'ends'> & { readonly context: TraceContext },
+  terms: Omit<CellRun, 'ends'> & { readonly context: Scoring },
 ): Promise<{ results: Map<Cell, CellResult>; left: readonly LeftRuns[] }> {
   const allCells = passes.flatMap((pass) => pass.cells);
   const results = new Map<Cell, CellResult>();
@@ -202,7 +192,7 @@ function findEnd(
 }
 
 async function write(
-  context: TraceContext,
+  context: Scoring,
   task: TraceTask,
   scores: readonly Score[],
   decisions: readonly Decision[],
@@ -294,10 +284,7 @@ async function takeVersionPlaces(
  * Reads the agent runs of a trace. A reader that throws is a defect of spanscore: the trace gets the decision `failed` all the
  * same. Throws the error of the store when the same read may succeed later.
  */
-async function readContent(
-  { readTrace, log }: Pick<ReadContext, 'readTrace' | 'log'>,
-  task: TraceTask,
-): Promise<TraceReading | Unscored> {
+async function readContent({ readTrace, log }: Scoring, task: TraceTask): Promise<TraceReading | Unscored> {
   const { read } = task;
   if (read instanceof AppError) {
     if (read.retryable) {

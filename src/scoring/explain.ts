@@ -5,7 +5,7 @@ import { OWN_SCOPE, type TraceData } from '../domain/trace/span.ts';
 import { SOLE_CLAIMS } from '../ownership/ownership.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { prepareRule, buildRuleHistory, type Rule } from './select/rule.ts';
-import type { ReadContext, ScoringStores } from './scoring.ts';
+import type { Scoring, ScoringStores } from './scoring.ts';
 import { liveMode, type ScoringMode } from './scoring-mode.ts';
 import {
   listOpenRules,
@@ -46,17 +46,12 @@ export interface Explanation {
   readonly nowMs: number;
 }
 
-/** Needs of an explanation. */
-export interface ExplainContext extends ReadContext {
-  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions' | 'scores'>;
-}
-
 /**
  * Reads every decision of a trace and finds the reason for every rule that has none. Rules on sessions are left out: they decide on the
  * session, not on its traces. Throws `AppError` when the store cannot be read.
  */
 export async function explainTrace(
-  context: ExplainContext,
+  context: Scoring,
   key: TraceKey,
   rules: readonly Rule[],
 ): Promise<Explanation> {
@@ -91,7 +86,7 @@ const KNOWN_LATE =
   'the trace arrived before this version first ran, which added the convention of its spans; a backfill can score it';
 
 async function listComputedLines(
-  context: ReadContext,
+  context: Scoring,
   key: TraceKey,
   { activity, current, nowMs }: StoredFacts,
   live: ScoringMode,
@@ -166,7 +161,7 @@ function describeRoomWait(
 }
 
 /** A trace that has only evaluation spans of spanscore has no activity: they are never scored. */
-async function listOwnSpansLine(context: ReadContext, key: TraceKey): Promise<ComputedLine[]> {
+async function listOwnSpansLine(context: Scoring, key: TraceKey): Promise<ComputedLine[]> {
   const data = (await context.stores.spans.read([key])).get(joinTraceKey(key));
   const isOwn = data?.spans.some((span) => span.scopeName === OWN_SCOPE) ?? false;
   return isOwn
@@ -190,7 +185,7 @@ interface Wait {
 }
 
 /** Finds the reason why an undecided trace waits: for spans of its own, or for other pieces of its run. Throws when the store does. */
-async function readWait(context: ReadContext, candidate: TraceCandidate): Promise<Wait> {
+async function readWait(context: Scoring, candidate: TraceCandidate): Promise<Wait> {
   const { spans } = context.stores;
   const data = (await spans.read([candidate.activity])).get(joinTraceKey(candidate.activity));
   const run = data === undefined ? undefined : await findRun(context, candidate, data);
@@ -209,7 +204,7 @@ async function readWait(context: ReadContext, candidate: TraceCandidate): Promis
 }
 
 async function findRun(
-  { stores, joining }: ReadContext,
+  { stores, joining }: Scoring,
   { activity }: TraceCandidate,
   data: TraceData,
 ): Promise<JoinedRun | undefined> {
@@ -221,7 +216,7 @@ async function findRun(
 }
 
 /** Describes the wait of a piece: its run is scored once, when all its pieces are quiet. */
-function describePieceWait({ readiness }: ReadContext, candidate: TraceCandidate, run: JoinedRun): Wait {
+function describePieceWait({ readiness }: Scoring, candidate: TraceCandidate, run: JoinedRun): Wait {
   const lastArrivalMs = Math.max(...run.members.map((member) => member.lastArrivalMs));
   const activity = { ...candidate.activity, lastArrivalMs, rootSeen: run.finished };
   const dueAtMs = computeWaitUntil({ ...candidate, activity }, readiness);
@@ -240,7 +235,7 @@ function describePieceWait({ readiness }: ReadContext, candidate: TraceCandidate
 
 /** Describes the wait for a missing parent of a span: live scoring waits for it up to the maximum wait. */
 function describeParentWait(
-  { readiness }: ReadContext,
+  { readiness }: Scoring,
   candidate: TraceCandidate,
   data: TraceData,
 ): Wait | undefined {

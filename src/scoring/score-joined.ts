@@ -1,10 +1,10 @@
 import { SOLE_CLAIMS } from '../ownership/ownership.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import { addFacts, readKnownRuns } from './record/record-runs.ts';
-import { scoreTask, traceError, type TraceContext } from './apply-rules.ts';
+import { scoreTask, traceError } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { computeWaitUntil, type TraceCandidate, type VersionStates } from './select/select-rules.ts';
-import type { SelectContext } from './scoring.ts';
+import type { Scoring } from './scoring.ts';
 import type { StoreClock } from './live/timers.ts';
 import {
   findVersionStates,
@@ -25,15 +25,13 @@ export interface JoinedTask {
   readonly clock: StoreClock;
 }
 
-type JoinedContext = SelectContext & TraceContext;
-
 /**
  * Scores a run of several traces once, under the trace that owns it. Each other member gets a `part_of_run` decision, and its
  * earlier scores are withdrawn. After an interruption at least one trigger is undecided, so that the run is found again.
  * Returns one outcome for each trigger. The first outcome also has the rows of members that are not triggers.
  */
 export async function scoreJoined(
-  context: JoinedContext,
+  context: Scoring,
   task: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceOutcome[]> {
@@ -44,11 +42,7 @@ export async function scoreJoined(
   }
 }
 
-async function scoreMembers(
-  context: JoinedContext,
-  task: JoinedTask,
-  mode: ScoringMode,
-): Promise<TraceOutcome[]> {
+async function scoreMembers(context: Scoring, task: JoinedTask, mode: ScoringMode): Promise<TraceOutcome[]> {
   const { run, clock } = task;
   const ownerId = run.data.traceId;
   const candidates = await readCandidates(context, task, mode);
@@ -93,7 +87,7 @@ async function scoreMembers(
 
 /** Finds the place of a run among the first ones of its versions: that of its owner, or one that a piece took before it was joined. */
 async function findVersionsOfRun(
-  context: SelectContext,
+  context: Scoring,
   candidates: readonly TraceCandidate[],
   owner: TraceCandidate,
   { facts, mode }: { readonly facts: TraceFacts | undefined; readonly mode: ScoringMode },
@@ -119,7 +113,7 @@ function planStages(
 
 /** Reads the members. Each has the last arrival of the whole run, which is never before that of an earlier decision. */
 async function readCandidates(
-  { stores }: SelectContext,
+  { stores }: Scoring,
   { run, triggers, clock }: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceCandidate[]> {

@@ -11,7 +11,7 @@ import { addFacts, findUnread, readKnownRuns } from './record/record-runs.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
 import { readStoreClock, type StoreClock } from './live/timers.ts';
-import type { Scoring, RecordContext, SelectContext } from './scoring.ts';
+import type { Scoring } from './scoring.ts';
 import { buildExpiredRow } from './record/decision-rows.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { OVERLAP_MS } from '../readiness/readiness.ts';
@@ -259,7 +259,7 @@ function sumSizes(traces: readonly TraceData[]): number {
 
 /** Finds the traces that are stored, have an agent and are ready, with their current decisions. */
 async function findCandidates(
-  { stores, readiness, claims, decisionWriter }: SelectContext & Pick<RecordContext, 'decisionWriter'>,
+  { stores, readiness, claims, decisionWriter }: Scoring,
   items: readonly WorkItem[],
   mode: ScoringMode,
   clock: StoreClock,

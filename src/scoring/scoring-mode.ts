@@ -45,6 +45,27 @@ export interface Redo {
   selects(prior: Decision | undefined): boolean;
 }
 
+/** Live scoring of every trace at the present rate; each mode names how it differs. */
+function buildMode(rules: readonly PreparedRule[], differences: Partial<ScoringMode>): ScoringMode {
+  return {
+    source: 'live',
+    rules: rules.filter(({ target }) => target !== 'session'),
+    sessionRules: rules.filter(({ target }) => target === 'session'),
+    write: true,
+    history: null,
+    selects: true,
+    stratum: null,
+    takesOver: false,
+    waits: true,
+    reuses: true,
+    keepsFormerResults: true,
+    retriesEarly: false,
+    redo: null,
+    admission: null,
+    ...differences,
+  };
+}
+
 /**
  * Mode of the daemon for ready traces.
  * @param admission decides whether slow scorers run in a pass; default: they wait for a place
@@ -54,21 +75,7 @@ export function liveMode(
   history: RuleHistory,
   admission: Admission | null = null,
 ): ScoringMode {
-  return {
-    source: 'live',
-    ...sortRules(rules),
-    write: true,
-    history,
-    selects: true,
-    stratum: null,
-    takesOver: false,
-    waits: true,
-    reuses: true,
-    keepsFormerResults: true,
-    retriesEarly: false,
-    redo: null,
-    admission,
-  };
+  return buildMode(rules, { history, admission });
 }
 
 /**
@@ -76,30 +83,21 @@ export function liveMode(
  * @param redo makes the scorers run again; a new score then takes over the source and the sampling of the one that it replaces
  */
 export function backfillMode(rules: readonly PreparedRule[], redo: Redo | null = null): ScoringMode {
-  return {
+  return buildMode(rules, {
     source: 'backfill',
-    ...sortRules(rules),
-    write: true,
-    history: null,
-    selects: true,
     stratum: 'backfill',
     takesOver: redo !== null,
-    waits: true,
-    reuses: true,
     keepsFormerResults: false,
     retriesEarly: true,
     redo,
-    admission: null,
-  };
+  });
 }
 
 /** Mode of a command for one trace or session: no selection, and nothing is reused. */
-export function apiMode(rules: readonly PreparedRule[], options: { write: boolean }): ScoringMode {
-  return {
+export function apiMode(rules: readonly PreparedRule[], { write }: { write: boolean }): ScoringMode {
+  return buildMode(rules, {
     source: 'api',
-    ...sortRules(rules),
-    write: options.write,
-    history: null,
+    write,
     selects: false,
     stratum: 'none',
     takesOver: true,
@@ -107,16 +105,7 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
     reuses: false,
     keepsFormerResults: false,
     retriesEarly: true,
-    redo: null,
-    admission: null,
-  };
-}
-
-function sortRules(rules: readonly PreparedRule[]): Pick<ScoringMode, 'rules' | 'sessionRules'> {
-  return {
-    rules: rules.filter(({ target }) => target !== 'session'),
-    sessionRules: rules.filter(({ target }) => target === 'session'),
-  };
+  });
 }
 
 /**
@@ -124,21 +113,7 @@ function sortRules(rules: readonly PreparedRule[]): Pick<ScoringMode, 'rules' | 
  * stay. A new score counts like the one that it replaces, or like its decision.
  */
 export function redoMode(rules: readonly PreparedRule[], redo: Redo): ScoringMode {
-  return {
-    source: 'live',
-    ...sortRules(rules),
-    write: true,
-    history: null,
-    selects: false,
-    stratum: null,
-    takesOver: true,
-    waits: true,
-    reuses: true,
-    keepsFormerResults: true,
-    retriesEarly: false,
-    redo,
-    admission: null,
-  };
+  return buildMode(rules, { selects: false, takesOver: true, redo });
 }
 
 /**
@@ -146,19 +121,5 @@ export function redoMode(rules: readonly PreparedRule[], redo: Redo): ScoringMod
  * cover every trace, at their present rate.
  */
 export function previewMode(rules: readonly PreparedRule[]): ScoringMode {
-  return {
-    source: 'live',
-    ...sortRules(rules),
-    write: false,
-    history: null,
-    selects: true,
-    stratum: null,
-    takesOver: false,
-    waits: true,
-    reuses: false,
-    keepsFormerResults: false,
-    retriesEarly: true,
-    redo: null,
-    admission: null,
-  };
+  return buildMode(rules, { write: false, reuses: false, keepsFormerResults: false, retriesEarly: true });
 }

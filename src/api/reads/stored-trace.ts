@@ -3,7 +3,7 @@ import type { StepSpan } from '../json/span-json.ts';
 import { readStepKinds } from '../../conventions/step-kinds.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import type { Span, TraceData } from '../../domain/trace/span.ts';
-import { createPieceCache, findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
+import { PieceCache, findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
 import type { SpanSource, TraceActivity } from '../../store/contracts/stores.ts';
 import { JOINER } from '../../app/scoring/joined-traces.ts';
@@ -23,7 +23,7 @@ export async function readStoredTrace(spans: SpanSource, activity: TraceActivity
       throw read.error;
     }
     if (read !== undefined) {
-      const source = { spans, joiner: JOINER, cache: createPieceCache() };
+      const source = { spans, joiner: JOINER, cache: new PieceCache() };
       const [run] = await findJoinedRuns(source, [{ activity, data: read.data }]);
       const others = (run?.members ?? []).filter(({ traceId }) => traceId !== activity.traceId);
       return { data: run?.data ?? read.data, joinedWith: others.map(({ traceId }) => traceId) };

@@ -3,15 +3,21 @@ import { DAY_MS } from '../../domain/durations.ts';
 import type { ProviderPace } from '../../estimate/estimate-time.ts';
 import { MOST_CALLS } from '../../judge/judge-registry.ts';
 import { createReplyCache } from '../../judge/reply-cache.ts';
-import type { CatchUpTerms } from '../../scoring/live/retries.ts';
+import {
+  createScoring,
+  type CatchUpTerms,
+  type TraceReader,
+  type Scoring,
+  type ScoringStores,
+} from '../../scoring/scoring.ts';
 import { shareLookups } from '../../scoring/read/lookups.ts';
-import { createScoring, type TraceReader, type Scoring, type ScoringStores } from '../../scoring/scoring.ts';
 import type { CommitPace } from '../../scoring/record/group-commit.ts';
 import type { SessionSettings } from '../../scoring/sessions/score-session.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import { countArrivalDays } from '../../store/schema/retention.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { MetricWriter } from '../../telemetry/metrics.ts';
+import { NO_METRICS, type MetricWriter } from '../../telemetry/metrics.ts';
+import { NOTHING_PURGED } from '../../store/contracts/purge.ts';
 import { JOINER } from './joined-traces.ts';
 import type { ScorerKit } from './scorer-kit.ts';
 
@@ -115,20 +121,21 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       readTrace: deps.readTrace,
       joiner: JOINER,
       log: deps.log,
-      metrics: deps.metrics,
-      judgeScope: {
-        judges: deps.kit.judges,
-        cache,
-      },
+      metrics: deps.metrics ?? NO_METRICS,
+      judgeScope: { judges: deps.kit.judges, cache },
       redaction: config.redaction,
       prices: config.judges.prices,
+      purged: purged ?? NOTHING_PURGED,
       signal: deps.signal,
-      purged,
+      random: Math.random,
+      monotonicMs: () => performance.now(),
     },
     {
-      decisionWaitMs: durationMs(config.readiness.decisionWait),
-      maxWaitMs: durationMs(config.readiness.maxWait),
-      reachMs: computeReachMs(config),
+      readiness: {
+        decisionWaitMs: durationMs(config.readiness.decisionWait),
+        maxWaitMs: durationMs(config.readiness.maxWait),
+        reachMs: computeReachMs(config),
+      },
       scorerTimeoutMs: SCORER_TIMEOUT_MS,
       judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
       newestShare: config.scoring.newestShare,
@@ -137,6 +144,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       lookupWaitMs: LOOKUP_WAIT_MS,
       judgeAttempts: config.judges.attempts,
       budgets: config.budgets,
+      catchUp: configureCatchUp(config),
     },
   );
   purged?.onPurge(() => {

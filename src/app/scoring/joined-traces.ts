@@ -1,6 +1,6 @@
 import { joinTraces, MAX_PIECE_SPANS, pieceOf } from '../../conventions/index.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
-import { createPieceCache, findJoinedRuns, type TraceJoiner } from '../../scoring/read/sibling-traces.ts';
+import { PieceCache, findJoinedRuns, type TraceJoiner } from '../../scoring/read/sibling-traces.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
 import { joinTraceKey, type SpanSource, type TraceActivity } from '../../store/contracts/stores.ts';
 
@@ -15,7 +15,7 @@ export async function readJoinedTraces(
   spans: SpanSource,
   traces: readonly TraceActivity[],
 ): Promise<TraceData[]> {
-  const source = { spans, joiner: JOINER, cache: createPieceCache() };
+  const source = { spans, joiner: JOINER, cache: new PieceCache() };
   const byKey = new Map(traces.map((activity) => [joinTraceKey(activity), activity]));
   const found: TraceData[] = [];
   for await (const slice of readSlices(spans, traces)) {

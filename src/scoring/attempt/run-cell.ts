@@ -12,7 +12,7 @@ import { isScoreOfCell, isResultOf, type Cell, type CellResult } from './cell.ts
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
-import type { RecordContext, AttemptContext } from '../scoring.ts';
+import type { Scoring } from '../scoring.ts';
 import type { PreparedScorer } from '../select/rule.ts';
 import type { RunStock, StockEnd } from '../live/queue.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
@@ -32,7 +32,7 @@ const COUNTED = /^(?:judge_malformed|judge_timeout): try (\d+) of \d+: /;
 
 /** Facts that all cells of a trace share. */
 export interface CellRun {
-  readonly context: AttemptContext & RecordContext;
+  readonly context: Scoring;
   readonly mode: ScoringMode;
   readonly terms: ScoreTerms;
   /** Places that the runs of this pass may use, by stock. */
@@ -130,10 +130,7 @@ async function attemptInPlace(cell: Cell, run: CellRun, scoreId: string): Promis
 }
 
 /** Returns the stock of the runs of a slow scorer; null for a scorer that runs at once in this process. */
-export function findStock(
-  { guest, isJudged }: PreparedScorer,
-  { judgeStock }: Pick<AttemptContext, 'judgeStock'>,
-): RunStock | null {
+export function findStock({ guest, isJudged }: PreparedScorer, { judgeStock }: Scoring): RunStock | null {
   // A scorer in child processes has a stock of its own: when it hangs, the places of other judged scorers stay free.
   return guest ?? (isJudged ? judgeStock : null);
 }
@@ -154,7 +151,7 @@ async function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: strin
   });
 }
 
-function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: AttemptContext): void {
+function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
   if (result.status === 'abandoned') {
     return;
   }
@@ -191,7 +188,7 @@ function countEarlierTries({ prior, hash, bound }: Cell): number {
 /** Reads what a run took, and the past of its agent, for scorers that measure runs. Throws what the store throws. */
 async function readRunFacts(
   { task, target, bound }: Cell,
-  { agentPasts, prices }: Pick<AttemptContext, 'agentPasts'> & Pick<RecordContext, 'prices'>,
+  { agentPasts, prices }: Scoring,
 ): Promise<Record<string, unknown>> {
   const { run, kind } = target;
   const durationMs = Date.parse(run.endedAt) - Date.parse(run.startedAt);
@@ -211,7 +208,7 @@ async function readRunFacts(
 /** Creates the function that reserves money for each judge call of a cell; undefined when no budget applies. */
 function createReserve(
   cell: Cell,
-  { budget: budgets, signal }: Pick<AttemptContext, 'budget' | 'signal'>,
+  { budget: budgets, signal }: Scoring,
   scoreId: string,
 ): JudgeScope['reserve'] {
   const { name, paidBy: rule = name, budget: caps } = cell.selected.rule;

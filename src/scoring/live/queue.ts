@@ -59,60 +59,58 @@ export interface JudgeStock extends RunStock {
   onLow(listener: () => void): void;
 }
 
-export interface JudgeStockOptions {
-  /** Runs at the same time. It should be what the providers allow: the time limit of a scorer starts when its run gets a place. */
-  readonly concurrency: number;
-  /** Share of the places that take the newest runs, from 0 to 1. */
-  readonly newestShare: number;
-  /** Milliseconds of a clock that never goes back. */
-  readonly monotonicMs: () => number;
-}
-
 /** Rounds of all places that wait, prepared, for the present round: the next ones are read meanwhile. */
 const ROUNDS = 2;
 
 /** Most runs that are prepared beyond these rounds: look-ups and reads cost the store the same for one trace and for a batch. */
 const MAX_BATCH = 200;
 
-interface WaitingRun {
-  readonly sinceMs: number;
-  /** Never rejects. */
-  readonly start: () => Promise<void>;
-}
-
-export function createJudgeStock({ concurrency, newestShare, monotonicMs }: JudgeStockOptions): JudgeStock {
+/**
+ * Creates the stock of judged runs.
+ * @param options concurrency: runs at the same time. It should be what the providers allow: the time limit of a scorer starts when its
+ * run gets a place. newestShare: share of the places that take the newest runs, from 0 to 1
+ */
+export function createJudgeStock({
+  concurrency,
+  newestShare,
+  monotonicMs,
+}: {
+  readonly concurrency: number;
+  readonly newestShare: number;
+  readonly monotonicMs: () => number;
+}): JudgeStock {
   const low = ROUNDS * concurrency;
-  const high = low + Math.min(MAX_BATCH, ROUNDS * low);
   const places = new PQueue({ concurrency });
-  const waiting: Record<StockEnd, WaitingRun[]> = { newest: [], oldest: [] };
+  const waiting: Record<StockEnd, { readonly sinceMs: number; readonly start: () => Promise<void> }[]> = {
+    newest: [],
+    oldest: [],
+  };
   const pending: Record<StockEnd, number> = { newest: 0, oldest: 0 };
   const listeners: (() => void)[] = [];
   let credit = 0;
-
   const countPending = (end?: StockEnd) =>
     end === undefined ? pending.newest + pending.oldest : pending[end];
 
   /** Takes the newest run as often as the share says, else the oldest one, so that no run waits for ever. */
-  function takeNext(): WaitingRun | undefined {
+  const takeNext = () => {
     credit += newestShare;
     if (credit >= 1) {
       credit -= 1;
       return waiting.newest.pop() ?? waiting.oldest.shift();
     }
     return waiting.oldest.shift() ?? waiting.newest.shift();
-  }
+  };
 
   return {
     concurrency,
     low,
-    high,
+    high: low + Math.min(MAX_BATCH, ROUNDS * low),
     pending: countPending,
     async run(end, call) {
       pending[end] += 1;
       try {
         return await new Promise((resolve, reject) => {
-          const start = () => call().then(resolve, reject);
-          waiting[end].push({ sinceMs: monotonicMs(), start });
+          waiting[end].push({ sinceMs: monotonicMs(), start: () => call().then(resolve, reject) });
           void places.add(() => takeNext()?.start());
         });
       } finally {
@@ -136,58 +134,9 @@ export const MAX_QUEUED = 50_000;
 /** Urgency of a trace: traces that became ready now go before traces of a sweep. */
 export type Urgency = 'live' | 'sweep';
 
-/** A trace that waits for room, and the number of its runs. */
-interface LeftTrace {
-  readonly item: WorkItem;
-  readonly runs: number;
-}
-
-/** Traces to score, each at most once at a time. Only their ids are in memory, not their content. */
-export interface WorkQueue {
-  /**
-   * Adds a trace. Returns false when the queue had no room for it, or for an older trace: the sweep finds that one. A trace under
-   * way is queued again after it is done.
-   */
-  push(item: WorkItem, urgency: Urgency): boolean;
-  /** Takes up to `limit` traces; they are under way until `done`. */
-  take(limit: number): WorkItem[];
-  /** Notes that runs of a trace under way found no room. After `done` the trace waits for room in any of their stocks. */
-  leave(item: WorkItem, left: readonly LeftRuns[]): void;
-  done(items: readonly WorkItem[]): void;
-  /** Takes up to `limit` traces that wait for room in the stock, of at most `runs` runs, but at least one. */
-  takeLeft(stock: RunStock, part: { end: StockEnd; limit: number; runs: number }): LeftTrace[];
-  /** Number of traces that wait for room in the stock. */
-  left(stock: RunStock): number;
-  /** Stocks for which traces wait. */
-  awaitedStocks(): RunStock[];
-  /** Returns true for a queued trace that is not under way. */
-  has(key: TraceKey): boolean;
-  /** Number of traces that are not under way. */
-  queued(): number;
-  /** Number of traces that `take` can take. */
-  ready(): number;
-  inFlight(): number;
-  /** Number of traces that had no room. */
-  spilled(): number;
-  /** Notes the begin of a sweep, which finds the traces again that had no room. */
-  beginSweep(): void;
-  /** Notes the end of a sweep. Returns true when traces had no room meanwhile. */
-  endSweep(): boolean;
-  /** Time since which the oldest trace could be scored, milliseconds, also of one that had no room; null without one. */
-  oldestWaitMs(): number | null;
-  /** Empties the queue. Traces under way stay. */
-  clear(): void;
-}
-
-/** @param nowMs the store's clock, Unix milliseconds */
-export function createWorkQueue(nowMs: () => number, maxQueued: number = MAX_QUEUED): WorkQueue {
-  return new TraceQueue(nowMs, maxQueued);
-}
-
-/** A trace that is not under way. It has an entry for each stock in which it waits for room. */
+/** A trace that is not under way, and its runs that found no room in the stock; 0 for a trace without an earlier pass. */
 interface Entry {
   readonly item: WorkItem;
-  /** Runs that found no room in the stock; 0 for a trace without an earlier pass. */
   readonly runs: number;
 }
 
@@ -202,16 +151,18 @@ interface Running {
 /** Entries of each urgency, in the order in which they came. */
 type Entries = Readonly<Record<Urgency, Map<string, Entry>>>;
 
-/** Entries to which a trace is added, and the number of its runs there. */
-interface Place {
-  readonly entries: Entries;
-  readonly runs: number;
-}
+const createEntries = (): Entries => ({ live: new Map(), sweep: new Map() });
+const countEntries = ({ live, sweep }: Entries): number => live.size + sweep.size;
 
-class TraceQueue implements WorkQueue {
+/**
+ * Traces to score, each at most once at a time: ready ones, and ones that wait for room in a stock. Only their ids are in memory, not
+ * their content.
+ */
+export class WorkQueue {
   readonly #nowMs: () => number;
   readonly #maxQueued: number;
-  readonly #ready: Entries = createEntries();
+  readonly #ready = createEntries();
+  /** A trace has an entry for each stock in which it waits for room. */
   readonly #left = new Map<RunStock, Entries>();
   /** Keys of all traces that have entries. */
   readonly #keys = new Set<string>();
@@ -222,11 +173,16 @@ class TraceQueue implements WorkQueue {
   #spilledSinceMs = Infinity;
   #spilledAtBegin = 0;
 
-  constructor(nowMs: () => number, maxQueued: number) {
+  /** @param nowMs the store's clock, Unix milliseconds */
+  constructor(nowMs: () => number, maxQueued = MAX_QUEUED) {
     this.#nowMs = nowMs;
     this.#maxQueued = maxQueued;
   }
 
+  /**
+   * Adds a trace. Returns false when the queue had no room for it, or for an older trace: the sweep finds that one. A trace under
+   * way is queued again after it is done.
+   */
   push(item: WorkItem, urgency: Urgency): boolean {
     const key = joinTraceKey(item);
     const running = this.#running.get(key);
@@ -239,19 +195,18 @@ class TraceQueue implements WorkQueue {
       return true;
     }
     const earlier = this.#remove(key);
-    return this.#add(
-      mergeItems(earlier?.item, { ...item, readyAtMs: item.readyAtMs ?? this.#nowMs() }),
-      earlier?.urgency === 'live' ? 'live' : urgency,
-      [{ entries: this.#ready, runs: 0 }],
-    );
+    const merged = mergeItems(earlier?.item, { ...item, readyAtMs: item.readyAtMs ?? this.#nowMs() });
+    const ready = { entries: this.#ready, runs: 0 };
+    return this.#add(merged, earlier?.urgency === 'live' ? 'live' : urgency, [ready]);
   }
 
+  /** Takes up to `limit` ready traces; they are under way until `done`. */
   take(limit: number): WorkItem[] {
-    const entries = [...listEntries(this.#ready.live, limit)];
-    entries.push(...listEntries(this.#ready.sweep, limit - entries.length));
-    return this.#start(entries);
+    const { live, sweep } = this.#ready;
+    return this.#start(listFirst([live, sweep], limit)).map(({ item }) => item);
   }
 
+  /** Notes that runs of a trace under way found no room. After `done` the trace waits for room in any of their stocks. */
   leave(item: WorkItem, left: readonly LeftRuns[]): void {
     const running = this.#running.get(joinTraceKey(item));
     if (running !== undefined) {
@@ -262,62 +217,65 @@ class TraceQueue implements WorkQueue {
   done(items: readonly WorkItem[]): void {
     for (const item of items) {
       const key = joinTraceKey(item);
-      const running = this.#running.get(key);
+      const { next, left, urgency } = this.#running.get(key) ?? { next: null, left: [], urgency: 'live' };
       this.#running.delete(key);
-      if (running === undefined) {
-        continue;
-      }
-      const { next, left, urgency } = running;
       if (next !== null) {
         this.push(mergeItems(left.length === 0 ? undefined : item, next.item), next.urgency);
       } else if (left.length > 0) {
-        this.#add(
-          mergeItems(undefined, item),
-          urgency,
-          left.map((each) => this.#findPlace(each)),
-        );
+        const places = left.map(({ stock, runs }) => {
+          const entries = this.#left.get(stock) ?? createEntries();
+          this.#left.set(stock, entries);
+          return { entries, runs };
+        });
+        this.#add(mergeItems(undefined, item), urgency, places);
       }
     }
   }
 
+  /** Takes up to `limit` traces that wait for room in the stock, of at most `runs` runs, but at least one. */
   takeLeft(
     stock: RunStock,
     { end, limit, runs }: { end: StockEnd; limit: number; runs: number },
-  ): LeftTrace[] {
+  ): readonly Entry[] {
     const entries = this.#left.get(stock);
     if (entries === undefined || limit <= 0 || runs <= 0) {
       return [];
     }
     const ordered =
       end === 'oldest'
-        ? [...listEntries(entries.sweep, limit), ...listEntries(entries.live, limit)]
+        ? listFirst([entries.sweep, entries.live], limit)
         : [...entries.sweep, ...entries.live].slice(-limit).reverse();
     let sum = 0;
-    const chosen = ordered.slice(0, limit).filter(([, entry], index) => {
-      sum += entry.runs;
-      return index === 0 || sum <= runs;
-    });
-    this.#start(chosen);
-    return chosen.map(([, { item, runs: count }]) => ({ item, runs: count }));
+    return this.#start(
+      ordered.filter(([, entry], index) => {
+        sum += entry.runs;
+        return index === 0 || sum <= runs;
+      }),
+    );
   }
 
+  /** Number of traces that wait for room in the stock. */
   left(stock: RunStock): number {
     const entries = this.#left.get(stock);
     return entries === undefined ? 0 : countEntries(entries);
   }
 
+  /** Stocks for which traces wait. */
   awaitedStocks(): RunStock[] {
     return [...this.#left.keys()].filter((stock) => this.left(stock) > 0);
   }
 
+  /** Returns true for a queued trace that is not under way. */
   has(key: TraceKey): boolean {
     return this.#keys.has(joinTraceKey(key));
   }
 
+  /** Number of traces that are not under way. */
   queued(): number {
     return this.#keys.size;
   }
 
+  /** Number of traces that `take` can take. */
   ready(): number {
     return countEntries(this.#ready);
   }
@@ -326,21 +284,25 @@ class TraceQueue implements WorkQueue {
     return this.#running.size;
   }
 
+  /** Number of traces that had no room. */
   spilled(): number {
     return this.#spilled;
   }
 
+  /** Notes the start of a sweep, which finds the traces again that had no room. */
   beginSweep(): void {
     this.#spilledBeforeMs = Math.min(this.#spilledBeforeMs, this.#spilledSinceMs);
     this.#spilledSinceMs = Infinity;
     this.#spilledAtBegin = this.#spilled;
   }
 
+  /** Notes the end of a sweep. Returns true when traces had no room meanwhile. */
   endSweep(): boolean {
     this.#spilledBeforeMs = Infinity;
     return this.#spilled > this.#spilledAtBegin;
   }
 
+  /** Time since which the oldest trace could be scored, milliseconds, also of one that had no room; null without one. */
   oldestWaitMs(): number | null {
     let oldestMs = Math.min(this.#spilledBeforeMs, this.#spilledSinceMs);
     for (const { entries } of this.#maps()) {
@@ -351,6 +313,7 @@ class TraceQueue implements WorkQueue {
     return oldestMs === Infinity ? null : Math.max(0, this.#nowMs() - oldestMs);
   }
 
+  /** Empties the queue. Traces under way stay. */
   clear(): void {
     this.#maps().forEach(({ entries }) => entries.clear());
     this.#keys.clear();
@@ -363,37 +326,33 @@ class TraceQueue implements WorkQueue {
   /** All maps, the least urgent first. */
   #maps(): { urgency: Urgency; entries: Map<string, Entry> }[] {
     const all = [...this.#left.values(), this.#ready];
-    return [
-      ...all.map(({ sweep }) => ({ urgency: 'sweep' as const, entries: sweep })),
-      ...all.map(({ live }) => ({ urgency: 'live' as const, entries: live })),
-    ];
+    return (['sweep', 'live'] as const).flatMap((urgency) =>
+      all.map((entries) => ({ urgency, entries: entries[urgency] })),
+    );
   }
 
   /** Removes all entries of a trace. */
   #remove(key: string): { item: WorkItem; urgency: Urgency } | undefined {
-    let found: { item: WorkItem; urgency: Urgency } | undefined;
+    let removed: { item: WorkItem; urgency: Urgency } | undefined;
     for (const { urgency, entries } of this.#maps()) {
       const entry = entries.get(key);
-      if (entry !== undefined) {
-        entries.delete(key);
-        found = { item: entry.item, urgency };
+      if (entries.delete(key) && entry !== undefined) {
+        removed = { item: entry.item, urgency };
       }
     }
     this.#keys.delete(key);
-    return found;
-  }
-
-  #findPlace({ stock, runs }: LeftRuns): Place {
-    const entries = this.#left.get(stock) ?? createEntries();
-    this.#left.set(stock, entries);
-    return { entries, runs };
+    return removed;
   }
 
   /**
-   * Adds a trace at some places. A full queue drops its oldest trace of the least urgency for a live one, so that new traces are
-   * scored soon. Returns false when a trace was dropped.
+   * Adds a trace at some places, with the number of its runs there. A full queue drops its oldest trace of the least urgency for a
+   * live one, so that new traces are scored soon. Returns false when a trace was dropped.
    */
-  #add(item: WorkItem, urgency: Urgency, places: readonly Place[]): boolean {
+  #add(
+    item: WorkItem,
+    urgency: Urgency,
+    places: readonly { readonly entries: Entries; readonly runs: number }[],
+  ): boolean {
     const isFull = this.queued() >= this.#maxQueued;
     if (isFull) {
       this.#spilled += 1;
@@ -412,30 +371,25 @@ class TraceQueue implements WorkQueue {
     return !isFull;
   }
 
-  #start(taken: readonly (readonly [string, Entry])[]): WorkItem[] {
-    return taken.map(([key, { item }]) => {
+  #start(taken: readonly (readonly [string, Entry])[]): Entry[] {
+    return taken.map(([key, entry]) => {
       const { urgency } = this.#remove(key) ?? { urgency: 'live' };
       this.#running.set(key, { urgency, left: [], next: null });
-      return item;
+      return entry;
     });
   }
 }
 
-function createEntries(): Entries {
-  return { live: new Map(), sweep: new Map() };
-}
-
-function countEntries({ live, sweep }: Entries): number {
-  return live.size + sweep.size;
-}
-
-function listEntries(entries: ReadonlyMap<string, Entry>, limit: number): (readonly [string, Entry])[] {
+/** Lists the first entries, without a copy of all. */
+function listFirst(maps: readonly ReadonlyMap<string, Entry>[], limit: number): (readonly [string, Entry])[] {
   const listed: (readonly [string, Entry])[] = [];
-  for (const entry of entries) {
-    if (listed.length >= limit) {
-      break;
+  for (const entries of maps) {
+    for (const entry of entries) {
+      if (listed.length >= limit) {
+        return listed;
+      }
+      listed.push(entry);
     }
-    listed.push(entry);
   }
   return listed;
 }
@@ -454,30 +408,11 @@ export function mergeItems(earlier: WorkItem | undefined, { tenant, traceId, ...
   };
 }
 
-/** Admission of runs to their stocks, and the filling of stocks that ran low. */
-export interface StockAdmission extends Admission {
-  /** Takes traces that wait for room out of the queue, from both ends of the backlog, and sets room aside for them. */
-  takeForRoom(limit: number): WorkItem[];
-}
-
-interface AdmissionOptions {
-  /** Share of the room for the newest traces, 0 to 1. */
-  readonly newestShare: number;
-  /** Most runs of one stock. */
-  readonly maxRuns: number;
-  /** Returns false while the content of the runs that wait fills the memory of the stock: then no run has room. */
-  readonly hasMemory: (stock: RunStock) => boolean;
-}
-
-export function createStockAdmission(queue: WorkQueue, options: AdmissionOptions): StockAdmission {
-  return new LiveAdmission(queue, options);
-}
-
 /**
- * Without a backlog a run may use all room of its stock. With a backlog, runs of traces that are ready now may use the share of the
- * newest; the rest of the room is for the backlog.
+ * Admission of runs to their stocks, and the filling of stocks that ran low. Without a backlog a run may use all room of its stock. With
+ * a backlog, runs of traces that are ready now may use the share of the newest; the rest of the room is for the backlog.
  */
-class LiveAdmission implements StockAdmission {
+export class StockAdmission implements Admission {
   readonly #queue: WorkQueue;
   readonly #shares: Readonly<Record<StockEnd, number>>;
   readonly #maxRuns: number;
@@ -485,11 +420,20 @@ class LiveAdmission implements StockAdmission {
   /** Runs that have room and are not in the stock yet. */
   readonly #reserved = new Map<RunStock, Record<StockEnd, number>>();
 
-  constructor(queue: WorkQueue, { newestShare, maxRuns, hasMemory }: AdmissionOptions) {
+  /**
+   * @param newestShare share of the room for the newest traces, 0 to 1
+   * @param limits maxRuns: most runs of one stock; hasMemory: returns false while the content of the runs that wait fills the memory of
+   * the stock: then no run has room
+   */
+  constructor(
+    queue: WorkQueue,
+    newestShare: number,
+    limits: { readonly maxRuns: number; readonly hasMemory: (stock: RunStock) => boolean },
+  ) {
     this.#queue = queue;
     this.#shares = { newest: newestShare, oldest: 1 - newestShare };
-    this.#maxRuns = maxRuns;
-    this.#hasMemory = hasMemory;
+    this.#maxRuns = limits.maxRuns;
+    this.#hasMemory = limits.hasMemory;
   }
 
   admit(stock: RunStock, runs: number): Room | null {
@@ -507,21 +451,18 @@ class LiveAdmission implements StockAdmission {
     return count < high ? this.#reserve(stock, 'oldest', runs) : null;
   }
 
+  /** Takes traces that wait for room out of the queue, from both ends of the backlog, and sets room aside for them. */
   takeForRoom(limit: number): WorkItem[] {
     return this.#queue.awaitedStocks().flatMap((stock) => {
-      if (!this.#hasMemory(stock)) {
-        return [];
-      }
-      const refills = this.#listRefills(stock);
-      if (!refills.some(({ count, from }) => count < from)) {
-        return [];
-      }
+      const refills = this.#hasMemory(stock) ? this.#listRefills(stock) : [];
       // Both ends in one batch: look-ups cost the store the same for one trace and for many.
-      return refills.flatMap(({ end, count, to }) =>
-        this.#queue
-          .takeLeft(stock, { end, limit, runs: Math.ceil(to - count) })
-          .map(({ item, runs }) => ({ ...item, room: this.#reserve(stock, end, runs) })),
-      );
+      return refills.some(({ count, from }) => count < from)
+        ? refills.flatMap(({ end, count, to }) =>
+            this.#queue
+              .takeLeft(stock, { end, limit, runs: Math.ceil(to - count) })
+              .map(({ item, runs }) => ({ ...item, room: this.#reserve(stock, end, runs) })),
+          )
+        : [];
     });
   }
 

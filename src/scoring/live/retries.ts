@@ -1,17 +1,11 @@
-import {
-  joinTraceKey,
-  type DecisionStore,
-  type TraceKey,
-  type CatchUpOrder,
-} from '../../store/contracts/stores.ts';
+import type { Scoring } from '../scoring.ts';
+import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import { mergeItems, type WorkItem } from './queue.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { RETURN_MS, type Ownership } from '../../ownership/ownership.ts';
-import type { GroupCommit } from '../record/group-commit.ts';
 import { buildRemovedRow, buildHeldRow, buildLapsedRow } from '../record/decision-rows.ts';
-import { DAY_MS, MINUTE_MS } from '../../domain/durations.ts';
-import type { Budget } from '../budget/budget.ts';
-import type { BudgetRest, SpentCap } from '../budget/budget-ask.ts';
+import { MINUTE_MS } from '../../domain/durations.ts';
+import type { SpentCap } from '../budget/budget-ask.ts';
 import type { PreparedRule } from '../select/rule.ts';
 import type { StoreClock } from './timers.ts';
 import type { TraceOutcome } from '../trace-task.ts';
@@ -20,61 +14,59 @@ import type { TraceOutcome } from '../trace-task.ts';
 const MAX_SCHEDULED = 50_000;
 
 /** Traces to score again at times of the store's clock. It only makes retries fast: the process finds them in the store too. */
-export interface RetrySchedule {
+export class RetrySchedule {
+  readonly #maxScheduled: number;
+  readonly #entries = new Map<string, { readonly item: WorkItem; readonly times: ReadonlySet<number> }>();
+  #earliestMs = Infinity;
+
+  constructor(maxScheduled = MAX_SCHEDULED) {
+    this.#maxScheduled = maxScheduled;
+  }
+
   /** Adds a retry. A trace may have several: its scorers are deferred to times of their own. */
-  add(item: WorkItem, atMs: number): void;
+  add(item: WorkItem, atMs: number): void {
+    const key = joinTraceKey(item);
+    const known = this.#entries.get(key);
+    if (known === undefined && this.#entries.size >= this.#maxScheduled) {
+      return;
+    }
+    this.#entries.set(key, { item: mergeItems(known?.item, item), times: new Set(known?.times).add(atMs) });
+    this.#earliestMs = Math.min(this.#earliestMs, atMs);
+  }
+
   /** Takes out the retries that are due and returns their traces, each once. */
-  due(nowMs: number): WorkItem[];
+  due(nowMs: number): WorkItem[] {
+    if (nowMs < this.#earliestMs) {
+      return [];
+    }
+    const due: WorkItem[] = [];
+    this.#earliestMs = Infinity;
+    for (const [key, { item, times }] of this.#entries) {
+      const later = [...times].filter((atMs) => atMs > nowMs);
+      this.#earliestMs = Math.min(this.#earliestMs, ...later);
+      if (later.length === times.size) {
+        continue;
+      }
+      due.push({ ...item, readyAtMs: Math.min(item.readyAtMs ?? Infinity, ...times) });
+      if (later.length === 0) {
+        this.#entries.delete(key);
+      } else {
+        const rest = { ...item, reread: false, readyAtMs: undefined };
+        this.#entries.set(key, { item: rest, times: new Set(later) });
+      }
+    }
+    return due;
+  }
+
   /** Number of traces. */
-  size(): number;
+  size(): number {
+    return this.#entries.size;
+  }
+
   /** Returns the earliest time; null when nothing is scheduled. */
-  nextMs(): number | null;
-}
-
-interface Entry {
-  readonly item: WorkItem;
-  readonly times: ReadonlySet<number>;
-}
-
-export function createRetrySchedule(maxScheduled: number = MAX_SCHEDULED): RetrySchedule {
-  const entries = new Map<string, Entry>();
-  let earliestMs = Infinity;
-
-  return {
-    add(item, atMs) {
-      const key = joinTraceKey(item);
-      const known = entries.get(key);
-      if (known === undefined && entries.size >= maxScheduled) {
-        return;
-      }
-      entries.set(key, { item: mergeItems(known?.item, item), times: new Set(known?.times).add(atMs) });
-      earliestMs = Math.min(earliestMs, atMs);
-    },
-    due(nowMs) {
-      if (nowMs < earliestMs) {
-        return [];
-      }
-      const due: WorkItem[] = [];
-      earliestMs = Infinity;
-      for (const [key, { item, times }] of entries) {
-        const later = [...times].filter((atMs) => atMs > nowMs);
-        const readyAtMs = Math.min(item.readyAtMs ?? Infinity, ...times);
-        earliestMs = Math.min(earliestMs, ...later);
-        if (later.length === times.size) {
-          continue;
-        }
-        due.push({ ...item, readyAtMs });
-        if (later.length === 0) {
-          entries.delete(key);
-        } else {
-          entries.set(key, { item: { ...item, reread: false, readyAtMs: undefined }, times: new Set(later) });
-        }
-      }
-      return due;
-    },
-    size: () => entries.size,
-    nextMs: () => (Number.isFinite(earliestMs) ? earliestMs : null),
-  };
+  nextMs(): number | null {
+    return Number.isFinite(this.#earliestMs) ? this.#earliestMs : null;
+  }
 }
 
 /** Interval of the reads of due attempts, milliseconds. */
@@ -86,48 +78,33 @@ const LOOK_AHEAD_MS = DUE_EVERY_MS + 60_000;
 /** Most decisions of one read. */
 const DUE_LIMIT = 10_000;
 
-export interface DueAttempts {
-  /** Attempts of this process, by the store's clock. */
-  readonly attempts: readonly { readonly key: TraceKey; readonly atMs: number }[];
-  /** Time until the next read, milliseconds. */
-  readonly nextReadMs: number;
-}
-
 /**
  * Reads the deferred decisions by the time of their next attempt alone, whatever the age of their traces, ahead of that time.
- * Ends those whose rule or scorer no process has any more. Throws when the store does.
+ * Ends those whose rule or scorer no process has any more. Returns the attempts of this process, by the store's clock, and the
+ * time until the next read. Throws when the store does.
  */
 export async function readDueAttempts(
-  decisions: Pick<DecisionStore, 'due'>,
-  writer: GroupCommit<Decision>,
-  { ownership, nowMs }: { readonly ownership: Ownership; readonly nowMs: number },
-): Promise<DueAttempts> {
+  { stores, decisionWriter }: Scoring,
+  ownership: Ownership,
+  nowMs: number,
+): Promise<{
+  readonly attempts: readonly { readonly key: TraceKey; readonly atMs: number }[];
+  readonly nextReadMs: number;
+}> {
   const untilMs = nowMs + LOOK_AHEAD_MS;
-  const rows = await decisions.due({ untilMs, shards: ownership.shards(), limit: DUE_LIMIT });
+  const rows = await stores.decisions.due({ untilMs, shards: ownership.shards(), limit: DUE_LIMIT });
   const known = rows.filter((row) => ownership.isKnown(row.rule, row.scorer));
-  const unknown = rows.filter((row) => !ownership.isKnown(row.rule, row.scorer));
   // Two processes that read the same row write the same row.
-  const removed = unknown.filter((row) => (row.nextAttemptAt ?? 0) <= nowMs);
-  await writer.write(removed.map((row) => buildRemovedRow(row, nowMs)));
-  const attempts = known.flatMap((row) =>
-    ownership.claim(row)?.owns(row.rule, row.scorer) === true
-      ? [{ key: { tenant: row.tenant, traceId: row.traceId }, atMs: row.nextAttemptAt ?? 0 }]
-      : [],
-  );
+  const removed = rows.filter((row) => !known.includes(row) && (row.nextAttemptAt ?? 0) <= nowMs);
+  await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
+  const attempts = known
+    .filter((row) => ownership.claim(row)?.owns(row.rule, row.scorer) === true)
+    .map((row) => ({ key: { tenant: row.tenant, traceId: row.traceId }, atMs: row.nextAttemptAt ?? 0 }));
   const isFull = rows.length >= DUE_LIMIT && attempts.length + removed.length > 0;
   // The process that has the scorer may have ended: then the row is unknown soon.
   const isLeft = rows.length > attempts.length + removed.length;
   return { attempts, nextReadMs: isFull || isLeft ? RETURN_MS : DUE_EVERY_MS };
 }
-
-/** Terms of the catch-up of traces that a budget holds back. */
-export interface CatchUpTerms {
-  /** Age of a trace after which it is no longer caught up, milliseconds. */
-  readonly maxAgeMs: number;
-  readonly order: CatchUpOrder;
-}
-
-const DEFAULTS: CatchUpTerms = { maxAgeMs: 3 * DAY_MS, order: 'newest-first' };
 
 /** Most traces of the catch-up under way. */
 const BATCH = 50;
@@ -156,27 +133,9 @@ const UNDER_WAY_MS = 15 * MINUTE_MS;
 /** Time for which a trace is left alone whose decision an attempt did not change, milliseconds. */
 const LEAVE_MS = MINUTE_MS;
 
-export interface CatchUpDeps {
-  readonly stores: { readonly decisions: Pick<DecisionStore, 'heldBack'> };
-  readonly decisionWriter: GroupCommit<Decision>;
-  readonly budget: Pick<Budget, 'refresh' | 'findRest'>;
-  readonly ownership: Ownership;
-  readonly rules: readonly PreparedRule[];
-  readonly monotonicMs: () => number;
-  /** Returns a number in [0, 1). */
-  readonly random: () => number;
-}
-
-/** Reads the key of the trace or session of a decision. */
-function readKey({ tenant, traceId, targetId }: Decision): TraceKey {
+/** Returns the key of the trace or session of a decision. */
+function keyOf({ tenant, traceId, targetId }: Decision): TraceKey {
   return { tenant, traceId: traceId === '' ? targetId : traceId };
-}
-
-/** Decisions to work on. */
-interface Page {
-  readonly rows: Decision[];
-  /** True when no process has any. */
-  readonly isLast: boolean;
 }
 
 /** A trace under way, or one that is left alone. */
@@ -193,8 +152,8 @@ interface Taken {
  * of the others. Nothing is read while its budget has no money: it stays a decision. What is too old becomes `failed`.
  */
 export class CatchUp {
-  readonly #deps: CatchUpDeps;
-  readonly #terms: CatchUpTerms;
+  readonly #scoring: Scoring;
+  readonly #ownership: Ownership;
   readonly #ofSessions: boolean;
   readonly #rules: ReadonlyMap<string, PreparedRule>;
   readonly #taken = new Map<string, Taken>();
@@ -211,16 +170,27 @@ export class CatchUp {
   #window = BATCH;
 
   /** @param ofSessions true: sessions; the id of the target stands in the place of the trace id */
-  constructor(deps: CatchUpDeps, terms: CatchUpTerms = DEFAULTS, ofSessions = false) {
-    this.#deps = deps;
-    this.#terms = terms;
+  constructor(
+    scoring: Scoring,
+    {
+      rules,
+      ownership,
+      ofSessions = false,
+    }: {
+      readonly rules: readonly PreparedRule[];
+      readonly ownership: Ownership;
+      readonly ofSessions?: boolean;
+    },
+  ) {
+    this.#scoring = scoring;
+    this.#ownership = ownership;
     this.#ofSessions = ofSessions;
-    this.#rules = new Map(deps.rules.map((rule) => [rule.name, rule]));
+    this.#rules = new Map(rules.map((rule) => [rule.name, rule]));
   }
 
   /** Reads further decisions when none is left, and ends those that are too old. Throws when the store does. */
   async tick(clock: StoreClock): Promise<void> {
-    const { decisionWriter, monotonicMs, random } = this.#deps;
+    const { decisionWriter, monotonicMs, random } = this.#scoring;
     const nowMs = clock.nowMs();
     const postponed = this.#postponed.splice(0);
     await decisionWriter.write(postponed.map(({ row, spent }) => buildHeldRow(row, spent, nowMs)));
@@ -231,8 +201,7 @@ export class CatchUp {
       const isFull = await this.#endOld(nowMs);
       this.#lapseDueMs = monotonicMs() + (isFull ? 0 : LAPSE_MS);
     }
-    const { rows, isLast } = await this.#readPage(clock);
-    this.#page = rows;
+    const isLast = await this.#readPage(clock);
     this.#readDueMs = monotonicMs() + (isLast ? POLL_MS * (0.5 + random()) : 0);
   }
 
@@ -241,8 +210,8 @@ export class CatchUp {
     const keys: TraceKey[] = [];
     let open = this.#countOpen();
     for (let row = this.#page[0]; row !== undefined && open < BATCH; row = this.#page[0]) {
-      const name = joinTraceKey(readKey(row));
-      const { spent, restUsd } = this.#findRest(row, nowMs);
+      const name = joinTraceKey(keyOf(row));
+      const { spent, restUsd } = this.#scoring.budget.findRest(this.#callOf(row), nowMs);
       if (spent === undefined && !this.#taken.has(name) && open > 0 && !this.#mayPay(open + 1, restUsd)) {
         break;
       }
@@ -250,9 +219,9 @@ export class CatchUp {
       if (spent !== undefined) {
         this.#postponed.push({ row, spent });
       } else if (!this.#taken.has(name)) {
-        const atMs = this.#deps.monotonicMs();
+        const atMs = this.#scoring.monotonicMs();
         this.#taken.set(name, { atMs, decidedAtMs: row.decidedAt, isDone: false });
-        keys.push(readKey(row));
+        keys.push(keyOf(row));
         open += 1;
       }
     }
@@ -288,21 +257,23 @@ export class CatchUp {
     return [...this.#taken.values()].filter(({ isDone }) => !isDone).length;
   }
 
-  #findRest({ rule, tenant }: Decision, nowMs: number): BudgetRest {
-    const found = this.#rules.get(rule);
-    return this.#deps.budget.findRest({ rule: found?.paidBy ?? rule, caps: found?.budget, tenant }, nowMs);
+  /** Returns the facts of a decision that decide which budgets pay for it. */
+  #callOf({ rule, tenant }: Pick<Decision, 'rule' | 'tenant'>) {
+    const prepared = this.#rules.get(rule);
+    return { rule: prepared?.paidBy ?? rule, caps: prepared?.budget, tenant };
   }
 
-  async #readPage(clock: StoreClock): Promise<Page> {
-    const { stores, decisionWriter, ownership, monotonicMs } = this.#deps;
+  /** Reads the next decisions to work on. Returns true when no process has any. */
+  async #readPage(clock: StoreClock): Promise<boolean> {
+    const { stores, decisionWriter, monotonicMs } = this.#scoring;
     const nowMs = clock.nowMs();
-    const isAlone = ownership.shards() === null;
+    const isAlone = this.#ownership.shards() === null;
     const stuck = this.#taken.size - this.#countOpen();
     const limit = (isAlone ? PAGE : this.#window) + stuck;
-    const { order } = this.#terms;
+    const { order } = this.#scoring.catchUp;
     const query = { untilMs: nowMs, order, shards: null, limit, ofSessions: this.#ofSessions };
     const rows = await stores.decisions.heldBack(query);
-    const removed = rows.filter(({ rule, scorer }) => !ownership.isKnown(rule, scorer));
+    const removed = rows.filter(({ rule, scorer }) => !this.#ownership.isKnown(rule, scorer));
     await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
     this.#forget(rows);
     const own = rows.filter((row) => this.#isOurs(row));
@@ -312,23 +283,22 @@ export class CatchUp {
     } else if (monotonicMs() - this.#foundOwnMs > WIDEN_MS) {
       this.#window = Math.min(2 * this.#window, PAGE);
     }
-    const page = own.filter((row) => !this.#taken.has(joinTraceKey(readKey(row))));
-    await this.#refreshBudgets(page, clock);
-    return { rows: page, isLast: rows.length === 0 };
+    this.#page = own.filter((row) => !this.#taken.has(joinTraceKey(keyOf(row))));
+    await this.#refreshBudgets(clock);
+    return rows.length === 0;
   }
 
   #isOurs(row: Decision): boolean {
-    const { ownership } = this.#deps;
     return (
-      ownership.isKnown(row.rule, row.scorer) &&
-      ownership.claim(readKey(row))?.owns(row.rule, row.scorer) === true
+      this.#ownership.isKnown(row.rule, row.scorer) &&
+      this.#ownership.claim(keyOf(row))?.owns(row.rule, row.scorer) === true
     );
   }
 
   /** Forgets traces that are done. A trace whose decision did not change stays for a while, so that it is not read again and again. */
   #forget(rows: readonly Decision[]): void {
-    const nowMs = this.#deps.monotonicMs();
-    const current = new Map(rows.map((row) => [joinTraceKey(readKey(row)), row.decidedAt]));
+    const nowMs = this.#scoring.monotonicMs();
+    const current = new Map(rows.map((row) => [joinTraceKey(keyOf(row)), row.decidedAt]));
     for (const [name, { atMs, isDone, decidedAtMs }] of this.#taken) {
       const leaveMs = isDone ? LEAVE_MS : UNDER_WAY_MS;
       if (nowMs - atMs > leaveMs || (isDone && current.get(name) !== decidedAtMs)) {
@@ -338,24 +308,21 @@ export class CatchUp {
   }
 
   /** Reads the budgets of the decisions, so that no trace is read whose money is spent. */
-  async #refreshBudgets(rows: readonly Decision[], clock: StoreClock): Promise<void> {
-    const pairs = new Map(rows.map((row) => [JSON.stringify([row.rule, row.tenant]), row]));
-    for (const { rule, tenant } of pairs.values()) {
-      const found = this.#rules.get(rule);
-      await this.#deps.budget.refresh({ rule: found?.paidBy ?? rule, caps: found?.budget, tenant }, () =>
-        clock.nowMs(),
-      );
+  async #refreshBudgets(clock: StoreClock): Promise<void> {
+    const pairs = new Map(this.#page.map((row) => [JSON.stringify([row.rule, row.tenant]), row]));
+    for (const row of pairs.values()) {
+      await this.#scoring.budget.refresh(this.#callOf(row), () => clock.nowMs());
     }
   }
 
   /** Ends decisions on traces that are too old. Returns true when there may be more of them. */
   async #endOld(nowMs: number): Promise<boolean> {
-    const { stores, decisionWriter, ownership } = this.#deps;
-    const { order, maxAgeMs } = this.#terms;
+    const { stores, decisionWriter } = this.#scoring;
+    const { order, maxAgeMs } = this.#scoring.catchUp;
     const query = {
       evidenceBeforeMs: nowMs - maxAgeMs,
       order,
-      shards: ownership.shards(),
+      shards: this.#ownership.shards(),
       limit: WRITE_LIMIT,
       ofSessions: this.#ofSessions,
     };

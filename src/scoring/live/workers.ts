@@ -4,7 +4,7 @@ import type { RetrySchedule } from './retries.ts';
 import { listNextAttempts } from '../score-traces.ts';
 import { mergeItems, type WorkItem, type StockAdmission, type WorkQueue } from './queue.ts';
 import { readStoreClock, type Timers } from './timers.ts';
-import type { LiveContext } from '../scoring.ts';
+import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import type { TraceOutcome } from '../trace-task.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
@@ -37,14 +37,14 @@ export interface WorkersDeps {
  * wait, the judged scorers of further traces are left for later, and only their trace ids stay in memory.
  */
 export class Workers {
-  readonly #context: LiveContext;
+  readonly #context: Scoring;
   readonly #deps: WorkersDeps;
   readonly #running = new Set<Promise<void>>();
   readonly #failures = new Map<string, number>();
   readonly #batch: number;
   #mode: ScoringMode | null = null;
 
-  constructor(context: LiveContext, deps: WorkersDeps) {
+  constructor(context: Scoring, deps: WorkersDeps) {
     this.#context = context;
     this.#deps = deps;
     this.#batch = Math.max(1, Math.min(MAX_BATCH, Math.floor(context.maxTracesInMemory / 4)));

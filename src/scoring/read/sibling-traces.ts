@@ -52,46 +52,41 @@ interface Entry {
   readonly chars: number;
 }
 
-/** Cache of traces that were read as possible pieces of a run, so that the traces of a busy service are read once. */
-export interface PieceCache {
-  /** Returns undefined when the cache has no entry of the trace with this last arrival. */
-  get(key: TraceKey, lastArrivalMs: number): Piece | null | undefined;
-  set(key: TraceKey, lastArrivalMs: number, piece: Piece | null): void;
-  /** Forgets all traces. */
-  clear(): void;
-}
+/** Cache of traces that were read as possible pieces of a run, so that the traces of a busy service are read once. A full one drops its oldest entries. */
+export class PieceCache {
+  readonly #entries = new Map<string, Entry>();
+  #chars = 0;
 
-/** Creates a cache that drops its oldest entries when it is full. */
-export function createPieceCache(): PieceCache {
-  const entries = new Map<string, Entry>();
-  let chars = 0;
-  const drop = (name: string): void => {
-    chars -= entries.get(name)?.chars ?? 0;
-    entries.delete(name);
-  };
-  return {
-    clear: () => {
-      entries.clear();
-      chars = 0;
-    },
-    get: (key, lastArrivalMs) => {
-      const entry = entries.get(joinTraceKey(key));
-      return entry?.lastArrivalMs === lastArrivalMs ? entry.piece : undefined;
-    },
-    set: (key, lastArrivalMs, piece) => {
-      const name = joinTraceKey(key);
-      drop(name);
-      const size = piece === null ? 0 : countChars(piece);
-      entries.set(name, { lastArrivalMs, piece, chars: size });
-      chars += size;
-      for (const oldest of entries.keys()) {
-        if (entries.size <= MAX_ENTRIES && chars <= MAX_CACHED_CHARS) {
-          break;
-        }
-        drop(oldest);
+  /** Returns undefined when the cache has no entry of the trace with this last arrival. */
+  get(key: TraceKey, lastArrivalMs: number): Piece | null | undefined {
+    const entry = this.#entries.get(joinTraceKey(key));
+    return entry?.lastArrivalMs === lastArrivalMs ? entry.piece : undefined;
+  }
+
+  set(key: TraceKey, lastArrivalMs: number, piece: Piece | null): void {
+    const name = joinTraceKey(key);
+    this.#drop(name);
+    const chars = piece === null ? 0 : countChars(piece);
+    this.#entries.set(name, { lastArrivalMs, piece, chars });
+    this.#chars += chars;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= MAX_ENTRIES && this.#chars <= MAX_CACHED_CHARS) {
+        break;
       }
-    },
-  };
+      this.#drop(oldest);
+    }
+  }
+
+  /** Forgets all traces. */
+  clear(): void {
+    this.#entries.clear();
+    this.#chars = 0;
+  }
+
+  #drop(name: string): void {
+    this.#chars -= this.#entries.get(name)?.chars ?? 0;
+    this.#entries.delete(name);
+  }
 }
 
 /** Time before and after a piece in which its siblings are searched, milliseconds. A tool rarely takes longer. */

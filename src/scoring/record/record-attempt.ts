@@ -3,7 +3,7 @@ import type { JudgeCall } from '../../judge/judge-execution.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import type { RecordedAttempt } from '../attempt/attempt-failure.ts';
 import type { Cell, CellResults, RulePass } from '../attempt/cell.ts';
-import type { RecordContext } from '../scoring.ts';
+import type { Scoring } from '../scoring.ts';
 import { buildScoreId } from './score-rows.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { TraceTask } from '../trace-task.ts';
@@ -14,7 +14,7 @@ import { buildInProgressRow } from './decision-rows.ts';
  * are dropped and the attempt counts as abandoned: the trace is scored by its owner. Throws what the store throws.
  */
 export async function recordAttempt(
-  context: RecordContext,
+  context: Scoring,
   cell: Cell,
   recorded: RecordedAttempt,
 ): Promise<RecordedAttempt> {
@@ -36,7 +36,7 @@ export async function recordAttempt(
 }
 
 /** Records for each stored score how long its trace has waited for it. */
-function recordDelay({ metrics }: RecordContext, { task, bound }: Cell, scores: number): void {
+function recordDelay({ metrics }: Scoring, { task, bound }: Cell, scores: number): void {
   const { readyAtMs, clock } = task;
   if (readyAtMs === undefined) {
     return;
@@ -49,7 +49,7 @@ function recordDelay({ metrics }: RecordContext, { task, bound }: Cell, scores: 
 
 /** Writes the audit rows of judge calls. Rows that the store refuses for good are logged, and the scores are stored all the same. */
 async function recordCalls(
-  { callWriter, metrics, log }: RecordContext,
+  { callWriter, metrics, log }: Scoring,
   cell: Cell,
   calls: readonly JudgeCall[],
 ): Promise<void> {
@@ -103,7 +103,7 @@ export interface RunningTrace {
  * Writes the rows of a rule as soon as one of its scorers fails while others still run: a person sees a dead judge at once, not
  * after minutes.
  */
-export async function showFailure(context: RecordContext, trace: RunningTrace, failed: Cell): Promise<void> {
+export async function showFailure(context: Scoring, trace: RunningTrace, failed: Cell): Promise<void> {
   const pass = trace.passes.find((each) => each.cells.includes(failed));
   const status = trace.results.get(failed)?.row?.status;
   const isFailure = status === 'deferred' || status === 'failed';
@@ -117,7 +117,7 @@ export async function showFailure(context: RecordContext, trace: RunningTrace, f
  * rule whose cells are all done is left out when the trace has earlier scores: they may have to be withdrawn, and that goes
  * before the decisions.
  */
-export function startInterimRows(context: RecordContext, trace: RunningTrace): { stop(): Promise<void> } {
+export function startInterimRows(context: Scoring, trace: RunningTrace): { stop(): Promise<void> } {
   const { task, passes, results } = trace;
   const ownScorers = passes
     .flatMap(({ cells }) => cells)
@@ -156,7 +156,7 @@ function readInterimRow(cell: Cell, results: CellResults): Decision | null {
 }
 
 async function writeInterimRows(
-  context: RecordContext,
+  context: Scoring,
   { task, results }: RunningTrace,
   passes: readonly RulePass[],
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { joinTraceKey, type TraceFacts, type TraceKey } from '../../store/contracts/stores.ts';
 import type { Unscored } from './decision-rows.ts';
-import type { RecordContext, ScoringStores } from '../scoring.ts';
+import type { Scoring, ScoringStores } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import type { TraceCandidate } from '../select/select-rules.ts';
 import type { Selected } from '../select/select-traces.ts';
@@ -92,7 +92,7 @@ export async function addFacts(
  * good is logged, and the trace is decided all the same. Throws when the store cannot be reached.
  */
 export async function recordRuns(
-  { runWriter, scoreWriter, log }: RecordContext,
+  { runWriter, scoreWriter, log }: Scoring,
   task: TraceTask,
   reading: TraceReading | Unscored,
   terms: RunTerms,

@@ -17,7 +17,7 @@ import {
 import type { VersionAsk, VersionState } from './new-versions.ts';
 import type { SelectedRule, TraceTask } from '../trace-task.ts';
 import type { StoreClock } from '../live/timers.ts';
-import type { SelectContext } from '../scoring.ts';
+import type { Scoring } from '../scoring.ts';
 import { listAttributeKeys } from './where.ts';
 
 /** A trace whose rules have been selected and whose content is not read yet. */
@@ -34,7 +34,7 @@ export interface TraceLookups extends KnownFacts {
 
 /** Reads the facts of the candidates whose open rules need them. */
 export async function readFacts(
-  { stores }: SelectContext,
+  { stores }: Scoring,
   candidates: readonly TraceCandidate[],
   mode: ScoringMode,
 ): Promise<Map<string, TraceFacts>> {
@@ -65,7 +65,7 @@ const MOST_VERSIONS = 20;
  * live scoring looks at versions: it alone sees traces in the order in which they come.
  */
 export async function findVersionStates(
-  { newVersions }: Pick<SelectContext, 'newVersions'>,
+  { newVersions }: Scoring,
   candidates: readonly TraceCandidate[],
   facts: ReadonlyMap<string, TraceFacts>,
   mode: ScoringMode,

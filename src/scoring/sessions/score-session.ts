@@ -11,7 +11,7 @@ import type {
 import { scoreTask, traceError } from '../apply-rules.ts';
 import { buildExpiredRow } from '../record/decision-rows.ts';
 import { readStoreClock } from '../live/timers.ts';
-import type { Scoring, ReadContext } from '../scoring.ts';
+import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { selectSessions, sessionMode } from './select-sessions.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -134,7 +134,7 @@ const MAX_SESSION_CHARS = 16 * 1024 * 1024;
  * more. Throws what the store throws.
  */
 export async function readSession(
-  context: ReadContext,
+  context: Scoring,
   { sessionId }: SessionKey,
   { turns, count }: ListedTurns,
 ): Promise<SessionContent | null> {
@@ -168,10 +168,7 @@ export async function readSession(
 }
 
 /** Joins runs that came as several traces. A trace that cannot be read is left out, unless the same read may succeed later. */
-async function joinPieces(
-  { stores, joining }: ReadContext,
-  slice: readonly ReadTrace[],
-): Promise<TraceData[]> {
+async function joinPieces({ stores, joining }: Scoring, slice: readonly ReadTrace[]): Promise<TraceData[]> {
   const { spans } = stores;
   const failed = slice.find((read) => 'error' in read && read.error.retryable);
   if (failed !== undefined && 'error' in failed) {

@@ -1,3 +1,4 @@
+import type { Scoring, ScoringStores } from '../scoring.ts';
 import { buildSessionTargetId, HASHED_SESSION } from '../../domain/session-target.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { Claim } from '../../ownership/ownership.ts';
@@ -9,7 +10,6 @@ import type {
 } from '../../store/contracts/sessions.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/contracts/stores.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import type { ScoringStores } from '../scoring.ts';
 import type { StoreClock } from '../live/timers.ts';
 import {
   joinTimes,
@@ -18,7 +18,6 @@ import {
   selectTrace,
   type Selected,
 } from '../select/select-traces.ts';
-import type { NewVersions } from '../select/new-versions.ts';
 import type { Where } from '../select/rule.ts';
 import { listOpenRules, needsFacts, needsFeedback, type TraceCandidate } from '../select/select-rules.ts';
 import { isMetUnread, listAttributeKeys, needsFactsFor } from '../select/where.ts';
@@ -27,12 +26,6 @@ import { isMetUnread, listAttributeKeys, needsFactsFor } from '../select/where.t
 export const SESSIONS_AT_ONCE = 8;
 
 type TurnStores = Pick<ScoringStores, 'sessions' | 'spans'>;
-
-/** Needs of the selection of sessions. */
-export interface SelectSessionContext {
-  readonly stores: TurnStores;
-  readonly newVersions: NewVersions;
-}
 
 /** A session that is ready, with what is known of it. */
 export interface ReadySession {
@@ -62,18 +55,18 @@ export function sessionMode(mode: ScoringMode): ScoringMode {
  * their order. Stored scores are not read. Throws what the store throws.
  */
 export async function selectSessions(
-  { stores, newVersions }: SelectSessionContext,
+  scoring: Scoring,
   ready: readonly ReadySession[],
   mode: ScoringMode,
 ): Promise<SelectedSession[]> {
-  const joined = await joinTurns(stores, ready);
+  const joined = await joinTurns(scoring.stores, ready);
   const candidates = joined.map((turns) => ({ ...turns, candidate: buildCandidate(turns) }));
-  const known = await readFacts(stores, candidates, mode);
+  const known = await readFacts(scoring.stores, candidates, mode);
   return Promise.all(
     known.map(async ({ of, candidate, listed, facts }) => {
       const key = joinTraceKey(candidate.activity);
       const factsByKey = new Map(facts === undefined ? [] : [[key, facts]]);
-      const versions = (await findVersionStates({ newVersions }, [candidate], factsByKey, mode)).get(key);
+      const versions = (await findVersionStates(scoring, [candidate], factsByKey, mode)).get(key);
       const existingReadMs = Number.POSITIVE_INFINITY;
       const lookups = { facts, versions, existing: [], existingReadMs, knownRuns: [], clock: of.clock };
       return { of, selected: selectTrace(candidate, lookups, mode), listed };

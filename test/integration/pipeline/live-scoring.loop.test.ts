@@ -8,12 +8,9 @@ import type { Span } from '../../../src/domain/trace/span.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { runBackfill } from '../../support/scoring/backfill-runs.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
-import { createScoring, type Scoring, type ScoringStores } from '../../../src/scoring/scoring.ts';
-import {
-  createScorerOwnership,
-  createScoringLoop,
-  type ScoringLoop,
-} from '../../../src/scoring/live/scoring-loop.ts';
+import type { Scoring, ScoringStores } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../../support/scoring/bare-scoring.ts';
+import { createScorerOwnership, ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { prepareRule, buildRuleHistory, recordRules, type Rule } from '../../../src/scoring/select/rule.ts';
 import type { PriorityReason } from '../../../src/scoring/select/sample-trace.ts';
 import { joinTraceKey, type MemberStore } from '../../../src/store/contracts/stores.ts';
@@ -63,7 +60,7 @@ function scoringOn(stores: ScoringStores): Scoring {
 
 async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, member?: string) {
   const scoring = scoringOn(stores);
-  const loop = createScoringLoop(scoring, {
+  const loop = new ScoringLoop(scoring, {
     rules,
     stopGraceMs: 1_000,
     ownership: createScorerOwnership(member === undefined ? undefined : hearing(store.members), rules, {

@@ -6,7 +6,7 @@ import type { TargetKind } from '../../../src/domain/trace/agent-run.ts';
 import { RESCORE, rescoreKind } from '../../../src/rescore/rescore-job.ts';
 import { buildRescoreSpec } from '../../../src/rescore/rescore-spec.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { createScoring } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import { liveMode } from '../../../src/scoring/scoring-mode.ts';
 import { recordRules, prepareRule } from '../../../src/scoring/select/rule.ts';
 import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/score-session.ts';

@@ -3,12 +3,8 @@ import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run
 import type { AgentMessage } from '../../../src/domain/trace/messages.ts';
 import type { Span, TraceData } from '../../../src/domain/trace/span.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../../src/evals/scorer.ts';
-import {
-  createScoring,
-  type Scoring,
-  type ScoringOptions,
-  type ScoringPorts,
-} from '../../../src/scoring/scoring.ts';
+import type { Scoring } from '../../../src/scoring/scoring.ts';
+import { createScoring, type TestLimits, type TestPorts } from './bare-scoring.ts';
 import { liveMode, type ScoringMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, recordRules, type Rule } from '../../../src/scoring/select/rule.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -178,8 +174,8 @@ export function buildRule(scorers: readonly Scorer[], parts: Partial<Rule> = {})
 
 export function createTestScoring(
   store: MemoryStore,
-  options: ScoringOptions = {},
-  ports: Partial<ScoringPorts> = {},
+  options: TestLimits = {},
+  ports: Partial<TestPorts> = {},
 ): Scoring {
   return createScoring(
     {

@@ -2,11 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { computeBackoffMs } from '../../../src/scoring/attempt/attempt-failure.ts';
-import { createRetrySchedule } from '../../../src/scoring/live/retries.ts';
-import { createCommitRounds } from '../../../src/scoring/record/group-commit.ts';
+import { RetrySchedule } from '../../../src/scoring/live/retries.ts';
+import { CommitRounds } from '../../../src/scoring/record/group-commit.ts';
 import { readSlices, createReadMemory } from '../../../src/scoring/read/read-slices.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
-import { createJudgeStock, createWorkQueue, type RunStock } from '../../../src/scoring/live/queue.ts';
+import { createJudgeStock, WorkQueue, type RunStock } from '../../../src/scoring/live/queue.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
 
@@ -14,14 +14,14 @@ const key = (traceId: string) => ({ tenant: '', traceId });
 
 describe('the work queue', () => {
   it('returns ready traces before the traces of a sweep', () => {
-    const queue = createWorkQueue(() => 0);
+    const queue = new WorkQueue(() => 0);
     queue.push(key('swept'), 'sweep');
     queue.push(key('live'), 'live');
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['live', 'swept']);
   });
 
   it('has a trace once, and again after it is done when new spans came', () => {
-    const queue = createWorkQueue(() => 0);
+    const queue = new WorkQueue(() => 0);
     queue.push(key('a'), 'sweep');
     queue.push(key('a'), 'live');
     const taken = queue.take(9);
@@ -33,7 +33,7 @@ describe('the work queue', () => {
   });
 
   it('has a trace that a sweep found during its run again, too: the run may leave out other scorers', () => {
-    const queue = createWorkQueue(() => 0);
+    const queue = new WorkQueue(() => 0);
     queue.push(key('a'), 'live');
     const taken = queue.take(9);
     queue.push(key('a'), 'sweep');
@@ -43,7 +43,7 @@ describe('the work queue', () => {
   });
 
   it('drops its oldest trace for a new one when it is full, and refuses a trace of a sweep', () => {
-    const queue = createWorkQueue(() => 0, 2);
+    const queue = new WorkQueue(() => 0, 2);
     expect(queue.push(key('a'), 'live')).toBe(true);
     expect(queue.push(key('swept'), 'sweep')).toBe(true);
     expect(queue.push(key('b'), 'live')).toBe(false);
@@ -53,7 +53,7 @@ describe('the work queue', () => {
   });
 
   it('counts the age of the oldest trace from the time at which it was ready', () => {
-    const queue = createWorkQueue(() => 1_000);
+    const queue = new WorkQueue(() => 1_000);
     expect(queue.oldestWaitMs()).toBeNull();
     queue.push(key('now'), 'live');
     queue.push({ ...key('swept'), readyAtMs: 400 }, 'sweep');
@@ -65,7 +65,7 @@ describe('the work queue', () => {
   });
 
   it('counts the age of a trace that had no room, until a sweep has found it again', () => {
-    const queue = createWorkQueue(() => 1_000, 1);
+    const queue = new WorkQueue(() => 1_000, 1);
     queue.push({ ...key('old'), readyAtMs: 300 }, 'sweep');
     queue.push({ ...key('new'), readyAtMs: 900 }, 'live');
     expect(queue.oldestWaitMs()).toBe(700);
@@ -86,7 +86,7 @@ describe('the work queue', () => {
     const stock: RunStock = { pending: () => 0, low: 1, high: 2 };
 
     function queueLeft(...names: readonly string[]) {
-      const queue = createWorkQueue(() => 0);
+      const queue = new WorkQueue(() => 0);
       for (const name of names) {
         queue.push(key(name), 'live');
         const taken = queue.take(1);
@@ -144,7 +144,7 @@ describe('the work queue', () => {
 
     it('drops a trace from every stock in which it waits, when the queue is full', () => {
       const other: RunStock = { ...stock };
-      const queue = createWorkQueue(() => 0, 1);
+      const queue = new WorkQueue(() => 0, 1);
       queue.push(key('old'), 'live');
       const taken = queue.take(1);
       const left = [stock, other].map((each) => ({ stock: each, runs: 1 }));
@@ -169,7 +169,7 @@ describe('the work queue', () => {
 
 describe('the schedule of retries', () => {
   it('returns each trace at each of its times, and once for times that are due together', () => {
-    const retries = createRetrySchedule();
+    const retries = new RetrySchedule();
     retries.add(key('a'), 200);
     retries.add(key('a'), 100);
     retries.add(key('a'), 150);
@@ -183,7 +183,7 @@ describe('the schedule of retries', () => {
   });
 
   it('reads a trace again once, not at each of its times', () => {
-    const retries = createRetrySchedule();
+    const retries = new RetrySchedule();
     retries.add({ ...key('a'), reread: true }, 100);
     retries.add(key('a'), 200);
     expect(retries.due(100)).toMatchObject([{ reread: true }]);
@@ -191,7 +191,7 @@ describe('the schedule of retries', () => {
   });
 
   it('is bounded', () => {
-    const retries = createRetrySchedule(1);
+    const retries = new RetrySchedule(1);
     retries.add(key('a'), 1);
     retries.add(key('b'), 1);
     expect(retries.size()).toBe(1);
@@ -279,7 +279,7 @@ describe('writing in groups', () => {
   it('joins the items that come during a write', async () => {
     const groups: number[][] = [];
     const gate = Promise.withResolvers<void>();
-    const commit = createCommitRounds().add<number>(async (items) => {
+    const commit = new CommitRounds().add<number>(async (items) => {
       groups.push([...items]);
       await gate.promise;
     });
@@ -292,7 +292,7 @@ describe('writing in groups', () => {
   it('writes the good ones of a group that is refused', async () => {
     const written: number[] = [];
     const gate = Promise.withResolvers<void>();
-    const commit = createCommitRounds().add<number>(async (items) => {
+    const commit = new CommitRounds().add<number>(async (items) => {
       await gate.promise;
       if (items.includes(2)) {
         throw new AppError('bad row', { code: 'store_rejected', stage: 'store', retryable: false });
@@ -308,7 +308,7 @@ describe('writing in groups', () => {
 
   it('fails all of a group while the store is away, and continues afterwards', async () => {
     let isAway = true;
-    const commit = createCommitRounds().add<number>(async () => {
+    const commit = new CommitRounds().add<number>(async () => {
       if (isAway) {
         throw new StoreUnavailableError('away');
       }
@@ -333,7 +333,7 @@ describe('writing in groups with waits', () => {
   function buildCommit() {
     const beganMs = performance.now();
     const writes: { atMs: number; items: readonly number[] }[] = [];
-    const rounds = createCommitRounds(PACE);
+    const rounds = new CommitRounds(PACE);
     const write = async (items: readonly number[]) => {
       writes.push({ atMs: Math.round(performance.now() - beganMs), items });
     };

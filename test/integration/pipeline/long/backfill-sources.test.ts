@@ -3,7 +3,8 @@ import { refreshAggregates } from '../../../../src/app/aggregates/refresh-aggreg
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { createEvaluator } from '../../../../src/monitors/evaluator.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { createScoring, type Scoring } from '../../../../src/scoring/scoring.ts';
+import type { Scoring } from '../../../../src/scoring/scoring.ts';
+import { createScoring } from '../../../support/scoring/bare-scoring.ts';
 import { liveMode } from '../../../../src/scoring/scoring-mode.ts';
 import { prepareRule, recordRules } from '../../../../src/scoring/select/rule.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';

@@ -4,7 +4,7 @@ import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import type { Scoring } from '../../../../src/scoring/scoring.ts';
 import { backfillMode, type ScoringMode } from '../../../../src/scoring/scoring-mode.ts';
 import { prepareRule, type Rule, type Where } from '../../../../src/scoring/select/rule.ts';
-import { type PriorityReason, drawUniform } from '../../../../src/scoring/select/sample-trace.ts';
+import { drawUniform, type PriorityReason } from '../../../../src/scoring/select/sample-trace.ts';
 import { MemoryStore } from '../../../support/fakes/memory-store.ts';
 import {
   agentSpan,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createScorerOwnership } from '../../../../src/scoring/live/scoring-loop.ts';
 import type { Timers } from '../../../../src/scoring/live/timers.ts';
-import { startSessionLoop } from '../../../../src/scoring/sessions/session-loop.ts';
+import { SessionLoop } from '../../../../src/scoring/sessions/session-loop.ts';
 import { buildDecision } from '../../../support/store/store-rows.ts';
 import { MemoryStore } from '../../../support/fakes/memory-store.ts';
 import { buildRule, CountingScorer, createTestScoring } from '../../../support/scoring/scoring-world.ts';
@@ -22,7 +22,7 @@ it('ends the deferred decisions on sessions whose rule no process has any more, 
   ]);
   const ownership = createScorerOwnership(undefined, rules, { member: '', monotonicMs: () => store.clockMs });
   const settings = { idleMs: 60_000, maxAgeMs: 60_000, rescores: 24 };
-  const loop = startSessionLoop(createTestScoring(store), { rules, ownership, settings, timers });
+  const loop = new SessionLoop(createTestScoring(store), { rules, ownership, settings, timers });
   await until(() => store.decisions().some((each) => each.status === 'filtered'), 5_000);
   await loop.stop();
   expect(store.decisions()).toMatchObject([
