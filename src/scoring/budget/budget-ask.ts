@@ -38,22 +38,6 @@ export type AccountAsk = Pick<BudgetAsk, 'model' | 'usd' | 'nowMs' | 'signal'> &
   readonly caps: BudgetCaps;
 };
 
-/** Money that one budget reserved for a call. */
-export interface AccountReservation {
-  /** UTC day to which the money belongs, Unix milliseconds. */
-  readonly dayMs: number;
-  readonly usd: number;
-  /** Books the cost: 0 when the call was not made. */
-  settle(costUsd: number): void;
-}
-
-/** Request that has no answer yet. */
-export interface PendingAsk extends AccountAsk {
-  readonly askedAtMs: number;
-  readonly resolve: (reservation: AccountReservation) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** A cap without money for further calls. */
 export interface SpentCap {
   readonly cap: BudgetCap;
@@ -76,38 +60,25 @@ export interface BudgetReading extends BudgetCap {
   readonly reservedUsd: number;
 }
 
-/** Rejects a request whose caller has stopped waiting. Returns true for such a request. */
-export function rejectAborted(ask: PendingAsk): boolean {
-  if (ask.signal?.aborted !== true) {
-    return false;
-  }
-  const options = { code: 'cancelled', stage: 'judge', retryable: true } as const;
-  ask.reject(new AppError('the call was cancelled while it waited for money of its budget', options));
-  return true;
-}
-
-/** Refusal of a request. */
-export interface Refusal {
+/**
+ * Builds the error of a request that gets no money.
+ * @param refusal usd: expected cost of the call; reading: state of the cap that refuses; notBeforeMs: time of the first useful retry, when
+ * the money of the period is spent; isFirstCallOpen: the money is there, but the cost of the model's first call is not known yet
+ */
+export function buildExhaustedError(refusal: {
   readonly ask: AccountAsk;
-  /** Expected cost of the call, USD. */
   readonly usd: number;
-  /** State of the cap that refuses. */
   readonly reading: BudgetReading;
   readonly retryAfterMs: number;
-  /** Time of the first useful retry, when the money of the period is spent. */
-  readonly notBeforeMs?: number | undefined;
-  /** True when the money is there, but the cost of the model's first call is not known yet. */
-  readonly isFirstCallOpen?: boolean | undefined;
-}
-
-export function buildExhaustedError(refusal: Refusal): AppError {
+  readonly notBeforeMs?: number;
+  readonly isFirstCallOpen: boolean;
+}): AppError {
   const { ask, usd, reading, retryAfterMs, notBeforeMs, isFirstCallOpen } = refusal;
   const { scope, period, capUsd, spentUsd, reservedUsd } = reading;
   const cap = `${nameBudget(scope)} of ${showUsd(capUsd)} USD a UTC ${period}`;
-  const first =
-    isFirstCallOpen === true
-      ? '; the first call to this model is still under way, so its cost is not known yet'
-      : '';
+  const first = isFirstCallOpen
+    ? '; the first call to this model is still under way, so its cost is not known yet'
+    : '';
   return new AppError(
     `a call to ${ask.model} is estimated at ${showUsd(usd)} USD; of ${cap}, ${showUsd(spentUsd)} USD are spent and ${showUsd(reservedUsd)} USD reserved by running processes${first}`,
     {
@@ -123,21 +94,6 @@ export function buildExhaustedError(refusal: Refusal): AppError {
       },
     },
   );
-}
-
-/** Cheapest call of a day that was refused because the money is spent. */
-export class LeastRefusal {
-  #known: { readonly dayMs: number; readonly usd: number } | undefined;
-
-  add(usd: number, nowMs: number): void {
-    const dayMs = computeBudgetDay(nowMs);
-    this.#known = { dayMs, usd: Math.min(usd, this.#known?.dayMs === dayMs ? this.#known.usd : Infinity) };
-  }
-
-  /** Returns its expected cost, USD; 0 without a refusal. */
-  find(nowMs: number): number {
-    return this.#known?.dayMs === computeBudgetDay(nowMs) ? this.#known.usd : 0;
-  }
 }
 
 /** Computes the money that caps leave for further calls. @param leastUsd cost of the cheapest call that they refused */
@@ -156,35 +112,19 @@ export function computeBudgetRest(
   };
 }
 
-/** Returns the cap whose spent money leaves too little for a call; of several, the one that renews last. */
-export function findSpentCap(readings: readonly BudgetReading[], usd: number): BudgetReading | undefined {
-  return readings.findLast(({ spentUsd, capUsd }) => spentUsd + usd > capUsd + ROUNDING_USD);
-}
-
-/** Returns the cap with the least money. */
-export function findTightestCap(readings: readonly BudgetReading[]): BudgetReading {
-  return readings.reduce((one, other) => (computeFree(other) < computeFree(one) ? other : one));
-}
-
 /** Computes the money of a cap that is neither spent nor leased, USD. */
 export function computeFree({ capUsd, spentUsd, reservedUsd }: BudgetReading): number {
   return capUsd - spentUsd - reservedUsd;
 }
 
-/** Reads the state of all caps from the store: of every process, not only of this one. */
-export interface BudgetReader {
-  /** Throws what the store throws. */
-  read(nowMs: number): Promise<BudgetReading[]>;
-}
-
+/** Creates the reader of the state of all caps: of every process, not only of this one. It throws what the store throws. */
 export function createBudgetReader(
   store: Pick<JudgeCallStore, 'listSpending'>,
   budgets: readonly ScopedBudget[],
-): BudgetReader {
+): { read(nowMs: number): Promise<BudgetReading[]> } {
   const caps = budgets.flatMap(listCaps);
   const hasMonths = caps.some(({ period }) => period === 'month');
   const earlier = new EarlierDays<readonly SpendingPart[]>((range) => store.listSpending(range), []);
-
   return {
     async read(nowMs) {
       if (caps.length === 0) {
@@ -225,20 +165,23 @@ function isPartOfBudget(part: SpendingPart, { kind, name }: BudgetScope): boolea
 /** Time after which earlier days are read again, milliseconds. Until then after midnight, they are read each time. */
 const EARLIER_MS = HOUR_MS;
 
+interface Range {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly openSinceMs: number;
+}
+
 /**
  * Spending of the earlier days of a month. It hardly changes: the last calls of a day end soon after midnight. So a day needs few
  * reads of it.
  */
 export class EarlierDays<T> {
-  readonly #readRange: (range: { fromMs: number; toMs: number; openSinceMs: number }) => Promise<T>;
+  readonly #readRange: (range: Range) => Promise<T>;
   readonly #none: T;
   #known: { readonly dayMs: number; readonly readAtMs: number; readonly spending: T } | undefined;
 
   /** @param none spending on the first day of a month */
-  constructor(
-    readRange: (range: { fromMs: number; toMs: number; openSinceMs: number }) => Promise<T>,
-    none: T,
-  ) {
+  constructor(readRange: (range: Range) => Promise<T>, none: T) {
     this.#readRange = readRange;
     this.#none = none;
   }

@@ -2,12 +2,8 @@ import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { SpendEntry, JudgeCallStore } from '../../store/contracts/stores.ts';
 import { computeNextBudgetDay } from '../../domain/money/budget-period.ts';
 
-/** Ids of entries. */
-export interface EntryIds {
-  /** Id of all entries of this process. */
-  readonly leaseId: string;
-  readonly newId: () => string;
-}
+/** Id of all entries of this process, and the source of ids of entries. */
+type EntryIds = Pick<SpendEntry, 'leaseId'> & { readonly newId: () => string };
 
 /** Returns the time of an entry: it belongs to the day of its reservation, also when the call ended after midnight. */
 export function clampToDay(nowMs: number, dayMs: number): number {
