@@ -1,20 +1,11 @@
 import { SOLE_CLAIMS } from '../ownership/ownership.ts';
-import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
-import { addFacts, readKnownRuns } from './record/record-runs.ts';
+import { joinTraceKey, type TraceActivity } from '../store/contracts/stores.ts';
+import { readLookups, addFacts, selectTrace, joinTimes, type Selected } from './select/select-traces.ts';
 import { scoreTask, traceError } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { computeWaitUntil, type TraceCandidate, type VersionStates } from './select/select-rules.ts';
+import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
 import type { Scoring } from './scoring.ts';
 import type { StoreClock } from './live/timers.ts';
-import {
-  findVersionStates,
-  readFacts,
-  selectTrace,
-  mergeFacts,
-  mergeVersionStates,
-  joinTimes,
-  type Selected,
-} from './select/select-traces.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
 import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
@@ -31,48 +22,35 @@ export interface JoinedTask {
  * Returns one outcome for each trigger. The first outcome also has the rows of members that are not triggers.
  */
 export async function scoreJoined(
-  context: Scoring,
+  scoring: Scoring,
   task: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceOutcome[]> {
   try {
-    return await scoreMembers(context, task, mode);
+    return await scoreMembers(scoring, task, mode);
   } catch (error) {
     return buildTriggerOutcomes(task, { error: traceError(error) });
   }
 }
 
-async function scoreMembers(context: Scoring, task: JoinedTask, mode: ScoringMode): Promise<TraceOutcome[]> {
+async function scoreMembers(scoring: Scoring, task: JoinedTask, mode: ScoringMode): Promise<TraceOutcome[]> {
   const { run, clock } = task;
   const ownerId = run.data.traceId;
-  const candidates = await readCandidates(context, task, mode);
+  const candidates = await readCandidates(scoring, task, mode);
   const owner = candidates.find(({ activity }) => activity.traceId === ownerId);
-  const waitUntilMs = mode.waits && owner !== undefined ? computeWaitUntil(owner, context.readiness) : null;
+  const waitUntilMs = mode.waits && owner !== undefined ? computeWaitUntil(owner, scoring.readiness) : null;
   if (owner === undefined || waitUntilMs !== null) {
     return buildTriggerOutcomes(task, { waitUntilMs });
   }
-  const facts = mergeFacts((await readFacts(context, candidates, mode)).values());
-  const versions = await findVersionsOfRun(context, candidates, owner, { facts, mode });
-  const existingReadMs = context.monotonicMs();
-  const existing = await context.stores.scores.ofTraces(run.members);
-  const knownRuns = await readKnownRuns(context.stores, candidates, mode);
+  const findLookups = await readLookups(scoring, candidates, { clock, mode, owner });
   const decide = async (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
-    const key = joinTraceKey(candidate.activity);
-    const lookups = {
-      facts,
-      versions,
-      existing: existing.get(key) ?? [],
-      existingReadMs,
-      knownRuns: knownRuns.get(key) ?? [],
-      clock,
-    };
-    const selected = selectTrace(candidate, lookups, mode);
+    const selected = selectTrace(candidate, findLookups(candidate), mode);
     if (selected.rules.length > 0 || mode.sessionRules.length > 0) {
-      return scoreTask(context, { ...selected, read }, mode);
+      return scoreTask(scoring, { ...selected, read }, mode);
     }
     // A part is no run of its own.
-    const [declined] = candidate === owner ? await addFacts(context.stores, [selected], mode) : [];
-    return scoreTask(context, { ...(declined ?? { ...selected, facts: undefined }), read: null }, mode);
+    const [declined] = candidate === owner ? await addFacts(scoring.stores, [selected], mode) : [];
+    return scoreTask(scoring, { ...(declined ?? { ...selected, facts: undefined }), read: null }, mode);
   };
   const done: TraceOutcome[] = [];
   for (const stage of planStages(candidates, owner, task)) {
@@ -83,19 +61,6 @@ async function scoreMembers(context: Scoring, task: JoinedTask, mode: ScoringMod
     }
   }
   return selectOutcomes(task, done);
-}
-
-/** Finds the place of a run among the first ones of its versions: that of its owner, or one that a piece took before it was joined. */
-async function findVersionsOfRun(
-  context: Scoring,
-  candidates: readonly TraceCandidate[],
-  owner: TraceCandidate,
-  { facts, mode }: { readonly facts: TraceFacts | undefined; readonly mode: ScoringMode },
-): Promise<VersionStates> {
-  const names = facts === undefined ? [] : candidates.map(({ activity }) => joinTraceKey(activity));
-  const factsByKey = new Map(names.flatMap((name) => (facts === undefined ? [] : [[name, facts] as const])));
-  const states = await findVersionStates(context, candidates, factsByKey, mode);
-  return mergeVersionStates(states.get(joinTraceKey(owner.activity)), [...states.values()]);
 }
 
 /** Orders the members: triggers last, because an undecided trigger brings the run back; the owner before its parts. */

@@ -1,12 +1,9 @@
 import type { TargetKind, TraceReading, AgentRun } from '../../domain/trace/agent-run.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import { joinTraceKey, type TraceFacts, type TraceKey } from '../../store/contracts/stores.ts';
+import type { TraceFacts, TraceKey } from '../../store/contracts/stores.ts';
 import type { Unscored } from './decision-rows.ts';
-import type { Scoring, ScoringStores } from '../scoring.ts';
-import type { ScoringMode } from '../scoring-mode.ts';
-import type { TraceCandidate } from '../select/select-rules.ts';
-import type { Selected } from '../select/select-traces.ts';
+import type { Scoring } from '../scoring.ts';
 import { listTargets, type ScoringTarget } from '../select/targets.ts';
 import type { TraceTask } from '../trace-task.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
@@ -30,62 +27,6 @@ export const NO_FACTS: Omit<TraceFacts, keyof TraceKey> = {
   hasNegativeFeedback: false,
   attributes: new Map(),
 };
-
-type RunStores = Pick<ScoringStores, 'spans' | 'runs'>;
-
-/** Reads the records of the traces that may have some. A fresh trace has none. */
-export async function readKnownRuns(
-  { runs }: RunStores,
-  candidates: readonly TraceCandidate[],
-  mode: ScoringMode,
-): Promise<Map<string, RunRecord[]>> {
-  const known = candidates.filter(
-    ({ prior, reread }) =>
-      prior.length > 0 || reread || mode.history === null || mode.sessionRules.length > 0,
-  );
-  return known.length === 0 || !mode.write ? new Map() : runs.ofTraces(known.map(({ activity }) => activity));
-}
-
-/** Finds the traces whose newest evidence no process has read, when a rule on sessions covers them. Returns their names. */
-export async function findUnread(
-  { runs }: RunStores,
-  candidates: readonly TraceCandidate[],
-  { sessionRules, history }: ScoringMode,
-): Promise<ReadonlySet<string>> {
-  const covered = candidates.filter(({ activity, claim }) =>
-    sessionRules.some(
-      (rule) =>
-        history?.inForce(rule, activity.firstArrivalMs) !== null &&
-        rule.scorers.some(({ name }) => claim.owns(rule.name, name)),
-    ),
-  );
-  const readUntil =
-    covered.length === 0 ? new Map() : await runs.readUntil(covered.map(({ activity }) => activity));
-  return new Set(
-    covered.flatMap(({ activity, reread }) => {
-      const name = joinTraceKey(activity);
-      return reread || (readUntil.get(name) ?? -1) < activity.lastArrivalMs ? [name] : [];
-    }),
-  );
-}
-
-/** Adds facts to the traces that no rule reads, in one query for all: their records stand on facts alone. */
-export async function addFacts(
-  { spans }: RunStores,
-  declined: readonly Selected[],
-  mode: ScoringMode,
-): Promise<Selected[]> {
-  const lacking = declined.filter(({ facts }) => facts === undefined);
-  if (lacking.length === 0 || !mode.write) {
-    return [...declined];
-  }
-  const found = await spans.facts(
-    lacking.map(({ key }) => key),
-    [],
-    { feedback: false },
-  );
-  return declined.map((each) => ({ ...each, facts: each.facts ?? found.get(joinTraceKey(each.key)) }));
-}
 
 /**
  * Stores the runs of a trace, and their facts in the scores that were posted before the trace was read. It goes before the decisions, so that a decided trace has its runs. A row that the store refuses for

@@ -1,23 +1,23 @@
-import { hashValue } from '../../domain/identity.ts';
-import type { RunRecord } from '../../domain/run-record.ts';
-import type { Score } from '../../domain/score.ts';
-import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import { joinTraceKey, type TraceFacts, type TraceActivity } from '../../store/contracts/stores.ts';
+import type { StoreClock } from '../live/timers.ts';
+import type { Scoring, ScoringStores } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import { countFirstTraces } from './sample-trace.ts';
 import {
   needsFacts,
   needsFeedback,
   listOpenRules,
   selectRule,
-  type KnownFacts,
   type TraceCandidate,
+  type KnownFacts,
   type VersionStates,
 } from './select-rules.ts';
+import type { RunRecord } from '../../domain/run-record.ts';
+import { hashValue } from '../../domain/identity.ts';
+import type { Score } from '../../domain/score.ts';
+import type { AgentVersion } from '../../domain/deploy-marker.ts';
+import { countFirstTraces } from './sample-trace.ts';
 import type { VersionAsk, VersionState } from './new-versions.ts';
 import type { SelectedRule, TraceTask } from '../trace-task.ts';
-import type { StoreClock } from '../live/timers.ts';
-import type { Scoring } from '../scoring.ts';
 import { listAttributeKeys } from './where.ts';
 
 /** A trace whose rules have been selected and whose content is not read yet. */
@@ -197,4 +197,94 @@ export function joinTimes(traces: readonly Times[]): Times {
 
 function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
+}
+
+type RunStores = Pick<ScoringStores, 'spans' | 'runs'>;
+
+/** Reads the records of the traces that may have some. A fresh trace has none. */
+export async function readKnownRuns(
+  { runs }: RunStores,
+  candidates: readonly TraceCandidate[],
+  mode: ScoringMode,
+): Promise<Map<string, RunRecord[]>> {
+  const known = candidates.filter(
+    ({ prior, reread }) =>
+      prior.length > 0 || reread || mode.history === null || mode.sessionRules.length > 0,
+  );
+  return known.length === 0 || !mode.write ? new Map() : runs.ofTraces(known.map(({ activity }) => activity));
+}
+
+/** Finds the traces whose newest evidence no process has read, when a rule on sessions covers them. Returns their names. */
+export async function findUnread(
+  { runs }: RunStores,
+  candidates: readonly TraceCandidate[],
+  { sessionRules, history }: ScoringMode,
+): Promise<ReadonlySet<string>> {
+  const covered = candidates.filter(({ activity, claim }) =>
+    sessionRules.some(
+      (rule) =>
+        history?.inForce(rule, activity.firstArrivalMs) !== null &&
+        rule.scorers.some(({ name }) => claim.owns(rule.name, name)),
+    ),
+  );
+  const readUntil =
+    covered.length === 0 ? new Map() : await runs.readUntil(covered.map(({ activity }) => activity));
+  return new Set(
+    covered.flatMap(({ activity, reread }) => {
+      const name = joinTraceKey(activity);
+      return reread || (readUntil.get(name) ?? -1) < activity.lastArrivalMs ? [name] : [];
+    }),
+  );
+}
+
+/** Adds facts to the traces that no rule reads, in one query for all: their records stand on facts alone. */
+export async function addFacts(
+  { spans }: RunStores,
+  declined: readonly Selected[],
+  mode: ScoringMode,
+): Promise<Selected[]> {
+  const lacking = declined.filter(({ facts }) => facts === undefined);
+  if (lacking.length === 0 || !mode.write) {
+    return [...declined];
+  }
+  const found = await spans.facts(
+    lacking.map(({ key }) => key),
+    [],
+    { feedback: false },
+  );
+  return declined.map((each) => ({ ...each, facts: each.facts ?? found.get(joinTraceKey(each.key)) }));
+}
+
+/**
+ * Reads the facts, the versions, the scores and the runs of candidates. Returns the function that finds those of one candidate.
+ * @param owner owner of the run whose traces the candidates are. A fact of one is then a fact of all, and so is the place among the
+ * first of a version: that of the owner, or one that a piece took before it was joined
+ */
+export async function readLookups(
+  scoring: Scoring,
+  candidates: readonly TraceCandidate[],
+  { clock, mode, owner }: { clock: StoreClock; mode: ScoringMode; owner?: TraceCandidate },
+): Promise<(candidate: TraceCandidate) => TraceLookups> {
+  const read = await readFacts(scoring, candidates, mode);
+  const joined = owner && mergeFacts(read.values());
+  const facts =
+    joined === undefined
+      ? read
+      : new Map(candidates.map(({ activity }) => [joinTraceKey(activity), joined] as const));
+  const states = await findVersionStates(scoring, candidates, facts, mode);
+  const ofRun = owner && mergeVersionStates(states.get(joinTraceKey(owner.activity)), [...states.values()]);
+  const existingReadMs = scoring.monotonicMs();
+  const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
+  const knownRuns = await readKnownRuns(scoring.stores, candidates, mode);
+  return ({ activity }) => {
+    const key = joinTraceKey(activity);
+    return {
+      facts: facts.get(key),
+      versions: ofRun ?? states.get(key),
+      existing: existing.get(key) ?? [],
+      existingReadMs,
+      knownRuns: knownRuns.get(key) ?? [],
+      clock,
+    };
+  };
 }
