@@ -47,15 +47,7 @@ export interface Share {
   readonly shards: readonly number[] | null;
 }
 
-/** Owners of the cells of one member in every shard. */
-export interface Division {
-  /** Returns true when the member owns the cell in the shard. */
-  owns(shard: number, cell: string): boolean;
-  /** Returns the shares of the member. Cells that it cannot do, or owns in no shard, are left out. */
-  shares(): readonly Share[];
-}
-
-export function canDo(worker: Worker, cell: string): boolean {
+function canDo(worker: Worker, cell: string): boolean {
   return worker.cells.includes(cell) || worker.cells.includes(ANY_CELL);
 }
 
@@ -63,7 +55,7 @@ export function canDo(worker: Worker, cell: string): boolean {
  * Divides cells among the workers that can do them by rendezvous hashing: when a worker comes or goes, only its share moves. A
  * worker that does not know a cell never owns it.
  */
-export function divide(me: string, cells: readonly string[], workers: readonly Worker[]): Division {
+export function divide(me: string, cells: readonly string[], workers: readonly Worker[]) {
   const ownersByNames = new Map<string, readonly string[]>();
   const ownersByCell = new Map<string, readonly string[]>();
   for (const cell of cells) {
@@ -74,8 +66,10 @@ export function divide(me: string, cells: readonly string[], workers: readonly W
     ownersByCell.set(cell, owners);
   }
   return {
-    owns: (shard, cell) => ownersByCell.get(cell)?.[shard] === me,
-    shares: () =>
+    /** Returns true when the member owns the cell in the shard. */
+    owns: (shard: number, cell: string): boolean => ownersByCell.get(cell)?.[shard] === me,
+    /** Returns the shares of the member. Cells that it cannot do, or owns in no shard, are left out. */
+    shares: (): readonly Share[] =>
       [...Map.groupBy(cells, (cell) => ownersByCell.get(cell) ?? [])].flatMap(([owners, shared]): Share[] => {
         const shards = owners.flatMap((owner, shard) => (owner === me ? [shard] : []));
         return shards.length === 0
@@ -85,8 +79,10 @@ export function divide(me: string, cells: readonly string[], workers: readonly W
   };
 }
 
+type Division = ReturnType<typeof divide>;
+
 /** Division of a process that owns all work. */
-export function divideAlone(cells: readonly string[]): Division {
+function divideAlone(cells: readonly string[]): Division {
   return {
     owns: () => true,
     shares: () => (cells.length === 0 ? [] : [{ cells, shards: null }]),
@@ -98,15 +94,12 @@ function rankShards(name: string): readonly number[] {
   return Array.from({ length: SHARDS }, (_, shard) => hashNumber(`${shard} ${name}`));
 }
 
-/**
- * Returns the owner of each shard.
- * @param findRanks ranks of a worker in all shards, for callers that keep them
- */
-function assignOwners(names: readonly string[], findRanks = rankShards): readonly string[] {
+/** Returns the owner of each shard: the worker with the highest rank. */
+function assignOwners(names: readonly string[]): readonly string[] {
   if (names.length === 0) {
     return [];
   }
-  const workers = names.map((name) => ({ name, ranks: findRanks(name) }));
+  const workers = names.map((name) => ({ name, ranks: rankShards(name) }));
   return Array.from({ length: SHARDS }, (_, shard) => {
     const rankOf = ({ ranks }: (typeof workers)[number]) => ranks[shard] ?? 0;
     return workers.reduce((best, each) => (rankOf(each) > rankOf(best) ? each : best)).name;
@@ -153,10 +146,9 @@ export interface Ownership extends Claims {
   leave(): Promise<void>;
 }
 
-export interface OwnershipOptions {
-  /** Name of this process among the members. */
+/** Name of this process among the members, and the scorers of its rules (`joinCell`). */
+interface OwnershipOptions {
   readonly member: string;
-  /** Scorers of the rules of this process (`joinCell`). */
   readonly cells: readonly string[];
   readonly monotonicMs: () => number;
 }

@@ -20,8 +20,8 @@ import type { RecordedAttempt } from './attempt/attempt-failure.ts';
 import { createJudgeHealth, JudgeReuses } from './attempt/judge-health.ts';
 import { createBudget } from './budget/budget.ts';
 import { createJudgeStock } from './live/queue.ts';
-import { createAgentPasts, createLaterScores, createSingleFlight } from './read/lookups.ts';
-import { createContentMemory } from './read/read-slices.ts';
+import { AgentPasts, createLaterScores, createSingleFlight } from './read/lookups.ts';
+import { ContentMemory } from './read/read-slices.ts';
 import { PieceCache, type TraceJoiner } from './read/sibling-traces.ts';
 import { CommitRounds, type CommitPace } from './record/group-commit.ts';
 import { NewVersions } from './select/new-versions.ts';
@@ -138,7 +138,7 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     judgeHealth: createJudgeHealth({ log }),
     judgeStock: createJudgeStock({ concurrency, newestShare, monotonicMs }),
     laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs }),
-    agentPasts: createAgentPasts(stores.agentPasts, { monotonicMs, log }),
+    agentPasts: new AgentPasts(stores.agentPasts, { monotonicMs, log }),
     flights: createSingleFlight<RecordedAttempt>(),
     newVersions: new NewVersions(stores.versionSamples, log),
     /** Count of traces of which `costly` could not know the cost. */
@@ -159,7 +159,7 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
  */
 export function createReadLimits() {
   return {
-    contentMemory: createContentMemory(),
+    contentMemory: new ContentMemory(),
     /** Turns of batches that are looked up and read. With few at a time, the first batch of a backlog is decided soon. */
     readTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
   };

@@ -91,23 +91,15 @@ function shareLookup<Value>(lookup: Lookup<Value>): Lookup<Value> {
 /** Age up to which the scores that were read with the trace are used, milliseconds. */
 const RECENT_MS = 1_000;
 
-/** Scores of traces, read again before a judge is asked. */
-export interface LaterScores {
-  /** Returns the current scores of a trace; those that were read with it while they are younger than 1 s. Throws what the store throws. */
-  read(task: Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>): Promise<readonly Score[]>;
-}
-
-export interface LaterScoresOptions {
-  /** Milliseconds of a clock that never goes back. */
-  readonly monotonicMs: () => number;
-  /** Time for which look-ups wait for others, milliseconds: a look-up costs the store the same for one trace and for many. */
-  readonly waitMs: number;
-}
-
+/**
+ * Creates the reads of scores before a judge is asked. They return the current scores of a trace; those that were read with it while they
+ * are younger than 1 s. They throw what the store throws.
+ * @param options waitMs: time for which look-ups wait for others, milliseconds: a look-up costs the store the same for one trace and for many
+ */
 export function createLaterScores(
   scores: Pick<ScoreStore, 'ofTraces'>,
-  { monotonicMs, waitMs }: LaterScoresOptions,
-): LaterScores {
+  { monotonicMs, waitMs }: { readonly monotonicMs: () => number; readonly waitMs: number },
+) {
   const loader = new DataLoader<TraceKey, readonly Score[]>(
     async (keys) => {
       const found = await scores.ofTraces(keys);
@@ -120,20 +112,16 @@ export function createLaterScores(
     },
   );
   return {
-    read: async ({ key, existing, existingReadMs }) =>
+    read: async ({ key, existing, existingReadMs }: Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>) =>
       monotonicMs() - existingReadMs < RECENT_MS ? existing : loader.load(key),
   };
 }
 
-/** Runs at most one call per key at a time. Callers during that call get its result. */
-export interface SingleFlight<T> {
-  run(key: string, call: () => Promise<T>): Promise<T>;
-}
-
-export function createSingleFlight<T>(): SingleFlight<T> {
+/** Creates calls of which at most one per key runs at a time. Callers during that call get its result. */
+export function createSingleFlight<T>() {
   const running = new Map<string, Promise<T>>();
   return {
-    run(key, call) {
+    run(key: string, call: () => Promise<T>): Promise<T> {
       const known = running.get(key);
       if (known !== undefined) {
         return known;
@@ -151,59 +139,63 @@ const READ_SHARE = 0.01;
 /** Least and greatest time between two reads, milliseconds. */
 const WAIT_MS = { least: 5_000, most: HOUR_MS };
 
-/** Pasts of agents, read from the store and kept for a while: a store with few scores is read every 5 s, a large one at most every hour. */
-export interface AgentPasts {
-  /** Returns the past of an agent by the rows of a scorer; undefined for a new agent. Throws what the store throws at the first read. */
-  find(scorer: string, key: AgentKey): Promise<AgentPast | undefined>;
-}
-
 interface Known {
   pasts: Promise<ReadonlyMap<string, AgentPast>>;
   nextMs: number;
 }
 
-export function createAgentPasts(
-  store: AgentPastStore,
-  { monotonicMs, log }: { readonly monotonicMs: () => number; readonly log: Log },
-): AgentPasts {
-  const byScorer = new Map<string, Known>();
-  const read = async (scorer: string, known: Known) => {
-    const startedMs = monotonicMs();
-    known.nextMs = Infinity;
-    try {
-      return await store.read((row) => formatScoreName(scorer, row));
-    } finally {
-      const tookMs = monotonicMs() - startedMs;
-      known.nextMs = monotonicMs() + Math.min(WAIT_MS.most, Math.max(WAIT_MS.least, tookMs / READ_SHARE));
+/** Pasts of agents, read from the store and kept for a while: a store with few scores is read every 5 s, a large one at most every hour. */
+export class AgentPasts {
+  readonly #store: AgentPastStore;
+  readonly #monotonicMs: () => number;
+  readonly #log: Log;
+  readonly #byScorer = new Map<string, Known>();
+
+  constructor(store: AgentPastStore, env: { readonly monotonicMs: () => number; readonly log: Log }) {
+    this.#store = store;
+    this.#monotonicMs = env.monotonicMs;
+    this.#log = env.log;
+  }
+
+  /** Returns the past of an agent by the rows of a scorer; undefined for a new agent. Throws what the store throws at the first read. */
+  async find(scorer: string, key: AgentKey): Promise<AgentPast | undefined> {
+    const known = this.#byScorer.get(scorer) ?? this.#readFirst(scorer);
+    if (this.#monotonicMs() >= known.nextMs) {
+      this.#refresh(scorer, known);
     }
-  };
+    return (await known.pasts).get(joinAgentKey(key));
+  }
+
+  #readFirst(scorer: string): Known {
+    const known: Known = { pasts: Promise.resolve(new Map()), nextMs: Infinity };
+    known.pasts = this.#read(scorer, known);
+    this.#byScorer.set(scorer, known);
+    known.pasts.catch(() => this.#byScorer.delete(scorer));
+    return known;
+  }
+
   /** Reads again while the present pasts are still used. */
-  const refresh = (scorer: string, known: Known) => {
-    read(scorer, known).then(
+  #refresh(scorer: string, known: Known): void {
+    this.#read(scorer, known).then(
       (pasts) => {
         known.pasts = Promise.resolve(pasts);
       },
       (error: unknown) =>
-        log.warn('the past of agents was not read; ranges and paths stay as they were', {
+        this.#log.warn('the past of agents was not read; ranges and paths stay as they were', {
           scorer,
           error: readErrorMessage(error),
         }),
     );
-  };
-  const readFirst = (scorer: string): Known => {
-    const known: Known = { pasts: Promise.resolve(new Map()), nextMs: Infinity };
-    known.pasts = read(scorer, known);
-    byScorer.set(scorer, known);
-    known.pasts.catch(() => byScorer.delete(scorer));
-    return known;
-  };
-  return {
-    async find(scorer, key) {
-      const known = byScorer.get(scorer) ?? readFirst(scorer);
-      if (monotonicMs() >= known.nextMs) {
-        refresh(scorer, known);
-      }
-      return (await known.pasts).get(joinAgentKey(key));
-    },
-  };
+  }
+
+  async #read(scorer: string, known: Known): Promise<ReadonlyMap<string, AgentPast>> {
+    const startedMs = this.#monotonicMs();
+    known.nextMs = Infinity;
+    try {
+      return await this.#store.read((row) => formatScoreName(scorer, row));
+    } finally {
+      const waitMs = (this.#monotonicMs() - startedMs) / READ_SHARE;
+      known.nextMs = this.#monotonicMs() + Math.min(WAIT_MS.most, Math.max(WAIT_MS.least, waitMs));
+    }
+  }
 }

@@ -18,7 +18,7 @@ export type ReadTrace =
 export async function* readSlices(
   spans: Pick<SpanSource, 'read'>,
   keys: readonly TraceKey[],
-  memory: ReadMemory = createReadMemory(Infinity),
+  memory = new ReadMemory(Infinity),
 ): AsyncGenerator<readonly ReadTrace[]> {
   for (let start = 0; start < keys.length;) {
     await memory.waitForRoom();
@@ -74,116 +74,98 @@ const FIRST_READ = 50;
 const SMOOTHING = 0.5;
 
 /** Memory of the content that some batches have read and still use. */
-export interface ReadMemory {
-  /** Returns false while the content in use is above the limit. */
-  hasRoom(): boolean;
-  /** Waits until the content in use is below the limit. */
-  waitForRoom(): Promise<void>;
-  /** Number of traces that the next read should ask for: the smaller the last traces, the more. */
-  nextReadSize(): number;
-  /** Adds the content of a read. */
-  add(read: readonly TraceData[]): void;
-  /** Removes the content of a trace that is done. Returns false when it is not in this memory. */
-  release(data: TraceData): boolean;
-}
+export class ReadMemory {
+  readonly #maxHeld: number;
+  readonly #waiting: (() => void)[] = [];
+  readonly #held = new Set<TraceData>();
+  #heldSize = 0;
+  #mean: { readonly size: number; readonly spans: number } | null = null;
 
-/** Reads for one stock of slow scorers, which alone wait for its memory. */
-interface SlowReads {
-  readonly memory: ReadMemory;
-  /** Turns of batches that are read. */
-  readonly turns: PQueue;
+  constructor(maxHeld: number) {
+    this.#maxHeld = maxHeld;
+  }
+
+  /** Returns false while the content in use is above the limit. */
+  hasRoom(): boolean {
+    return this.#heldSize <= this.#maxHeld;
+  }
+
+  /** Waits until the content in use is below the limit. */
+  async waitForRoom(): Promise<void> {
+    while (!this.hasRoom()) {
+      await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    }
+    // The next waiter looks, too: what this one reads may leave room.
+    this.#wakeNext();
+  }
+
+  /** Number of traces that the next read should ask for: the smaller the last traces, the more. */
+  nextReadSize(): number {
+    if (this.#mean === null) {
+      return FIRST_READ;
+    }
+    const { size, spans } = this.#mean;
+    const most = Math.min(MAX_TRACES_PER_READ, MAX_SPANS_PER_READ / spans, MAX_PER_READ / Math.max(1, size));
+    return Math.max(1, Math.floor(most));
+  }
+
+  /** Adds the content of a read. */
+  add(read: readonly TraceData[]): void {
+    const size = read.reduce((sum, data) => sum + (data.size ?? 0), 0);
+    const spans = read.reduce((sum, data) => sum + data.spans.length, 0);
+    read.forEach((data) => this.#held.add(data));
+    this.#heldSize += size;
+    if (read.length > 0) {
+      const last = { size: size / read.length, spans: Math.max(1, spans / read.length) };
+      const mean = this.#mean ?? last;
+      this.#mean = { size: blend(mean.size, last.size), spans: blend(mean.spans, last.spans) };
+    }
+  }
+
+  /** Removes the content of a trace that is done. Returns false when it is not in this memory. */
+  release(data: TraceData): boolean {
+    const isHeld = this.#held.delete(data);
+    if (isHeld) {
+      this.#heldSize -= data.size ?? 0;
+      this.#wakeNext();
+    }
+    return isHeld;
+  }
+
+  #wakeNext(): void {
+    if (this.hasRoom()) {
+      this.#waiting.shift()?.();
+    }
+  }
 }
 
 /** Content in parts: content that waits for slow scorers never stops the reads for quick ones, or for slow ones of another stock. */
-export interface ContentMemory {
+export class ContentMemory {
   /** Content of traces that no slow scorer waits for. */
-  readonly quick: ReadMemory;
-  /** Part of the traces whose runs have room in the stock. */
-  slow(stock: RunStock): SlowReads;
-  /** Moves content from the quick part to that of a stock. Does nothing with other content. */
-  moveToSlow(data: TraceData, stock: RunStock): void;
-  /** Removes content from its part. */
-  release(data: TraceData): void;
-}
+  readonly quick = new ReadMemory(MAX_QUICK);
+  readonly #parts = new Map<RunStock, { readonly memory: ReadMemory; readonly turns: PQueue }>();
 
-export function createContentMemory(): ContentMemory {
-  const quick = createReadMemory(MAX_QUICK);
-  const parts = new Map<RunStock, SlowReads>();
-  const slow = (stock: RunStock) => {
-    const part = parts.get(stock) ?? {
-      memory: createReadMemory(MAX_SLOW),
+  /** Returns the part of the traces whose runs have room in the stock, and the turns of the batches that are read into it. */
+  slow(stock: RunStock): { readonly memory: ReadMemory; readonly turns: PQueue } {
+    const part = this.#parts.get(stock) ?? {
+      memory: new ReadMemory(MAX_SLOW),
       turns: new PQueue({ concurrency: SLOW_READS_AT_ONCE }),
     };
-    parts.set(stock, part);
+    this.#parts.set(stock, part);
     return part;
-  };
-  return {
-    quick,
-    slow,
-    moveToSlow(data, stock) {
-      if (quick.release(data)) {
-        slow(stock).memory.add([data]);
-      }
-    },
-    release(data) {
-      void (quick.release(data) || [...parts.values()].some(({ memory }) => memory.release(data)));
-    },
-  };
-}
+  }
 
-export function createReadMemory(maxHeld: number): ReadMemory {
-  const waiting: (() => void)[] = [];
-  const held = new Set<TraceData>();
-  let heldSize = 0;
-  let mean: { readonly size: number; readonly spans: number } | null = null;
-
-  const hasRoom = () => heldSize <= maxHeld;
-  const wakeNext = () => {
-    if (hasRoom()) {
-      waiting.shift()?.();
+  /** Moves content from the quick part to the part of a stock. Does nothing with other content. */
+  moveToSlow(data: TraceData, stock: RunStock): void {
+    if (this.quick.release(data)) {
+      this.slow(stock).memory.add([data]);
     }
-  };
+  }
 
-  return {
-    hasRoom,
-    async waitForRoom() {
-      while (!hasRoom()) {
-        await new Promise<void>((resolve) => void waiting.push(resolve));
-      }
-      // The next waiter looks, too: what this one reads may leave room.
-      wakeNext();
-    },
-    nextReadSize() {
-      if (mean === null) {
-        return FIRST_READ;
-      }
-      const most = Math.min(
-        MAX_TRACES_PER_READ,
-        MAX_SPANS_PER_READ / mean.spans,
-        MAX_PER_READ / Math.max(1, mean.size),
-      );
-      return Math.max(1, Math.floor(most));
-    },
-    add(read) {
-      const size = read.reduce((sum, data) => sum + (data.size ?? 0), 0);
-      const spans = read.reduce((sum, data) => sum + data.spans.length, 0);
-      read.forEach((data) => held.add(data));
-      heldSize += size;
-      if (read.length > 0) {
-        const last = { size: size / read.length, spans: Math.max(1, spans / read.length) };
-        mean =
-          mean === null ? last : { size: blend(mean.size, last.size), spans: blend(mean.spans, last.spans) };
-      }
-    },
-    release(data) {
-      const isHeld = held.delete(data);
-      if (isHeld) {
-        heldSize -= data.size ?? 0;
-        wakeNext();
-      }
-      return isHeld;
-    },
-  };
+  /** Removes content from its part. */
+  release(data: TraceData): void {
+    void (this.quick.release(data) || [...this.#parts.values()].some(({ memory }) => memory.release(data)));
+  }
 }
 
 /** Blends a mean with the last value. A larger value counts at once: it is what fills the memory. */

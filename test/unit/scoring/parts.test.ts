@@ -4,7 +4,7 @@ import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { computeBackoffMs } from '../../../src/scoring/attempt/attempt-failure.ts';
 import { RetrySchedule } from '../../../src/scoring/live/retries.ts';
 import { CommitRounds } from '../../../src/scoring/record/group-commit.ts';
-import { readSlices, createReadMemory } from '../../../src/scoring/read/read-slices.ts';
+import { readSlices, ReadMemory } from '../../../src/scoring/read/read-slices.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { createJudgeStock, WorkQueue, type RunStock } from '../../../src/scoring/live/queue.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
@@ -253,7 +253,7 @@ describe('the memory of read content', () => {
   const aTrace = (size: number): TraceData => ({ traceId: newTraceId(), spans: [], logs: [], size });
 
   it('lets a read wait until earlier content is released', async () => {
-    const memory = createReadMemory(100);
+    const memory = new ReadMemory(100);
     const large = aTrace(101);
     memory.add([large]);
     let isReading = false;
@@ -266,7 +266,7 @@ describe('the memory of read content', () => {
   });
 
   it('asks for fewer traces when they are large', () => {
-    const memory = createReadMemory(Infinity);
+    const memory = new ReadMemory(Infinity);
     expect(memory.nextReadSize()).toBe(50);
     memory.add([aTrace(1_000), aTrace(3_000)]);
     expect(memory.nextReadSize()).toBe(1_000);
