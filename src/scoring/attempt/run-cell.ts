@@ -1,5 +1,4 @@
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import { computeFenceCode } from '../../judge/fence-code.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import {
   readReasonCode,
@@ -138,17 +137,7 @@ export function findStock({ guest, isJudged }: PreparedScorer, { judgeStock }: S
 async function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Promise<ScorerAttempt> {
   const facts = cell.bound.readsPast === true ? await readRunFacts(cell, context) : {};
   const input = { ...buildScorerInput(cell.target, mode.source, scoreId), ...facts };
-  return attemptScorer(cell.bound, input, {
-    judgeScope: context.judgeScope,
-    redaction: context.redaction,
-    timeoutMs: context.scorerTimeoutMs,
-    fenceCode: computeFenceCode(JSON.stringify([cell.task.key.tenant, cell.target.targetId, cell.hash])),
-    reserve: createReserve(cell, context, scoreId),
-    onReuse: (judge) => context.reuses.add(cell.task.key.tenant, judge),
-    signal: context.signal,
-    checkClaim: () => cell.task.claim.check(),
-    monotonicMs: context.monotonicMs,
-  });
+  return attemptScorer(cell, input, context, createReserve(cell, context, scoreId));
 }
 
 function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {

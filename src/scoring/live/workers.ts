@@ -15,15 +15,14 @@ const MAX_BATCH = 200;
 /** Most traces whose failures in a row are counted. */
 const MAX_TRACKED_FAILURES = 10_000;
 
-/** Scores traces. Calls `onOutcome` for each trace as soon as it is done. Throws when the store cannot be read. */
-type ScoreBatch = (
-  items: readonly WorkItem[],
-  mode: ScoringMode,
-  onOutcome: (outcome: TraceOutcome) => void,
-) => Promise<unknown>;
-
-export interface WorkersDeps {
-  readonly score: ScoreBatch;
+/** Parts of the loop that its workers use. */
+interface WorkersDeps {
+  /** Scores traces. Calls `onOutcome` for each trace as soon as it is done. Throws when the store cannot be read. */
+  readonly score: (
+    items: readonly WorkItem[],
+    mode: ScoringMode,
+    onOutcome: (outcome: TraceOutcome) => void,
+  ) => Promise<unknown>;
   readonly queue: WorkQueue;
   readonly admission: StockAdmission;
   readonly retries: RetrySchedule;

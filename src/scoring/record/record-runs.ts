@@ -1,7 +1,7 @@
 import type { TargetKind, TraceReading, AgentRun } from '../../domain/trace/agent-run.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import type { TraceFacts, TraceKey } from '../../store/contracts/stores.ts';
+import type { TraceFacts } from '../../store/contracts/stores.ts';
 import type { Unscored } from './decision-rows.ts';
 import type { Scoring } from '../scoring.ts';
 import { listTargets, type ScoringTarget } from '../select/targets.ts';
@@ -10,23 +10,6 @@ import type { PriceTable } from '../../domain/money/model-prices.ts';
 import { parseTime } from './score-rows.ts';
 import { computeRunCost } from '../select/where.ts';
 import type { Score } from '../../domain/score.ts';
-
-/** Facts of a trace of which nothing is known. */
-export const NO_FACTS: Omit<TraceFacts, keyof TraceKey> = {
-  services: [],
-  environments: [],
-  agents: [],
-  sessions: [],
-  users: [],
-  models: [],
-  modelNames: [],
-  serviceVersions: [],
-  versions: [],
-  hasError: false,
-  hasToolError: false,
-  hasNegativeFeedback: false,
-  attributes: new Map(),
-};
 
 /**
  * Stores the runs of a trace, and their facts in the scores that were posted before the trace was read. It goes before the decisions, so that a decided trace has its runs. A row that the store refuses for
@@ -103,8 +86,7 @@ interface RunTerms {
 
 /** Builds the record of a target that was read. */
 function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget, terms: RunTerms): RunRecord {
-  const nowMs = task.clock.nowMs();
-  const startedAt = parseTime(run.startedAt, nowMs);
+  const startedAt = parseTime(run.startedAt, task.clock.nowMs());
   return {
     ...task.key,
     spanId: run.target.spanId,
@@ -134,40 +116,45 @@ function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget,
   };
 }
 
-/** Builds the record of a trace that no rule reads. Its counts are unknown. */
+/** Counts of a record that nobody has read. */
+const UNKNOWN = {
+  inputTokens: null,
+  outputTokens: null,
+  totalTokens: null,
+  reasoningTokens: null,
+  cachedInputTokens: null,
+  costUsd: null,
+  toolCalls: null,
+  toolErrors: null,
+  turns: null,
+  status: '',
+  errorType: '',
+  notScorable: '',
+} as const;
+
+/** Builds the record of a trace that no rule reads. */
 function buildFactsRecord(
   { key, activity }: TraceTask,
-  facts: TraceFacts,
+  facts: Partial<TraceFacts>,
   { completeness }: RunTerms,
 ): RunRecord {
   const startedAt = Number(activity.firstStartUnixNano / 1_000_000n);
   return {
     ...key,
+    ...UNKNOWN,
     spanId: '',
     target: 'trace',
     targetId: key.traceId,
-    sessionId: facts.sessions[0] ?? '',
-    userId: facts.users[0] ?? '',
-    serviceName: facts.services[0] ?? '',
-    serviceVersion: facts.serviceVersions[0] ?? '',
-    agent: facts.agents[0] ?? '',
-    agentVersion: facts.versions.find(({ agentVersion }) => agentVersion !== '')?.agentVersion ?? '',
-    environment: facts.environments[0] ?? '',
-    models: facts.models,
-    inputTokens: null,
-    outputTokens: null,
-    totalTokens: null,
-    reasoningTokens: null,
-    cachedInputTokens: null,
-    costUsd: null,
+    sessionId: facts.sessions?.[0] ?? '',
+    userId: facts.users?.[0] ?? '',
+    serviceName: facts.services?.[0] ?? '',
+    serviceVersion: facts.serviceVersions?.[0] ?? '',
+    agent: facts.agents?.[0] ?? '',
+    agentVersion: facts.versions?.find(({ agentVersion }) => agentVersion !== '')?.agentVersion ?? '',
+    environment: facts.environments?.[0] ?? '',
+    models: facts.models ?? [],
     startedAt,
     durationMs: Number((activity.lastEndUnixNano - activity.firstStartUnixNano) / 1_000_000n),
-    status: '',
-    errorType: '',
-    toolCalls: null,
-    toolErrors: null,
-    turns: null,
-    notScorable: '',
     readFrom: 'facts',
     completeness,
     evidenceUntil: activity.lastArrivalMs,
@@ -177,7 +164,7 @@ function buildFactsRecord(
 
 /** Builds the deleted row of a trace that was read and has no run. */
 function buildMarker(task: TraceTask, terms: RunTerms): RunRecord {
-  return buildGoneRecord(task, buildFactsRecord(task, { ...task.key, ...NO_FACTS }, terms));
+  return buildGoneRecord(task, buildFactsRecord(task, {}, terms));
 }
 
 /** Builds the row that hides a record whose target the trace no longer has. */
