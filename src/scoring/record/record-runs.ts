@@ -138,6 +138,7 @@ function buildFactsRecord(
   facts: Partial<TraceFacts>,
   { completeness }: RunTerms,
 ): RunRecord {
+  const first = (values: readonly string[] | undefined) => values?.[0] ?? '';
   const startedAt = Number(activity.firstStartUnixNano / 1_000_000n);
   return {
     ...key,
@@ -145,13 +146,13 @@ function buildFactsRecord(
     spanId: '',
     target: 'trace',
     targetId: key.traceId,
-    sessionId: facts.sessions?.[0] ?? '',
-    userId: facts.users?.[0] ?? '',
-    serviceName: facts.services?.[0] ?? '',
-    serviceVersion: facts.serviceVersions?.[0] ?? '',
-    agent: facts.agents?.[0] ?? '',
+    sessionId: first(facts.sessions),
+    userId: first(facts.users),
+    serviceName: first(facts.services),
+    serviceVersion: first(facts.serviceVersions),
+    agent: first(facts.agents),
     agentVersion: facts.versions?.find(({ agentVersion }) => agentVersion !== '')?.agentVersion ?? '',
-    environment: facts.environments?.[0] ?? '',
+    environment: first(facts.environments),
     models: facts.models ?? [],
     startedAt,
     durationMs: Number((activity.lastEndUnixNano - activity.firstStartUnixNano) / 1_000_000n),

@@ -71,8 +71,10 @@ describe('sessions on the engine', () => {
     await startLoops([onSessions(scorer), buildRule([ofTraces], { name: 't' })]);
     const session = randomUUID();
     const startMs = Date.now();
-    const first = await say(session, 'Does it rain in Rome?', 'Yes.', startMs);
-    await say(session, 'And in Paris?', 'No.', startMs + 1_000);
+    const [first] = await Promise.all([
+      say(session, 'Does it rain in Rome?', 'Yes.', startMs),
+      say(session, 'And in Paris?', 'No.', startMs + 1_000),
+    ]);
     await until(async () => (await readDecisions(session)).length > 0);
     expect(await readScores(session)).toMatchObject([
       {
