@@ -8,46 +8,59 @@ import { readSlices, ReadMemory } from '../../../src/scoring/read/read-slices.ts
 import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { createJudgeStock, WorkQueue, type RunStock } from '../../../src/scoring/live/queue.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
-import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
+import {
+  agentSpan,
+  newTraceId,
+  CountingScorer,
+  buildLiveMode,
+  createTestScoring,
+  readTestTrace,
+  buildRule,
+} from '../../support/scoring/scoring-world.ts';
+import { shareLookups } from '../../../src/scoring/read/lookups.ts';
+import type { Decision } from '../../../src/domain/decision.ts';
+import { joinTraceKey, type TraceKey } from '../../../src/store/contracts/stores.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 
-const key = (traceId: string) => ({ tenant: '', traceId });
+const keyOf = (traceId: string) => ({ tenant: '', traceId });
 
 describe('the work queue', () => {
   it('returns ready traces before the traces of a sweep', () => {
     const queue = new WorkQueue(() => 0);
-    queue.push(key('swept'), 'sweep');
-    queue.push(key('live'), 'live');
+    queue.push(keyOf('swept'), 'sweep');
+    queue.push(keyOf('live'), 'live');
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['live', 'swept']);
   });
 
   it('has a trace once, and again after it is done when new spans came', () => {
     const queue = new WorkQueue(() => 0);
-    queue.push(key('a'), 'sweep');
-    queue.push(key('a'), 'live');
+    queue.push(keyOf('a'), 'sweep');
+    queue.push(keyOf('a'), 'live');
     const taken = queue.take(9);
     expect(taken).toHaveLength(1);
-    queue.push({ ...key('a'), reread: true }, 'live');
+    queue.push({ ...keyOf('a'), reread: true }, 'live');
     expect(queue.take(9)).toEqual([]);
     queue.done(taken);
-    expect(queue.take(9)).toEqual([{ ...key('a'), reread: true, readyAtMs: 0 }]);
+    expect(queue.take(9)).toEqual([{ ...keyOf('a'), reread: true, readyAtMs: 0 }]);
   });
 
   it('has a trace that a sweep found during its run again, too: the run may leave out other scorers', () => {
     const queue = new WorkQueue(() => 0);
-    queue.push(key('a'), 'live');
+    queue.push(keyOf('a'), 'live');
     const taken = queue.take(9);
-    queue.push(key('a'), 'sweep');
-    queue.push(key('b'), 'live');
+    queue.push(keyOf('a'), 'sweep');
+    queue.push(keyOf('b'), 'live');
     queue.done(taken);
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['b', 'a']);
   });
 
   it('drops its oldest trace for a new one when it is full, and refuses a trace of a sweep', () => {
     const queue = new WorkQueue(() => 0, 2);
-    expect(queue.push(key('a'), 'live')).toBe(true);
-    expect(queue.push(key('swept'), 'sweep')).toBe(true);
-    expect(queue.push(key('b'), 'live')).toBe(false);
-    expect(queue.push(key('again'), 'sweep')).toBe(false);
+    expect(queue.push(keyOf('a'), 'live')).toBe(true);
+    expect(queue.push(keyOf('swept'), 'sweep')).toBe(true);
+    expect(queue.push(keyOf('b'), 'live')).toBe(false);
+    expect(queue.push(keyOf('again'), 'sweep')).toBe(false);
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['a', 'b']);
     expect(queue.spilled()).toBe(2);
   });
@@ -55,10 +68,10 @@ describe('the work queue', () => {
   it('counts the age of the oldest trace from the time at which it was ready', () => {
     const queue = new WorkQueue(() => 1_000);
     expect(queue.oldestWaitMs()).toBeNull();
-    queue.push(key('now'), 'live');
-    queue.push({ ...key('swept'), readyAtMs: 400 }, 'sweep');
+    queue.push(keyOf('now'), 'live');
+    queue.push({ ...keyOf('swept'), readyAtMs: 400 }, 'sweep');
     expect(queue.oldestWaitMs()).toBe(600);
-    queue.push({ ...key('now'), readyAtMs: 100 }, 'live');
+    queue.push({ ...keyOf('now'), readyAtMs: 100 }, 'live');
     expect(queue.oldestWaitMs()).toBe(900);
     queue.take(1);
     expect(queue.oldestWaitMs()).toBe(600);
@@ -66,14 +79,14 @@ describe('the work queue', () => {
 
   it('counts the age of a trace that had no room, until a sweep has found it again', () => {
     const queue = new WorkQueue(() => 1_000, 1);
-    queue.push({ ...key('old'), readyAtMs: 300 }, 'sweep');
-    queue.push({ ...key('new'), readyAtMs: 900 }, 'live');
+    queue.push({ ...keyOf('old'), readyAtMs: 300 }, 'sweep');
+    queue.push({ ...keyOf('new'), readyAtMs: 900 }, 'live');
     expect(queue.oldestWaitMs()).toBe(700);
     queue.take(1);
     queue.beginSweep();
     expect(queue.oldestWaitMs()).toBe(700);
-    queue.push({ ...key('old'), readyAtMs: 300 }, 'sweep');
-    queue.push({ ...key('older'), readyAtMs: 200 }, 'sweep');
+    queue.push({ ...keyOf('old'), readyAtMs: 300 }, 'sweep');
+    queue.push({ ...keyOf('older'), readyAtMs: 200 }, 'sweep');
     expect(queue.endSweep()).toBe(true);
     expect(queue.oldestWaitMs()).toBe(800);
     queue.take(1);
@@ -88,7 +101,7 @@ describe('the work queue', () => {
     function queueLeft(...names: readonly string[]) {
       const queue = new WorkQueue(() => 0);
       for (const name of names) {
-        queue.push(key(name), 'live');
+        queue.push(keyOf(name), 'live');
         const taken = queue.take(1);
         taken.forEach((item) => queue.leave(item, [{ stock, runs: 2 }]));
         queue.done(taken);
@@ -115,16 +128,16 @@ describe('the work queue', () => {
 
     it('scores a trace with new spans as a whole', () => {
       const queue = queueLeft('a');
-      queue.push({ ...key('a'), reread: true }, 'live');
+      queue.push({ ...keyOf('a'), reread: true }, 'live');
       expect(queue.left(stock)).toBe(0);
-      expect(queue.take(9)).toEqual([{ ...key('a'), reread: true, readyAtMs: 0 }]);
+      expect(queue.take(9)).toEqual([{ ...keyOf('a'), reread: true, readyAtMs: 0 }]);
     });
 
     it('returns a trace that waits in two stocks for either, once, and counts it as one', () => {
       const other: RunStock = { ...stock };
       const queue = queueLeft();
       for (const name of ['a', 'b', 'c']) {
-        queue.push(key(name), 'live');
+        queue.push(keyOf(name), 'live');
         const taken = queue.take(1);
         const left = [
           { stock, runs: 2 },
@@ -145,19 +158,19 @@ describe('the work queue', () => {
     it('drops a trace from every stock in which it waits, when the queue is full', () => {
       const other: RunStock = { ...stock };
       const queue = new WorkQueue(() => 0, 1);
-      queue.push(key('old'), 'live');
+      queue.push(keyOf('old'), 'live');
       const taken = queue.take(1);
       const left = [stock, other].map((each) => ({ stock: each, runs: 1 }));
       taken.forEach((item) => queue.leave(item, left));
       queue.done(taken);
-      expect(queue.push(key('new'), 'live')).toBe(false);
+      expect(queue.push(keyOf('new'), 'live')).toBe(false);
       expect(queue.awaitedStocks()).toEqual([]);
       expect(queue.take(9)).toMatchObject([{ traceId: 'new' }]);
     });
 
     it('forgets them when it is cleared, those of traces under way too', () => {
       const queue = queueLeft('a');
-      queue.push(key('b'), 'live');
+      queue.push(keyOf('b'), 'live');
       const taken = queue.take(1);
       taken.forEach((item) => queue.leave(item, [{ stock, runs: 2 }]));
       queue.clear();
@@ -170,10 +183,10 @@ describe('the work queue', () => {
 describe('the schedule of retries', () => {
   it('returns each trace at each of its times, and once for times that are due together', () => {
     const retries = new RetrySchedule();
-    retries.add(key('a'), 200);
-    retries.add(key('a'), 100);
-    retries.add(key('a'), 150);
-    retries.add(key('b'), 300);
+    retries.add(keyOf('a'), 200);
+    retries.add(keyOf('a'), 100);
+    retries.add(keyOf('a'), 150);
+    retries.add(keyOf('b'), 300);
     expect(retries.due(99)).toEqual([]);
     expect(retries.due(100)).toMatchObject([{ traceId: 'a' }]);
     expect(retries.nextMs()).toBe(150);
@@ -184,16 +197,16 @@ describe('the schedule of retries', () => {
 
   it('reads a trace again once, not at each of its times', () => {
     const retries = new RetrySchedule();
-    retries.add({ ...key('a'), reread: true }, 100);
-    retries.add(key('a'), 200);
+    retries.add({ ...keyOf('a'), reread: true }, 100);
+    retries.add(keyOf('a'), 200);
     expect(retries.due(100)).toMatchObject([{ reread: true }]);
     expect(retries.due(200)).toMatchObject([{ reread: false }]);
   });
 
   it('is bounded', () => {
     const retries = new RetrySchedule(1);
-    retries.add(key('a'), 1);
-    retries.add(key('b'), 1);
+    retries.add(keyOf('a'), 1);
+    retries.add(keyOf('b'), 1);
     expect(retries.size()).toBe(1);
   });
 });
@@ -435,7 +448,7 @@ describe('reading in slices', () => {
       );
     }
     const read: string[] = [];
-    for await (const slice of readSlices(store.stores.spans, ids.map(key))) {
+    for await (const slice of readSlices(store.stores.spans, ids.map(keyOf))) {
       read.push(...slice.map((each) => each.key.traceId));
     }
     expect(read).toEqual(ids);
@@ -452,9 +465,142 @@ describe('reading in slices', () => {
       return new Map();
     };
     const outcomes: string[] = [];
-    for await (const slice of readSlices({ read }, ids.map(key))) {
+    for await (const slice of readSlices({ read }, ids.map(keyOf))) {
       outcomes.push(...slice.map((each) => ('error' in each ? each.error.code : 'read')));
     }
     expect(outcomes).toEqual(['read', 'input_too_large', 'read']);
+  });
+});
+
+const buildKeys = (count: number, from = 0): TraceKey[] =>
+  Array.from({ length: count }, (_, index) => ({ tenant: '', traceId: `trace ${from + index}` }));
+
+/** Look-ups of decisions that end when the test says so; only the traces with an odd number have decisions. */
+function buildLookups() {
+  const asked: TraceKey[][] = [];
+  const gates: PromiseWithResolvers<void>[] = [];
+  const { stores } = new MemoryStore();
+  const decisions = {
+    ...stores.decisions,
+    async ofTraces(keys: readonly TraceKey[]) {
+      asked.push([...keys]);
+      const gate = Promise.withResolvers<void>();
+      gates.push(gate);
+      await gate.promise;
+      const odd = keys.filter(({ traceId }) => Number(traceId.split(' ')[1]) % 2 === 1);
+      return new Map(odd.map((key): [string, Decision[]] => [joinTraceKey(key), []]));
+    },
+  };
+  const shared = shareLookups({ ...stores, decisions }).decisions;
+  const end = async (index: number, error?: Error) => {
+    const gate = gates[index];
+    if (error === undefined) {
+      gate?.resolve();
+    } else {
+      gate?.reject(error);
+    }
+    await turn();
+    await turn();
+  };
+  return { asked, shared, end };
+}
+
+const sizes = (asked: readonly TraceKey[][]) => asked.map((keys) => keys.length);
+
+describe('shared look-ups', () => {
+  it('go together when they begin together, and each gets the rows of its own traces', async () => {
+    const { asked, shared, end } = buildLookups();
+    const first = shared.ofTraces(buildKeys(2));
+    const second = shared.ofTraces(buildKeys(2, 1));
+    await turn();
+    await turn();
+    await end(0);
+
+    expect(sizes(asked)).toEqual([4]);
+    expect([...(await first).keys()]).toEqual([joinTraceKey({ tenant: '', traceId: 'trace 1' })]);
+    expect((await second).size).toBe(1);
+  });
+
+  it('gather while two run, so that four thousand of one trace are four statements', async () => {
+    const { asked, shared, end } = buildLookups();
+    const found: Promise<unknown>[] = [];
+    for (const key of buildKeys(2)) {
+      found.push(shared.ofTraces([key]));
+      await turn();
+      await turn();
+    }
+    for (const key of buildKeys(4_000, 2)) {
+      found.push(shared.ofTraces([key]));
+      await Promise.resolve();
+    }
+    await turn();
+    expect(sizes(asked)).toEqual([1, 1]);
+
+    for (const index of [0, 1, 2, 3]) {
+      await end(index);
+    }
+
+    expect(sizes(asked)).toEqual([1, 1, 2_000, 2_000]);
+    await Promise.all(found);
+  });
+
+  it('fail together, and the next ones begin', async () => {
+    const { asked, shared, end } = buildLookups();
+    const failing = [shared.ofTraces(buildKeys(1)), shared.ofTraces(buildKeys(1))];
+    await turn();
+    await turn();
+    const failed = Promise.allSettled(failing);
+    await end(0, new Error('away'));
+    expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+
+    const next = shared.ofTraces(buildKeys(1, 1));
+    await turn();
+    await turn();
+    await end(1);
+
+    expect((await next).size).toBe(1);
+    expect(sizes(asked)).toEqual([2, 1]);
+  });
+
+  it('of no traces ask nothing', async () => {
+    const { asked, shared } = buildLookups();
+
+    expect((await shared.ofTraces([])).size).toBe(0);
+    expect(asked).toEqual([]);
+  });
+});
+
+/** The same run, which counts the reads of its context; only the hash reads that of a run that cannot be scored. */
+function counted(run: AgentRun, count: () => void): AgentRun {
+  return Object.defineProperty({ ...run }, 'context', {
+    get: () => {
+      count();
+      return run.context;
+    },
+  });
+}
+
+describe('the evidence of a run', () => {
+  it('is read and hashed once for all rules that decide that it cannot be scored', async () => {
+    const store = new MemoryStore();
+    const rules = ['r1', 'r2', 'r3'].map((name) => buildRule([new CountingScorer('a')], { name }));
+    const mode = await buildLiveMode(store, ...rules);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a')]);
+    store.clockMs += 60_000;
+    let readings = 0;
+    let hashings = 0;
+    const scoring = {
+      ...createTestScoring(store),
+      readTrace: (data: Parameters<typeof readTestTrace>[0]) => {
+        readings += 1;
+        const reading = readTestTrace(data);
+        return { ...reading, runs: reading.runs.map((run) => counted(run, () => (hashings += 1))) };
+      },
+    };
+    await scoreTraces(scoring, [key], mode);
+    expect(store.decisions().map((row) => row.status)).toEqual(Array(3).fill('not_applicable'));
+    expect(new Set(store.decisions().map((row) => row.evidenceHash)).size).toBe(1);
+    expect({ readings, hashings }).toEqual({ readings: 1, hashings: 1 });
   });
 });
