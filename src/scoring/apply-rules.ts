@@ -11,8 +11,8 @@ import type { Decision } from '../domain/decision.ts';
 import { AppError, toAppError, readErrorMessage } from '../domain/errors.ts';
 import { allSettled } from '../domain/waits.ts';
 import type { Score } from '../domain/score.ts';
-import { findStock, leaveCell, resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
-import type { LeftRuns, RunStock, StockEnd } from './live/queue.ts';
+import { findSlots, waitingResult, resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
+import type { WaitingRuns, RunSlots, QueueEnd } from './live/queue.ts';
 import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
 import { showFailure, startInterimRows } from './record/record-attempt.ts';
 import { recordRuns } from './record/record-runs.ts';
@@ -66,7 +66,7 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
   const completeness = computeCompleteness(task, context.readiness, nowMs);
   const { source, takesOver, redo } = mode;
   const terms = { source, takesOver, redoes: redo !== null, completeness };
-  const [{ results, left }] = await settleBoth(
+  const [{ results, waiting }] = await settleBoth(
     runCells(task, passes, { context, mode, terms }),
     mode.write
       ? recordRuns(context, whole, reading, {
@@ -95,7 +95,7 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
     decisions,
     scores: done.flatMap((result) => result.scores),
     tombstones: changes.tombstones,
-    left,
+    waiting,
     error: done.some((result) => result.abandoned) ? interruptedError() : null,
   });
 }
@@ -117,20 +117,20 @@ async function choose(
 }
 
 /**
- * Runs the cells that have to run, beginning with quick ones. Returns the result of every cell, and the runs that found no room, by
- * stock. Throws what the store throws, after all runs have ended.
+ * Runs the cells that have to run, beginning with quick ones. Returns the result of every cell, and the runs that got no slots, by
+ * slots. Throws what the store throws, after all runs have ended.
  */
 async function runCells(
   task: TraceTask,
   passes: readonly RulePass[],
   terms: Omit<CellRun, 'ends'> & { readonly context: Scoring },
-): Promise<{ results: Map<Cell, CellResult>; left: readonly LeftRuns[] }> {
+): Promise<{ results: Map<Cell, CellResult>; waiting: readonly WaitingRuns[] }> {
   const allCells = passes.flatMap((pass) => pass.cells);
   const results = new Map<Cell, CellResult>();
   for (const cell of allCells.filter(({ plan }) => plan.action !== 'run')) {
     results.set(cell, resultWithoutRun(cell));
   }
-  const ends = new Map<RunStock, StockEnd>();
+  const ends = new Map<RunSlots, QueueEnd>();
   const run: CellRun = { ...terms, ends };
   const runAll = (chosen: readonly Cell[], onDone?: (cell: Cell) => Promise<void>) =>
     allSettled(
@@ -140,21 +140,21 @@ async function runCells(
       }),
     );
   const toRun = allCells.filter((cell) => !results.has(cell));
-  const byStock = Map.groupBy(toRun, ({ bound }) => findStock(bound, run.context));
+  const bySlots = Map.groupBy(toRun, ({ bound }) => findSlots(bound, run.context));
   // A judge is asked at once: the rows of quick scorers may wait for a common write.
-  const quick = runAll(byStock.get(null) ?? []);
+  const quick = runAll(bySlots.get(null) ?? []);
   const slow: Cell[] = [];
-  const left: LeftRuns[] = [];
-  for (const [stock, cells] of byStock) {
-    if (stock === null) {
+  const waiting: WaitingRuns[] = [];
+  for (const [slots, cells] of bySlots) {
+    if (slots === null) {
       continue;
     }
-    const end = findEnd(task, stock, { runs: cells.length, mode: run.mode });
+    const end = findEnd(task, slots, { runs: cells.length, mode: run.mode });
     if (end === null) {
-      cells.forEach((cell) => results.set(cell, leaveCell()));
-      left.push({ stock, runs: cells.length });
+      cells.forEach((cell) => results.set(cell, waitingResult()));
+      waiting.push({ slots, runs: cells.length });
     } else {
-      ends.set(stock, end);
+      ends.set(slots, end);
       slow.push(...cells);
     }
   }
@@ -165,7 +165,7 @@ async function runCells(
   // A repair leaves the former rows until it has better ones.
   if (!run.mode.write || run.mode.redo !== null) {
     await allSettled([quick, runAll(slow)]);
-    return { results, left };
+    return { results, waiting };
   }
   const trace = { task, passes, results };
   const interim = startInterimRows(run.context, trace);
@@ -174,21 +174,21 @@ async function runCells(
   } finally {
     await interim.stop();
   }
-  return { results, left };
+  return { results, waiting };
 }
 
-/** Returns the places that the runs of a trace may use; null when their stock has no room. The runs enter the stock at once. */
+/** Returns the slots that the runs of a trace may use; null when no slots are free. The runs take them at once. */
 function findEnd(
   task: TraceTask,
-  stock: RunStock,
+  slots: RunSlots,
   { runs, mode: { admission } }: { readonly runs: number; readonly mode: ScoringMode },
-): StockEnd | null {
+): QueueEnd | null {
   if (admission === null) {
     return 'oldest';
   }
-  const room = task.room?.stock === stock ? task.room : admission.admit(stock, runs);
-  room?.release();
-  return room?.end ?? null;
+  const reservation = task.reservation?.slots === slots ? task.reservation : admission.admit(slots, runs);
+  reservation?.release();
+  return reservation?.end ?? null;
 }
 
 async function write(
@@ -385,7 +385,7 @@ export function listFinalRows(pass: RulePass, results: CellResults): Decision[] 
     return [];
   }
   const withdrawn = new Map<string, Decision>();
-  for (const cell of done.some((result) => result.left) ? [] : pass.cells) {
+  for (const cell of done.some((result) => result.waiting) ? [] : pass.cells) {
     const row = buildWithdrawnRow(cell);
     if (row !== null) {
       withdrawn.set(row.targetId, row);

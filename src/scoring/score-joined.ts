@@ -56,7 +56,7 @@ async function scoreMembers(scoring: Scoring, task: JoinedTask, mode: ScoringMod
   for (const stage of planStages(candidates, owner, task)) {
     const read = (candidate: TraceCandidate) => (candidate === owner ? run.data : { partOf: ownerId });
     done.push(...(await Promise.all(stage.map((candidate) => decide(candidate, read(candidate))))));
-    if (done.some(({ error, left }) => error !== null || left.length > 0)) {
+    if (done.some(({ error, waiting }) => error !== null || waiting.length > 0)) {
       break;
     }
   }
@@ -105,7 +105,7 @@ async function readCandidates(
       prior: findPrior(member),
       reread: isOwner && (isOthers || isReread),
       readyAtMs: triggers[0]?.readyAtMs,
-      room: triggers[0]?.room,
+      reservation: triggers[0]?.reservation,
       nowMs: clock.nowMs(),
     };
   });
@@ -120,7 +120,7 @@ function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[])
   const triggerKeys = new Set(triggers.map(({ key }) => joinTraceKey(key)));
   const others = done.filter(({ key }) => !triggerKeys.has(joinTraceKey(key)));
   const error = done.find((outcome) => outcome.error !== null)?.error ?? null;
-  const left = done.find((outcome) => outcome.left.length > 0)?.left ?? [];
+  const waiting = done.find((outcome) => outcome.waiting.length > 0)?.waiting ?? [];
   return triggers.map(({ key, activity }, index) => {
     const own = done.filter((outcome) => joinTraceKey(outcome.key) === joinTraceKey(key));
     const included = index === 0 ? [...own, ...others] : own;
@@ -129,7 +129,7 @@ function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[])
       decisions: included.flatMap((outcome) => outcome.decisions),
       scores: included.flatMap((outcome) => outcome.scores),
       tombstones: included.flatMap((outcome) => outcome.tombstones),
-      left,
+      waiting,
       error,
     });
   });

@@ -1,12 +1,12 @@
 import { readLookups, selectTrace, addFacts, findUnread, type Selected } from './select/select-traces.ts';
-import type { WorkItem, LeftRuns, Room } from './live/queue.ts';
+import type { WorkItem, WaitingRuns, Reservation } from './live/queue.ts';
 import PQueue from 'p-queue';
 import type { TraceData } from '../domain/trace/span.ts';
 import { isHeldBack, type Decision } from '../domain/decision.ts';
 import { allSettled } from '../domain/waits.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { findJoinedRuns, type ReadPiece } from './read/sibling-traces.ts';
-import { findStock } from './attempt/run-cell.ts';
+import { findSlots } from './attempt/run-cell.ts';
 import { readSlices, type ReadMemory, type ReadTrace } from './read/read-slices.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
@@ -55,11 +55,11 @@ class Batch {
   readonly #settle: (outcome: TraceOutcome) => void;
   /** Traces whose scorers run. */
   readonly #queue: PQueue;
-  /** Content in memory, and room in stocks, that the batch has. */
+  /** Content in memory, and slots, that the batch has. */
   readonly #contents = new Set<TraceData>();
-  readonly #rooms = new Set<Room>();
-  /** Runs of traces that found no room, while other scorers of the traces run. */
-  readonly #leftRuns = new Map<string, readonly LeftRuns[]>();
+  readonly #reservations = new Set<Reservation>();
+  /** Runs of traces that got no slots, while other scorers of the traces run. */
+  readonly #waitingRuns = new Map<string, readonly WaitingRuns[]>();
 
   constructor(scoring: Scoring, mode: ScoringMode, settle: (outcome: TraceOutcome) => void) {
     this.#scoring = scoring;
@@ -74,11 +74,11 @@ class Batch {
     const turn = { priority: -items.length };
     try {
       const { clock, slow } = await readTurns.add(() => this.#start(items), turn);
-      const byStock = Map.groupBy(slow, ([, { room }]) => room?.stock);
+      const bySlots = Map.groupBy(slow, ([, { reservation }]) => reservation?.slots);
       await allSettled(
-        [...byStock].map(async ([stock, entries]) => {
-          if (stock !== undefined) {
-            const { memory, turns } = contentMemory.slow(stock);
+        [...bySlots].map(async ([slots, entries]) => {
+          if (slots !== undefined) {
+            const { memory, turns } = contentMemory.slow(slots);
             await turns.add(() => this.#read(new Map(entries), memory, clock), turn);
           }
         }),
@@ -89,7 +89,7 @@ class Batch {
       this.#queue.clear();
       await this.#queue.onIdle();
       this.#contents.forEach((data) => this.#release(data));
-      this.#rooms.forEach((room) => room.release());
+      this.#reservations.forEach((reservation) => reservation.release());
     }
   }
 
@@ -99,10 +99,10 @@ class Batch {
     const clock = await readStoreClock(stores.spans, monotonicMs);
     const candidates = await findCandidates(this.#scoring, items, this.#mode, clock, this.#settle);
     const { toRead, toDecline } = await this.#select(candidates, clock);
-    const { true: slow = [], false: quick = [] } = Object.groupBy(toRead, ([, { room }]) =>
-      room === undefined ? 'false' : 'true',
+    const { true: slow = [], false: quick = [] } = Object.groupBy(toRead, ([, { reservation }]) =>
+      reservation === undefined ? 'false' : 'true',
     );
-    slow.forEach(([, { room }]) => room !== undefined && this.#rooms.add(room));
+    slow.forEach(([, { reservation }]) => reservation !== undefined && this.#reservations.add(reservation));
     for (const selected of await addFacts(stores, toDecline, this.#mode)) {
       this.#score(selected, null);
     }
@@ -114,12 +114,12 @@ class Batch {
   #score(selected: Selected, read: TraceTask['read']): void {
     void this.#queue.add(async () => {
       const outcome = await scoreTask(this.#scoring, { ...selected, read }, this.#mode);
-      selected.room?.release();
+      selected.reservation?.release();
       if (isTraceData(read)) {
         this.#release(read);
       }
-      const left = this.#leftRuns.get(joinTraceKey(selected.key));
-      this.#settle(left === undefined ? outcome : { ...outcome, left });
+      const waiting = this.#waitingRuns.get(joinTraceKey(selected.key));
+      this.#settle(waiting === undefined ? outcome : { ...outcome, waiting });
     });
   }
 
@@ -177,7 +177,7 @@ class Batch {
       parts.forEach((part) => this.#release(part));
       void this.#queue.add(async () => {
         const outcomes = await scoreJoined(this.#scoring, { run, triggers, clock }, this.#mode);
-        triggers.forEach(({ room }) => room?.release());
+        triggers.forEach(({ reservation }) => reservation?.release());
         this.#release(run.data);
         outcomes.forEach(this.#settle);
       });
@@ -190,23 +190,23 @@ class Batch {
     const findLookups = await readLookups(this.#scoring, candidates, { clock, mode: this.#mode });
     const unread = await findUnread(stores, candidates, this.#mode);
     const toRead: (readonly [string, Selected])[] = [];
-    /** Traces whose rules decline them, or have no room now: their content is not read. */
+    /** Traces whose rules decline them, or get no slots now: their content is not read. */
     const toDecline: Selected[] = [];
     for (const candidate of candidates) {
       const { activity } = candidate;
       const key = joinTraceKey(activity);
       const selected = selectTrace(candidate, findLookups(candidate), this.#mode);
-      const { room, left } = reserveRoom(selected, this.#scoring, this.#mode);
-      const isRead = unread.has(key) || (left.length === 0 && selected.rules.length > 0);
-      if (left.length > 0 && (isRead || selected.declined.length > 0)) {
-        this.#leftRuns.set(key, left);
+      const { reservation, waiting } = reserveSlots(selected, this.#scoring, this.#mode);
+      const isRead = unread.has(key) || (waiting.length === 0 && selected.rules.length > 0);
+      if (waiting.length > 0 && (isRead || selected.declined.length > 0)) {
+        this.#waitingRuns.set(key, waiting);
       }
       if (isRead) {
-        toRead.push([key, { ...selected, rules: left.length === 0 ? selected.rules : [], room }]);
+        toRead.push([key, { ...selected, rules: waiting.length === 0 ? selected.rules : [], reservation }]);
       } else if (selected.declined.length > 0) {
         toDecline.push({ ...selected, rules: [] });
       } else {
-        this.#settle(buildOutcome(activity, { activity, left, postponed: listPostponed(candidate) }));
+        this.#settle(buildOutcome(activity, { activity, waiting, postponed: listPostponed(candidate) }));
       }
     }
     return { toRead, toDecline };
@@ -263,7 +263,7 @@ async function findCandidates(
       prior,
       reread: item.reread ?? false,
       readyAtMs: item.readyAtMs,
-      room: item.room,
+      reservation: item.reservation,
       nowMs: clock.nowMs(),
     };
     const waitUntilMs = mode.waits ? computeWaitUntil(candidate, readiness) : null;
@@ -294,31 +294,31 @@ function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: Sco
 }
 
 /**
- * Sets room aside for a trace whose scorers are all slow, before its content is read. Returns the runs that are left when none of
- * their stocks has room: then the content is not read. A trace with a quick scorer is read in any case, and so is one whose rule
- * decides by the content: most such traces need no room.
+ * Reserves slots for a trace whose scorers are all slow, before its content is read. Returns the runs that are left when none of
+ * their slots are free: then the content is not read. A trace with a quick scorer is read in any case, and so is one whose rule
+ * decides by the content: most such traces need no slots.
  */
-function reserveRoom(
+function reserveSlots(
   selected: Selected,
   scoring: Scoring,
   { admission }: ScoringMode,
-): { readonly room: Room | undefined; readonly left: readonly LeftRuns[] } {
-  const stocks = selected.rules.flatMap(({ scorers, pending }) =>
-    scorers.map((bound) => (pending === null ? findStock(bound, scoring) : null)),
+): { readonly reservation: Reservation | undefined; readonly waiting: readonly WaitingRuns[] } {
+  const allSlots = selected.rules.flatMap(({ scorers, pending }) =>
+    scorers.map((bound) => (pending === null ? findSlots(bound, scoring) : null)),
   );
-  const [first] = stocks;
-  if (admission === null || selected.room !== undefined || stocks.includes(null) || !first) {
-    return { room: selected.room, left: [] };
+  const [first] = allSlots;
+  if (admission === null || selected.reservation !== undefined || allSlots.includes(null) || !first) {
+    return { reservation: selected.reservation, waiting: [] };
   }
-  const left: LeftRuns[] = [];
-  for (const [stock, { length: runs }] of Map.groupBy(stocks, (each) => each ?? first)) {
-    const room = admission.admit(stock, runs);
-    if (room !== null) {
-      return { room, left: [] };
+  const waiting: WaitingRuns[] = [];
+  for (const [slots, { length: runs }] of Map.groupBy(allSlots, (each) => each ?? first)) {
+    const reservation = admission.admit(slots, runs);
+    if (reservation !== null) {
+      return { reservation, waiting: [] };
     }
-    left.push({ stock, runs });
+    waiting.push({ slots, runs });
   }
-  return { room: undefined, left };
+  return { reservation: undefined, waiting };
 }
 
 /** Lists the rows that this process tries again later: another process may have written them. */

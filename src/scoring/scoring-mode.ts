@@ -33,7 +33,7 @@ export interface ScoringMode {
   readonly retriesEarly: boolean;
   /** Decisions whose scorers run again; null: none. */
   readonly redo: Redo | null;
-  /** Decides whether the runs of slow scorers find room in their stock now; null: they wait for a place. */
+  /** Decides whether the runs of slow scorers get slots now; null: they wait for a slot. */
   readonly admission: Admission | null;
 }
 
@@ -68,7 +68,7 @@ function buildMode(rules: readonly PreparedRule[], differences: Partial<ScoringM
 
 /**
  * Mode of the daemon for ready traces.
- * @param admission decides whether slow scorers run in a pass; default: they wait for a place
+ * @param admission decides whether slow scorers run in a pass; default: they wait for a slot
  */
 export function liveMode(
   rules: readonly PreparedRule[],

@@ -5,7 +5,7 @@ import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/trace/span.ts';
 import type { Claim } from '../ownership/ownership.ts';
-import type { LeftRuns, Room } from './live/queue.ts';
+import type { WaitingRuns, Reservation } from './live/queue.ts';
 import type { TraceActivity, TraceFacts, TraceKey } from '../store/contracts/stores.ts';
 import type { PreparedRule, PreparedScorer } from './select/rule.ts';
 import type { StoreClock } from './live/timers.ts';
@@ -43,8 +43,8 @@ export interface TraceTask {
   readonly reread: boolean;
   /** Time since which the trace could be scored, Unix milliseconds by the store's clock; undefined where nothing waited for it. */
   readonly readyAtMs?: number | undefined;
-  /** Room for the runs that an earlier pass left; undefined in a first pass. */
-  readonly room: Room | undefined;
+  /** Slots for the runs that an earlier pass left waiting; undefined in a first pass. */
+  readonly reservation: Reservation | undefined;
   readonly clock: StoreClock;
 }
 
@@ -68,8 +68,8 @@ export interface TraceOutcome {
   readonly waitUntilMs: number | null;
   /** Earlier rows whose next attempt is in the future. Only for a trace that needs no work now. */
   readonly postponed: readonly Decision[];
-  /** Runs that found no room, by stock: their scorers decide in later passes. */
-  readonly left: readonly LeftRuns[];
+  /** Runs that got no slots, by slots: their scorers decide in later passes. */
+  readonly waiting: readonly WaitingRuns[];
   /** Error that broke the pass off: missing decisions come with the next pass. */
   readonly error: AppError | null;
 }
@@ -84,7 +84,7 @@ export function buildOutcome(key: TraceKey, parts: Partial<TraceOutcome> = {}): 
     tombstones: [],
     waitUntilMs: null,
     postponed: [],
-    left: [],
+    waiting: [],
     error: null,
     ...parts,
   };

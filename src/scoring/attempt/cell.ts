@@ -33,8 +33,8 @@ export interface CellResult {
   readonly scores: readonly Score[];
   /** True when the run was broken off: nothing is decided, and the trace is scored again. */
   readonly abandoned: boolean;
-  /** Set when the run found no room in its stock: nothing is decided yet. */
-  readonly left?: true;
+  /** Set when the run got no slots: nothing is decided yet. */
+  readonly waiting?: true;
 }
 
 /** Results of the cells that are done; a cell without an entry still runs. */

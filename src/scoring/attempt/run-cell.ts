@@ -13,7 +13,7 @@ import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-r
 import { recordAttempt } from '../record/record-attempt.ts';
 import type { Scoring } from '../scoring.ts';
 import type { PreparedScorer } from '../select/rule.ts';
-import type { RunStock, StockEnd } from '../live/queue.ts';
+import type { RunSlots, QueueEnd } from '../live/queue.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
 import { computeRunCost } from '../select/where.ts';
@@ -34,13 +34,13 @@ export interface CellRun {
   readonly context: Scoring;
   readonly mode: ScoringMode;
   readonly terms: ScoreTerms;
-  /** Places that the runs of this pass may use, by stock. */
-  readonly ends: ReadonlyMap<RunStock, StockEnd>;
+  /** Slots that the runs of this pass may use, by slots. */
+  readonly ends: ReadonlyMap<RunSlots, QueueEnd>;
 }
 
-/** Returns the result of a cell whose run found no room in its stock. */
-export function leaveCell(): CellResult {
-  return { row: null, scores: [], abandoned: false, left: true };
+/** Returns the result of a cell whose run got no slots. */
+export function waitingResult(): CellResult {
+  return { row: null, scores: [], abandoned: false, waiting: true };
 }
 
 /** Returns the result of a cell whose plan needs no run. */
@@ -118,7 +118,7 @@ async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<R
 
 /** Asks for a place only for the call, so that the places do not wait for the writes of rows. */
 async function attemptInPlace(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
-  if (findStock(cell.bound, run.context) !== run.context.judgeStock) {
+  if (findSlots(cell.bound, run.context) !== run.context.judgeStock) {
     return callScorer(cell, run, scoreId);
   }
   const end = run.ends.get(run.context.judgeStock) ?? 'oldest';
@@ -128,9 +128,9 @@ async function attemptInPlace(cell: Cell, run: CellRun, scoreId: string): Promis
   });
 }
 
-/** Returns the stock of the runs of a slow scorer; null for a scorer that runs at once in this process. */
-export function findStock({ guest, isJudged }: PreparedScorer, { judgeStock }: Scoring): RunStock | null {
-  // A scorer in child processes has a stock of its own: when it hangs, the places of other judged scorers stay free.
+/** Returns the slots of the runs of a slow scorer; null for a scorer that runs at once in this process. */
+export function findSlots({ guest, isJudged }: PreparedScorer, { judgeStock }: Scoring): RunSlots | null {
+  // A scorer in child processes has slots of its own: when it hangs, the slots of other judged scorers stay free.
   return guest ?? (isJudged ? judgeStock : null);
 }
 

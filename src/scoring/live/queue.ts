@@ -9,66 +9,66 @@ export interface WorkItem extends TraceKey {
   readonly arrivedMs?: number | undefined;
   /** Time since which the trace could be scored, Unix milliseconds by the store's clock: the age of the waiting traces. */
   readonly readyAtMs?: number | undefined;
-  /** Room for the runs that an earlier pass left. */
-  readonly room?: Room | undefined;
+  /** Slots for the runs that an earlier pass left waiting. */
+  readonly reservation?: Reservation | undefined;
 }
 
-/** End of a backlog: part of the places take the newest traces, so that alerts stay timely, and the rest the oldest. */
-export type StockEnd = 'newest' | 'oldest';
+/** End of a backlog: part of the slots take the newest traces, so that alerts stay timely, and the other slots the oldest. */
+export type QueueEnd = 'newest' | 'oldest';
 
-/** Runs of slow scorers that are prepared, with their content in memory, and wait for a place, or have one. */
-export interface RunStock {
-  /** Number of runs that wait or have a place; of one end, or of both. */
-  pending(end?: StockEnd): number;
+/** Runs of slow scorers that are prepared, with their content in memory, and wait for a slot, or have one. */
+export interface RunSlots {
+  /** Number of runs that wait for a slot or have one; of one end, or of both. */
+  pending(end?: QueueEnd): number;
   /** Number of runs below which more runs should be prepared. */
   readonly low: number;
   /** Number of runs from which on no more runs should be prepared. */
   readonly high: number;
 }
 
-/** Runs of one pass that found no room in one stock. */
-export interface LeftRuns {
-  readonly stock: RunStock;
+/** Runs of one pass that got no slots. */
+export interface WaitingRuns {
+  readonly slots: RunSlots;
   readonly runs: number;
 }
 
-/** Room in a stock that is set aside for the runs of one trace. */
-export interface Room {
-  readonly stock: RunStock;
-  /** Places that the runs may use. */
-  readonly end: StockEnd;
-  /** Gives the room back: the runs are in the stock, or do not come. A second call does nothing. */
+/** Slots that are reserved for the runs of one trace. */
+export interface Reservation {
+  readonly slots: RunSlots;
+  /** Slots that the runs may use. */
+  readonly end: QueueEnd;
+  /** Gives the slots back: the runs have them, or do not come. A second call does nothing. */
   release(): void;
 }
 
-/** Decides whether a pass may add runs to a stock. */
+/** Decides whether a pass may prepare runs. */
 export interface Admission {
-  /** Sets room aside for runs; null when the stock has none. */
-  admit(stock: RunStock, runs: number): Room | null;
+  /** Reserves slots for runs; null when there are none. */
+  admit(slots: RunSlots, runs: number): Reservation | null;
 }
 
-/** The judged runs of a process, and their places. */
-export interface JudgeStock extends RunStock {
-  /** Places of the stock. */
+/** The judged runs of a process, and their slots. */
+export interface JudgeStock extends RunSlots {
+  /** Runs at the same time. */
   readonly concurrency: number;
-  /** Runs the call when there is a free place. */
-  run<T>(end: StockEnd, call: () => Promise<T>): Promise<T>;
-  /** Longest time that a run has waited for a place, milliseconds; 0 when no run waits. */
+  /** Runs the call when there is a free slot. */
+  run<T>(end: QueueEnd, call: () => Promise<T>): Promise<T>;
+  /** Longest time that a run has waited for a slot, milliseconds; 0 when no run waits. */
   waitMs(): number;
-  /** Adds a listener that is called after each run that leaves the stock low. */
+  /** Adds a listener that is called after each run whose end leaves fewer than `low`. */
   onLow(listener: () => void): void;
 }
 
-/** Rounds of all places that wait, prepared, for the present round: the next ones are read meanwhile. */
+/** Rounds of all slots that wait, prepared, for the present round: the next ones are read meanwhile. */
 const ROUNDS = 2;
 
 /** Most runs that are prepared beyond these rounds: look-ups and reads cost the store the same for one trace and for a batch. */
 const MAX_BATCH = 200;
 
 /**
- * Creates the stock of judged runs.
+ * Creates the slots of judged runs.
  * @param options concurrency: runs at the same time. It should be what the providers allow: the time limit of a scorer starts when its
- * run gets a place. newestShare: share of the places that take the newest runs, from 0 to 1
+ * run gets a slot. newestShare: share of the slots that take the newest runs, from 0 to 1
  */
 export function createJudgeStock({
   concurrency,
@@ -81,14 +81,14 @@ export function createJudgeStock({
 }): JudgeStock {
   const low = ROUNDS * concurrency;
   const places = new PQueue({ concurrency });
-  const waiting: Record<StockEnd, { readonly sinceMs: number; readonly start: () => Promise<void> }[]> = {
+  const waiting: Record<QueueEnd, { readonly sinceMs: number; readonly start: () => Promise<void> }[]> = {
     newest: [],
     oldest: [],
   };
-  const pending: Record<StockEnd, number> = { newest: 0, oldest: 0 };
+  const pending: Record<QueueEnd, number> = { newest: 0, oldest: 0 };
   const listeners: (() => void)[] = [];
   let credit = 0;
-  const countPending = (end?: StockEnd) =>
+  const countPending = (end?: QueueEnd) =>
     end === undefined ? pending.newest + pending.oldest : pending[end];
 
   /** Takes the newest run as often as the share says, else the oldest one, so that no run waits for ever. */
@@ -134,7 +134,7 @@ export const MAX_QUEUED = 50_000;
 /** Urgency of a trace: traces that became ready now go before traces of a sweep. */
 export type Urgency = 'live' | 'sweep';
 
-/** A trace that is not under way, and its runs that found no room in the stock; 0 for a trace without an earlier pass. */
+/** A trace that is not under way, and its runs that got no slots; 0 for a trace without an earlier pass. */
 interface Entry {
   readonly item: WorkItem;
   readonly runs: number;
@@ -143,7 +143,7 @@ interface Entry {
 /** A trace under way. */
 interface Running {
   readonly urgency: Urgency;
-  left: readonly LeftRuns[];
+  waiting: readonly WaitingRuns[];
   /** The pass that follows this one. */
   next: { readonly item: WorkItem; readonly urgency: Urgency } | null;
 }
@@ -155,15 +155,15 @@ const createEntries = (): Entries => ({ live: new Map(), sweep: new Map() });
 const countEntries = ({ live, sweep }: Entries): number => live.size + sweep.size;
 
 /**
- * Traces to score, each at most once at a time: ready ones, and ones that wait for room in a stock. Only their ids are in memory, not
+ * Traces to score, each at most once at a time: ready ones, and ones that wait for slots. Only their ids are in memory, not
  * their content.
  */
 export class WorkQueue {
   readonly #nowMs: () => number;
   readonly #maxQueued: number;
   readonly #ready = createEntries();
-  /** A trace has an entry for each stock in which it waits for room. */
-  readonly #left = new Map<RunStock, Entries>();
+  /** A trace has an entry for each slots in which it waits. */
+  readonly #waiting = new Map<RunSlots, Entries>();
   /** Keys of all traces that have entries. */
   readonly #keys = new Set<string>();
   readonly #running = new Map<string, Running>();
@@ -206,25 +206,29 @@ export class WorkQueue {
     return this.#start(listFirst([live, sweep], limit)).map(({ item }) => item);
   }
 
-  /** Notes that runs of a trace under way found no room. After `done` the trace waits for room in any of their stocks. */
-  leave(item: WorkItem, left: readonly LeftRuns[]): void {
+  /** Notes that runs of a trace under way got no slots. After `done` the trace waits for any of their slots. */
+  leave(item: WorkItem, waiting: readonly WaitingRuns[]): void {
     const running = this.#running.get(joinTraceKey(item));
     if (running !== undefined) {
-      running.left = left;
+      running.waiting = waiting;
     }
   }
 
   done(items: readonly WorkItem[]): void {
     for (const item of items) {
       const key = joinTraceKey(item);
-      const { next, left, urgency } = this.#running.get(key) ?? { next: null, left: [], urgency: 'live' };
+      const { next, waiting, urgency } = this.#running.get(key) ?? {
+        next: null,
+        waiting: [],
+        urgency: 'live',
+      };
       this.#running.delete(key);
       if (next !== null) {
-        this.push(mergeItems(left.length === 0 ? undefined : item, next.item), next.urgency);
-      } else if (left.length > 0) {
-        const places = left.map(({ stock, runs }) => {
-          const entries = this.#left.get(stock) ?? createEntries();
-          this.#left.set(stock, entries);
+        this.push(mergeItems(waiting.length === 0 ? undefined : item, next.item), next.urgency);
+      } else if (waiting.length > 0) {
+        const places = waiting.map(({ slots, runs }) => {
+          const entries = this.#waiting.get(slots) ?? createEntries();
+          this.#waiting.set(slots, entries);
           return { entries, runs };
         });
         this.#add(mergeItems(undefined, item), urgency, places);
@@ -232,12 +236,12 @@ export class WorkQueue {
     }
   }
 
-  /** Takes up to `limit` traces that wait for room in the stock, of at most `runs` runs, but at least one. */
-  takeLeft(
-    stock: RunStock,
-    { end, limit, runs }: { end: StockEnd; limit: number; runs: number },
+  /** Takes up to `limit` traces that wait for slots, of at most `runs` runs, but at least one. */
+  takeWaiting(
+    slots: RunSlots,
+    { end, limit, runs }: { end: QueueEnd; limit: number; runs: number },
   ): readonly Entry[] {
-    const entries = this.#left.get(stock);
+    const entries = this.#waiting.get(slots);
     if (entries === undefined || limit <= 0 || runs <= 0) {
       return [];
     }
@@ -254,15 +258,15 @@ export class WorkQueue {
     );
   }
 
-  /** Number of traces that wait for room in the stock. */
-  left(stock: RunStock): number {
-    const entries = this.#left.get(stock);
+  /** Number of traces that wait for slots. */
+  waiting(slots: RunSlots): number {
+    const entries = this.#waiting.get(slots);
     return entries === undefined ? 0 : countEntries(entries);
   }
 
-  /** Stocks for which traces wait. */
-  awaitedStocks(): RunStock[] {
-    return [...this.#left.keys()].filter((stock) => this.left(stock) > 0);
+  /** Slots for which traces wait. */
+  awaitedSlots(): RunSlots[] {
+    return [...this.#waiting.keys()].filter((slots) => this.waiting(slots) > 0);
   }
 
   /** Returns true for a queued trace that is not under way. */
@@ -319,13 +323,13 @@ export class WorkQueue {
     this.#keys.clear();
     for (const running of this.#running.values()) {
       running.next = null;
-      running.left = [];
+      running.waiting = [];
     }
   }
 
   /** All maps, the least urgent first. */
   #maps(): { urgency: Urgency; entries: Map<string, Entry> }[] {
-    const all = [...this.#left.values(), this.#ready];
+    const all = [...this.#waiting.values(), this.#ready];
     return (['sweep', 'live'] as const).flatMap((urgency) =>
       all.map((entries) => ({ urgency, entries: entries[urgency] })),
     );
@@ -374,7 +378,7 @@ export class WorkQueue {
   #start(taken: readonly (readonly [string, Entry])[]): Entry[] {
     return taken.map(([key, entry]) => {
       const { urgency } = this.#remove(key) ?? { urgency: 'live' };
-      this.#running.set(key, { urgency, left: [], next: null });
+      this.#running.set(key, { urgency, waiting: [], next: null });
       return entry;
     });
   }
@@ -394,7 +398,7 @@ function listFirst(maps: readonly ReadonlyMap<string, Entry>[], limit: number): 
   return listed;
 }
 
-/** Merges two items of one trace, without the room of either. */
+/** Merges two items of one trace, without the reservation of either. */
 export function mergeItems(earlier: WorkItem | undefined, { tenant, traceId, ...item }: WorkItem): WorkItem {
   const arrivedMs = Math.max(earlier?.arrivedMs ?? -Infinity, item.arrivedMs ?? -Infinity);
   const readyAtMs = Math.min(earlier?.readyAtMs ?? Infinity, item.readyAtMs ?? Infinity);
@@ -409,26 +413,26 @@ export function mergeItems(earlier: WorkItem | undefined, { tenant, traceId, ...
 }
 
 /**
- * Admission of runs to their stocks, and the filling of stocks that ran low. Without a backlog a run may use all room of its stock. With
- * a backlog, runs of traces that are ready now may use the share of the newest; the rest of the room is for the backlog.
+ * Admission of runs to their slots, and the filling of slots that ran low. Without a backlog a run may use all slots. With
+ * a backlog, runs of traces that are ready now may use the share of the newest; the other slots are for the backlog.
  */
-export class StockAdmission implements Admission {
+export class SlotAdmission implements Admission {
   readonly #queue: WorkQueue;
-  readonly #shares: Readonly<Record<StockEnd, number>>;
+  readonly #shares: Readonly<Record<QueueEnd, number>>;
   readonly #maxRuns: number;
-  readonly #hasMemory: (stock: RunStock) => boolean;
-  /** Runs that have room and are not in the stock yet. */
-  readonly #reserved = new Map<RunStock, Record<StockEnd, number>>();
+  readonly #hasMemory: (slots: RunSlots) => boolean;
+  /** Runs that have a reservation and are not there yet. */
+  readonly #reserved = new Map<RunSlots, Record<QueueEnd, number>>();
 
   /**
-   * @param newestShare share of the room for the newest traces, 0 to 1
-   * @param limits maxRuns: most runs of one stock; hasMemory: returns false while the content of the runs that wait fills the memory of
-   * the stock: then no run has room
+   * @param newestShare share of the slots for the newest traces, 0 to 1
+   * @param limits maxRuns: most runs that are prepared for the same slots; hasMemory: returns false while the content of the runs that wait fills the memory of
+   * the slots: then no run gets one
    */
   constructor(
     queue: WorkQueue,
     newestShare: number,
-    limits: { readonly maxRuns: number; readonly hasMemory: (stock: RunStock) => boolean },
+    limits: { readonly maxRuns: number; readonly hasMemory: (slots: RunSlots) => boolean },
   ) {
     this.#queue = queue;
     this.#shares = { newest: newestShare, oldest: 1 - newestShare };
@@ -436,61 +440,61 @@ export class StockAdmission implements Admission {
     this.#hasMemory = limits.hasMemory;
   }
 
-  admit(stock: RunStock, runs: number): Room | null {
-    if (!this.#hasMemory(stock)) {
+  admit(slots: RunSlots, runs: number): Reservation | null {
+    if (!this.#hasMemory(slots)) {
       return null;
     }
-    const high = Math.min(stock.high, this.#maxRuns);
-    if (this.#queue.left(stock) > 0) {
-      return this.#countRuns(stock, 'newest') < high * this.#shares.newest
-        ? this.#reserve(stock, 'newest', runs)
+    const high = Math.min(slots.high, this.#maxRuns);
+    if (this.#queue.waiting(slots) > 0) {
+      return this.#countRuns(slots, 'newest') < high * this.#shares.newest
+        ? this.#reserve(slots, 'newest', runs)
         : null;
     }
     // When a backlog follows, its traces are newer than this one.
-    const count = this.#countRuns(stock, 'newest') + this.#countRuns(stock, 'oldest');
-    return count < high ? this.#reserve(stock, 'oldest', runs) : null;
+    const count = this.#countRuns(slots, 'newest') + this.#countRuns(slots, 'oldest');
+    return count < high ? this.#reserve(slots, 'oldest', runs) : null;
   }
 
-  /** Takes traces that wait for room out of the queue, from both ends of the backlog, and sets room aside for them. */
-  takeForRoom(limit: number): WorkItem[] {
-    return this.#queue.awaitedStocks().flatMap((stock) => {
-      const refills = this.#hasMemory(stock) ? this.#listRefills(stock) : [];
+  /** Takes traces that wait for slots out of the queue, from both ends of the backlog, and reserves slots for them. */
+  takeReserved(limit: number): WorkItem[] {
+    return this.#queue.awaitedSlots().flatMap((slots) => {
+      const refills = this.#hasMemory(slots) ? this.#listRefills(slots) : [];
       // Both ends in one batch: look-ups cost the store the same for one trace and for many.
       return refills.some(({ count, from }) => count < from)
         ? refills.flatMap(({ end, count, to }) =>
             this.#queue
-              .takeLeft(stock, { end, limit, runs: Math.ceil(to - count) })
-              .map(({ item, runs }) => ({ ...item, room: this.#reserve(stock, end, runs) })),
+              .takeWaiting(slots, { end, limit, runs: Math.ceil(to - count) })
+              .map(({ item, runs }) => ({ ...item, reservation: this.#reserve(slots, end, runs) })),
           )
         : [];
     });
   }
 
   /** Lists the runs of both ends, below which number they are refilled, and up to which. */
-  #listRefills(stock: RunStock) {
-    const low = Math.min(stock.low, this.#maxRuns);
-    const high = Math.min(stock.high, this.#maxRuns);
+  #listRefills(slots: RunSlots) {
+    const low = Math.min(slots.low, this.#maxRuns);
+    const high = Math.min(slots.high, this.#maxRuns);
     return (['oldest', 'newest'] as const).map((end) => {
       const share = this.#shares[end];
-      const count = this.#countRuns(stock, end);
-      // The newest end keeps room for traces that are ready soon.
+      const count = this.#countRuns(slots, end);
+      // The newest end keeps slots for traces that are ready soon.
       return end === 'oldest'
         ? { end, count, from: low * share, to: high * share }
         : { end, count, from: (low / 2) * share, to: ((low + high) / 2) * share };
     });
   }
 
-  #countRuns(stock: RunStock, end: StockEnd): number {
-    return stock.pending(end) + (this.#reserved.get(stock)?.[end] ?? 0);
+  #countRuns(slots: RunSlots, end: QueueEnd): number {
+    return slots.pending(end) + (this.#reserved.get(slots)?.[end] ?? 0);
   }
 
-  #reserve(stock: RunStock, end: StockEnd, runs: number): Room {
-    const reserved = this.#reserved.get(stock) ?? { newest: 0, oldest: 0 };
-    this.#reserved.set(stock, reserved);
+  #reserve(slots: RunSlots, end: QueueEnd, runs: number): Reservation {
+    const reserved = this.#reserved.get(slots) ?? { newest: 0, oldest: 0 };
+    this.#reserved.set(slots, reserved);
     reserved[end] += runs;
     let open = runs;
     return {
-      stock,
+      slots,
       end,
       release() {
         reserved[end] -= open;

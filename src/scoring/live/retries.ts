@@ -229,10 +229,10 @@ export class CatchUp {
   }
 
   /** Notes that a trace was scored, or was not. */
-  done({ key, left, decisions }: TraceOutcome): void {
+  done({ key, waiting, decisions }: TraceOutcome): void {
     const taken = this.#taken.get(joinTraceKey(key));
-    // A trace that was left waits for room, so it is still under way.
-    if (taken !== undefined && left.length === 0) {
+    // A trace that was left waits for slots, so it is still under way.
+    if (taken !== undefined && waiting.length === 0) {
       taken.isDone = true;
       const costUsd = decisions.reduce((sum, row) => sum + (row.costUsd ?? 0), 0);
       if (costUsd > 0) {

@@ -15,7 +15,7 @@ import { prepareRule, recordRules, type PreparedRule, type Rule, type RuleHistor
 import { createStoreClock, systemTimers, waitWithin, type StoreClock, type Timers } from './timers.ts';
 import { liveMode, type ScoringMode } from '../scoring-mode.ts';
 import { scoreTraces } from '../score-traces.ts';
-import { StockAdmission, WorkQueue, type WorkItem, type Urgency } from './queue.ts';
+import { SlotAdmission, WorkQueue, type WorkItem, type Urgency } from './queue.ts';
 import { Workers } from './workers.ts';
 import type { DecisionStore, MemberStore } from '../../store/contracts/stores.ts';
 
@@ -61,7 +61,7 @@ export interface ScoringLoopStatus {
   /** Traces that still arrive. */
   readonly waiting: number;
   readonly queued: number;
-  /** Queued traces whose slow scorers wait for room; the other scorers have decided. */
+  /** Queued traces whose slow scorers wait for slots; the other scorers have decided. */
   readonly waitingForRoom: number;
   /** Time since the oldest queued trace became ready, or one that had no room, milliseconds; null without one. */
   readonly oldestQueuedMs: number | null;
@@ -88,7 +88,7 @@ export class ScoringLoop {
   readonly #tail: Tail;
   readonly #sweepRange: SweepRange;
   readonly #queue: WorkQueue;
-  readonly #admission: StockAdmission;
+  readonly #admission: SlotAdmission;
   readonly #retries = new RetrySchedule();
   readonly #workers: Workers;
   readonly #pace: BatchPace;
@@ -123,9 +123,9 @@ export class ScoringLoop {
     const nowMs = () => this.#clock?.nowMs() ?? 0;
     this.#pace = createBatchPace(monotonicMs, (traces) => this.#tail.batchReadyInMs(nowMs(), traces));
     this.#queue = new WorkQueue(nowMs);
-    this.#admission = new StockAdmission(this.#queue, scoring.newestShare, {
+    this.#admission = new SlotAdmission(this.#queue, scoring.newestShare, {
       maxRuns: Math.max(1, Math.floor(scoring.maxTracesInMemory / 2)),
-      hasMemory: (stock) => scoring.contentMemory.slow(stock).memory.hasRoom(),
+      hasMemory: (slots) => scoring.contentMemory.slow(slots).memory.hasRoom(),
     });
     this.#catchUp = new CatchUp(scoring, { rules: this.#rules, ownership: this.#ownership });
     const owned = { ...scoring, claims: this.#ownership, signal: this.#abandoning.signal };

@@ -2,7 +2,7 @@ import { readErrorMessage, type AppError } from '../../domain/errors.ts';
 import { computeBackoffMs } from '../attempt/attempt-failure.ts';
 import type { RetrySchedule } from './retries.ts';
 import { listNextAttempts } from '../score-traces.ts';
-import { mergeItems, type WorkItem, type StockAdmission, type WorkQueue } from './queue.ts';
+import { mergeItems, type WorkItem, type SlotAdmission, type WorkQueue } from './queue.ts';
 import { readStoreClock, type Timers } from './timers.ts';
 import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
@@ -24,7 +24,7 @@ interface WorkersDeps {
     onOutcome: (outcome: TraceOutcome) => void,
   ) => Promise<unknown>;
   readonly queue: WorkQueue;
-  readonly admission: StockAdmission;
+  readonly admission: SlotAdmission;
   readonly retries: RetrySchedule;
   readonly timers: Timers;
   /** Stops the start of new batches. */
@@ -32,7 +32,7 @@ interface WorkersDeps {
 }
 
 /**
- * Scores the traces of the queue in parallel batches. A trace that waits for a place of its judge stays under way; when too many
+ * Scores the traces of the queue in parallel batches. A trace that waits for a slot of its judge stays under way; when too many
  * wait, the judged scorers of further traces are left for later, and only their trace ids stay in memory.
  */
 export class Workers {
@@ -61,7 +61,7 @@ export class Workers {
     if (this.#mode === null || stopping.aborted) {
       return;
     }
-    this.#startBatch(admission.takeForRoom(this.#batch), this.#mode);
+    this.#startBatch(admission.takeReserved(this.#batch), this.#mode);
     while (this.#hasRoom()) {
       this.#startBatch(queue.take(this.#batch), this.#mode);
     }
@@ -103,7 +103,7 @@ export class Workers {
         const item = open.get(joinTraceKey(outcome.key));
         if (item !== undefined) {
           open.delete(joinTraceKey(item));
-          item.room?.release();
+          item.reservation?.release();
           this.#settle(outcome, item, clock.nowMs());
           this.#deps.queue.done([item]);
           this.#pump();
@@ -116,7 +116,7 @@ export class Workers {
       });
       await this.#retryAll([...open.values()]);
     } finally {
-      open.forEach(({ room }) => room?.release());
+      open.forEach(({ reservation }) => reservation?.release());
       this.#deps.queue.done([...open.values()]);
     }
   }
@@ -136,8 +136,8 @@ export class Workers {
       return;
     }
     this.#failures.delete(name);
-    if (outcome.left.length > 0) {
-      this.#deps.queue.leave(item, outcome.left);
+    if (outcome.waiting.length > 0) {
+      this.#deps.queue.leave(item, outcome.waiting);
     }
     if (outcome.waitUntilMs !== null) {
       retries.add({ ...item, readyAtMs: undefined }, outcome.waitUntilMs);

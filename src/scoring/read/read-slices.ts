@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import { joinTraceKey, type SpanSource, type TraceKey } from '../../store/contracts/stores.ts';
 import PQueue from 'p-queue';
 import { MIB } from '../../domain/byte-sizes.ts';
-import type { RunStock } from '../live/queue.ts';
+import type { RunSlots } from '../live/queue.ts';
 
 /** Data of a trace, or the reason why it cannot be read. */
 export type ReadTrace =
@@ -51,11 +51,11 @@ async function readSlice(spans: Pick<SpanSource, 'read'>, keys: readonly TraceKe
   }
 }
 
-/** Sizes of content from which on no more is read, in characters of the stored rows: for quick scorers, and for each stock of slow ones. */
+/** Sizes of content from which on no more is read, in characters of the stored rows: for quick scorers, and for each slots of slow ones. */
 const MAX_QUICK = 128 * MIB;
 const MAX_SLOW = 96 * MIB;
 
-/** Batches that are read for one stock at the same time. */
+/** Batches that are read for one slots at the same time. */
 const SLOW_READS_AT_ONCE = 2;
 
 /** Size that one read should return at most: it fits into memory beside reads of other batches. */
@@ -139,26 +139,26 @@ export class ReadMemory {
   }
 }
 
-/** Content in parts: content that waits for slow scorers never stops the reads for quick ones, or for slow ones of another stock. */
+/** Content in parts: content that waits for slow scorers never stops the reads for quick ones, or for slow ones of another slots. */
 export class ContentMemory {
   /** Content of traces that no slow scorer waits for. */
   readonly quick = new ReadMemory(MAX_QUICK);
-  readonly #parts = new Map<RunStock, { readonly memory: ReadMemory; readonly turns: PQueue }>();
+  readonly #parts = new Map<RunSlots, { readonly memory: ReadMemory; readonly turns: PQueue }>();
 
-  /** Returns the part of the traces whose runs have room in the stock, and the turns of the batches that are read into it. */
-  slow(stock: RunStock): { readonly memory: ReadMemory; readonly turns: PQueue } {
-    const part = this.#parts.get(stock) ?? {
+  /** Returns the part of the traces whose runs have slots, and the turns of the batches that are read into it. */
+  slow(slots: RunSlots): { readonly memory: ReadMemory; readonly turns: PQueue } {
+    const part = this.#parts.get(slots) ?? {
       memory: new ReadMemory(MAX_SLOW),
       turns: new PQueue({ concurrency: SLOW_READS_AT_ONCE }),
     };
-    this.#parts.set(stock, part);
+    this.#parts.set(slots, part);
     return part;
   }
 
-  /** Moves content from the quick part to the part of a stock. Does nothing with other content. */
-  moveToSlow(data: TraceData, stock: RunStock): void {
+  /** Moves content from the quick part to the part of slots. Does nothing with other content. */
+  moveToSlow(data: TraceData, slots: RunSlots): void {
     if (this.quick.release(data)) {
-      this.slow(stock).memory.add([data]);
+      this.slow(slots).memory.add([data]);
     }
   }
 

@@ -143,7 +143,7 @@ export class CommitRounds {
     this.#isRunning = true;
     while (this.#tables.some(({ size }) => size > 0)) {
       this.#gatheredAtMs = performance.now() + this.#pace.gatherMs;
-      if (this.#leftMs() > 0) {
+      if (this.#waitingMs() > 0) {
         await new Promise<void>((resolve) => {
           this.#goOn = resolve;
           this.#look();
@@ -181,7 +181,7 @@ export class CommitRounds {
     return this.#hurries ? 0 : Math.max(this.#gatheredAtMs, this.#wholeAtMs + pauseMs) - performance.now();
   }
 
-  #leftMs(): number {
+  #waitingMs(): number {
     const hasUrgent = this.#tables.some(({ isUrgent, size }) => isUrgent && size > 0);
     const urgentAtMs = Math.max(this.#gatheredAtMs, this.#roundAtMs + this.#pace.urgentEveryMs);
     return Math.min(this.#wholeLeftMs(), hasUrgent ? urgentAtMs - performance.now() : Infinity);
@@ -190,7 +190,7 @@ export class CommitRounds {
   /** Ends the wait when the next round is due: more rows wait. */
   #look(): void {
     clearTimeout(this.#timer);
-    const leftMs = this.#leftMs();
+    const leftMs = this.#waitingMs();
     if (this.#goOn !== undefined && leftMs > 0) {
       this.#timer = setTimeout(() => this.#look(), Math.ceil(leftMs));
     } else {

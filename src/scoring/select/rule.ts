@@ -3,7 +3,7 @@ import type { BudgetCaps } from '../../domain/money/budget.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { hashValue, computeFingerprint } from '../../domain/identity.ts';
 import type { Scorer } from '../../evals/scorer.ts';
-import type { RunStock } from '../live/queue.ts';
+import type { RunSlots } from '../live/queue.ts';
 import { parseReasons, type SamplePlan, type PriorityReason } from './sample-trace.ts';
 import { canonicalOptions } from '../../evals/canonical-options.ts';
 import type { CoveredCell, RuleVersion, RuleVersionStore } from '../../store/contracts/stores.ts';
@@ -21,7 +21,7 @@ export interface BoundScorer {
   /** True: it gets what the run took, and the past of its agent. */
   readonly readsPast?: boolean | undefined;
   /** Runs in child processes. Set for such a scorer: it has places and a timer of its own. */
-  readonly guest?: RunStock | undefined;
+  readonly guest?: RunSlots | undefined;
 }
 
 /** Limits of a number, both inclusive; an absent one does not limit. */

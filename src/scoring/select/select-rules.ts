@@ -1,7 +1,7 @@
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Claim } from '../../ownership/ownership.ts';
 import { AHEAD_MS, ROOTLESS_WAITS } from '../../readiness/readiness.ts';
-import type { Room } from '../live/queue.ts';
+import type { Reservation } from '../live/queue.ts';
 import {
   needsContentFor as samplesByContent,
   needsFactsFor,
@@ -59,7 +59,7 @@ export interface TraceCandidate {
   readonly reread: boolean;
   /** Time since which the trace could be scored; undefined where nothing waited for it. */
   readonly readyAtMs?: number | undefined;
-  readonly room?: Room | undefined;
+  readonly reservation?: Reservation | undefined;
   readonly nowMs: number;
 }
 

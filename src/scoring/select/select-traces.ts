@@ -130,7 +130,7 @@ export function selectTrace(
     existingReadMs,
     reread: candidate.reread,
     readyAtMs: candidate.readyAtMs,
-    room: candidate.room,
+    reservation: candidate.reservation,
     clock,
   };
 }

@@ -102,7 +102,7 @@ function buildCandidate({ of, activity }: JoinedTurns<ReadySession>): TraceCandi
     claim,
     prior,
     reread: isLate,
-    room: undefined,
+    reservation: undefined,
     nowMs: clock.nowMs(),
   };
 }

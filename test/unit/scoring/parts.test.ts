@@ -6,7 +6,7 @@ import { RetrySchedule } from '../../../src/scoring/live/retries.ts';
 import { CommitRounds } from '../../../src/scoring/record/group-commit.ts';
 import { readSlices, ReadMemory } from '../../../src/scoring/read/read-slices.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
-import { createJudgeStock, WorkQueue, type RunStock } from '../../../src/scoring/live/queue.ts';
+import { createJudgeStock, WorkQueue, type RunSlots } from '../../../src/scoring/live/queue.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
@@ -96,83 +96,83 @@ describe('the work queue', () => {
   });
 
   describe('with traces that wait for room', () => {
-    const stock: RunStock = { pending: () => 0, low: 1, high: 2 };
+    const slots: RunSlots = { pending: () => 0, low: 1, high: 2 };
 
-    function queueLeft(...names: readonly string[]) {
+    function queueWaiting(...names: readonly string[]) {
       const queue = new WorkQueue(() => 0);
       for (const name of names) {
         queue.push(keyOf(name), 'live');
         const taken = queue.take(1);
-        taken.forEach((item) => queue.leave(item, [{ stock, runs: 2 }]));
+        taken.forEach((item) => queue.leave(item, [{ slots, runs: 2 }]));
         queue.done(taken);
       }
       return queue;
     }
 
     it('returns them from both ends, each once, within the room', () => {
-      const queue = queueLeft('a', 'b', 'c', 'd');
+      const queue = queueWaiting('a', 'b', 'c', 'd');
       expect(queue.take(9)).toEqual([]);
       expect(queue.queued()).toBe(4);
-      const oldest = queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 4 });
+      const oldest = queue.takeWaiting(slots, { end: 'oldest', limit: 9, runs: 4 });
       expect(oldest).toMatchObject([{ item: { traceId: 'a' }, runs: 2 }, { item: { traceId: 'b' } }]);
-      const newest = queue.takeLeft(stock, { end: 'newest', limit: 1, runs: 9 });
+      const newest = queue.takeWaiting(slots, { end: 'newest', limit: 1, runs: 9 });
       expect(newest).toMatchObject([{ item: { traceId: 'd' } }]);
-      expect(queue.left(stock)).toBe(1);
+      expect(queue.waiting(slots)).toBe(1);
       expect(queue.inFlight()).toBe(3);
     });
 
     it('returns one trace whose runs are more than the room: it would wait for ever', () => {
-      const queue = queueLeft('a', 'b');
-      expect(queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 1 })).toHaveLength(1);
+      const queue = queueWaiting('a', 'b');
+      expect(queue.takeWaiting(slots, { end: 'oldest', limit: 9, runs: 1 })).toHaveLength(1);
     });
 
     it('scores a trace with new spans as a whole', () => {
-      const queue = queueLeft('a');
+      const queue = queueWaiting('a');
       queue.push({ ...keyOf('a'), reread: true }, 'live');
-      expect(queue.left(stock)).toBe(0);
+      expect(queue.waiting(slots)).toBe(0);
       expect(queue.take(9)).toEqual([{ ...keyOf('a'), reread: true, readyAtMs: 0 }]);
     });
 
     it('returns a trace that waits in two stocks for either, once, and counts it as one', () => {
-      const other: RunStock = { ...stock };
-      const queue = queueLeft();
+      const other: RunSlots = { ...slots };
+      const queue = queueWaiting();
       for (const name of ['a', 'b', 'c']) {
         queue.push(keyOf(name), 'live');
         const taken = queue.take(1);
-        const left = [
-          { stock, runs: 2 },
-          { stock: other, runs: 1 },
+        const waiting = [
+          { slots, runs: 2 },
+          { slots: other, runs: 1 },
         ];
-        taken.forEach((item) => queue.leave(item, left));
+        taken.forEach((item) => queue.leave(item, waiting));
         queue.done(taken);
       }
       expect(queue.queued()).toBe(3);
-      const ofOther = queue.takeLeft(other, { end: 'oldest', limit: 1, runs: 9 });
+      const ofOther = queue.takeWaiting(other, { end: 'oldest', limit: 1, runs: 9 });
       expect(ofOther).toMatchObject([{ item: { traceId: 'a' }, runs: 1 }]);
-      const ofStock = queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 9 });
+      const ofStock = queue.takeWaiting(slots, { end: 'oldest', limit: 9, runs: 9 });
       expect(ofStock).toMatchObject([{ item: { traceId: 'b' }, runs: 2 }, { item: { traceId: 'c' } }]);
-      expect(queue.awaitedStocks()).toEqual([]);
+      expect(queue.awaitedSlots()).toEqual([]);
       expect(queue.queued()).toBe(0);
     });
 
     it('drops a trace from every stock in which it waits, when the queue is full', () => {
-      const other: RunStock = { ...stock };
+      const other: RunSlots = { ...slots };
       const queue = new WorkQueue(() => 0, 1);
       queue.push(keyOf('old'), 'live');
       const taken = queue.take(1);
-      const left = [stock, other].map((each) => ({ stock: each, runs: 1 }));
-      taken.forEach((item) => queue.leave(item, left));
+      const waiting = [slots, other].map((each) => ({ slots: each, runs: 1 }));
+      taken.forEach((item) => queue.leave(item, waiting));
       queue.done(taken);
       expect(queue.push(keyOf('new'), 'live')).toBe(false);
-      expect(queue.awaitedStocks()).toEqual([]);
+      expect(queue.awaitedSlots()).toEqual([]);
       expect(queue.take(9)).toMatchObject([{ traceId: 'new' }]);
     });
 
     it('forgets them when it is cleared, those of traces under way too', () => {
-      const queue = queueLeft('a');
+      const queue = queueWaiting('a');
       queue.push(keyOf('b'), 'live');
       const taken = queue.take(1);
-      taken.forEach((item) => queue.leave(item, [{ stock, runs: 2 }]));
+      taken.forEach((item) => queue.leave(item, [{ slots, runs: 2 }]));
       queue.clear();
       queue.done(taken);
       expect(queue.queued()).toBe(0);
@@ -223,42 +223,42 @@ describe('waiting before a retry', () => {
 
 describe('the stock of judged runs', () => {
   it('gives places to the newest and the oldest runs in turn', async () => {
-    const stock = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => 0 });
+    const slots = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => 0 });
     const order: string[] = [];
     const gate = Promise.withResolvers<void>();
-    const runs = [stock.run('newest', () => gate.promise)];
+    const runs = [slots.run('newest', () => gate.promise)];
     for (const name of ['new1', 'new2', 'new3']) {
-      runs.push(stock.run('newest', async () => void order.push(name)));
+      runs.push(slots.run('newest', async () => void order.push(name)));
     }
     for (const name of ['old1', 'old2', 'old3']) {
-      runs.push(stock.run('oldest', async () => void order.push(name)));
+      runs.push(slots.run('oldest', async () => void order.push(name)));
     }
-    expect(stock.pending()).toBe(7);
+    expect(slots.pending()).toBe(7);
     gate.resolve();
     await Promise.all(runs);
     expect(order).toEqual(['new3', 'old1', 'new2', 'old2', 'new1', 'old3']);
-    expect(stock.pending()).toBe(0);
+    expect(slots.pending()).toBe(0);
   });
 
   it('says how long a run has waited, and when more runs should be prepared', async () => {
     let nowMs = 0;
-    const stock = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => nowMs });
+    const slots = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => nowMs });
     let calls = 0;
-    stock.onLow(() => (calls += 1));
+    slots.onLow(() => (calls += 1));
     const gate = Promise.withResolvers<void>();
-    const runs = Array.from({ length: stock.low + 1 }, () => stock.run('newest', () => gate.promise));
+    const runs = Array.from({ length: slots.low + 1 }, () => slots.run('newest', () => gate.promise));
     nowMs = 700;
-    expect(stock.waitMs()).toBe(700);
+    expect(slots.waitMs()).toBe(700);
     gate.resolve();
     await Promise.all(runs);
-    expect(calls).toBe(stock.low);
-    expect(stock.waitMs()).toBe(0);
+    expect(calls).toBe(slots.low);
+    expect(slots.waitMs()).toBe(0);
   });
 
   it('passes on the error of a run and goes on', async () => {
-    const stock = createJudgeStock({ concurrency: 1, newestShare: 0, monotonicMs: () => 0 });
-    await expect(stock.run('oldest', () => Promise.reject(new Error('bad')))).rejects.toThrow('bad');
-    await expect(stock.run('oldest', async () => 1)).resolves.toBe(1);
+    const slots = createJudgeStock({ concurrency: 1, newestShare: 0, monotonicMs: () => 0 });
+    await expect(slots.run('oldest', () => Promise.reject(new Error('bad')))).rejects.toThrow('bad');
+    await expect(slots.run('oldest', async () => 1)).resolves.toBe(1);
   });
 });
 
