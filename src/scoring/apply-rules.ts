@@ -262,19 +262,19 @@ async function takeVersionPlaces(
 ): Promise<TraceTask> {
   const take = async (selected: SelectedRule): Promise<SelectedRule> => {
     const { rule, pending } = selected;
-    const ask = pending?.versionAsk ?? null;
+    const request = pending?.versionRequest ?? null;
     if (
       pending === null ||
-      ask === null ||
+      request === null ||
       reading.runs.length === 0 ||
       findUnmetContent(rule.where, reading.runs, pending.facts) !== null
     ) {
       return selected;
     }
-    const isFirstOfVersion = await newVersions.take(ask);
+    const isFirstOfVersion = await newVersions.take(request);
     return {
       ...selected,
-      pending: { ...pending, versionAsk: null, priority: { ...pending.priority, isFirstOfVersion } },
+      pending: { ...pending, versionRequest: null, priority: { ...pending.priority, isFirstOfVersion } },
     };
   };
   return { ...task, rules: await Promise.all(task.rules.map(take)) };

@@ -10,7 +10,7 @@ import type { TraceActivity, TraceFacts, TraceKey } from '../store/contracts/sto
 import type { PreparedRule, PreparedScorer } from './select/rule.ts';
 import type { StoreClock } from './live/timers.ts';
 import { showUsd } from '../domain/money/usd.ts';
-import type { VersionAsk } from './select/new-versions.ts';
+import type { VersionRequest } from './select/new-versions.ts';
 import type { PriorityFacts, RunSize, SamplePlan } from './select/sample-trace.ts';
 
 /** A trace that is a piece of a run; another trace owns the run. */
@@ -106,7 +106,7 @@ export interface PendingChoice {
   readonly priority: PriorityFacts;
   readonly facts: TraceFacts | undefined;
   /** Place among the first traces of a version that the trace asks for; null when it has one, or all are taken. */
-  readonly versionAsk: VersionAsk | null;
+  readonly versionRequest: VersionRequest | null;
 }
 
 /** A rule that scores a trace, or that decides when the content of the trace is read. */

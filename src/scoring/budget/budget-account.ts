@@ -11,7 +11,7 @@ import {
   EarlierDays,
   OPEN_LEASE_MS,
   REST_SHARE,
-  type AccountAsk,
+  type AccountRequest,
   type BudgetReading,
   type BudgetRest,
 } from './budget-ask.ts';
@@ -45,7 +45,7 @@ export interface AccountReservation {
 }
 
 /** Request that has no answer yet. */
-interface PendingAsk extends AccountAsk {
+interface PendingRequest extends AccountRequest {
   readonly askedAtMs: number;
   readonly resolve: (reservation: AccountReservation) => void;
   readonly reject: (error: unknown) => void;
@@ -111,9 +111,9 @@ class FirstCalls {
 export class BudgetAccount {
   readonly #scope: BudgetScope;
   readonly #shares: AccountShares;
-  #asks: PendingAsk[] = [];
+  #requests: PendingRequest[] = [];
   /** Requests that wait for calls under way or for money of other processes. */
-  #waiting: PendingAsk[] = [];
+  #waiting: PendingRequest[] = [];
   /**
    * Time in which requests for money found none, and none was served. The limit of a wait is one for all requests of this time: behind
    * the lease of a killed process, each of them would hold its place for the whole wait.
@@ -141,13 +141,13 @@ export class BudgetAccount {
     journal.addSource(() => this.#takeEntries());
   }
 
-  reserve(ask: AccountAsk): Promise<AccountReservation> {
+  reserve(request: AccountRequest): Promise<AccountReservation> {
     const { promise, resolve, reject } = Promise.withResolvers<AccountReservation>();
-    this.#caps = ask.caps;
-    this.#nowMs = ask.nowMs;
-    const pending = { ...ask, askedAtMs: ask.nowMs(), resolve, reject };
-    if (this.#asks.length > 0 || !this.#serve(pending)) {
-      this.#asks.push(pending);
+    this.#caps = request.caps;
+    this.#nowMs = request.nowMs;
+    const pending = { ...request, askedAtMs: request.nowMs(), resolve, reject };
+    if (this.#requests.length > 0 || !this.#serve(pending)) {
+      this.#requests.push(pending);
       this.#work();
     }
     return promise;
@@ -204,16 +204,18 @@ export class BudgetAccount {
 
   async #rounds(): Promise<void> {
     await Promise.resolve();
-    while (this.#asks.length > 0) {
-      await this.#round(this.#asks.splice(0));
+    while (this.#requests.length > 0) {
+      await this.#round(this.#requests.splice(0));
     }
     // In the same turn as the last check, so that no request comes in between and waits for nobody.
     this.#working = undefined;
     this.#watchRest();
   }
 
-  async #round(asks: readonly PendingAsk[]): Promise<void> {
-    const open = asks.filter((ask) => !rejectAborted(ask) && !this.#serve(ask) && !this.#refuseEarly(ask));
+  async #round(requests: readonly PendingRequest[]): Promise<void> {
+    const open = requests.filter(
+      (request) => !rejectAborted(request) && !this.#serve(request) && !this.#refuseEarly(request),
+    );
     const pool = this.#pools.at(-1);
     if (open.length === 0 || pool === undefined) {
       return;
@@ -222,32 +224,33 @@ export class BudgetAccount {
     try {
       await this.#read(pool, await this.#lease(pool, planned));
     } catch (error) {
-      open.forEach((ask) => ask.reject(error));
+      open.forEach((request) => request.reject(error));
       return;
     }
-    for (const ask of open.filter((each) => !this.#serve(each))) {
+    for (const request of open.filter((each) => !this.#serve(each))) {
       // A request that the pool cannot serve after a look at the store: one that was not planned may fit by now.
       const known = this.#knownToday();
-      const mayFit = !planned.has(ask) && this.#mayStart(ask) && this.#fits(ask, this.#bookedByOthers());
+      const mayFit =
+        !planned.has(request) && this.#mayStart(request) && this.#fits(request, this.#bookedByOthers());
       if (known === undefined || mayFit) {
-        this.#asks.push(ask);
+        this.#requests.push(request);
       } else {
-        this.#refuse(ask);
+        this.#refuse(request);
       }
     }
   }
 
   /** Reserves money of the pool for a request, without a statement. Returns false when the pool has too little. */
-  #serve(ask: PendingAsk): boolean {
-    const pool = this.#openPool(ask.nowMs());
-    const usd = this.#expect(ask);
-    if (usd > pool.freeUsd + ROUNDING_USD || !this.#mayStart(ask)) {
+  #serve(request: PendingRequest): boolean {
+    const pool = this.#openPool(request.nowMs());
+    const usd = this.#expect(request);
+    if (usd > pool.freeUsd + ROUNDING_USD || !this.#mayStart(request)) {
       return false;
     }
-    const removeFirst = this.#firstCalls.add(ask.model, usd);
+    const removeFirst = this.#firstCalls.add(request.model, usd);
     pool.reserve(usd);
     this.#stuck = undefined;
-    ask.resolve({
+    request.resolve({
       dayMs: pool.dayMs,
       usd,
       settle: (costUsd) => {
@@ -285,22 +288,22 @@ export class BudgetAccount {
   }
 
   /** Expected cost of a call. Never above the budget when the estimate is not, so that on each day one call may try. */
-  #expect({ model, usd }: AccountAsk): number {
+  #expect({ model, usd }: AccountRequest): number {
     return Math.min(this.#shares.costs.expect(model, usd), Math.max(usd, this.#smallestCapUsd()));
   }
 
-  #mayStart(ask: AccountAsk, firstCalls: FirstCalls = this.#firstCalls): boolean {
-    return firstCalls.mayStart(ask.model, this.#expect(ask), this.#smallestCapUsd() * BLOCK_SHARE);
+  #mayStart(request: AccountRequest, firstCalls: FirstCalls = this.#firstCalls): boolean {
+    return firstCalls.mayStart(request.model, this.#expect(request), this.#smallestCapUsd() * BLOCK_SHARE);
   }
 
   /** Answers a request that needs no look at the store. Returns false for the others. */
-  #refuseEarly(ask: PendingAsk): boolean {
+  #refuseEarly(request: PendingRequest): boolean {
     const known = this.#knownToday();
-    const isFresh = known !== undefined && ask.nowMs() - known.readAtMs < this.#shares.recheckMs;
-    const isSpent = isFresh && !this.#fits(ask, known.bookedUsd - known.reservedUsd);
-    const isRefused = isSpent || !this.#mayStart(ask);
+    const isFresh = known !== undefined && request.nowMs() - known.readAtMs < this.#shares.recheckMs;
+    const isSpent = isFresh && !this.#fits(request, known.bookedUsd - known.reservedUsd);
+    const isRefused = isSpent || !this.#mayStart(request);
     if (isRefused) {
-      this.#refuse(ask);
+      this.#refuse(request);
     }
     return isRefused;
   }
@@ -311,15 +314,15 @@ export class BudgetAccount {
   }
 
   /** Lists the requests that may fit by the last total. No money is leased for the others. */
-  #listAffordable(asks: readonly PendingAsk[]): ReadonlySet<PendingAsk> {
+  #listAffordable(requests: readonly PendingRequest[]): ReadonlySet<PendingRequest> {
     let bookedUsd = this.#bookedByOthers();
     const firstCalls = this.#firstCalls.copy();
-    const affordable = asks.filter((ask) => {
-      const usd = this.#expect(ask);
-      const isAffordable = this.#fits(ask, bookedUsd) && this.#mayStart(ask, firstCalls);
+    const affordable = requests.filter((request) => {
+      const usd = this.#expect(request);
+      const isAffordable = this.#fits(request, bookedUsd) && this.#mayStart(request, firstCalls);
       if (isAffordable) {
         bookedUsd += usd;
-        firstCalls.add(ask.model, usd);
+        firstCalls.add(request.model, usd);
       }
       return isAffordable;
     });
@@ -327,12 +330,12 @@ export class BudgetAccount {
   }
 
   /** Leases money for the requests, and up to a block more. Returns the leased amount, USD. */
-  async #lease(pool: BudgetPool, asks: ReadonlySet<PendingAsk>): Promise<number> {
-    if (asks.size === 0) {
+  async #lease(pool: BudgetPool, requests: ReadonlySet<PendingRequest>): Promise<number> {
+    if (requests.size === 0) {
       await this.#shares.journal.write();
       return 0;
     }
-    const neededUsd = [...asks].reduce((sum, ask) => sum + this.#expect(ask), -pool.freeUsd);
+    const neededUsd = [...requests].reduce((sum, request) => sum + this.#expect(request), -pool.freeUsd);
     const restUsd = Math.max(0, this.#limitUsd() - (this.#knownToday()?.bookedUsd ?? 0));
     const usd = Math.max(neededUsd, Math.min(this.#smallestCapUsd() * BLOCK_SHARE, restUsd * REST_SHARE));
     try {
@@ -380,35 +383,35 @@ export class BudgetAccount {
   }
 
   /** Rejects a request when the money is spent. Lets it wait when calls under way or other processes may give money back. */
-  #refuse(ask: PendingAsk): void {
+  #refuse(request: PendingRequest): void {
     const { maxWaitMs, recheckMs, random } = this.#shares;
-    const isFirstCallOpen = !this.#mayStart(ask);
+    const isFirstCallOpen = !this.#mayStart(request);
     const pool = this.#pools.at(-1);
     if (!isFirstCallOpen && pool !== undefined) {
       // Two processes with half of a call's money each would wait for each other.
       this.#release(pool);
     }
-    const [nowMs, usd] = [ask.nowMs(), this.#expect(ask)];
+    const [nowMs, usd] = [request.nowMs(), this.#expect(request)];
     // Nothing is spent as long as nothing is known.
     const caps = this.#listCaps(this.#knownToday() ?? { bookedUsd: 0, reservedUsd: 0, earlierUsd: 0 });
     const spent = caps.findLast(({ spentUsd, capUsd }) => spentUsd + usd > capUsd + ROUNDING_USD);
-    const refusal = { ask, usd, isFirstCallOpen };
+    const refusal = { request, usd, isFirstCallOpen };
     if (spent !== undefined) {
       const notBeforeMs = computeRenewal(spent.period, nowMs);
       const dayMs = computeBudgetDay(nowMs);
       const leastUsd = this.#leastRefusal.dayMs === dayMs ? this.#leastRefusal.usd : Infinity;
       this.#leastRefusal = { dayMs, usd: Math.min(usd, leastUsd) };
-      ask.reject(
+      request.reject(
         buildExhaustedError({ ...refusal, reading: spent, retryAfterMs: notBeforeMs - nowMs, notBeforeMs }),
       );
     } else if (
-      nowMs - (isFirstCallOpen ? ask.askedAtMs : this.#noteStuck(ask.askedAtMs, nowMs)) >=
+      nowMs - (isFirstCallOpen ? request.askedAtMs : this.#noteStuck(request.askedAtMs, nowMs)) >=
       maxWaitMs
     ) {
       const reading = caps.reduce((one, other) => (computeFree(other) < computeFree(one) ? other : one));
-      ask.reject(buildExhaustedError({ ...refusal, reading, retryAfterMs: maxWaitMs }));
+      request.reject(buildExhaustedError({ ...refusal, reading, retryAfterMs: maxWaitMs }));
     } else {
-      this.#waiting.push(ask);
+      this.#waiting.push(request);
       this.#wakeTimer ??= setTimeout(() => this.#wake(), recheckMs * (0.5 + random()));
     }
   }
@@ -457,14 +460,14 @@ export class BudgetAccount {
     return this.#known?.dayMs === this.#pools.at(-1)?.dayMs ? this.#known : undefined;
   }
 
-  #fits(ask: AccountAsk, bookedUsd: number): boolean {
-    return bookedUsd + this.#expect(ask) <= this.#limitUsd() + ROUNDING_USD;
+  #fits(request: AccountRequest, bookedUsd: number): boolean {
+    return bookedUsd + this.#expect(request) <= this.#limitUsd() + ROUNDING_USD;
   }
 
   #wake(): void {
     clearTimeout(this.#wakeTimer);
     this.#wakeTimer = undefined;
-    this.#asks.push(...this.#waiting.splice(0));
+    this.#requests.push(...this.#waiting.splice(0));
     this.#work();
   }
 
@@ -483,11 +486,11 @@ export class BudgetAccount {
 }
 
 /** Rejects a request whose caller has stopped waiting. Returns true for such a request. */
-function rejectAborted(ask: PendingAsk): boolean {
-  const isAborted = ask.signal?.aborted === true;
+function rejectAborted(request: PendingRequest): boolean {
+  const isAborted = request.signal?.aborted === true;
   if (isAborted) {
     const options = { code: 'cancelled', stage: 'judge', retryable: true } as const;
-    ask.reject(new AppError('the call was cancelled while it waited for money of its budget', options));
+    request.reject(new AppError('the call was cancelled while it waited for money of its budget', options));
   }
   return isAborted;
 }

@@ -34,7 +34,7 @@ export interface BudgetAsk {
 }
 
 /** Request to one of the budgets that apply to a call. */
-export type AccountAsk = Pick<BudgetAsk, 'model' | 'usd' | 'nowMs' | 'signal'> & {
+export type AccountRequest = Pick<BudgetAsk, 'model' | 'usd' | 'nowMs' | 'signal'> & {
   readonly caps: BudgetCaps;
 };
 
@@ -66,21 +66,21 @@ export interface BudgetReading extends BudgetCap {
  * the money of the period is spent; isFirstCallOpen: the money is there, but the cost of the model's first call is not known yet
  */
 export function buildExhaustedError(refusal: {
-  readonly ask: AccountAsk;
+  readonly request: AccountRequest;
   readonly usd: number;
   readonly reading: BudgetReading;
   readonly retryAfterMs: number;
   readonly notBeforeMs?: number;
   readonly isFirstCallOpen: boolean;
 }): AppError {
-  const { ask, usd, reading, retryAfterMs, notBeforeMs, isFirstCallOpen } = refusal;
+  const { request, usd, reading, retryAfterMs, notBeforeMs, isFirstCallOpen } = refusal;
   const { scope, period, capUsd, spentUsd, reservedUsd } = reading;
   const cap = `${nameBudget(scope)} of ${showUsd(capUsd)} USD a UTC ${period}`;
   const first = isFirstCallOpen
     ? '; the first call to this model is still under way, so its cost is not known yet'
     : '';
   return new AppError(
-    `a call to ${ask.model} is estimated at ${showUsd(usd)} USD; of ${cap}, ${showUsd(spentUsd)} USD are spent and ${showUsd(reservedUsd)} USD reserved by running processes${first}`,
+    `a call to ${request.model} is estimated at ${showUsd(usd)} USD; of ${cap}, ${showUsd(spentUsd)} USD are spent and ${showUsd(reservedUsd)} USD reserved by running processes${first}`,
     {
       code: 'budget_exhausted',
       stage: 'judge',

@@ -62,12 +62,12 @@ class ProcessBudget {
    * Reserves money for one call in every budget that applies. When calls under way or other processes hold the rest of a budget,
    * waits for it up to a limit. Throws an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
    */
-  async reserve(ask: BudgetAsk): Promise<CallReservation> {
+  async reserve(request: BudgetAsk): Promise<CallReservation> {
     for (;;) {
-      const reserved = await this.#reserveAll(ask);
+      const reserved = await this.#reserveAll(request);
       // The one entry of a call belongs to one day. Midnight may come between two reservations.
       if (new Set(reserved.map(({ dayMs }) => dayMs)).size <= 1) {
-        return { settle: (costUsd) => this.#settle(reserved, ask, costUsd) };
+        return { settle: (costUsd) => this.#settle(reserved, request, costUsd) };
       }
       cancel(reserved);
     }
@@ -123,11 +123,11 @@ class ProcessBudget {
   }
 
   /** Reserves the money in one budget after the other, always in the same order, so that calls do not wait for each other. */
-  async #reserveAll(ask: BudgetAsk): Promise<AccountReservation[]> {
-    const { model, usd, nowMs, signal } = ask;
+  async #reserveAll(request: BudgetAsk): Promise<AccountReservation[]> {
+    const { model, usd, nowMs, signal } = request;
     const reserved: AccountReservation[] = [];
     try {
-      for (const { account, caps } of this.#accountsOf(ask)) {
+      for (const { account, caps } of this.#accountsOf(request)) {
         reserved.push(await account.reserve({ caps, model, usd, nowMs, signal }));
       }
       return reserved;
@@ -137,17 +137,17 @@ class ProcessBudget {
     }
   }
 
-  #settle(reserved: readonly AccountReservation[], ask: BudgetAsk, costUsd: number | undefined): void {
+  #settle(reserved: readonly AccountReservation[], request: BudgetAsk, costUsd: number | undefined): void {
     const { costs, journal, leaseId, newId } = this.#shares;
     if (costUsd !== 0) {
-      costs.observe(ask.model, ask.usd, costUsd);
+      costs.observe(request.model, request.usd, costUsd);
     }
     const chargedUsd = costUsd ?? Math.max(...reserved.map(({ usd }) => usd));
     const [first] = reserved;
     if (chargedUsd > 0 && first !== undefined) {
-      const { rule, tenant, scoreId } = ask;
+      const { rule, tenant, scoreId } = request;
       const call = { kind: 'call', scope: '', rule, tenant, scoreId, costUsd: chargedUsd } as const;
-      journal.addCall({ ...call, atMs: clampToDay(ask.nowMs(), first.dayMs), leaseId, entryId: newId() });
+      journal.addCall({ ...call, atMs: clampToDay(request.nowMs(), first.dayMs), leaseId, entryId: newId() });
     }
     reserved.forEach((each) => each.settle(chargedUsd));
     journal.writeSoon();

@@ -15,7 +15,7 @@ const MOST_REMEMBERED = 200_000;
 const MOST_VAIN_APPENDS = 3;
 
 /** A target, and the versions of which it may be one of the first. */
-export interface VersionAsk {
+export interface VersionRequest {
   readonly tenant: string;
   readonly rule: string;
   /** Hash of the id of the target: rows of the choice stay when a person's data is erased. */
@@ -33,11 +33,11 @@ export interface VersionAsk {
  */
 export type VersionState = 'first' | 'open' | 'late';
 
-/** A version, and the targets that ask for a place in it. */
+/** A version, and the requests of targets for a place in it. */
 interface Demand {
   readonly key: VersionKey;
   readonly name: string;
-  readonly asks: readonly VersionAsk[];
+  readonly requests: readonly VersionRequest[];
   /** Appends in a row that changed nothing. */
   readonly vain: number;
   /** Number of targets at the last look. */
@@ -54,7 +54,7 @@ interface KnownSample {
 export class NewVersions {
   readonly #store: VersionSampleStore;
   readonly #log: Log;
-  readonly #takes = new CommitRounds().add<VersionAsk>((asks) => this.#takeAll(asks));
+  readonly #takes = new CommitRounds().add<VersionRequest>((requests) => this.#takeAll(requests));
   /** Choices that this process has seen, the one that was used last at the end. */
   readonly #samples = new Map<string, KnownSample>();
   #size = 0;
@@ -64,35 +64,35 @@ export class NewVersions {
     this.#log = log;
   }
 
-  /** States in the order of the asks. Reads the store only for versions that this process does not know. */
-  async find(asks: readonly VersionAsk[]): Promise<VersionState[]> {
-    const keys = new Map(asks.flatMap(listKeys).map((key) => [joinVersionKey(key), key]));
+  /** States in the order of the requests. Reads the store only for versions that this process does not know. */
+  async find(requests: readonly VersionRequest[]): Promise<VersionState[]> {
+    const keys = new Map(requests.flatMap(listKeys).map((key) => [joinVersionKey(key), key]));
     const unknown = [...keys].filter(([name]) => this.#recall(name) === undefined);
     if (unknown.length > 0) {
       const stored = await this.#store.read(unknown.map(([, key]) => key));
       unknown.forEach(([name]) => this.#remember(name, stored.get(name)));
     }
-    return asks.map((ask) => this.#stateOf(ask));
+    return requests.map((request) => this.#stateOf(request));
   }
 
   /** Takes a place for the target where a version has one. Returns true when the target is one of the first. */
-  async take(ask: VersionAsk): Promise<boolean> {
-    await this.#takes.write([ask]);
-    return this.#stateOf(ask) === 'first';
+  async take(request: VersionRequest): Promise<boolean> {
+    await this.#takes.write([request]);
+    return this.#stateOf(request) === 'first';
   }
 
   /** Adds targets until each is chosen or its versions are full. Of several processes that add, one gets on at a time. */
-  async #takeAll(asks: readonly VersionAsk[]): Promise<void> {
-    let open = listDemands(asks).filter(({ name }) => this.#recall(name)?.isFull !== true);
+  async #takeAll(requests: readonly VersionRequest[]): Promise<void> {
+    let open = listDemands(requests).filter(({ name }) => this.#recall(name)?.isFull !== true);
     while (open.length > 0) {
       const stored = await this.#store.read(open.map(({ key }) => key));
       open.forEach(({ name }) => this.#remember(name, stored.get(name)));
       const missing = open.flatMap((demand) => narrowDemand(demand, stored.get(demand.name)));
       const fresh = missing.filter(({ name }) => !stored.has(name));
       const inUse = await this.#store.findInUse(
-        fresh.map(({ key, asks: [first] }) => ({ key, beforeMs: first?.sinceMs ?? 0 })),
+        fresh.map(({ key, requests: [first] }) => ({ key, beforeMs: first?.sinceMs ?? 0 })),
       );
-      for (const { key, name, known, asks: waiting } of missing) {
+      for (const { key, name, known, requests: waiting } of missing) {
         const slots = inUse.has(name) ? 0 : (stored.get(name)?.slots ?? waiting[0]?.slots ?? 0);
         const targets = [...new Set(waiting.map(({ target }) => target))].slice(0, slots - known);
         await this.#store.append(key, known, { slots, targets });
@@ -104,9 +104,9 @@ export class NewVersions {
     }
   }
 
-  #stateOf(ask: VersionAsk): VersionState {
-    const samples = listKeys(ask).map((key) => this.#recall(joinVersionKey(key)));
-    if (samples.some((sample) => sample?.targets.has(ask.target))) {
+  #stateOf(request: VersionRequest): VersionState {
+    const samples = listKeys(request).map((key) => this.#recall(joinVersionKey(key)));
+    if (samples.some((sample) => sample?.targets.has(request.target))) {
       return 'first';
     }
     return samples.every((sample) => sample?.isFull === true) ? 'late' : 'open';
@@ -143,28 +143,28 @@ export class NewVersions {
 
 /** Returns the rest of a demand after a look at the store; nothing when it is met or cannot be met. */
 function narrowDemand(demand: Demand, sample: VersionSample | undefined): Demand[] {
-  const asks = demand.asks.filter(({ target }) => sample?.targets.includes(target) !== true);
-  if (asks.length === 0 || (sample !== undefined && isFull(sample))) {
+  const requests = demand.requests.filter(({ target }) => sample?.targets.includes(target) !== true);
+  if (requests.length === 0 || (sample !== undefined && isFull(sample))) {
     return [];
   }
   const known = sample?.targets.length ?? 0;
-  return [{ ...demand, asks, known, vain: known === demand.known ? demand.vain + 1 : 0 }];
+  return [{ ...demand, requests, known, vain: known === demand.known ? demand.vain + 1 : 0 }];
 }
 
-function listDemands(asks: readonly VersionAsk[]): Demand[] {
-  const demands = new Map<string, { key: VersionKey; asks: VersionAsk[] }>();
-  for (const ask of asks) {
-    for (const key of listKeys(ask)) {
+function listDemands(requests: readonly VersionRequest[]): Demand[] {
+  const demands = new Map<string, { key: VersionKey; requests: VersionRequest[] }>();
+  for (const request of requests) {
+    for (const key of listKeys(request)) {
       const name = joinVersionKey(key);
-      const demand = demands.get(name) ?? { key, asks: [] };
-      demand.asks.push(ask);
+      const demand = demands.get(name) ?? { key, requests: [] };
+      demand.requests.push(request);
       demands.set(name, demand);
     }
   }
   return [...demands].map(([name, demand]) => ({ ...demand, name, vain: 0, known: -1 }));
 }
 
-function listKeys({ tenant, rule, versions }: VersionAsk): VersionKey[] {
+function listKeys({ tenant, rule, versions }: VersionRequest): VersionKey[] {
   return versions.map((version) => ({ tenant, rule, ...version }));
 }
 

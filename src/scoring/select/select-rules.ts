@@ -15,7 +15,7 @@ import {
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
 import type { PreparedRule, PreparedScorer, RuleInForce } from './rule.ts';
-import type { VersionAsk, VersionState } from './new-versions.ts';
+import type { VersionRequest, VersionState } from './new-versions.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import {
   describeSample,
@@ -73,7 +73,10 @@ export interface OpenRule {
 }
 
 /** Place of a trace among the first ones of its versions, by the rule's name. */
-export type VersionStates = ReadonlyMap<string, { readonly ask: VersionAsk; readonly state: VersionState }>;
+export type VersionStates = ReadonlyMap<
+  string,
+  { readonly request: VersionRequest; readonly state: VersionState }
+>;
 
 /** Facts of a trace for the choice of rules. */
 export interface KnownFacts {
@@ -147,11 +150,11 @@ export function selectRule(
   }
   const { rate, always } = inForce ?? rule.sample;
   const plan = { rate, always };
-  const { isFirstOfVersion, versionAsk } = readPlace(versions, rule);
+  const { isFirstOfVersion, versionRequest } = readPlace(versions, rule);
   const priority = listPriorityFacts(activity, facts, isFirstOfVersion);
   const sample = sampleTrace(samplingId, plan, priority);
   const { included, stratum, inclusionProbability, weight } = sample;
-  const isOpen = versionAsk !== null || samplesByContent(plan, sample);
+  const isOpen = versionRequest !== null || samplesByContent(plan, sample);
   if (!included && !isOpen) {
     const reason = formatReason('sampled_out', describeSample(plan));
     const verdict = { status: 'sampled_out', reason } as const;
@@ -163,14 +166,14 @@ export function selectRule(
     });
   }
   const isPending = isOpen || needsContentFor(rule.where, facts);
-  const pending = isPending ? { targetId, samplingId, plan, priority, facts, versionAsk } : null;
+  const pending = isPending ? { targetId, samplingId, plan, priority, facts, versionRequest } : null;
   return selected({ stratum: mode.stratum ?? stratum, inclusionProbability, weight }, pending);
 }
 
-/** Reads the place of a trace among the first ones of its versions, or the ask for one that is open. */
+/** Reads the place of a trace among the first ones of its versions, or the request for one that is open. */
 function readPlace(versions: VersionStates | undefined, { name }: PreparedRule) {
-  const { ask = null, state = 'late' } = versions?.get(name) ?? {};
-  return { isFirstOfVersion: state === 'first', versionAsk: state === 'open' ? ask : null };
+  const { request = null, state = 'late' } = versions?.get(name) ?? {};
+  return { isFirstOfVersion: state === 'first', versionRequest: state === 'open' ? request : null };
 }
 
 /** Finds the decision whose selection a new score takes over. */

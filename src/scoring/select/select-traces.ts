@@ -16,7 +16,7 @@ import { hashValue } from '../../domain/identity.ts';
 import type { Score } from '../../domain/score.ts';
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import { countFirstTraces } from './sample-trace.ts';
-import type { VersionAsk, VersionState } from './new-versions.ts';
+import type { VersionRequest, VersionState } from './new-versions.ts';
 import type { SelectedRule, TraceTask } from '../trace-task.ts';
 import { listAttributeKeys } from './where.ts';
 
@@ -70,32 +70,32 @@ export async function findVersionStates(
   facts: ReadonlyMap<string, TraceFacts>,
   mode: ScoringMode,
 ): Promise<Map<string, VersionStates>> {
-  const asks = candidates.flatMap((candidate) => {
+  const requests = candidates.flatMap((candidate) => {
     const key = joinTraceKey(candidate.activity);
     const versions = facts.get(key)?.versions ?? [];
     return versions.length === 0
       ? []
-      : listVersionAsks(candidate, versions, mode).map((ask) => ({ key, ask }));
+      : listVersionRequests(candidate, versions, mode).map((request) => ({ key, request }));
   });
-  const states = asks.length === 0 ? [] : await newVersions.find(asks.map(({ ask }) => ask));
-  const found = new Map<string, Map<string, { ask: VersionAsk; state: VersionState }>>();
-  asks.forEach(({ key, ask }, index) => {
-    const byRule = found.get(key) ?? new Map<string, { ask: VersionAsk; state: VersionState }>();
-    byRule.set(ask.rule, { ask, state: states[index] ?? 'late' });
+  const states = requests.length === 0 ? [] : await newVersions.find(requests.map(({ request }) => request));
+  const found = new Map<string, Map<string, { request: VersionRequest; state: VersionState }>>();
+  requests.forEach(({ key, request }, index) => {
+    const byRule = found.get(key) ?? new Map<string, { request: VersionRequest; state: VersionState }>();
+    byRule.set(request.rule, { request, state: states[index] ?? 'late' });
     found.set(key, byRule);
   });
   return found;
 }
 
-function listVersionAsks(
+function listVersionRequests(
   candidate: TraceCandidate,
   versions: readonly AgentVersion[],
   mode: ScoringMode,
-): VersionAsk[] {
+): VersionRequest[] {
   const { activity, session } = candidate;
   return listOpenRules(candidate, mode).open.flatMap(({ rule, inForce }) => {
     const slots = inForce === undefined ? 0 : countFirstTraces(inForce);
-    const ask = {
+    const request = {
       tenant: activity.tenant,
       rule: rule.name,
       target: hashValue(session?.targetId ?? activity.traceId),
@@ -103,7 +103,7 @@ function listVersionAsks(
       slots,
       sinceMs: inForce?.fromMs ?? 0,
     };
-    return slots === 0 ? [] : [ask];
+    return slots === 0 ? [] : [request];
   });
 }
 
@@ -147,9 +147,9 @@ export function mergeVersionStates(
   all: readonly VersionStates[],
 ): VersionStates {
   return new Map(
-    [...(own ?? [])].map(([rule, { ask, state }]) => {
+    [...(own ?? [])].map(([rule, { request, state }]) => {
       const isFirst = all.some((states) => states.get(rule)?.state === 'first');
-      return [rule, { ask, state: isFirst ? 'first' : state }] as const;
+      return [rule, { request, state: isFirst ? 'first' : state }] as const;
     }),
   );
 }
