@@ -74,36 +74,35 @@ export async function explainTrace(
   return { key, activity, decisions: current, computed, scores: scored.get(name) ?? [], nowMs };
 }
 
-/** Stored facts of the trace. */
-interface StoredFacts {
-  readonly activity: TraceActivity;
-  readonly current: readonly Decision[];
-  readonly nowMs: number;
-}
-
 const NO_AGENT = 'no agent or model span has come for this trace, so there is nothing to score';
+const BEFORE_RULE = 'the trace arrived before the rule was first loaded; a backfill can score it';
 const KNOWN_LATE =
   'the trace arrived before this version first ran, which added the convention of its spans; a backfill can score it';
 
 async function listComputedLines(
   context: Scoring,
   key: TraceKey,
-  { activity, current, nowMs }: StoredFacts,
+  {
+    activity,
+    current,
+    nowMs,
+  }: Pick<Explanation, 'nowMs'> & {
+    readonly activity: TraceActivity;
+    readonly current: readonly Decision[];
+  },
   live: ScoringMode,
 ): Promise<ComputedLine[]> {
-  const line = (rule: string, status: ComputedLine['status'], reason: string, dueAtMs: number | null) => ({
-    tenant: key.tenant,
-    traceId: key.traceId,
-    rule,
-    status,
-    reason,
-    dueAtMs,
-  });
+  const line = (
+    rule: string,
+    status: ComputedLine['status'],
+    reason: string,
+    dueAtMs: number | null = null,
+  ) => ({ tenant: key.tenant, traceId: key.traceId, rule, status, reason, dueAtMs });
   if (!activity.agentSeen) {
-    return [line('*', 'no_agent', NO_AGENT, null)];
+    return [line('*', 'no_agent', NO_AGENT)];
   }
   if (activity.knownLate === true) {
-    return [line('*', 'not_covered', KNOWN_LATE, null)];
+    return [line('*', 'not_covered', KNOWN_LATE)];
   }
   const names = new Set(live.rules.map((rule) => rule.name));
   const prior = current.filter((row) => names.has(row.rule));
@@ -112,25 +111,18 @@ async function listComputedLines(
   const covered = new Set([...open.map((each) => each.rule.name), ...settled.map((rule) => rule.name)]);
   const uncovered = live.rules
     .filter((rule) => !covered.has(rule.name))
-    .map((rule) =>
-      line(
-        rule.name,
-        'not_covered',
-        'the trace arrived before the rule was first loaded; a backfill can score it',
-        null,
-      ),
-    );
+    .map((rule) => line(rule.name, 'not_covered', BEFORE_RULE));
   const isCurrent = (row: Decision) => row.evidenceUntil >= activity.lastArrivalMs;
   const undecided = open.filter((each) => !each.prior.some(isCurrent));
   const partly = open
     .flatMap((each) => (undecided.includes(each) ? [] : (describeRoomWait(each, isCurrent) ?? [])))
-    .map(({ rule, reason }) => line(rule, 'waiting', reason, null));
+    .map(({ rule, reason }) => line(rule, 'waiting', reason));
   if (undecided.length === 0) {
     return [...uncovered, ...partly];
   }
   const { reachMs } = context.readiness;
   if (activity.lastArrivalMs < nowMs - reachMs && prior.every(({ status }) => status !== 'deferred')) {
-    const missed = undecided.map((each) => line(each.rule.name, 'not_covered', describeReach(reachMs), null));
+    const missed = undecided.map((each) => line(each.rule.name, 'not_covered', describeReach(reachMs)));
     return [...uncovered, ...partly, ...missed];
   }
   const { reason, dueAtMs } = await readWait(context, candidate);
@@ -164,17 +156,8 @@ function describeRoomWait(
 async function listOwnSpansLine(context: Scoring, key: TraceKey): Promise<ComputedLine[]> {
   const data = (await context.stores.spans.read([key])).get(joinTraceKey(key));
   const isOwn = data?.spans.some((span) => span.scopeName === OWN_SCOPE) ?? false;
-  return isOwn
-    ? [
-        {
-          ...key,
-          rule: '*',
-          status: 'own_spans',
-          reason: 'the trace holds evaluation spans of spanscore only; they are never scored',
-          dueAtMs: null,
-        },
-      ]
-    : [];
+  const reason = 'the trace holds evaluation spans of spanscore only; they are never scored';
+  return isOwn ? [{ ...key, rule: '*', status: 'own_spans', reason, dueAtMs: null }] : [];
 }
 
 /** Reason why an undecided trace is not scored yet. */

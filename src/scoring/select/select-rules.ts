@@ -41,18 +41,11 @@ import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 
-/** A session as a target of rules. */
-interface SessionTarget {
-  readonly targetId: string;
-  /** Text from which the number for sampling is drawn. */
-  readonly samplingId: string;
-}
-
 /** A trace or a session whose content is not read yet. */
 export interface TraceCandidate {
   readonly activity: TraceActivity;
-  /** Set for a session, whose activity has no trace id. */
-  readonly session?: SessionTarget;
+  /** Set for a session, whose activity has no trace id. The number for sampling is drawn from `samplingId`. */
+  readonly session?: { readonly targetId: string; readonly samplingId: string };
   readonly claim: Claim;
   /** Current decisions of the trace. */
   readonly prior: readonly Decision[];
@@ -257,30 +250,20 @@ function isSettled(
 }
 
 /** Sampling of a trace that a rule does not look at. */
-export const NOT_SELECTED: Selection = { stratum: 'none', inclusionProbability: 0, weight: null };
+const NOT_SELECTED: Selection = { stratum: 'none', inclusionProbability: 0, weight: null };
 
-/** Verdict of a rule that does not score a trace. */
-export interface Declined {
-  readonly rule: PreparedRule;
-  /** Current decisions of the rule on the trace. */
-  readonly prior: readonly Decision[];
-  readonly verdict: Unscored;
-  readonly selection: Selection;
-}
-
-/** Trace or session that a rule declines. */
-interface DeclinedTrace {
-  readonly activity: TraceActivity;
-  readonly targetId: string;
-  readonly nowMs: number;
-  /** True: a run of the trace was read by the form of its values. Absent before the content is read. */
-  readonly readByShape?: boolean;
-}
-
-/** Builds the rows of a rule that does not score a trace. */
-export function declineRule(
-  { activity, ...trace }: DeclinedTrace,
-  { rule, prior, verdict, selection }: Declined,
+/**
+ * Builds the rows of a rule that does not score a trace or a session.
+ * @param trace readByShape: a run of the trace was read by the form of its values; absent before the content is read
+ */
+function declineRule(
+  { activity, ...trace }: { activity: TraceActivity; targetId: string; nowMs: number; readByShape?: boolean },
+  {
+    rule,
+    prior,
+    verdict,
+    selection,
+  }: Pick<SelectedRule, 'rule' | 'prior' | 'selection'> & { verdict: Unscored },
 ): RuleSelection {
   const rows = buildVerdictRows(verdict, {
     key: activity,
@@ -300,23 +283,16 @@ const THRESHOLD = /(?:^|,)[ \t]*ot=(?:[^,]*;)?th:([0-9a-f]{1,14})(?=[;, \t]|$)/;
 /** Range of thresholds: 56 bits. */
 const RANGE = 2n ** 56n;
 
-/** Choice of the rules of a trace after its content was read. */
-export interface ContentChoice {
-  /** The task with the rules that score the trace, and those that do not. */
-  readonly task: TraceTask;
-  /** True when a rule wants costly traces and could not know the cost. */
-  readonly isUnpriced: boolean;
-}
-
 /**
  * Decides the conditions and the reasons for sampling that need the content. Completes the weights of the scores by the sampling
- * before spanscore.
+ * before spanscore. Returns the task with the rules that score the trace, and those that do not, and whether a rule wants costly traces and
+ * could not know the cost.
  */
 export function chooseByContent(
   task: TraceTask,
   reading: TraceReading,
   { mode, prices }: { readonly mode: ScoringMode; readonly prices: PriceTable },
-): ContentChoice {
+): { readonly task: TraceTask; readonly isUnpriced: boolean } {
   if (!mode.selects || task.rules.length === 0) {
     return { task, isUnpriced: false };
   }
