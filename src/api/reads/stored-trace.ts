@@ -6,8 +6,7 @@ import type { Span, TraceData } from '../../domain/trace/span.ts';
 import { PieceCache, findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
 import type { SpanSource, TraceActivity } from '../../store/contracts/stores.ts';
-import { JOINER } from '../../app/scoring/joined-traces.ts';
-import { createTurnReader } from '../../app/read-in-turns.ts';
+import { JOINER, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
 /** Stored trace as it is scored: with the other traces of its run. */
 export interface StoredTrace {

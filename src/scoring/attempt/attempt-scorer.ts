@@ -1,7 +1,12 @@
 import { computeFenceCode } from '../../judge/fence-code.ts';
 import type { Cell } from './cell.ts';
 import type { Scoring } from '../scoring.ts';
-import type { ScorerRunInput, ScorerRunResult, NamedScore } from '../../evals/scorer.ts';
+import {
+  findScoreLabel,
+  type NamedScore,
+  type ScorerRunInput,
+  type ScorerRunResult,
+} from '../../scorers/evals/scorer.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import { createRedactor, type Redactor } from '../../judge/redaction/redaction.ts';
@@ -16,7 +21,6 @@ import {
 import type { BoundScorer } from '../select/rule.ts';
 import { untilAborted } from '../../domain/waits.ts';
 import { describeOutside, type Verdict } from '../../domain/score.ts';
-import { findScoreLabel } from '../../evals/score-label.ts';
 
 /** Most verdicts that are stored of one score. */
 const MAX_VERDICTS = 500;

@@ -2,11 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { chooseRange } from '../../../src/domain/behaviour/measures.ts';
 import { DAY_MS } from '../../../src/domain/durations.ts';
 import type { Score } from '../../../src/domain/score.ts';
-import {
-  createBehaviourScorer,
-  type BehaviourRunInput,
-} from '../../../src/scorers/prebuilt/behaviour/behaviour-scorer.ts';
 import { AgentPasts } from '../../../src/scoring/read/lookups.ts';
+import { createBehaviourScorer, type BehaviourRunInput } from '../../../src/scorers/prebuilt/behaviour.ts';
 import { joinAgentKey, type AgentKey } from '../../../src/store/contracts/agent-pasts.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

@@ -18,7 +18,7 @@ import {
 import { createJudgeRegistry } from '../../../src/judge/judge-registry.ts';
 import { askForText } from '../../../src/judge/judge.ts';
 import { createReplyCache } from '../../../src/judge/reply-cache.ts';
-import { fence } from '../../../src/scorers/prebuilt/shared/fence.ts';
+import { fence } from '../../../src/scorers/shared/judged.ts';
 import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
 import { modelObject } from '../../support/builders/model-object.ts';
 import { createJudgeHealth, type JudgeHealth } from '../../../src/scoring/attempt/judge-health.ts';

@@ -21,7 +21,7 @@ import type { Span } from '../../../src/domain/trace/span.ts';
 import { MAX_MODEL_CALLS, MAX_TARGETS } from '../../../src/scoring/select/targets.ts';
 import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { buildSpan, computeSpanId, chatMessage, chatSpan, toolCall } from '../../support/builders/spans.ts';
-import { createBehaviourScorer } from '../../../src/scorers/prebuilt/behaviour/behaviour-scorer.ts';
+import { createBehaviourScorer } from '../../../src/scorers/prebuilt/behaviour.ts';
 
 describe('the scoring of traces', () => {
   const QUIET_MS = 60_000;
